@@ -1,0 +1,20 @@
+"""The only place that spells Numba flags.
+
+Kernels release the GIL, so that they run side by side in our own threads, and are cached on disk.
+"""
+
+from __future__ import annotations
+
+import numba
+
+jit = numba.njit(cache=True, nogil=True, error_model="numpy")
+"""A kernel whose sums keep the order in which they are written."""
+
+jit_reassociated = numba.njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
+)
+"""A kernel whose sums may be reordered, so that they run in vector registers. Each one has a test
+that bounds the rounding error against its float64 twin."""
+
+inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="never")
+"""A small function called from kernels (LLVM inlines it)."""

@@ -1,0 +1,42 @@
+"""The gate for dtype and shape: what passes here is finite, contiguous and of the expected form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import InputError
+
+Float = NDArray[np.float32]
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int32]
+
+
+def as_rows(X: Any, *, dim: int | None = None, name: str = "X") -> Float:
+    """Return `X` as a finite, C-contiguous float32 matrix of rows.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    dim : the number of features it must have, if known.
+    name : what to call the array in an error.
+    """
+    rows = np.ascontiguousarray(X, dtype=np.float32)
+    if rows.ndim != 2:
+        raise InputError(f"{name} must have two dimensions (rows, features), not {rows.ndim}.")
+    if dim is not None and rows.shape[1] != dim:
+        raise InputError(f"{name} has {rows.shape[1]} features where {dim} are expected.")
+    bad = first_bad_row(rows)
+    if bad is not None:
+        raise InputError(f"{name} has a NaN or infinite value in row {bad}.")
+    return rows
+
+
+def first_bad_row(rows: NDArray[Any]) -> int | None:
+    """Return the index of the first row with a NaN or infinite value, or None."""
+    sums = rows.sum(axis=1, dtype=np.float64)
+    if np.isfinite(sums).all():
+        return None
+    return int(np.flatnonzero(~np.isfinite(sums))[0])

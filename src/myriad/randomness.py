@@ -1,0 +1,41 @@
+"""Counter-based draws: a random number is a function of what it is for, not of what came before.
+
+The same key gives the same number on any number of threads or workers, in a kernel and in plain
+NumPy, and no draw needs memory. `mix` is the finaliser of SplitMix64 over a chained key.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+from myriad._jit import inlined
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_M1 = np.uint64(0xBF58476D1CE4E5B9)
+_M2 = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
+
+
+@inlined
+def mix(key, value):
+    """Return a new 64-bit key from a key and a number; all its bits depend on both."""
+    z = (np.uint64(key) ^ np.uint64(value)) + _GOLDEN
+    z = (z ^ (z >> _S30)) * _M1
+    z = (z ^ (z >> _S27)) * _M2
+    return z ^ (z >> _S31)
+
+
+@inlined
+def unit(key):
+    """Return the number in the open interval (0, 1) that a key stands for."""
+    return (np.float64(np.uint64(key) >> _S11) + 0.5) * (1.0 / 9007199254740992.0)
+
+
+def generator(seed: int, purpose: str) -> np.random.Generator:
+    """Return NumPy's generator for one named purpose of a seed.
+
+    Two purposes never share a stream, so a new use of randomness changes no earlier result.
+    """
+    return np.random.Generator(np.random.Philox(key=[seed, zlib.crc32(purpose.encode())]))
