@@ -26,11 +26,18 @@ def written_whole(path: Path) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
+def dump_json(content: Any) -> str:
+    """Return `content` as JSON text for a file; NaN is refused.
+
+    Names that hold bytes which are no UTF-8 stay readable by any JSON parser, hence plain ASCII.
+    """
+    return json.dumps(content, indent=1, allow_nan=False) + "\n"
+
+
 def write_json(path: Path, content: Any) -> None:
-    """Write `content` as JSON, whole or not at all; NaN is refused."""
-    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
+    """Write `content` as JSON, whole or not at all."""
     with written_whole(path) as beside:
-        beside.write_text(text + "\n", encoding="utf-8")
+        beside.write_text(dump_json(content), encoding="utf-8")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -62,8 +62,7 @@ def restore(settings: Any, arrays: dict[str, np.ndarray], expected: type[Part] =
         if field.name in settings:
             value = settings[field.name]
             if isinstance(value, dict) and "kind" in value:
-                prefix = f"{field.name}."
-                value = restore(value, _with_prefix(arrays, prefix))
+                value = restore(value, arrays_below(arrays, field.name))
             values[field.name] = tuple(value) if isinstance(value, list) else value
         elif field.name in arrays:
             values[field.name] = arrays[field.name]
@@ -73,6 +72,7 @@ def restore(settings: Any, arrays: dict[str, np.ndarray], expected: type[Part] =
         raise InputError(f"Settings or arrays of the {kind!r} part do not fit: {error}.") from None
 
 
-def _with_prefix(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    start = len(prefix)
-    return {name[start:]: array for name, array in arrays.items() if name.startswith(prefix)}
+def arrays_below(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    """Return the arrays of the part that is called `name`, by their names within it."""
+    start = len(name) + 1
+    return {key[start:]: array for key, array in arrays.items() if key.startswith(f"{name}.")}

@@ -1,0 +1,148 @@
+"""Milliseconds for each stage from an image to its signature, on one thread.
+
+    python benchmarks/signatures.py                     # a table, about 10 s
+    python benchmarks/signatures.py --mixture           # also learns from 1M descriptors, a minute
+    python benchmarks/signatures.py --out benchmarks/results/signatures.json
+
+The image is 370 x 270, drawn with the spectrum of photographs; the signature has 131,072 dimensions
+(dense SIFT at 5 scales, PCA to 64, 256 Gaussians, 4 regions).
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from myriad.arrays import Bytes
+from myriad.descriptors import DenseSIFT
+from myriad.descriptors.sampling import sample_descriptors
+from myriad.signatures import FisherSignature, learn_fisher
+from myriad.signatures.fisher import fisher_vectors
+from myriad.signatures.normalisation import normalise_regions
+from myriad.signatures.pyramid import pyramid_of
+from myriad.vocabularies import learn_mixture, learn_pca
+
+HEIGHT, WIDTH = 270, 370
+
+
+def draw_image(seed: int) -> Bytes:
+    """Return a random image whose amplitudes fall with frequency, as those of photographs do."""
+    noise = np.random.default_rng(seed).standard_normal((HEIGHT, WIDTH))
+    fy, fx = np.fft.fftfreq(HEIGHT)[:, None], np.fft.fftfreq(WIDTH)
+    falling = np.fft.fft2(noise) / np.maximum(np.hypot(fy, fx), 1 / WIDTH)
+    image = np.fft.ifft2(falling).real
+    image = (image - image.min()) / (image.max() - image.min())
+    return (image * 255).astype(np.uint8)
+
+
+def time_stage(run: Callable[[], object], repeats: int) -> float:
+    """Return the median time of a stage in milliseconds, after one run to warm up."""
+    run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(1000 * (time.perf_counter() - start))
+    return round(statistics.median(times), 2)
+
+
+def time_stages(signature: FisherSignature, image: Bytes, repeats: int) -> dict[str, float]:
+    """Return the milliseconds of each stage."""
+    pyramid = pyramid_of(signature.regions)
+    local = signature.descriptor.describe(image)
+    values = signature.pca.project(local.values)
+    mixture, positions = signature.mixture, local.positions
+    ten_thousand, places = values[:10_000], positions[:10_000]
+    vectors = fisher_vectors(values, positions, mixture, pyramid)
+    flat = DenseSIFT(window="flat")
+    stages: dict[str, Callable[[], object]] = {
+        "dense SIFT, Gaussian window": lambda: signature.descriptor.describe(image),
+        "dense SIFT, flat window": lambda: flat.describe(image),
+        "PCA 128 to 64": lambda: signature.pca.project(local.values),
+        "Fisher vector, 10,000 x 64, 256 Gaussians, 1 region": lambda: fisher_vectors(
+            ten_thousand, places, mixture, pyramid_of(1)
+        ),
+        "Fisher vector, all descriptors, 4 regions": lambda: fisher_vectors(
+            values, positions, mixture, pyramid
+        ),
+        "power and norms": lambda: normalise_regions(vectors, power=0.5),
+        "whole image to signature": lambda: signature.describe(image),
+    }
+    return {name: time_stage(run, repeats) for name, run in stages.items()}
+
+
+def time_mixture(threads: int) -> dict[str, float]:
+    """Return the seconds of learning 256 Gaussians from a million descriptors in 15 rounds."""
+    images = [draw_image(seed) for seed in range(100)]
+    values = sample_descriptors(
+        images, DenseSIFT(), most=1_000_000, per_image=10_000, threads=threads
+    )
+    projected = learn_pca(values, 64).project(values)
+    start = time.perf_counter()
+    learn_mixture(projected, 256, seed=0, rounds=15, threads=threads)
+    return {
+        f"mixture, {len(projected):,} x 64, 256 Gaussians, 15 rounds, {threads} threads": round(
+            time.perf_counter() - start, 1
+        )
+    }
+
+
+def read_commit() -> str | None:
+    """Return the commit that is measured, if this is a working copy."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or None
+
+
+def read_processor() -> str:
+    """Return the name of the processor."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
+
+
+def main() -> None:
+    """Measure, print a table, and write JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument(
+        "--mixture", action="store_true", help="also time the learning of a mixture"
+    )
+    parser.add_argument("--threads", type=int, default=2, help="for the mixture only")
+    parser.add_argument("--out", type=Path, help="a JSON file to write")
+    options = parser.parse_args()
+    image = draw_image(1000)
+    with threadpool_limits(limits=1):
+        signature = learn_fisher([draw_image(s) for s in range(20)], sample=100_000)
+        stages = time_stages(signature, image, options.repeats)
+    results = {
+        "machine": f"{read_processor()}, {platform.system()}, Python {platform.python_version()}",
+        "commit": read_commit(),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "image": [WIDTH, HEIGHT],
+        "descriptors": len(signature.descriptor.describe(image)),
+        "dim": signature.dim,
+        "milliseconds": stages,
+        "seconds": time_mixture(options.threads) if options.mixture else {},
+    }
+    for unit in ("milliseconds", "seconds"):
+        for name, value in results[unit].items():
+            print(f"{name:<75}{value:>9} {unit}")
+    if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""Classify images into thousands of classes with linear models, on ordinary machines."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "InputError": "myriad.errors",
+    "LinearSGD": "myriad.estimators",
+    "MyriadError": "myriad.errors",
+    "Store": "myriad.store",
+    "WorkError": "myriad.errors",
+    "load": "myriad.estimators",
+}
+"""Where each public name lives; it is imported when first asked for."""
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'myriad' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,0 +1,1 @@
+"""The command: one verb a file, no logic."""

@@ -1,0 +1,28 @@
+"""Options that several verbs share, each stated once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DataArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="A folder with a sub-folder of images a class, a CSV manifest, an archive or a store.",
+        show_default=False,
+    ),
+]
+ModelArgument = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model folder.", show_default=False)
+]
+Components = Annotated[int, typer.Option(min=1, max=4096, help="Gaussians of the Fisher vector.")]
+Regions = Annotated[int, typer.Option(help="Regions of the spatial pyramid: 1, 4 or 8.")]
+Signature = Annotated[str, typer.Option(help="What turns an image into a vector: fisher.")]
+Codes = Annotated[str, typer.Option(help="How rows are kept: pq (32 times smaller) or none.")]
+MaxBad = Annotated[
+    float, typer.Option(min=0, max=1, help="The part of the images that may be bad.")
+]
+Objective = Annotated[str, typer.Option(help="What is minimised: ovr (one-vs-rest).")]

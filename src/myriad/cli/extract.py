@@ -1,0 +1,62 @@
+"""``myriad extract``: images to a store of coded rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from myriad.cli.choices import Codes, Components, DataArgument, MaxBad, Regions, Signature
+from myriad.cli.tables import print_facts, print_summary
+from myriad.cli.text import format_bytes, format_seconds
+from myriad.cli.verb import Run, verb
+
+if TYPE_CHECKING:
+    from myriad.pipelines.extract import Extracted
+
+
+def show(extracted: Extracted, run: Run) -> None:
+    """Print what was extracted."""
+    store = extracted.store
+    print_facts(
+        {
+            "Rows": store.n_rows,
+            "Bad images": len(store.bad),
+            "Features": store.dim,
+            "Bytes a row": store.bytes_per_row,
+            "Size": format_bytes(store.n_rows * store.bytes_per_row),
+            "Time": format_seconds(extracted.seconds),
+        }
+    )
+    model = store.path.with_suffix(".model")
+    print_summary({"Store": store.path}, [("myriad", "train", store.path, "--out", model)])
+
+
+@verb(show=show, writes=True, resumes=True)
+def extract(
+    images: DataArgument,
+    out: Annotated[Path, typer.Option(help="The store to write.", show_default=False)],
+    signature: Signature = "fisher",
+    components: Components = 256,
+    regions: Regions = 4,
+    codes: Codes = "pq",
+    max_bad: MaxBad = 0.05,
+    *,
+    run: Run,
+) -> Extracted:
+    """Turn images into a store of rows to train on."""
+    from myriad.pipelines.extract import ExtractOptions
+    from myriad.pipelines.extract import extract as work
+
+    options = ExtractOptions(signature, components, regions, codes, max_bad)
+    return work(
+        images,
+        out,
+        options=options,
+        seed=run.seed,
+        threads=run.threads,
+        overwrite=run.overwrite,
+        resume=run.resume,
+        progress=run.progress,
+    )

@@ -1,0 +1,62 @@
+"""The command ``myriad``: its verbs, one file each, and where it starts.
+
+A new verb is one file beside this one and one line in `VERBS`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from myriad.cli.execution import execute
+
+VERBS: dict[str, Callable[..., Any]] = {}
+
+app = typer.Typer(
+    name="myriad",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"myriad {version('myriad-learn')}")
+        raise typer.Exit
+
+
+@app.callback()
+def myriad(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Classify images into thousands of classes with linear models, on ordinary machines."""
+
+
+for _name, _verb in VERBS.items():
+    app.command(_name)(_verb)
+
+
+def run() -> None:
+    """Start here: the console script."""
+    if not sys.warnoptions and os.environ.get("MYRIAD_DEBUG") != "1":
+        warnings.simplefilter("ignore")  # notes for programmers; users are told in sentences
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a label the locale cannot write
+    sys.exit(execute(app, sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run()

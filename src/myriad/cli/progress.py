@@ -1,0 +1,123 @@
+"""Progress that people see, on stderr: bars on a terminal, plain lines otherwise."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import TextIO
+
+from myriad.cli.text import format_amount, format_rate, format_seconds, printable
+from myriad.progress import SILENT, Advance, Progress
+
+
+def choose_progress(stream: TextIO, *, quiet: bool) -> Progress:
+    """Return the progress that suits a stream: bars, lines, or nothing if `quiet`."""
+    if quiet:
+        return SILENT
+    if stream.isatty() and os.environ.get("TERM") != "dumb":
+        from myriad.cli.bars import BarProgress
+
+        return BarProgress(stream)
+    return LineProgress(stream)
+
+
+@dataclass
+class Tally:
+    """How much of one step is done, and since when (`started`, in seconds of the clock)."""
+
+    title: str
+    total: int | None
+    unit: str
+    started: float
+    done: int = 0
+
+    def describe_start(self) -> str:
+        """Announce the step."""
+        if self.total is None:
+            return f"{self.title} ..."
+        return f"{self.title}: {format_amount(self.total, unit=self.unit)} ..."
+
+    def describe_state(self, now: float) -> str:
+        """Say how far it is."""
+        return f"{self.title}: {self._amount()}{self._rate(now)}"
+
+    def describe_end(self, now: float, *, whole: bool) -> str:
+        """Say what was done in what time; `whole` unless an error or a person stopped it."""
+        took = format_seconds(now - self.started)
+        if not whole:
+            return f"{self.title}: stopped after {took}, {self._amount()}"
+        if not self.done:
+            return f"{self.title}: {took}"
+        return (
+            f"{self.title}: {format_amount(self.done, unit=self.unit)} in {took}{self._rate(now)}"
+        )
+
+    def _amount(self) -> str:
+        return format_amount(self.done, self.total, self.unit)
+
+    def _rate(self, now: float) -> str:
+        # The rate of a handful of units in no time says nothing.
+        elapsed = now - self.started
+        return f" ({format_rate(self.done / elapsed, self.unit)})" if elapsed >= 0.3 else ""
+
+
+class LineProgress(Progress):
+    """Plain lines: one as a step starts, at most one every `interval` seconds, one at its end.
+
+    Steps inside a step have only the lines in between.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        interval: float = 10.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream = stream
+        self._interval = interval
+        self._clock = clock
+        self._lock = Lock()
+        self._open = 0
+
+    @contextmanager
+    def step(self, title: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
+        """Open a step of `total` units (None: unknown); yields ``advance(n)``."""
+        tally = Tally(printable(title), total, unit, self._clock())
+        last = tally.started
+        whole = False
+
+        def advance(n: int) -> None:
+            nonlocal last
+            with self._lock:
+                tally.done += n
+                now = self._clock()
+                if now - last >= self._interval:
+                    last = now
+                    self._write(tally.describe_state(now))
+
+        if self._open == 0:
+            self._write(tally.describe_start())
+        self._open += 1
+        try:
+            yield advance
+            whole = True
+        finally:
+            self._open -= 1
+            if self._open == 0:
+                self._write(tally.describe_end(self._clock(), whole=whole))
+
+    def note(self, sentence: str) -> None:
+        """Print a sentence."""
+        self._write(printable(sentence))
+
+    def _write(self, line: str) -> None:
+        try:
+            print(line, file=self._stream, flush=True)
+        except OSError:
+            # Nobody reads any longer: the work is worth more than its progress.
+            self._stream = open(os.devnull, "w")  # noqa: SIM115

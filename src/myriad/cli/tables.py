@@ -1,0 +1,136 @@
+"""Results for people, on stdout: tables, facts, and where to go from here.
+
+On a terminal they are set with rules and weight; in a pipe they are plain text, one line a row,
+never cut or wrapped.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from myriad.cli.text import printable
+
+_UNBOUNDED = 100_000
+
+
+def print_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    title: str = "",
+    right: Collection[str] = (),
+) -> None:
+    """Print a table with a head.
+
+    Columns of numbers are set to the right, and so are those named in `right`. A number is written
+    with two decimals, a count with commas, and None or NaN as a dash; whatever else one wants is
+    handed over as text.
+    """
+    rows = list(rows)
+    console = _open_console()
+    table = Table(
+        box=box.SIMPLE_HEAD if console.is_terminal else None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        header_style="bold",
+    )
+    for index, name in enumerate(columns):
+        numbers = bool(rows) and all(_is_number(row[index]) for row in rows)
+        side: Any = "right" if numbers or name in right else "left"
+        table.add_column(Text(printable(name)), justify=side, overflow="fold")
+    for row in rows:
+        table.add_row(*(_write_cell(value) for value in row))
+    _print_title(console, title)
+    _print_rows(console, table)
+
+
+def print_facts(facts: Mapping[str, Any], *, title: str = "") -> None:
+    """Print a list of names and values."""
+    console = _open_console()
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        table.add_row(Text(printable(name)), _write_cell(value))
+    _print_title(console, title)
+    _print_rows(console, table)
+
+
+def print_summary(places: Mapping[str, Any], commands: Iterable[Sequence[Any]] = ()) -> None:
+    """Print the closing summary: where things are, and what to type next.
+
+    Parameters
+    ----------
+    places : what was written (``"Model"``) and where.
+    commands : commands as sequences of words, ``("myriad", "predict", model, "IMAGE")``; words
+        with spaces are quoted, so that a line can be copied into a shell.
+    """
+    console = _open_console()
+    console.print()
+    width = max(map(len, places), default=0)
+    for name, place in places.items():
+        line = Text(f"{name:<{width}}  ", style="bold") + Text(printable(place), style="not bold")
+        console.print(line, soft_wrap=True)
+    typed = [shlex.join(str(word) for word in words) for words in commands]
+    if typed:
+        console.print("\nNext:" if places else "Next:")
+    for command in typed:
+        console.print(Text(f"  {printable(command)}", style="cyan"), soft_wrap=True)
+
+
+def _open_console() -> Console:
+    """Return a console on stdout as it is now; only a terminal gets colours, rules and folding."""
+    terminal = sys.stdout.isatty()
+    return _Stdout(
+        file=sys.stdout,
+        force_terminal=terminal,
+        width=None if terminal else _UNBOUNDED,
+        highlight=False,
+        emoji=False,
+    )
+
+
+class _Stdout(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the caller, where rich would exit with a status of its own."""
+        raise BrokenPipeError
+
+
+def _print_title(console: Console, title: str) -> None:
+    if title:
+        console.print(Text(printable(title), style="bold"), soft_wrap=True)
+
+
+def _print_rows(console: Console, table: Table) -> None:
+    if console.is_terminal:
+        console.print(table)
+        return
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        print(line.rstrip())
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _write_cell(value: Any) -> Text:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return Text("-")
+    if isinstance(value, bool):
+        return Text("yes" if value else "no")
+    if isinstance(value, int):
+        return Text(f"{value:,}")
+    if isinstance(value, float):
+        return Text(f"{value:,.2f}")
+    return Text(printable(value))

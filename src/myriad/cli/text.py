@@ -1,0 +1,67 @@
+"""Text for people: names made safe to print, and numbers as one reads them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_UNSAFE = {"Cc", "Cs", "Zl", "Zp"}
+_DIRECTION_CHANGES = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def printable(text: object) -> str:
+    r"""Return a text with control characters written as escapes, such as ``\n`` and ``\x1b``.
+
+    A file name may hold line ends, terminal commands, half a character or marks that reverse the
+    direction of writing; printed as they are, they could fake or erase what the command says.
+    """
+    text = str(text)
+    if text.isprintable():
+        return text
+    return "".join(_escape(character) for character in text)
+
+
+def _escape(character: str) -> str:
+    if unicodedata.category(character) in _UNSAFE or character in _DIRECTION_CHANGES:
+        return character.encode("unicode_escape").decode("ascii")
+    return character
+
+
+def format_seconds(seconds: float) -> str:
+    """Write a length of time: ``0.4 s``, ``12 s``, ``3 min 05 s``, ``2 h 07 min``.
+
+    Whole numbers (of type int) stay whole: ``4 s``.
+    """
+    if seconds < 9.95 and not isinstance(seconds, int):
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def format_bytes(size: float) -> str:
+    """Write a size in powers of 1000, with three figures: ``870 B``, ``3.42 MB``, ``1.10 TB``."""
+    units = ["B", "kB", "MB", "GB", "TB"]
+    while size >= 999.5 and len(units) > 1:
+        size /= 1000
+        del units[0]
+    if units[0] == "B" or size >= 99.95:
+        return f"{size:,.0f} {units[0]}"
+    return f"{size:.1f} {units[0]}" if size >= 9.995 else f"{size:.2f} {units[0]}"
+
+
+def format_amount(done: int, total: int | None = None, unit: str = "") -> str:
+    """Write how much is done: ``1,200 of 9,000 images``, or ``1,200 images`` without a total."""
+    amount = f"{done:,}" if total is None else f"{done:,} of {total:,}"
+    return f"{amount} {unit}".rstrip()
+
+
+def format_rate(per_second: float, unit: str) -> str:
+    """Write a speed: ``731 images/s``, ``4.2 shards/s``, ``0.05 epochs/s``."""
+    if per_second >= 9.95:
+        figure = f"{per_second:,.0f}"
+    else:
+        figure = f"{per_second:.1f}" if per_second >= 0.95 else f"{per_second:.2f}"
+    return f"{figure} {unit}/s" if unit else f"{figure}/s"

@@ -1,0 +1,196 @@
+"""Product codes: each short sub-vector of a row is replaced by the index of its nearest centroid.
+
+[GP, section 4.1; CC, section 3.1]: d = 8 and 8 bits make a row 32 times smaller, ratio
+``32 d / bits`` in general. Where the dimension is no multiple of d, rows are padded with zeros.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from myriad.arrays import Bytes, Float, as_rows
+from myriad.codes.code import Code
+from myriad.codes.codebooks import learn_codebook
+from myriad.codes.lookup import look_up, look_up_eights
+from myriad.codes.nearest import assign_subvectors, turn
+from myriad.codes.packing import pack, packed_bytes, unpack
+from myriad.errors import InputError
+from myriad.parallel import map_ordered, pool, thread_count
+from myriad.progress import SILENT, Progress
+from myriad.randomness import generator
+
+_ENOUGH = 4096  # sub-vectors that are never too many to learn a book from
+
+
+@dataclass(frozen=True, eq=False)
+class ProductCode(Code, kind="pq"):
+    """A learned product code.
+
+    Parameters
+    ----------
+    codebooks : float32 (n_books, 2**bits, d)
+        Sub-vector m of a row uses book ``m % n_books``.
+    dim : number of features of a row.
+    """
+
+    codebooks: Float
+    dim: int
+
+    def __post_init__(self) -> None:
+        books = self.codebooks
+        if type(self.dim) is not int or self.dim < 1:
+            raise InputError(f"A product code needs a number of features, not {self.dim!r}.")
+        if not isinstance(books, np.ndarray) or books.ndim != 3 or books.dtype != np.float32:
+            raise InputError("The codebooks of a product code must be float32 (books, words, d).")
+        n_books, n_centroids, d = books.shape
+        if n_centroids not in (2, 4, 8, 16, 32, 64, 128, 256) or d < 1:
+            raise InputError(f"Codebooks of shape {books.shape} do not fit a product code.")
+        if not 1 <= n_books <= self.n_sub:
+            raise InputError(f"{n_books} codebooks do not fit {self.n_sub} sub-vectors.")
+        if not np.isfinite(books).all():
+            raise InputError("The codebooks of a product code hold NaN or infinite values.")
+        object.__setattr__(self, "codebooks", np.ascontiguousarray(books))
+
+    @property
+    def d(self) -> int:
+        """Length of a sub-vector."""
+        return self.codebooks.shape[2]
+
+    @property
+    def bits(self) -> int:
+        """Bits of an index."""
+        return self.codebooks.shape[1].bit_length() - 1
+
+    @property
+    def n_sub(self) -> int:
+        """Number of sub-vectors of a row, the last one padded if need be."""
+        return -(-self.dim // self.d)
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes that one coded row takes."""
+        return packed_bytes(self.n_sub, self.bits)
+
+    def _encode(self, rows: Float, codes: Bytes) -> None:
+        turned, halves = self._turned
+        n_full, rest = divmod(self.dim, self.d)
+        indices = np.empty((len(rows), self.n_sub), np.uint8)
+        assign_subvectors(rows, turned, halves, indices, n_full)
+        if rest:
+            last = n_full % len(turned)
+            padded = np.zeros((len(rows), self.d), np.float32)
+            padded[:, :rest] = rows[:, n_full * self.d :]
+            index = np.empty((len(rows), 1), np.uint8)
+            assign_subvectors(padded, turned[last:][:1], halves[last:][:1], index, 1)
+            indices[:, -1:] = index
+        pack(indices, self.bits, codes)
+
+    def _decode(self, codes: Bytes, out: Float) -> None:
+        indices = unpack(codes, self.bits, self.n_sub)
+        n_full, rest = divmod(self.dim, self.d)
+        if self.d == 8 and rest == 0:
+            words = out.view(np.uint64).reshape(len(out), n_full, 4)
+            look_up_eights(indices, self.codebooks.view(np.uint64), words)
+        else:
+            look_up(indices, self.codebooks, out, n_full)
+        if rest:
+            book = self.codebooks[n_full % len(self.codebooks)]
+            out[:, n_full * self.d :] = book[indices[:, -1], :rest]
+
+    @cached_property
+    def _turned(self) -> tuple[Float, Float]:
+        """The books turned for encoding, (n_books, d, 2**bits), and half the squared norms."""
+        n_books, n_centroids, d = self.codebooks.shape
+        turned = np.empty((n_books, d, n_centroids), np.float32)
+        halves = np.empty((n_books, n_centroids), np.float32)
+        for m, book in enumerate(self.codebooks):
+            turn(book, turned[m], halves[m])
+        return turned, halves
+
+
+def learn_product(
+    sample: Float,
+    *,
+    d: int = 8,
+    bits: int = 8,
+    period: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+    max_rows_per_centroid: int = 16,
+    rounds: int = 12,
+) -> ProductCode:
+    """Learn the codebooks of a product code from a sample of rows.
+
+    Parameters
+    ----------
+    sample : float32 (n_samples, dim)
+    d : length of a sub-vector.
+    bits : 1 to 8; a book holds ``2**bits`` centroids.
+    period : the number of features after which a row repeats its meaning, as the regions of a
+        Fisher vector do; sub-vectors at the same place of different periods then share one book,
+        which divides memory and time. None: each sub-vector has its own book.
+    max_rows_per_centroid : sub-vectors used for each centroid, at most; 4,096 of them are always
+        used, if there are as many.
+    rounds : rounds of k-means, at most.
+
+    The books are the same for a seed on any number of threads.
+    """
+    rows = as_rows(sample, name="The sample for a product code")
+    n_samples, dim = rows.shape
+    n_books = _count_books(dim, d, bits, period)
+    n_centroids = 2**bits
+    n_places = n_samples * max(1, dim // d // n_books)  # sub-vectors that every book has
+    if n_places < n_centroids:
+        raise InputError(
+            f"{n_places} sample vectors are too few for {n_centroids} centroids ({bits} bits): "
+            f"use more rows or fewer bits."
+        )
+    places = generator(seed, "product codebooks").permutation(n_places)
+    chosen = places[: max(n_centroids * max_rows_per_centroid, _ENOUGH)]
+    books = np.empty((n_books, n_centroids, d), np.float32)
+
+    def learn(book: int) -> Float:
+        points = _gather_points(rows, chosen, book, n_books, d)
+        return learn_codebook(points, n_centroids, rounds=rounds)
+
+    with progress.step("Learning codebooks", n_books, "book") as advance, pool(threads) as threaded:
+        ahead = 4 * thread_count(threads)
+        for m, learned in enumerate(map_ordered(learn, range(n_books), threaded, ahead=ahead)):
+            books[m] = learned
+            advance(1)
+    return ProductCode(books, dim)
+
+
+def _count_books(dim: int, d: int, bits: int, period: int | None) -> int:
+    """Return how many different books the sub-vectors need."""
+    if not 1 <= bits <= 8:
+        raise InputError(f"A product code takes 1 to 8 bits, not {bits}.")
+    if not 1 <= d <= dim:
+        raise InputError(f"The length of a sub-vector must lie between 1 and {dim}, not {d}.")
+    n_sub = -(-dim // d)
+    if period is None:
+        return n_sub
+    if period < 1 or dim % period:
+        raise InputError(f"A period of {period} features does not divide the {dim} of a row.")
+    return min(math.lcm(period, d) // d, n_sub)
+
+
+def _gather_points(rows: Float, chosen: np.ndarray, book: int, n_books: int, d: int) -> Float:
+    """Return the chosen sub-vectors (n, d) that use a book; the last of a row may be padded.
+
+    Place p stands for row ``p % n_samples`` in period ``p // n_samples`` of the row.
+    """
+    n_samples, dim = rows.shape
+    points = np.zeros((len(chosen), d), np.float32)
+    periods, row = np.divmod(chosen, n_samples)
+    for period in range(periods.max() + 1):
+        start = (period * n_books + book) * d
+        width = min(d, dim - start)
+        here = periods == period
+        points[here, :width] = rows[row[here], start : start + width]
+    return points

@@ -1,0 +1,91 @@
+"""Scalar codes: 8 bits a feature, spread evenly over the feature's range in the sample [CC, LS]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from myriad._jit import jit
+from myriad.arrays import Bytes, Float, as_rows
+from myriad.codes.code import Code
+from myriad.errors import InputError
+from myriad.progress import SILENT, Progress
+
+_LEVELS = 255  # steps between the lowest and the highest value
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarCode(Code, kind="scalar"):
+    """A learned scalar code: feature j with the code q stands for ``low[j] + q * step[j]``.
+
+    Parameters
+    ----------
+    low : float32 (dim,), the lowest value of each feature.
+    step : float32 (dim,), at least 0; 0 for a constant feature.
+    """
+
+    low: Float
+    step: Float
+
+    def __post_init__(self) -> None:
+        for field in (self.low, self.step):
+            fits = isinstance(field, np.ndarray) and field.dtype == np.float32 and field.ndim == 1
+            if not fits or len(field) == 0 or not np.isfinite(field).all():
+                raise InputError("The ranges of a scalar code must be finite float32 vectors.")
+        if self.low.shape != self.step.shape or (self.step < 0).any():
+            raise InputError("The ranges of a scalar code do not fit together.")
+        span = np.float64(_LEVELS) * self.step
+        if (np.maximum(span, self.low + span) > np.finfo(np.float32).max).any():
+            raise InputError(
+                "The range of a feature is too wide for a scalar code: scale the rows."
+            )
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        """Number of features of a row."""
+        return len(self.low)
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes that one coded row takes."""
+        return self.dim
+
+    def _encode(self, rows: Float, codes: Bytes) -> None:
+        _quantise(rows, self.low, self.step, codes)
+
+    def _decode(self, codes: Bytes, out: Float) -> None:
+        _restore(codes, self.low, self.step, out)
+
+
+def learn_scalar(
+    sample: Float, *, seed: int = 0, threads: int | None = None, progress: Progress = SILENT
+) -> ScalarCode:
+    """Learn the range of each feature from a sample (n_samples, dim) of at least one row.
+
+    Values outside the range are later coded as its ends. Nothing here is random or slow: `seed`,
+    `threads` and `progress` are taken because every code is learned by the same call.
+    """
+    rows = as_rows(sample, name="The sample for a scalar code")
+    if rows.size == 0:
+        raise InputError("A scalar code needs a sample of at least one row and one feature.")
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    step = (high.astype(np.float64) - low) / _LEVELS
+    return ScalarCode(low, step.astype(np.float32))
+
+
+@jit
+def _quantise(rows, low, step, codes):  # type: ignore[no-untyped-def]
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            level = 0.0
+            if step[j] > 0:
+                level = (np.float64(rows[i, j]) - low[j]) / step[j]
+            codes[i, j] = np.uint8(min(max(level, 0.0), 255.0) + 0.5)
+
+
+@jit
+def _restore(codes, low, step, out):  # type: ignore[no-untyped-def]
+    for i in range(codes.shape[0]):
+        for j in range(codes.shape[1]):
+            out[i, j] = low[j] + step[j] * np.float32(codes[i, j])

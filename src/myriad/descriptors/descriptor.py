@@ -1,0 +1,63 @@
+"""What every local descriptor is: an image in, many small vectors and their places out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Bytes, Float
+from myriad.errors import InputError
+from myriad.parts import Part
+
+
+@dataclass(frozen=True, eq=False)
+class LocalDescriptors:
+    """The descriptors of one image.
+
+    Attributes
+    ----------
+    values : float32 array of shape (n, dim), one descriptor a row.
+    positions : float32 array of shape (n, 2), x and y of the patch centres as fractions of the
+        image's width and height.
+    """
+
+    values: Float
+    positions: Float
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Descriptor(Part):
+    """The base of all local descriptors; a subclass is one file.
+
+    `dim` is the length of a descriptor, `colour` whether `describe` wants images of shape
+    (height, width, 3) instead of grey ones of shape (height, width).
+    """
+
+    dim: ClassVar[int]
+    colour: ClassVar[bool] = False
+
+    def describe(self, image: Bytes) -> LocalDescriptors:
+        """Return the descriptors of a uint8 image, the same ones on every call."""
+        raise NotImplementedError
+
+
+def check_image(image: NDArray[np.generic], *, colour: bool) -> None:
+    """Raise `InputError` unless `image` is a non-empty uint8 array, grey or in colour as asked."""
+    wanted = "(height, width, 3)" if colour else "(height, width)"
+    shape = getattr(image, "shape", None)
+    fits = isinstance(image, np.ndarray) and image.dtype == np.uint8 and image.size > 0
+    if fits and colour:
+        fits = image.ndim == 3 and image.shape[2] == 3
+    elif fits:
+        fits = image.ndim == 2
+    if not fits:
+        kind = getattr(image, "dtype", type(image).__name__)
+        raise InputError(
+            f"An image must be a non-empty uint8 array of shape {wanted}, not {kind} of {shape}."
+        )

@@ -1,0 +1,146 @@
+"""Dense SIFT: histograms of gradient orientations on a grid of patches at several scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from typing import ClassVar
+
+import cv2
+import numpy as np
+
+from myriad.arrays import Bytes, Float
+from myriad.descriptors.descriptor import Descriptor, LocalDescriptors, check_image
+from myriad.descriptors.geometry import BINS, patch_positions, resize, working_size
+from myriad.descriptors.gradients import ORIENTATIONS, allocate_planes, orient_gradients
+from myriad.descriptors.pooling import normalise_histograms, sum_band, swap_axes
+from myriad.descriptors.windows import WINDOWS, window_table
+from myriad.errors import InputError
+
+_MAGNIFICATION = 6.0  # the width of a bin over the smoothing it is made for (VLFeat's 'magnif')
+_NOMINAL = 0.5  # the smoothing that a camera image already has, in pixels
+
+
+@dataclass(frozen=True, eq=False)
+class DenseSIFT(Descriptor, kind="dense-sift"):
+    """Dense SIFT in the geometry of [GP 5.1].
+
+    An image is first brought to its working size (`geometry.working_size`: large ones shrunk to
+    `max_pixels`, small ones enlarged). On it lie patches of 4 x 4 bins with 8 orientations, `step`
+    pixels apart at every scale; patches grow by sqrt 2 a scale, and a scale whose patch does not
+    fit is left out. Each scale looks at the image smoothed by a sixth of its bin width.
+
+    Parameters
+    ----------
+    patch : the side of the smallest patch in pixels.
+    step : the distance of neighbouring patches in pixels, at every scale.
+    scales : the number of scales.
+    max_pixels : larger images are shrunk to this many pixels.
+    min_side : images whose smaller side is shorter are enlarged.
+    contrast : a patch whose histogram (the mean gradient of the patch, grey values in [0, 1], by
+        bin and orientation) has a smaller L2 norm becomes the zero vector; it is kept, because
+        where an image is empty says something about it.
+    window : ``"gaussian"`` or ``"flat"`` (see `windows`); both take the same time.
+    root : whether to take the square root of the L1-normalised descriptor (RootSIFT).
+    """
+
+    patch: int = 24
+    step: int = 6
+    scales: int = 5
+    max_pixels: int = 100_000
+    min_side: int = 128
+    contrast: float = 0.001
+    window: str = "gaussian"
+    root: bool = False
+
+    dim: ClassVar[int] = BINS * BINS * ORIENTATIONS
+
+    def __post_init__(self) -> None:
+        limits = {
+            "patch": (8, 4096),
+            "step": (1, 4096),
+            "scales": (1, 16),
+            "min_side": (1, 4096),
+            "max_pixels": (4096, 2**28),
+        }
+        for name, (least, most) in limits.items():
+            value = getattr(self, name)
+            if type(value) is not int or not least <= value <= most:
+                raise InputError(f"{name} of dense SIFT must be {least} to {most}, not {value!r}.")
+        if self.max_pixels < self.patch**2:
+            raise InputError(f"max_pixels of dense SIFT must be at least {self.patch}², its patch.")
+        if not isinstance(self.contrast, int | float) or not isfinite(self.contrast):
+            raise InputError(f"contrast of dense SIFT must be a number, not {self.contrast!r}.")
+        if self.window not in WINDOWS or type(self.root) is not bool:
+            raise InputError("window of dense SIFT must be gaussian or flat, root true or false.")
+
+    def describe(self, image: Bytes) -> LocalDescriptors:
+        """Return the descriptors of a grey image, scale by scale, each from top left.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (height, width).
+        """
+        check_image(image, colour=False)
+        height, width = self._working_size(image)
+        grey = resize(image, height, width).astype(np.float32) * np.float32(1 / 255)
+        widths = [self.patch / BINS * sqrt(2) ** s for s in range(self.scales)]
+        grids = [patch_positions(height, width, w, self.step) for w in widths]
+        values = np.empty((sum(map(len, grids)), self.dim), np.float32)
+        planes = allocate_planes(height, width)
+        scratch = self._scratch(height, width)
+        done = 0
+        for bin_width, grid in zip(widths, grids, strict=True):
+            if len(grid) == 0:
+                break
+            sigma = sqrt(max((bin_width / _MAGNIFICATION) ** 2 - _NOMINAL**2, 0.0))
+            orient_gradients(smooth_image(grey, sigma), planes)
+            self._describe_scale(planes, bin_width, scratch, values[done : done + len(grid)])
+            done += len(grid)
+        if self.root:
+            values /= np.maximum(values.sum(axis=1, keepdims=True), np.float32(1e-12))
+            np.sqrt(values, out=values)
+        return LocalDescriptors(values, np.concatenate(grids))
+
+    def _working_size(self, image: Bytes) -> tuple[int, int]:
+        height, width = image.shape[:2]
+        return working_size(
+            height, width, max_pixels=self.max_pixels, min_side=self.min_side, patch=self.patch
+        )
+
+    def _scratch(self, height: int, width: int) -> tuple[Float, Float]:
+        """Return room for two steps of the largest scale, the first; fresh memory costs time."""
+        rows = len(window_table(height, self.patch / BINS, self.step, self.window)[0])
+        columns = len(window_table(width, self.patch / BINS, self.step, self.window)[0])
+        size = rows * max(columns, width) * ORIENTATIONS
+        return np.empty(size, np.float32), np.empty(size, np.float32)
+
+    def _describe_scale(
+        self, planes: Float, bin_width: float, scratch: tuple[Float, Float], values: Float
+    ) -> None:
+        """Fill `values`, one row a patch, from the orientation planes (height, width, 8)."""
+        height, width, _ = planes.shape
+        y_starts, y_weights = window_table(height, bin_width, self.step, self.window)
+        x_starts, x_weights = window_table(width, bin_width, self.step, self.window)
+        rows, columns = len(y_starts), len(x_starts)
+        by_y = _shape(scratch[0], rows, width)
+        sum_band(planes.reshape(height, -1), y_starts, y_weights, by_y.reshape(rows, -1))
+        by_x = _shape(scratch[1], width, rows)
+        swap_axes(by_y, by_x)
+        sums = _shape(scratch[0], columns, rows)
+        sum_band(by_x.reshape(width, -1), x_starts, x_weights, sums.reshape(columns, -1))
+        normalise_histograms(sums, values, np.float32(self.contrast))
+
+
+def _shape(room: Float, height: int, width: int) -> Float:
+    """Return the front of a flat array as (height, width, 8)."""
+    return room[: height * width * ORIENTATIONS].reshape(height, width, ORIENTATIONS)
+
+
+def smooth_image(image: Float, sigma: float) -> Float:
+    """Return a float32 image convolved with a Gaussian of deviation `sigma` pixels."""
+    if sigma < 0.01:
+        return image
+    size = 2 * int(np.ceil(4 * sigma)) + 1
+    smooth = cv2.GaussianBlur(image, (size, size), sigma, borderType=cv2.BORDER_REPLICATE)
+    return np.asarray(smooth, dtype=np.float32)

@@ -1,0 +1,23 @@
+"""Find and read images; draw the built-in data set."""
+
+from myriad.images.finding import find_images, list_inputs
+from myriad.images.glyphs import GlyphSet, choose_glyphs, count_classes, draw_glyph, write_glyphs
+from myriad.images.listing import ImageList, require_classes
+from myriad.images.reading import MAX_PIXELS, BadImage, read_image
+from myriad.images.splitting import split_images
+
+__all__ = [
+    "MAX_PIXELS",
+    "BadImage",
+    "GlyphSet",
+    "ImageList",
+    "choose_glyphs",
+    "count_classes",
+    "draw_glyph",
+    "find_images",
+    "list_inputs",
+    "read_image",
+    "require_classes",
+    "split_images",
+    "write_glyphs",
+]

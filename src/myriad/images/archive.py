@@ -1,0 +1,121 @@
+"""Images inside a .zip or .tar file, read where they lie: nothing is ever unpacked to disk."""
+
+from __future__ import annotations
+
+import tarfile
+import threading
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+
+from myriad.errors import InputError
+from myriad.images.reading import BadImage, refuse_large_file
+
+COMPRESSED_TARS = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst")
+
+
+class Archive(ABC):
+    """The regular files of an archive by name; threads may read at the same time.
+
+    Attributes
+    ----------
+    path : the archive.
+    sizes : the number of bytes of each member, by its name.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.sizes: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._index()
+        for name in self.sizes:
+            _refuse_outside(path, name)
+
+    @abstractmethod
+    def _index(self) -> None:
+        """Open the archive and fill `sizes`."""
+
+    @abstractmethod
+    def _read(self, name: str) -> bytes:
+        """Return the bytes of a member; called by one thread at a time."""
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a member; `BadImage` if it is damaged, locked or too large."""
+        if name not in self.sizes:
+            raise BadImage("missing from the archive")
+        refuse_large_file(self.sizes[name])
+        try:
+            with self._lock:
+                data = self._read(name)
+        except Exception as error:  # the readers of archives raise many kinds on damaged ones
+            detail = "encrypted" if "encrypted" in str(error) else "damaged"
+            raise BadImage(f"{detail} member of the archive") from None
+        if len(data) != self.sizes[name]:
+            raise BadImage("truncated archive")
+        return data
+
+    def __reduce__(self) -> tuple[Callable[[Path], Archive], tuple[Path]]:
+        """Open the archive anew in another process."""
+        return open_archive, (self.path,)
+
+
+class ZipArchive(Archive):
+    """A .zip file."""
+
+    def _index(self) -> None:
+        self._zip = zipfile.ZipFile(self.path)
+        self.sizes = {
+            member.filename: member.file_size
+            for member in self._zip.infolist()
+            if not member.is_dir()
+        }
+
+    def _read(self, name: str) -> bytes:
+        # ZipFile stops at the stated size and checks the CRC, so a member cannot swell beyond it.
+        return self._zip.read(name)
+
+
+class TarArchive(Archive):
+    """A .tar file, not compressed: members are found by their place in it."""
+
+    def _index(self) -> None:
+        self._places: dict[str, int] = {}
+        with tarfile.open(self.path, "r:") as tar:
+            for member in tar:
+                if member.isreg() and not member.issparse():
+                    self.sizes[member.name] = member.size
+                    self._places[member.name] = member.offset_data
+                tar.members = []  # type: ignore[attr-defined]  # else a million members are kept as large objects
+
+    def _read(self, name: str) -> bytes:
+        with self.path.open("rb") as stream:
+            stream.seek(self._places[name])
+            return stream.read(self.sizes[name])
+
+
+def open_archive(path: Path) -> Archive:
+    """Open a .zip or .tar file and list its members."""
+    if path.name.lower().endswith(COMPRESSED_TARS):
+        raise InputError(
+            f"{path} is compressed as a whole, so single images cannot be read from it: unpack it "
+            "to a folder, or pack the images as .zip or plain .tar."
+        )
+    opener = ZipArchive if path.suffix.lower() == ".zip" else TarArchive
+    try:
+        return opener(path)
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{path} cannot be opened: {error.strerror or error}.") from None
+    except Exception as error:
+        raise InputError(f"{path} is damaged or is no archive: {error}.") from None
+
+
+def _refuse_outside(path: Path, name: str) -> None:
+    parts = name.replace("\\", "/").split("/")
+    if ".." in parts or parts[0] == "" or parts[0][1:2] == ":":
+        raise InputError(
+            f"{path} has a member {name!r} that points outside the archive: pack it again from "
+            "inside its folder."
+        )

@@ -1,0 +1,110 @@
+"""Find the images in a folder and the folders below it."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from myriad.errors import InputError
+from myriad.images.layout import label_by_folders
+from myriad.images.listing import ImageList, is_image_name
+
+
+@dataclass
+class FolderScan:
+    """What a walk through a folder found; paths are sorted, relative, with "/" between folders."""
+
+    paths: list[str] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
+
+
+def list_folder(root: Path) -> ImageList:
+    """List the images of a folder that has a sub-folder a class, or parts with such sub-folders."""
+    scan = scan_folder(root)
+    return label_by_folders(root, scan.paths, ignored=scan.ignored.total(), warnings=scan.warnings)
+
+
+def scan_folder(root: Path) -> FolderScan:
+    """Find all images below `root`, in sorted order; `InputError` if there are none.
+
+    Hidden files and folders are passed over. Links are followed, after everything that lies in the
+    folder itself, and each real folder is entered once: loops end, and an image that is reached in
+    two ways belongs to the folder it lies in.
+    """
+    scan = FolderScan()
+    entered: set[tuple[int, int]] = set()
+    waiting, links = [""], deque[str]()
+    while waiting or links:
+        folder = waiting.pop() if waiting else links.popleft()
+        try:
+            status = os.stat(root / folder)
+            key = (status.st_dev, status.st_ino)
+            if key in entered:
+                continue
+            entered.add(key)
+            inner, linked = _scan_one(root, folder, scan)
+        except OSError as error:
+            if not folder:
+                raise InputError(f"{root} cannot be read: {error.strerror}.") from None
+            scan.warnings.append(f"The folder {folder!r} cannot be read: {error.strerror}.")
+            continue
+        waiting.extend(inner)
+        links.extend(linked)
+    if not scan.paths:
+        raise InputError(f"{root} holds no images{_describe(scan.ignored)}.")
+    scan.paths.sort()
+    return scan
+
+
+def _scan_one(root: Path, folder: str, scan: FolderScan) -> tuple[list[str], list[str]]:
+    """Note the files of one folder; return its sub-folders and its links to folders, sorted."""
+    inner: list[str] = []
+    linked: list[str] = []
+    prefix = f"{folder}/" if folder else ""
+    unspeakable = 0
+    with os.scandir(root / folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.startswith("."):
+                scan.ignored["hidden"] += 1
+            elif not _is_text(name):
+                unspeakable += 1
+            elif _is_folder(entry):
+                (linked if entry.is_symlink() else inner).append(prefix + name)
+            elif is_image_name(name) and (entry.is_symlink() or entry.is_file()):
+                scan.paths.append(prefix + name)  # a dangling link becomes a bad image when read
+            else:
+                scan.ignored[os.path.splitext(name)[1].lower() or "no suffix"] += 1
+    if unspeakable:
+        scan.ignored["bad name"] += unspeakable
+        scan.warnings.append(
+            f"{unspeakable} names in the folder {folder or '.'!r} are not valid Unicode and were "
+            "left out: rename them."
+        )
+    return sorted(inner, reverse=True), sorted(linked)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # links that lead in a circle
+        return False
+
+
+def _is_text(name: str) -> bool:
+    """Return whether a name is Unicode: names that are not come as lone surrogates."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _describe(ignored: Counter[str]) -> str:
+    if not ignored:
+        return ""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in ignored.most_common(3))
+    return f" (JPEG, PNG, BMP, TIFF, WebP or GIF), only other files: {kinds}"

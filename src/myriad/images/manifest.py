@@ -1,0 +1,137 @@
+"""A CSV manifest: one image a line, with columns path, label and optionally split, group."""
+
+from __future__ import annotations
+
+import csv
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from myriad.errors import InputError
+from myriad.images.listing import SPLITS, ImageList
+
+_COLUMNS = ("path", "label", "split", "group")
+
+
+@dataclass
+class _Rows:
+    """The columns of a manifest as they are read."""
+
+    paths: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    splits: list[str] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+
+
+def list_manifest(path: Path) -> ImageList:
+    """Read a manifest; its paths are relative to its own folder.
+
+    A file that is missing becomes a bad image when it is read; only if all of them are missing is
+    the manifest itself taken to be wrong.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = _read_rows(path, csv.reader(stream, strict=True))
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    _require_a_file(path, rows.paths)
+    class_names = sorted(set(rows.labels))
+    places = {name: label for label, name in enumerate(class_names)}
+    return ImageList(
+        root=path.parent,
+        paths=rows.paths,
+        labels=np.array([places[label] for label in rows.labels], dtype=np.int32),
+        class_names=class_names,
+        splits=np.array(rows.splits, dtype="<U5"),
+        groups=_number_groups(rows.groups),
+    )
+
+
+def _read_rows(path: Path, reader: Any) -> _Rows:
+    """Read and check all lines, so that an error names the line it is in."""
+    rows = _Rows()
+    seen: set[str] = set()
+    part_of_group: dict[str, str] = {}
+    try:
+        columns = _read_header(path, next(reader, []))
+        for cells in reader:
+            if not cells:
+                continue
+            where = f"{path}, line {reader.line_num}"
+            if len(cells) != columns["all"]:
+                raise InputError(
+                    f"{where}: {len(cells)} cells where the header has {columns['all']} columns."
+                )
+            name, label, split, group = (
+                cells[columns[column]].strip() if column in columns else "" for column in _COLUMNS
+            )
+            _check_row(where, name, label, split, seen)
+            split = SPLITS.get(split.lower(), "")
+            if group and split and part_of_group.setdefault(group, split) != split:
+                raise InputError(
+                    f"{where}: group {group!r} is in {part_of_group[group]} and in {split}; "
+                    "a group must lie in one part."
+                )
+            rows.paths.append(name)
+            rows.labels.append(label)
+            rows.splits.append(split)
+            rows.groups.append(group)
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: not valid CSV ({error}).") from None
+    if not rows.paths:
+        raise InputError(f"{path} names no images: it has a header but no lines below it.")
+    return rows
+
+
+def _read_header(path: Path, header: list[str]) -> dict[str, int]:
+    """Return the place of each known column, and under "all" the number of columns."""
+    if not header:
+        raise InputError(f"{path} is empty: a manifest starts with the line path,label.")
+    names = [name.strip().lower() for name in header]
+    missing = [name for name in _COLUMNS[:2] if name not in names]
+    if missing:
+        raise InputError(
+            f"{path}, line 1: no column {' and no column '.join(missing)}, but {', '.join(names)}. "
+            "A manifest has the columns path,label and optionally split,group, set off by commas."
+        )
+    doubled = [name for name in _COLUMNS if names.count(name) > 1]
+    if doubled:
+        raise InputError(f"{path}, line 1: two columns are named {doubled[0]}.")
+    columns = {name: names.index(name) for name in _COLUMNS if name in names}
+    return {**columns, "all": len(names)}
+
+
+def _check_row(where: str, name: str, label: str, split: str, seen: set[str]) -> None:
+    """Raise `InputError` for a line that cannot be used; note its path in `seen`."""
+    if not name:
+        raise InputError(f"{where}: the path is empty.")
+    if not label:
+        raise InputError(f"{where}: the label is empty.")
+    if split and split.lower() not in SPLITS:
+        raise InputError(f"{where}: split is {split!r}; it must be train, val, test or empty.")
+    plain = os.path.normpath(name)
+    if plain in seen:
+        raise InputError(f"{where}: the path {name!r} stands in an earlier line too.")
+    seen.add(plain)
+
+
+def _require_a_file(path: Path, names: list[str]) -> None:
+    if not any(os.path.lexists(path.parent / name) for name in names if "\0" not in name):
+        raise InputError(
+            f"{path}: none of its {len(names)} files exists, {names[0]!r} first. "
+            f"Paths are relative to the folder of the manifest, {path.parent}."
+        )
+
+
+def _number_groups(groups: list[str]) -> np.ndarray | None:
+    """Number the groups in the order of their names; -1 where a cell is empty."""
+    names = sorted(set(groups) - {""})
+    if not names:
+        return None
+    places = {name: number for number, name in enumerate(names)}
+    return np.array([places.get(group, -1) for group in groups], dtype=np.int32)

@@ -1,0 +1,152 @@
+"""Set validation images apart, the same ones for the same seed."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Ints
+from myriad.errors import InputError
+from myriad.images.listing import ImageList
+from myriad.randomness import generator
+
+_ENOUGH = 5  # a class of so many images has at least one for validation
+
+Places = NDArray[np.int64]
+
+
+def split_images(images: ImageList, *, seed: int, val: float = 0.1) -> ImageList:
+    """Fill in the parts that are not stated; what is stated is kept.
+
+    If no image is stated to be for validation, the share `val` of each class's training images is
+    drawn, at least one of a class of five, none of a class of one; test images are never touched.
+    A group stays in one part: the one stated for any of its images, else the one that it is drawn
+    for. Images not drawn are for training.
+
+    Parameters
+    ----------
+    images : the images; those with a stated part or none.
+    seed : the same images and seed give the same parts.
+    val : the share for validation, at least 0 and below 1.
+
+    Returns
+    -------
+    The same images with `splits` filled and with sentences added to `warnings`.
+    """
+    if not 0.0 <= val < 1.0:
+        raise InputError(f"The share for validation must be from 0 to below 1, not {val}.")
+    splits = _spread_over_groups(images.splits, images.groups)
+    stated = bool((splits == "val").any())
+    splits[splits == ""] = "train"
+    warnings = list(images.warnings)
+    if not stated and val > 0.0:
+        places = np.flatnonzero(splits == "train")
+        groups = None if images.groups is None else images.groups[places]
+        chosen = _draw_validation(images.labels[places], groups, seed, val)
+        splits[places[chosen]] = "val"
+        warnings += _warn_of_small_classes(images, splits)
+    return replace(images, splits=splits, warnings=warnings)
+
+
+def _spread_over_groups(splits: NDArray[np.str_], groups: Ints | None) -> NDArray[np.str_]:
+    """Give images without a stated part the part of their group, if that has one."""
+    filled = splits.astype("<U5")
+    if groups is None:
+        return filled
+    stated = (filled != "") & (groups >= 0)
+    part_of_group = dict(zip(groups[stated].tolist(), filled[stated].tolist(), strict=True))
+    for i in np.flatnonzero(filled == ""):
+        filled[i] = part_of_group.get(int(groups[i]), "")
+    return filled
+
+
+def _draw_validation(labels: Ints, groups: Ints | None, seed: int, val: float) -> Places:
+    """Return the places of the validation images, drawn class by class."""
+    if not len(labels):
+        return np.empty(0, np.int64)
+    random = generator(seed, "validation split")
+    order = random.permutation(len(labels))
+    sizes = np.bincount(labels - labels.min())
+    quotas = _set_quotas(sizes, val, random)[labels - labels.min()]
+    if groups is None:
+        return order[_rank_in_class(labels[order]) < quotas[order]]
+    return _draw_groups(labels, groups, order, quotas)
+
+
+def _set_quotas(sizes: NDArray[np.intp], val: float, random: np.random.Generator) -> Places:
+    """Return how many validation images each class gives.
+
+    Where every class is too small to give one, as many classes of two or more as make up the share
+    give one each, drawn at random: else there would be no validation at all.
+    """
+    quotas = np.floor(val * sizes + 0.5).astype(np.int64)
+    quotas[(sizes >= _ENOUGH) & (quotas == 0)] = 1
+    quotas = np.minimum(quotas, np.maximum(sizes - 1, 0))
+    if not quotas.any():
+        small = np.flatnonzero(sizes >= 2)
+        wanted = min(len(small), max(1, round(val * float(sizes[small].sum()))))
+        quotas[random.permutation(small)[:wanted]] = 1
+    return quotas
+
+
+def _rank_in_class(labels: Ints) -> Places:
+    """Return for each image how many of its class come before it."""
+    by_class = np.argsort(labels, kind="stable")
+    ordered = labels[by_class]
+    starts = np.searchsorted(ordered, ordered, side="left")
+    ranks = np.empty(len(labels), np.int64)
+    ranks[by_class] = np.arange(len(labels)) - starts
+    return ranks
+
+
+def _draw_groups(labels: Ints, groups: Ints, order: Places, quotas: Places) -> Places:
+    """Draw whole groups in random order, each if most of it fits what its classes still lack.
+
+    No class loses its last training image.
+    """
+    members: dict[int, list[int]] = defaultdict(list)
+    for i in order.tolist():
+        members[int(groups[i]) if groups[i] >= 0 else -2 - i].append(i)
+    lacking = {int(labels[i]): int(quotas[i]) for i in order}
+    training = Counter(labels.tolist())
+    chosen: list[int] = []
+    for group in members.values():
+        names, counts = np.unique(labels[group], return_counts=True)
+        content = list(zip(names.tolist(), counts.tolist(), strict=True))
+        fitting = sum(min(n, lacking[label]) for label, n in content)
+        if 2 * fitting < len(group) or not fitting:
+            continue
+        if any(training[label] <= n for label, n in content):
+            continue
+        for label, n in content:
+            lacking[label] = max(0, lacking[label] - n)
+            training[label] -= n
+        chosen.extend(group)
+    return np.array(chosen, dtype=np.int64)
+
+
+def _warn_of_small_classes(images: ImageList, splits: NDArray[np.str_]) -> list[str]:
+    sizes = np.bincount(images.labels[(splits == "train") & (images.labels >= 0)])
+    held = np.bincount(
+        images.labels[(splits == "val") & (images.labels >= 0)], minlength=len(sizes)
+    )
+    without = np.flatnonzero((sizes > 0) & (held[: len(sizes)] == 0))
+    single = without[sizes[without] == 1]
+    warnings: list[str] = []
+    if len(single):
+        first = images.class_names[single[0]]
+        warnings.append(
+            f"Classes with one image only, which stays in training: {len(single)}, the first is "
+            f"{first!r}."
+        )
+    if len(without) > len(single):
+        warnings.append(
+            "Classes with too few images or groups to set one apart for validation: "
+            f"{len(without) - len(single)}."
+        )
+    if not held.any():
+        warnings.append("No image could be set apart for validation.")
+    return warnings

@@ -1,0 +1,122 @@
+"""Top-k accuracy both ways: mean over samples [HM] and mean over the classes present [GP].
+
+Everything here follows from one number a row, the rank of its true class. Ties count against the
+classifier: a score equal to that of the truth ranks before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad._jit import jit
+
+DEPTH = 10
+"""Accuracies are reported at k = 1 to this."""
+
+UNKNOWN = np.iinfo(np.int32).max
+"""The rank of a truth that the model does not know: beyond every k."""
+
+
+@jit
+def ranks_of_truth(scores, labels):
+    """Return the rank of each row's true class, 1 for the best.
+
+    Parameters
+    ----------
+    scores : float array of shape (n_samples, n_classes)
+    labels : int32 array of shape (n_samples,); -1 for a class the model does not know.
+
+    Returns
+    -------
+    int32 array of shape (n_samples,); `UNKNOWN` where the label is -1 or a score is NaN.
+    """
+    n_samples, n_classes = scores.shape
+    ranks = np.empty(n_samples, np.int32)
+    for i in range(n_samples):
+        label = labels[i]
+        if label < 0 or np.isnan(scores[i, label]):
+            ranks[i] = UNKNOWN
+            continue
+        truth = scores[i, label]
+        better = 0
+        for c in range(n_classes):
+            better += scores[i, c] >= truth
+        ranks[i] = better
+    return ranks
+
+
+@dataclass(frozen=True)
+class Measures:
+    """How well rows were ranked; every accuracy is a percentage, or None where no row was scored.
+
+    Attributes
+    ----------
+    n : rows scored.
+    bad : rows that could not be scored (bad images).
+    unknown : rows whose class the model does not know; they count as wrong.
+    classes : how many classes the model knows.
+    sample_at, class_at : accuracy at k = 1..10 over samples, and as the mean over classes present.
+    """
+
+    n: int
+    bad: int
+    unknown: int
+    classes: int
+    sample_at: tuple[float | None, ...]
+    class_at: tuple[float | None, ...]
+    seconds: float = 0.0
+
+    def at(self, k: int) -> float:
+        """Return the accuracy over samples at `k`, 0 where nothing was scored."""
+        return self.sample_at[k - 1] or 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the keys that every evaluation reports."""
+        return {
+            "n": self.n,
+            "bad": self.bad,
+            "unknown": self.unknown,
+            "classes": self.classes,
+            "top1": self.sample_at[0],
+            "top5": self.sample_at[4],
+            "class_top1": self.class_at[0],
+            "class_top5": self.class_at[4],
+            "accuracy_at": {str(k): self.sample_at[k - 1] for k in range(1, DEPTH + 1)},
+            "map": None,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def measure(
+    ranks: NDArray[np.int32],
+    truths: NDArray[np.int32],
+    *,
+    n_classes: int,
+    bad: int = 0,
+    seconds: float = 0.0,
+) -> Measures:
+    """Turn ranks into accuracies.
+
+    Parameters
+    ----------
+    ranks : the rank of each row's truth, `UNKNOWN` where the model does not know the class.
+    truths : a number for each row's true class, unknown classes having numbers of their own, so
+        that the mean over classes counts them as classes that are always wrong.
+    n_classes : how many classes the model knows; accuracy at k beyond it is that at `n_classes`.
+    """
+    n = len(ranks)
+    unknown = int(np.count_nonzero(ranks == UNKNOWN))
+    nothing: tuple[float | None, ...] = (None,) * DEPTH
+    sample_at = class_at = nothing
+    if n:
+        hits = ranks[:, None] <= np.minimum(np.arange(1, DEPTH + 1), n_classes)[None, :]
+        sample_at = tuple(float(v) for v in 100.0 * hits.mean(axis=0, dtype=np.float64))
+        _, present = np.unique(truths, return_inverse=True)
+        sizes = np.bincount(present)
+        by_class = [np.bincount(present, weights=column) / sizes for column in hits.T]
+        class_at = tuple(float(100.0 * column.mean()) for column in by_class)
+    return Measures(n, bad, unknown, n_classes, sample_at, class_at, seconds)

@@ -1,0 +1,50 @@
+"""The linear model: one weight vector and one bias a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from myriad.arrays import Float
+from myriad.errors import InputError
+from myriad.models.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel(Model, kind="linear"):
+    """Scores ``s = W x + b``.
+
+    Attributes
+    ----------
+    weights : float32 array W of shape (n_classes, n_features)
+    biases : float32 array b of shape (n_classes,)
+    """
+
+    weights: Float
+    biases: Float
+
+    def __post_init__(self) -> None:
+        if self.weights.ndim != 2 or self.biases.shape != self.weights.shape[:1]:
+            raise InputError(
+                f"Weights of shape {self.weights.shape} and biases of shape {self.biases.shape} "
+                "do not make a linear model."
+            )
+        if self.weights.dtype != np.float32 or self.biases.dtype != np.float32:
+            raise InputError("The weights of a linear model must be float32.")
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return int(self.weights.shape[0])
+
+    @property
+    def dim(self) -> int:
+        """The number of features of a row."""
+        return int(self.weights.shape[1])
+
+    def scores(self, X: Float) -> Float:
+        """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
+        scores: Float = X @ self.weights.T
+        scores += self.biases
+        return scores

@@ -1,0 +1,72 @@
+"""What every model does: score rows, rank classes in bounded memory, tell the rank of the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Float
+from myriad.measures import ranks_of_truth
+from myriad.models.ranking import select_top
+from myriad.parts import Part
+
+SCORE_BYTES = 32 << 20
+"""Scores held at a time; rows x classes is never built."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model(Part):
+    """The base of all models; a subclass gives `n_classes`, `dim` and `scores`."""
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        raise NotImplementedError
+
+    @property
+    def dim(self) -> int:
+        """The number of features of a row."""
+        raise NotImplementedError
+
+    def scores(self, X: Float) -> Float:
+        """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
+        raise NotImplementedError
+
+    def rank(self, X: Float, k: int) -> tuple[NDArray[np.int32], Float]:
+        """Return the `k` best classes of each row and their scores, best first.
+
+        Ties go to the lowest class number; `k` above the number of classes means all of them.
+        """
+        k = min(k, self.n_classes)
+        labels = np.empty((len(X), k), np.int32)
+        best = np.empty((len(X), k), np.float32)
+        for part in self._parts(len(X)):
+            select_top(self.scores(X[part]), labels[part], best[part])
+        return labels, best
+
+    def judge(
+        self, X: Float, truths: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the rank of each row's true class, and the best class of each row.
+
+        See `measures.ranks_of_truth`.
+        """
+        ranks, guesses = np.empty(len(X), np.int32), np.empty(len(X), np.int32)
+        for part in self._parts(len(X)):
+            scores = self.scores(X[part])
+            ranks[part] = ranks_of_truth(scores, truths[part])
+            guesses[part] = scores.argmax(axis=1)
+        return ranks, guesses
+
+    def _parts(self, n_samples: int) -> Iterator[slice]:
+        rows = max(1, SCORE_BYTES // (4 * self.n_classes))
+        for start in range(0, n_samples, rows):
+            yield slice(start, min(start + rows, n_samples))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts a model card states."""
+        return {"kind": self.kind, "classes": self.n_classes, "features": self.dim}

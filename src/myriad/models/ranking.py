@@ -1,0 +1,35 @@
+"""The k best of many scores, without sorting them all."""
+
+from __future__ import annotations
+
+from myriad._jit import jit
+
+
+@jit
+def select_top(scores, labels, best):
+    """Write the k best classes of each row and their scores, best first, lowest class on ties.
+
+    A class enters the short sorted list only by beating its last entry, which after a few classes
+    hardly ever happens: one comparison a class.
+
+    Parameters
+    ----------
+    scores : float array of shape (n_samples, n_classes)
+    labels : int32 array of shape (n_samples, k), k <= n_classes; written.
+    best : float array of shape (n_samples, k); written.
+    """
+    k = labels.shape[1]
+    for i in range(scores.shape[0]):
+        held = 0
+        for c in range(scores.shape[1]):
+            score = scores[i, c]
+            if held == k and not score > best[i, k - 1]:
+                continue
+            place = min(held, k - 1)
+            while place > 0 and score > best[i, place - 1]:
+                best[i, place] = best[i, place - 1]
+                labels[i, place] = labels[i, place - 1]
+                place -= 1
+            best[i, place] = score
+            labels[i, place] = c
+            held = min(held + 1, k)

@@ -1,0 +1,91 @@
+"""Images to rows, side by side in threads, bad ones told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import InputError, WorkError
+from myriad.images import BadImage, read_image
+from myriad.models import ModelFolder
+from myriad.parallel import map_ordered
+from myriad.signatures import Signature
+
+AHEAD = 16
+"""Images under way at a time; bounds memory."""
+
+
+class ImageSource(Protocol):
+    """Where images come from: an `ImageList`, or the paths given to ``predict``."""
+
+    def read(self, i: int) -> bytes:
+        """Return the bytes of image `i`."""
+
+
+@dataclass
+class BadImages:
+    """Images that could not be read, and how many of them are too many.
+
+    Attributes
+    ----------
+    total : images in all.
+    most : the part of them that may be bad.
+    found : path and reason of each.
+    """
+
+    total: int
+    most: float
+    found: list[dict[str, str]] = field(default_factory=list)
+
+    def add(self, path: str, reason: str) -> None:
+        """Count one more; too many stop the work."""
+        self.found.append({"path": path, "reason": reason})
+        self.check()
+
+    def check(self) -> None:
+        """Raise `WorkError` if too many are bad already."""
+        if len(self.found) > self.most * self.total:
+            last = self.found[-1]
+            raise WorkError(
+                f"{len(self.found)} of {self.total} images are bad, more than the "
+                f"{100 * self.most:g} % that --max-bad allows. The last one: {last['path']} "
+                f"({last['reason']})."
+            )
+
+
+def read_described(source: ImageSource, i: int, signature: Signature) -> NDArray[np.uint8]:
+    """Return image `i` as its signature wants it."""
+    return read_image(source.read(i), colour=signature.colour, min_pixels=signature.min_pixels)
+
+
+def describe_images(
+    source: ImageSource,
+    indices: Iterable[int],
+    signature: Signature,
+    executor: ThreadPoolExecutor,
+    *,
+    finish: Callable[[NDArray[np.float32]], Any] = lambda row: row,
+) -> Iterator[tuple[int, Any]]:
+    """Yield ``(i, finish(row))`` for each image in order, or ``(i, BadImage)`` for a bad one."""
+
+    def describe(i: int) -> tuple[int, Any]:
+        try:
+            return i, finish(signature.describe(read_described(source, i, signature)))
+        except BadImage as bad:
+            return i, bad
+
+    return map_ordered(describe, indices, executor, ahead=AHEAD)
+
+
+def signature_of(folder: ModelFolder) -> Signature:
+    """Return the signature that a model's rows were made by; a model of plain rows has none."""
+    if isinstance(folder.recipe, Signature):
+        return folder.recipe
+    raise InputError(
+        "This model was trained on rows that were not made from images, so it cannot read images."
+    )

@@ -1,0 +1,134 @@
+"""Evidence: what a report shows, gathered from the ranks and guesses of scored rows."""
+
+from __future__ import annotations
+
+import platform
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.measures import Confusion, Measures, count_confusions
+from myriad.parallel import thread_count
+
+MOST_PAIRS = 100
+MOST_TAKEN_FOR = 5
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Rows that were scored, one entry each.
+
+    Attributes
+    ----------
+    truths : int32, the class of each row; -1 where the model does not know it.
+    guesses : int32, the best class of each row.
+    ranks : int32, the rank of the truth.
+    paths : where the row's image is, or an empty string.
+    """
+
+    truths: NDArray[np.int32]
+    guesses: NDArray[np.int32]
+    ranks: NDArray[np.int32]
+    paths: Sequence[str]
+
+
+def gather_evidence(
+    scored: Scored,
+    measures: Measures,
+    *,
+    title: str,
+    split: str,
+    class_names: Sequence[str],
+    train_counts: NDArray[np.int64] | None,
+    train_samples: dict[int, str],
+    **more: Any,
+) -> dict[str, Any]:
+    """Return a report's evidence as plain JSON.
+
+    Parameters
+    ----------
+    train_counts : training rows of each class, if known.
+    train_samples : a training image of each class, if known.
+    more : further keys: history, search, settings, bad, data, model_bytes, ceiling.
+    """
+    confusions = count_confusions(scored.truths, scored.guesses, n_classes=len(class_names))
+    by_truth: dict[int, list[Confusion]] = defaultdict(list)
+    for confusion in confusions:
+        by_truth[confusion.truth].append(confusion)
+    return {
+        "title": title,
+        "split": split,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "measures": measures.to_json(),
+        "classes": _classes(scored, class_names, train_counts, train_samples, by_truth),
+        "pairs": [
+            {
+                "truth": class_names[confusion.truth],
+                "guess": class_names[confusion.guess],
+                "count": confusion.count,
+                "sample": scored.paths[confusion.row] or None,
+                "guess_sample": train_samples.get(confusion.guess),
+            }
+            for confusion in confusions[:MOST_PAIRS]
+        ],
+        "environment": environment(),
+        "history": [],
+        "search": [],
+        "settings": {},
+        "bad": [],
+        "ceiling": None,
+    } | more
+
+
+def _classes(
+    scored: Scored,
+    class_names: Sequence[str],
+    train_counts: NDArray[np.int64] | None,
+    train_samples: dict[int, str],
+    by_truth: dict[int, list[Confusion]],
+) -> list[dict[str, Any]]:
+    known = scored.truths >= 0
+    truths, ranks = scored.truths[known], scored.ranks[known]
+    n_classes = len(class_names)
+    sizes = np.bincount(truths, minlength=n_classes)
+    hits = {
+        k: np.bincount(truths, weights=ranks <= min(k, n_classes), minlength=n_classes)
+        for k in (1, 5)
+    }
+    first = {int(t): int(i) for i, t in reversed(list(enumerate(scored.truths)))}
+    return [
+        {
+            "name": name,
+            "train": None if train_counts is None else int(train_counts[c]),
+            "n": int(sizes[c]),
+            "top1": 100.0 * hits[1][c] / sizes[c] if sizes[c] else None,
+            "top5": 100.0 * hits[5][c] / sizes[c] if sizes[c] else None,
+            "sample": train_samples.get(c) or (scored.paths[first[c]] if c in first else None),
+            "taken_for": [
+                {
+                    "name": class_names[confusion.guess],
+                    "count": confusion.count,
+                    "sample": scored.paths[confusion.row] or None,
+                }
+                for confusion in by_truth[c][:MOST_TAKEN_FOR]
+            ],
+        }
+        for c, name in enumerate(class_names)
+    ]
+
+
+def environment() -> dict[str, Any]:
+    """Return the versions and the machine that a result was made with."""
+    names = ("myriad-learn", "numpy", "numba", "faiss-cpu", "opencv-python-headless", "pyarrow")
+    return {
+        "python": platform.python_version(),
+        **{name: version(name) for name in names},
+        "machine": f"{platform.system()} {platform.machine()}",
+        "threads": thread_count(None),
+    }

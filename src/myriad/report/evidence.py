@@ -1,0 +1,308 @@
+"""What a report is told: a dictionary from a model folder, checked and made fit to be shown.
+
+The dictionary may come from a damaged or hostile file, so nothing of it is believed: numbers must
+be finite and in range, text is freed of characters that cannot be written or would act on the page.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from myriad.errors import InputError
+
+LONGEST_TEXT = 300
+LARGEST_COUNT = 2**53
+DEEPEST_SETTING = 6
+MOST_SETTINGS = 500
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Measures:
+    """How well a model did on one split; percentages from 0 to 100, None where unknown."""
+
+    n: int
+    bad: int
+    unknown: int
+    classes: int
+    top1: float | None
+    top5: float | None
+    class_top1: float | None
+    class_top5: float | None
+    mean_precision: float | None
+    accuracy_at: tuple[tuple[int, float], ...]
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """A wrong class that images of some class were taken for, and how often."""
+
+    name: str
+    count: int
+    sample: str | None
+
+
+@dataclass(frozen=True)
+class ClassRecord:
+    """One class: training images, evaluated images, accuracies (None if none was evaluated)."""
+
+    name: str
+    train: int
+    n: int
+    top1: float | None
+    top5: float | None
+    sample: str | None
+    taken_for: tuple[Confusion, ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Images of `truth` that were taken for `guess`, with a sample of both."""
+
+    truth: str
+    guess: str
+    count: int
+    sample: str | None
+    guess_sample: str | None
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A point of the learning curve."""
+
+    epoch: float
+    top1: float | None
+    top5: float | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings that were tried and the top-1 accuracy they gave."""
+
+    settings: tuple[tuple[str, float | str], ...]
+    top1: float | None
+
+
+@dataclass(frozen=True)
+class BadImage:
+    """An image that was skipped, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything a report shows."""
+
+    title: str
+    split: str
+    created: str
+    data: str
+    measures: Measures
+    history: tuple[Epoch, ...]
+    search: tuple[Trial, ...]
+    classes: tuple[ClassRecord, ...]
+    pairs: tuple[Pair, ...]
+    settings: tuple[tuple[str, str], ...]
+    environment: tuple[tuple[str, str], ...]
+    bad: tuple[BadImage, ...]
+    ceiling: float | None
+    model_bytes: int | None
+
+
+def read_evidence(content: Any) -> Evidence:
+    """Check a dictionary of evidence and return it as records; raise `InputError` if damaged."""
+    source = _Entry(content, "evidence")
+    size = source.number("model_bytes", LARGEST_COUNT)
+    return Evidence(
+        title=source.text("title") or "Untitled model",
+        split=source.text("split") or "unnamed",
+        created=source.text("created"),
+        data=source.text("data"),
+        measures=_read_measures(source.entry("measures")),
+        history=source.items("history", _read_epoch),
+        search=source.items("search", _read_trial),
+        classes=source.items("classes", _read_class),
+        pairs=source.items("pairs", _read_pair),
+        settings=_flatten_settings(source.entry("settings").content),
+        environment=_flatten_settings(source.entry("environment").content),
+        bad=source.items("bad", lambda entry: BadImage(entry.text("path"), entry.text("reason"))),
+        ceiling=source.percent("ceiling"),
+        model_bytes=None if size is None else int(size),
+    )
+
+
+def clean_text(value: Any) -> str:
+    """Return `value` as text that can be written and shown: control characters become visible.
+
+    A newline shows as a bent arrow; other control characters and lone surrogates (undecodable
+    file names) as U+FFFD. The text is cut after `LONGEST_TEXT` characters.
+    """
+    text = value if isinstance(value, str) else str(value)
+    if len(text) > LONGEST_TEXT:
+        text = text[: LONGEST_TEXT - 1] + "…"
+    return "".join(_show_character(character) for character in text)
+
+
+def _show_character(character: str) -> str:
+    if character in "\n\r":
+        return "↵"
+    if character == "\t":
+        return "⇥"
+    return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs") else character
+
+
+class _Entry:
+    """A dictionary of the evidence with its place in it, read value by value."""
+
+    def __init__(self, content: Any, place: str) -> None:
+        if not isinstance(content, Mapping):
+            raise self._damage(place, "an object")
+        self.content = content
+        self.place = place
+
+    @staticmethod
+    def _damage(place: str, expected: str) -> InputError:
+        return InputError(
+            f"The evidence for the report is damaged: {place} must be {expected}. "
+            "Evaluate the model again to renew it."
+        )
+
+    def number(self, key: str, largest: float) -> float | None:
+        value = self.content.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._damage(f"{self.place}.{key}", "a number")
+        if not 0 <= value <= largest:  # false for NaN too
+            raise self._damage(f"{self.place}.{key}", f"a number from 0 to {largest:g}")
+        return value
+
+    def percent(self, key: str) -> float | None:
+        value = self.number(key, 100.001)
+        return None if value is None else min(float(value), 100.0)
+
+    def count(self, key: str) -> int:
+        return int(self.number(key, LARGEST_COUNT) or 0)
+
+    def text(self, key: str) -> str:
+        value = self.content.get(key)
+        return "" if value is None else clean_text(value)
+
+    def path(self, key: str) -> str | None:
+        """A path as it is, for the file system; it is never shown."""
+        value = self.content.get(key)
+        return value if isinstance(value, str) and value else None
+
+    def entry(self, key: str) -> _Entry:
+        value = self.content.get(key)
+        return _Entry({} if value is None else value, f"{self.place}.{key}")
+
+    def items(self, key: str, read: Callable[[_Entry], Item]) -> tuple[Item, ...]:
+        value = self.content.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            raise self._damage(f"{self.place}.{key}", "a list")
+        place = f"{self.place}.{key}"
+        return tuple(read(_Entry(item, f"{place}[{i}]")) for i, item in enumerate(value))
+
+
+def _read_measures(entry: _Entry) -> Measures:
+    at = entry.entry("accuracy_at")
+    values = [(k, at.percent(str(k))) for k in range(1, 11)]
+    return Measures(
+        n=entry.count("n"),
+        bad=entry.count("bad"),
+        unknown=entry.count("unknown"),
+        classes=entry.count("classes"),
+        top1=entry.percent("top1"),
+        top5=entry.percent("top5"),
+        class_top1=entry.percent("class_top1"),
+        class_top5=entry.percent("class_top5"),
+        mean_precision=entry.percent("map"),
+        accuracy_at=tuple((k, value) for k, value in values if value is not None),
+        seconds=entry.number("seconds", LARGEST_COUNT),
+    )
+
+
+def _read_class(entry: _Entry) -> ClassRecord:
+    n = entry.count("n")
+    return ClassRecord(
+        name=entry.text("name"),
+        train=entry.count("train"),
+        n=n,
+        top1=entry.percent("top1") if n else None,
+        top5=entry.percent("top5") if n else None,
+        sample=entry.path("sample"),
+        taken_for=entry.items("taken_for", _read_confusion),
+    )
+
+
+def _read_confusion(entry: _Entry) -> Confusion:
+    return Confusion(entry.text("name"), entry.count("count"), entry.path("sample"))
+
+
+def _read_pair(entry: _Entry) -> Pair:
+    return Pair(
+        truth=entry.text("truth"),
+        guess=entry.text("guess"),
+        count=entry.count("count"),
+        sample=entry.path("sample"),
+        guess_sample=entry.path("guess_sample"),
+    )
+
+
+def _read_epoch(entry: _Entry) -> Epoch:
+    return Epoch(
+        epoch=entry.number("epoch", LARGEST_COUNT) or 0,
+        top1=entry.percent("top1"),
+        top5=entry.percent("top5"),
+        seconds=entry.number("seconds", LARGEST_COUNT),
+    )
+
+
+def _read_trial(entry: _Entry) -> Trial:
+    settings: list[tuple[str, float | str]] = []
+    for key, value in entry.content.items():
+        if key == "top1" or value is None:
+            continue
+        plain = isinstance(value, int | float) and not isinstance(value, bool)
+        fits = plain and abs(value) <= LARGEST_COUNT  # false for NaN too
+        settings.append((clean_text(key), value if fits else clean_text(value)))
+    return Trial(tuple(settings), entry.percent("top1"))
+
+
+def _flatten_settings(content: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
+    """Return nested settings as lines of a dotted name and a short value."""
+    lines: list[tuple[str, str]] = []
+
+    def visit(value: Any, name: str, depth: int) -> None:
+        if isinstance(value, Mapping) and value and depth < DEEPEST_SETTING:
+            for key, item in value.items():
+                visit(item, f"{name}.{key}" if name else str(key), depth + 1)
+        elif len(lines) < MOST_SETTINGS:
+            lines.append((clean_text(name), _show_setting(value)))
+
+    visit(content, "", 0)
+    return tuple(line for line in lines if line[0])
+
+
+def _show_setting(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list | tuple):
+        shown = ", ".join(_show_setting(item) for item in value[:20])
+        return clean_text(shown + (f", … ({len(value)} in all)" if len(value) > 20 else ""))
+    return clean_text(value)

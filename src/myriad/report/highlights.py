@@ -1,0 +1,106 @@
+"""Which classes and pairs of thousands deserve a picture, and those pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from myriad.progress import Progress
+from myriad.report.evidence import ClassRecord, Evidence, Pair
+from myriad.report.thumbnails import Thumbnails
+
+MOST_CLASSES = 12
+MOST_PAIRS = 24
+MOST_TAKEN_FOR = 3
+SMALL_SIDE = 64
+
+
+@dataclass(frozen=True)
+class ConfusionCard:
+    """A class that another was taken for: its name, how often, a picture of a victim."""
+
+    name: str
+    count: int
+    picture: str | None
+
+
+@dataclass(frozen=True)
+class ClassCard:
+    """A class with a picture and what it was most often taken for."""
+
+    record: ClassRecord
+    picture: str | None
+    taken_for: tuple[ConfusionCard, ...]
+
+
+@dataclass(frozen=True)
+class PairCard:
+    """A confused pair with a picture of each; `of` is the number of images of the true class."""
+
+    pair: Pair
+    of: int
+    picture: str | None
+    guess_picture: str | None
+
+
+@dataclass(frozen=True)
+class Highlights:
+    """The cards of a report."""
+
+    worst: tuple[ClassCard, ...]
+    best: tuple[ClassCard, ...]
+    pairs: tuple[PairCard, ...]
+
+
+def choose_extremes(
+    classes: Sequence[ClassRecord], most: int = MOST_CLASSES
+) -> tuple[list[ClassRecord], list[ClassRecord]]:
+    """Return the worst and the best classes by top-1 accuracy, none in both.
+
+    Among equals the class with more images goes first, because its accuracy is better known.
+    A class that is always right is not bad, one that is never right is not good.
+    """
+    known = [item for item in classes if item.top1 is not None]
+    poor = [item for item in known if item.top1 != 100]
+    good = [item for item in known if item.top1 != 0]
+    poor.sort(key=lambda item: (item.top1, -item.n, item.top5 or 0))
+    good.sort(key=lambda item: (-(item.top1 or 0), -item.n, -(item.top5 or 0)))
+    n_worst = max((len(known) + 1) // 2, len(known) - len(good))
+    worst = poor[: min(most, n_worst)]
+    taken = {id(item) for item in worst}
+    best = [item for item in good if id(item) not in taken][:most]
+    return worst, best
+
+
+def gather_highlights(evidence: Evidence, thumbnails: Thumbnails, progress: Progress) -> Highlights:
+    """Choose what to show and make its pictures, the slow part of a report."""
+    worst, best = choose_extremes(evidence.classes)
+    pairs = sorted(evidence.pairs, key=lambda pair: -pair.count)[:MOST_PAIRS]
+    evaluated = {item.name: item.n for item in evidence.classes}
+    total = len(worst) + len(best) + len(pairs)
+    with progress.step("Pictures for the report", total, "cards") as advance:
+
+        def make_card(record: ClassRecord) -> ClassCard:
+            advance(1)
+            return _make_class_card(record, thumbnails)
+
+        def make_pair(pair: Pair) -> PairCard:
+            advance(1)
+            picture = thumbnails.find(pair.sample)
+            guess_picture = thumbnails.find(pair.guess_sample)
+            return PairCard(pair, evaluated.get(pair.truth, 0), picture, guess_picture)
+
+        return Highlights(
+            worst=tuple(make_card(record) for record in worst),
+            best=tuple(make_card(record) for record in best),
+            pairs=tuple(make_pair(pair) for pair in pairs),
+        )
+
+
+def _make_class_card(record: ClassRecord, thumbnails: Thumbnails) -> ClassCard:
+    taken_for = sorted(record.taken_for, key=lambda confusion: -confusion.count)[:MOST_TAKEN_FOR]
+    cards = (
+        ConfusionCard(item.name, item.count, thumbnails.find(item.sample, SMALL_SIDE))
+        for item in taken_for
+    )
+    return ClassCard(record, thumbnails.find(record.sample), tuple(cards))

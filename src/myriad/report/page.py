@@ -1,0 +1,208 @@
+"""From evidence to one HTML file that needs nothing else.
+
+Style, script, plots (inline SVG, see `myriad.report.plots`) and thumbnails are all inside. Every
+string of the evidence is escaped by the template, and the page's own policy lets the browser run
+no script but ours and fetch nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+from collections import Counter
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from myriad.errors import InputError, WorkError
+from myriad.files import written_whole
+from myriad.progress import SILENT, Progress
+from myriad.report import plots, wording
+from myriad.report.evidence import ClassRecord, Evidence, Measures, Trial, read_evidence
+from myriad.report.highlights import gather_highlights
+from myriad.report.thumbnails import ReadImage, Thumbnails
+
+MOST_BAD_SHOWN = 1000
+MANY_BAD = 8
+MANY_TRIALS = 12
+MOST_TAKEN_FOR = 3
+FEWEST_TO_PLOT = 5  # classes; fewer are better read from the table than from a plot
+
+
+def write_report(
+    evidence: dict[str, Any],
+    path: Path,
+    *,
+    read_image: ReadImage,
+    progress: Progress = SILENT,
+) -> None:
+    """Write the report of a model as one self-contained HTML file, whole or not at all.
+
+    Parameters
+    ----------
+    evidence : dictionary
+        What is known of the model: title, measures, classes, pairs; it is checked.
+    path : where to write the page; its folder must exist.
+    read_image : function
+        Returns the image of a path of the evidence as uint8 array (height, width, 3) in RGB or
+        (height, width) in grey, or None if there is none: a placeholder is shown.
+    """
+    if os.path.isdir(path) or not os.path.isdir(path.parent):
+        raise InputError(f"The report cannot be written to {path}: name a file in a folder.")
+    page = render_report(read_evidence(evidence), read_image=read_image, progress=progress)
+    try:
+        with written_whole(path) as beside:
+            beside.write_text(page, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise WorkError(
+            f"The report {path} could not be written: {error.strerror or error}."
+        ) from None
+
+
+def render_report(evidence: Evidence, *, read_image: ReadImage, progress: Progress = SILENT) -> str:
+    """Return the report as the text of an HTML page."""
+    highlights = gather_highlights(evidence, Thumbnails(read_image), progress)
+    evaluated = [item for item in evidence.classes if item.top1 is not None]
+    n_classes = len(evidence.classes) or evidence.measures.classes
+    return render_page(
+        "report.html",
+        evidence=evidence,
+        measures=evidence.measures,
+        highlights=highlights,
+        n_classes=n_classes,
+        evaluated=len(evaluated),
+        train_counts=sorted({item.train for item in evidence.classes}),
+        created=wording.show_time(evidence.created),
+        numbers=_list_numbers(evidence, n_classes),
+        plots=_draw_plots(evidence, evaluated, n_classes),
+        search=_arrange_search(evidence.search),
+        table=embed_json(_pack_classes(evidence.classes)),
+        bad_reasons=Counter(item.reason for item in evidence.bad).most_common(5),
+        limits={"bad": MOST_BAD_SHOWN, "many_bad": MANY_BAD, "many_trials": MANY_TRIALS},
+    )
+
+
+def render_page(template: str, **context: Any) -> str:
+    """Fill a template that extends ``shell.html``, with our style and script inside."""
+    script = _read_template("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    return (
+        _make_environment()
+        .get_template(template)
+        .render(
+            style=Markup(_read_template("report.css")),
+            script=Markup(script),
+            script_digest=digest,
+            **context,
+        )
+    )
+
+
+def embed_json(content: Any) -> Markup:
+    """Return JSON that can stand inside a ``script`` element whatever strings it holds."""
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+@cache
+def _make_environment() -> Environment:
+    environment = Environment(
+        loader=FunctionLoader(_read_template),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for name in ("percent", "count", "bytes", "seconds", "number"):
+        environment.filters[f"show_{name}"] = getattr(wording, f"show_{name}")
+    environment.globals["plural"] = wording.plural
+    return environment
+
+
+def _read_template(name: str) -> str:
+    file = resources.files("myriad.report") / "templates" / name
+    return file.read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def _list_numbers(evidence: Evidence, n_classes: int) -> list[dict[str, str]]:
+    """Return the four numbers at the top, each with its k, its averaging and what it means."""
+    measures = evidence.measures
+    images = f"{evidence.split} images"
+    meanings = {
+        "top1": f"of all {images} have their class ranked first.",
+        "top5": f"of all {images} have their class among the first five.",
+        "class_top1": f"of the {images} of a class, on average over classes, rank it first.",
+        "class_top5": f"of the {images} of a class, on average, have it among the first five.",
+    }
+    numbers = []
+    for key, meaning in meanings.items():
+        averaging = "mean over classes" if key.startswith("class") else "over samples"
+        numbers.append(
+            {
+                "name": f"top-{key[-1]}, {averaging}",
+                "value": wording.show_percent(getattr(measures, key)),
+                "meaning": meaning,
+                "note": _note_number(key, measures, n_classes),
+            }
+        )
+    return numbers
+
+
+def _note_number(key: str, measures: Measures, n_classes: int) -> str:
+    """Return the interval of a number over samples, and when it says little."""
+    value = getattr(measures, key)
+    if key.endswith("5") and 0 < n_classes <= 5:
+        return f"With {n_classes} classes this says little."
+    if key.startswith("class"):
+        return "Rare classes weigh as much as common ones."
+    if value is None or not measures.n:
+        return ""
+    low, high = wording.find_interval(value, measures.n)
+    return f"95{wording.NO_BREAK}% interval {low:.1f} to {wording.show_percent(high)}"
+
+
+def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int) -> dict[str, Any]:
+    """Return every plot that there is something to show in."""
+    measures = evidence.measures
+    curve = [item for item in measures.accuracy_at if item[0] <= max(n_classes, 2)]
+    epochs = [item for item in evidence.history if item.top1 is not None or item.top5 is not None]
+    plotted = evaluated if len(evaluated) >= FEWEST_TO_PLOT else []
+    accuracies = [item.top1 for item in plotted if item.top1 is not None]
+    return {
+        "accuracy_at": plots.plot_accuracy_at(curve, evidence.ceiling) if len(curve) > 1 else None,
+        "history": plots.plot_history(epochs) if len(epochs) > 1 else None,
+        "histogram": plots.plot_histogram(accuracies, measures.class_top1) if accuracies else None,
+        "by_training": plots.plot_by_training(plotted),
+        "search": plots.plot_trials(evidence.search),
+    }
+
+
+def _arrange_search(trials: tuple[Trial, ...]) -> dict[str, Any]:
+    """Return the settings tried as a table, the best first."""
+    names = list(dict.fromkeys(name for trial in trials for name, _ in trial.settings))
+    ranked = sorted(trials, key=lambda trial: -1.0 if trial.top1 is None else trial.top1)[::-1]
+    rows = [
+        {"values": [dict(trial.settings).get(name) for name in names], "top1": trial.top1}
+        for trial in ranked
+    ]
+    return {"names": names, "rows": rows}
+
+
+def _pack_classes(classes: tuple[ClassRecord, ...]) -> list[list[Any]]:
+    """Return the class table for the script: name, train, n, top-1, top-5, taken for."""
+    packed = []
+    for item in classes:
+        often = sorted(item.taken_for, key=lambda confusion: -confusion.count)[:MOST_TAKEN_FOR]
+        taken_for = [[confusion.name, confusion.count] for confusion in often]
+        top1 = None if item.top1 is None else round(item.top1, 2)
+        top5 = None if item.top5 is None else round(item.top5, 2)
+        packed.append([item.name, item.train, item.n, top1, top5, taken_for])
+    return packed

@@ -1,0 +1,19 @@
+"""Plots as inline SVG, one family a file.
+
+SVG written by hand rather than pictures from matplotlib: it is crisp at any size, a few kilobytes,
+takes its colours from the page (light, dark, print) and can answer the pointer. A plot names
+classes of the page's style sheet (``series-1``, ``grid``, ...) and never a colour. What lies under
+the pointer is told by ``data-tip`` attributes, the whole plot by an ``aria-label``.
+"""
+
+from myriad.report.plots.curves import plot_accuracy_at, plot_history
+from myriad.report.plots.histogram import plot_histogram
+from myriad.report.plots.scatter import plot_by_training, plot_trials
+
+__all__ = [
+    "plot_accuracy_at",
+    "plot_by_training",
+    "plot_histogram",
+    "plot_history",
+    "plot_trials",
+]

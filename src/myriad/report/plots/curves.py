@@ -1,0 +1,101 @@
+"""Lines: accuracy at k, and the learning curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from myriad.report.evidence import Epoch
+from myriad.report.plots.axes import make_percent_axis, make_step_axis
+from myriad.report.plots.canvas import Canvas
+from myriad.report.wording import show_number, show_percent, show_seconds
+
+MOST_DOTS = 40
+
+
+def plot_accuracy_at(accuracy_at: Sequence[tuple[int, float]], ceiling: float | None) -> Markup:
+    """Draw the share of samples whose class is among the first k, for pairs (k, percent).
+
+    `ceiling`, if there is one, is the best top-1 accuracy that the data allow; it is marked at
+    k = 1 alone, because more guesses can tell apart what one cannot.
+    """
+    values = [value for _, value in accuracy_at]
+    room_below = min(values) - 0.25 * max(10.0, max(values) - min(values))
+    around = [max(0.0, room_below), *values, *([] if ceiling is None else [ceiling])]
+    canvas = Canvas(
+        make_step_axis(accuracy_at[0][0], accuracy_at[-1][0], room=0.8),
+        make_percent_axis(around),
+        x_title="k, the number of guesses",
+        y_title="%",
+    )
+    canvas.add_line(list(accuracy_at), "series-1")
+    canvas.add_dots(
+        ((k, value, f"k = {k}: {show_percent(value)}") for k, value in accuracy_at), "series-1", 4.5
+    )
+    for k, value in accuracy_at:
+        if k in (1, 5, 10) or k == accuracy_at[-1][0]:
+            _name_value(canvas, k, value)
+    if ceiling is not None:
+        _mark_ceiling(canvas, ceiling)
+    listed = ", ".join(f"{k}: {show_percent(value)}" for k, value in accuracy_at)
+    return canvas.render(f"Line of accuracy at k over samples. {listed}.")
+
+
+def plot_history(history: Sequence[Epoch]) -> Markup:
+    """Draw top-1 and top-5 accuracy on validation after each epoch."""
+    first = [(point.epoch, point.top1, point) for point in history if point.top1 is not None]
+    fifth = [(point.epoch, point.top5, point) for point in history if point.top5 is not None]
+    epochs = [point.epoch for point in history]
+    canvas = Canvas(
+        make_step_axis(min(epochs), max(epochs)),
+        make_percent_axis([value for _, value, _ in (*first, *fifth)]),
+        x_title="epoch",
+        y_title="%",
+    )
+    key = []
+    for name, kind, points in (("top-1", "series-1", first), ("top-5", "series-2", fifth)):
+        if not points:
+            continue
+        key.append((kind, name))
+        canvas.add_line([(epoch, value) for epoch, value, _ in points], kind)
+        canvas.add_dots(
+            ((epoch, value, _tell_epoch(name, value, point)) for epoch, value, point in points),
+            kind,
+            4.5 if len(points) <= MOST_DOTS else 2.5,
+        )
+    canvas.add_key(key)
+    if not first:
+        return canvas.render("Learning curve on validation.")
+    best = max(first, key=lambda point: point[1])
+    across, down = canvas.place(best[0], best[1])
+    canvas.add("circle", cx=across, cy=down, r=8.0, class_="ring")
+    canvas.add_remark(f"best top-1: {show_percent(best[1])} at epoch {show_number(best[0])}")
+    return canvas.render(
+        f"Learning curve on validation over {len(first)} epochs: top-1 accuracy goes from "
+        f"{show_percent(first[0][1])} to {show_percent(first[-1][1])}; the best is "
+        f"{show_percent(best[1])} at epoch {show_number(best[0])}."
+    )
+
+
+def _tell_epoch(name: str, value: float, point: Epoch) -> str:
+    told = f"epoch {show_number(point.epoch)}: {name} {show_percent(value)}"
+    return told if point.seconds is None else f"{told}, {show_seconds(point.seconds)}"
+
+
+def _name_value(canvas: Canvas, k: int, value: float) -> None:
+    """Write a value below its dot, where the rising line never is, unless the axis is there."""
+    across, down = canvas.place(k, value)
+    below = down + 28 < canvas.height - canvas.bottom
+    height = down + 21 if below else down - 11
+    shown = show_percent(value)
+    canvas.add("text", shown, x=across, y=height, text_anchor="middle", class_="value")
+
+
+def _mark_ceiling(canvas: Canvas, ceiling: float) -> None:
+    across, down = canvas.place(1, ceiling)
+    tip = f"no model can do better at k = 1 than {show_percent(ceiling)}"
+    canvas.add(
+        "line", x1=across - 14, x2=across + 14, y1=down, y2=down, class_="level", data_tip=tip
+    )
+    canvas.add("text", "ceiling at k = 1", x=across + 20, y=down + 4, class_="note")

@@ -1,0 +1,95 @@
+"""Spatial pyramids: regions of an image, each described on its own.
+
+The edges of all regions cut the image into its finest cells. Descriptors are summed once, cell by
+cell, and every region is a sum of cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Float, Ints
+from myriad.errors import InputError
+
+Region = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Pyramid:
+    """Regions, each ``(left, top, right, bottom)`` in fractions of width and height.
+
+    A region holds the positions with ``left <= x < right`` and ``top <= y < bottom``; one that
+    reaches to 1 holds everything beyond as well, so that no descriptor is lost to rounding.
+    """
+
+    regions: tuple[Region, ...]
+
+    @cached_property
+    def x_edges(self) -> Float:
+        """The inner edges between cells along x, float32, ascending."""
+        return self._inner_edges(0)
+
+    @cached_property
+    def y_edges(self) -> Float:
+        """The inner edges between cells along y, float32, ascending."""
+        return self._inner_edges(1)
+
+    @property
+    def n_cells(self) -> int:
+        """The number of finest cells."""
+        return (len(self.x_edges) + 1) * (len(self.y_edges) + 1)
+
+    @cached_property
+    def membership(self) -> NDArray[np.bool_]:
+        """Which cells make up each region: shape (n_regions, n_cells), cells row by row."""
+        x = _middles(self.x_edges)
+        y = _middles(self.y_edges)
+        inside = [
+            ((y >= top) & (y < bottom))[:, None] & ((x >= left) & (x < right))
+            for left, top, right, bottom in self.regions
+        ]
+        return np.stack([cells.ravel() for cells in inside])
+
+    def locate(self, positions: Float) -> Ints:
+        """Return the cell of each position, int32; positions are float32 of shape (n, 2)."""
+        x = np.searchsorted(self.x_edges, positions[:, 0], side="right")
+        y = np.searchsorted(self.y_edges, positions[:, 1], side="right")
+        return (y * (len(self.x_edges) + 1) + x).astype(np.int32)
+
+    def sum_cells(self, cells: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return sums over regions (n_regions, ...) of sums over cells (n_cells, ...)."""
+        return np.stack([cells[members].sum(axis=0) for members in self.membership])
+
+    def _inner_edges(self, axis: int) -> Float:
+        edges = {edge for region in self.regions for edge in (region[axis], region[axis + 2])}
+        return np.array(sorted(edges - {0.0, 1.0}), np.float32)
+
+
+def _middles(edges: Float) -> NDArray[np.float64]:
+    ends = np.concatenate([[0.0], edges.astype(np.float64), [1.0]])
+    return (ends[1:] + ends[:-1]) / 2
+
+
+_WHOLE: tuple[Region, ...] = ((0.0, 0.0, 1.0, 1.0),)
+_STRIPES: tuple[Region, ...] = tuple((0.0, i / 3, 1.0, (i + 1) / 3) for i in range(3))
+_QUARTERS: tuple[Region, ...] = tuple(
+    (x, y, x + 0.5, y + 0.5) for y in (0.0, 0.5) for x in (0.0, 0.5)
+)
+
+PYRAMIDS = {
+    1: Pyramid(_WHOLE),
+    4: Pyramid(_WHOLE + _STRIPES),
+    8: Pyramid(_WHOLE + _STRIPES + _QUARTERS),
+}
+"""By number of regions: the image; and three stripes [GP]; and 2 x 2 quarters [CC]."""
+
+
+def pyramid_of(regions: int) -> Pyramid:
+    """Return the pyramid with this many regions."""
+    if type(regions) is not int or regions not in PYRAMIDS:
+        raise InputError(f"A pyramid has 1, 4 or 8 regions, not {regions!r}.")
+    return PYRAMIDS[regions]

@@ -1,0 +1,33 @@
+"""What every signature is: an image in, one vector out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from myriad.arrays import Bytes, Float
+from myriad.parts import Part
+
+
+@dataclass(frozen=True, eq=False)
+class Signature(Part):
+    """The base of all signatures; a subclass is one file.
+
+    `describe` works on one thread and lets others run: callers describe images side by side.
+    """
+
+    @property
+    def dim(self) -> int:
+        """The length of a signature."""
+        raise NotImplementedError
+
+    @property
+    def colour(self) -> bool:
+        """Whether `describe` wants images of shape (height, width, 3) instead of grey ones."""
+        raise NotImplementedError
+
+    def describe(self, image: Bytes) -> Float:
+        """Return the signature of a uint8 image: float32 of shape (dim,), finite.
+
+        An image without descriptors has the zero vector.
+        """
+        raise NotImplementedError

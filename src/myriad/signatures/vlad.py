@@ -1,0 +1,78 @@
+"""VLAD: for each visual word, the sum of what its descriptors differ from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from myriad.arrays import Bytes, Float
+from myriad.descriptors import Descriptor
+from myriad.errors import InputError
+from myriad.signatures.normalisation import check_power, normalise_regions
+from myriad.signatures.pyramid import Pyramid, pyramid_of
+from myriad.signatures.signature import Signature
+from myriad.vocabularies import PCA, Words
+from myriad.vocabularies.residuals import add_residuals
+
+
+@dataclass(frozen=True, eq=False)
+class VladSignature(Signature, kind="vlad"):
+    """Vectors of locally aggregated descriptors over a spatial pyramid.
+
+    Attributes
+    ----------
+    descriptor : what is computed on the image.
+    pca : the projection of descriptors, ``descriptor.dim`` to ``words.dim``.
+    words : the vocabulary, a few hundred words at most.
+    regions : 1, 4 (and three stripes) or 8 (and 2 x 2 quarters).
+    power : the exponent of the signed power that each value goes through.
+    within : whether each word's sum is first brought to norm 1 (intra-normalisation), which keeps
+        a texture that fills the image from drowning the rest.
+    """
+
+    descriptor: Descriptor
+    pca: PCA
+    words: Words
+    regions: int = 4
+    power: float = 0.5
+    within: bool = False
+
+    def __post_init__(self) -> None:
+        fields = ((self.descriptor, Descriptor), (self.pca, PCA), (self.words, Words))
+        if not all(isinstance(value, kind) for value, kind in fields):
+            raise InputError("A VLAD signature needs a descriptor, a PCA and a vocabulary.")
+        if self.pca.n_features != self.descriptor.dim or self.pca.dim != self.words.dim:
+            raise InputError("The PCA of a VLAD signature does not fit its descriptor or words.")
+        pyramid_of(self.regions)
+        check_power(self.power)
+        if type(self.within) is not bool:
+            raise InputError(f"within of a VLAD signature must be true or false: {self.within!r}.")
+
+    @property
+    def dim(self) -> int:
+        """The length of a signature: regions x words x dimensions."""
+        return self.regions * self.words.centres.size
+
+    @property
+    def colour(self) -> bool:
+        """Whether images must come in colour."""
+        return self.descriptor.colour
+
+    def describe(self, image: Bytes) -> Float:
+        """Return the signature of a uint8 image, float32 of shape (dim,)."""
+        local = self.descriptor.describe(image)
+        projected = self.pca.project(local.values)
+        sums = sum_residuals(projected, local.positions, self.words, pyramid_of(self.regions))
+        if self.within:
+            norms = np.linalg.norm(sums, axis=2, keepdims=True)
+            sums /= np.where(norms > 0, norms, np.float32(1))
+        return normalise_regions(sums.reshape(self.regions, -1), power=self.power)
+
+
+def sum_residuals(values: Float, positions: Float, words: Words, pyramid: Pyramid) -> Float:
+    """Return the sums of residuals: float32 of shape (n_regions, n_words, dim)."""
+    sums = np.zeros((pyramid.n_cells, *words.centres.shape), np.float32)
+    cells = pyramid.locate(positions)
+    add_residuals(values, words.assign(values), cells, words.centres, sums)
+    return pyramid.sum_cells(sums)

@@ -1,0 +1,184 @@
+"""What a store says of itself in `plan.json` and `store.json`, and how both are checked.
+
+`plan.json` is written when a store is begun: what was asked for, and everything that its rows
+share. `store.json` is written last and holds the same, with the shards and their checksums; a
+folder without it is unfinished.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from myriad.codes import Code
+from myriad.errors import InputError
+from myriad.files import checksum, read_json, written_whole
+from myriad.parts import Part, arrays_below, flatten, restore
+from myriad.store.shards import FLOATS, RowFormat, ShardRecord, check_bad
+
+FORMAT = 1
+PLAN, STORE, ARRAYS, INDEX = "plan.json", "store.json", "recipe.safetensors", "index.arrow"
+
+
+@dataclass(frozen=True)
+class Header:
+    """What all rows of a store share.
+
+    Attributes
+    ----------
+    code : the code of the rows, or None for floats.
+    recipe : what turns an image into a row, if known.
+    plan : what the run that wrote the store was asked to do; plain JSON.
+    """
+
+    class_names: list[str]
+    dim: int
+    dtype: str
+    n_shards: int
+    code: Code | None
+    recipe: Part | None
+    plan: dict[str, Any]
+
+    @property
+    def form(self) -> RowFormat:
+        """How a row lies in a shard."""
+        return RowFormat(self.dtype, self.dim if self.code is None else self.code.bytes_per_row)
+
+
+def check_header(header: Header, where: str) -> None:
+    """Raise `InputError` unless the fields are what they should be and fit together."""
+    names = header.class_names
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{where}: the class names must be a list of texts.")
+    if len(set(names)) != len(names):
+        raise InputError(f"{where}: a class name appears twice.")
+    for number in (header.dim, header.n_shards):
+        if type(number) is not int or not 0 <= number < 2**31:
+            raise InputError(f"{where}: the number of features or shards cannot be {number!r}.")
+    if header.dim == 0:
+        raise InputError(f"{where}: rows need at least one feature.")
+    if header.dtype not in (("codes",) if header.code is not None else tuple(FLOATS)):
+        raise InputError(f"{where}: rows of type {header.dtype!r} do not fit its code.")
+    if header.code is not None and header.code.dim != header.dim:
+        raise InputError(f"{where}: its code is for {header.code.dim} features, not {header.dim}.")
+    if not isinstance(header.plan, dict):
+        raise InputError(f"{where}: the plan must be a JSON object.")
+
+
+def write_arrays(folder: Path, header: Header) -> None:
+    """Write the arrays of code and recipe."""
+    arrays = {}
+    for name, part in (("code", header.code), ("recipe", header.recipe)):
+        if part is not None:
+            arrays.update({f"{name}.{key}": array for key, array in flatten(part)[1].items()})
+    with written_whole(folder / ARRAYS) as beside:
+        beside.write_bytes(save(arrays))
+
+
+def header_to_json(folder: Path, header: Header) -> dict[str, Any]:
+    """Return the header as JSON, with the checksum of the arrays beside it."""
+    parts = {"code": header.code, "recipe": header.recipe}
+    settings = {name: None if part is None else flatten(part)[0] for name, part in parts.items()}
+    return {
+        "format": FORMAT,
+        "class_names": header.class_names,
+        "dim": header.dim,
+        "dtype": header.dtype,
+        "n_shards": header.n_shards,
+        **settings,
+        "arrays": asdict(record_file(folder / ARRAYS, 0)),
+        "plan": header.plan,
+    }
+
+
+def read_header(path: Path) -> tuple[Header, dict[str, Any]]:
+    """Read `plan.json` or `store.json` with the arrays beside it; return all its JSON too."""
+    try:
+        content = read_json(path)
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from None
+    if content.get("format") != FORMAT:
+        raise InputError(f"{path} is damaged or of a newer version: it is not of format {FORMAT}.")
+    verify_file(path.parent / ARRAYS, read_record(content.get("arrays"), path))
+    try:
+        arrays = load((path.parent / ARRAYS).read_bytes())
+        code = _restore(content.get("code"), arrays_below(arrays, "code"), Code)
+        recipe = _restore(content.get("recipe"), arrays_below(arrays, "recipe"), Part)
+    except (OSError, SafetensorError, RecursionError) as error:
+        raise InputError(f"{path.parent / ARRAYS} is damaged: {error}.") from None
+    plain = {
+        name: content.get(name) for name in ("class_names", "dim", "dtype", "n_shards", "plan")
+    }
+    header = Header(**plain, code=code, recipe=recipe)  # type: ignore[arg-type]
+    check_header(header, f"{path} is damaged")
+    return header, content
+
+
+def read_record(item: Any, path: Path) -> ShardRecord:
+    """Return the size and checksum that a JSON file states of another file."""
+    try:
+        record = ShardRecord(**item)
+    except TypeError:
+        raise InputError(f"{path} is damaged: the record of a file is not one.") from None
+    numbers = (record.rows, record.bytes)
+    if (
+        not all(type(n) is int and 0 <= n < 2**62 for n in numbers)
+        or type(record.sha256) is not str
+    ):
+        raise InputError(f"{path} is damaged: the record of a file is not one.")
+    return record
+
+
+def read_records(content: dict[str, Any], n_shards: int, path: Path) -> list[ShardRecord]:
+    """Return the records of all shards."""
+    items = content.get("shards")
+    if not isinstance(items, list) or len(items) != n_shards:
+        raise InputError(f"{path} is damaged: it does not list its {n_shards} shards.")
+    return [read_record(item, path) for item in items]
+
+
+def read_bad(content: dict[str, Any], path: Path) -> list[dict[str, str]]:
+    """Return the list of bad images."""
+    return check_bad(content.get("bad"), path)
+
+
+def record_file(path: Path, rows: int) -> ShardRecord:
+    """Return what is to be written down of a file."""
+    return ShardRecord(rows, path.stat().st_size, checksum(path))
+
+
+def check_size(path: Path, record: ShardRecord) -> None:
+    """Raise `InputError` unless the file is there and of the stated size."""
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise InputError(f"{path} is missing or cannot be read: {error.strerror}.") from None
+    if size != record.bytes:
+        raise InputError(
+            f"{path} is damaged: it has {size} bytes instead of {record.bytes}. "
+            f"Make the store again, or restore it from a copy."
+        )
+
+
+def verify_file(path: Path, record: ShardRecord) -> None:
+    """Raise `InputError` unless the file has the stated size and checksum."""
+    check_size(path, record)
+    try:
+        found = checksum(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    if found != record.sha256:
+        raise InputError(
+            f"{path} is damaged: its checksum is not the one written down for it. "
+            f"Make the store again, or restore it from a copy."
+        )
+
+
+def _restore(settings: Any, arrays: dict[str, Any], expected: type[Part]) -> Any:
+    return None if settings is None else restore(settings, arrays, expected)

@@ -1,0 +1,155 @@
+"""What trainers read: rows of float32 in blocks, from arrays and stores alike."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from myriad.arrays import Float, Ints, first_bad_row
+from myriad.errors import InputError
+from myriad.store.shuffling import WINDOW_BYTES, shuffle_groups, window_size
+
+_RUN_BYTES = 1 << 20
+Fill = Callable[[NDArray[np.int64], Float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows: their numbers (m,) among the rows of the source, and `X` float32 (m, dim)."""
+
+    index: NDArray[np.int64]
+    X: Float
+
+
+class Rows(ABC):
+    """A source of rows.
+
+    Attributes
+    ----------
+    n_rows, dim : its shape.
+    labels : int32 (n_rows,), class numbers, -1 where unknown.
+    class_names : the names of the classes.
+    """
+
+    n_rows: int
+    dim: int
+    labels: Ints
+    class_names: list[str]
+
+    def blocks(self, size: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Block]:
+        """Yield all rows once, `size` at a time (the last block may be smaller).
+
+        Without a seed they come in stored order, with one in the `order` of that seed and epoch.
+        Each block's `X` is a fresh C-contiguous array. The iterator may be used from any thread,
+        one at a time.
+        """
+        if size < 1:
+            raise InputError(f"A block must have at least one row, not {size}.")
+        if seed is None:
+            order = np.arange(self.n_rows, dtype=np.int64)
+        else:
+            order = self.order(seed=seed, epoch=epoch)
+        return self._read_blocks(order, size)
+
+    def _read_blocks(self, order: NDArray[np.int64], size: int) -> Iterator[Block]:
+        fill = self._reader()
+        for start in range(0, len(order), size):
+            index = order[start : start + size]
+            X = np.empty((len(index), self.dim), np.float32)
+            fill(index, X)
+            yield Block(index, X)
+
+    def read(self, indices: ArrayLike) -> Float:
+        """Return the rows with these numbers, float32 (m, dim)."""
+        index = check_indices(indices, self.n_rows)
+        X = np.empty((len(index), self.dim), np.float32)
+        self._reader()(index, X)
+        return X
+
+    @abstractmethod
+    def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
+        """Return the numbers of the rows (n_rows,) in the order that `blocks` follows."""
+
+    @abstractmethod
+    def select(self, indices: ArrayLike) -> Rows:
+        """Return the rows with these numbers as a source; its row j is row ``indices[j]``."""
+
+    @abstractmethod
+    def _reader(self) -> Fill:
+        """Return a function that fills X with the rows of an index, for use in one thread."""
+
+
+class ArrayRows(Rows):
+    """Rows of an array or memory map of any float type, converted a block at a time.
+
+    Parameters
+    ----------
+    X : (n_rows, dim) floats or integers; not copied.
+    y : class numbers (n_rows,), or None if unknown.
+    class_names : names of the classes; by default their numbers.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[Any],
+        y: ArrayLike | None = None,
+        class_names: Sequence[str] | None = None,
+    ) -> None:
+        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
+            raise InputError("Rows must be a two-dimensional array of numbers.")
+        self.X = X
+        self.n_rows, self.dim = X.shape
+        labels = np.full(self.n_rows, -1) if y is None else np.asarray(y)
+        if labels.shape != (self.n_rows,) or labels.dtype.kind not in "iu":
+            raise InputError(f"{self.n_rows} rows need as many whole numbers as labels.")
+        top = int(labels.max(initial=-1))
+        self.class_names = [str(c) for c in range(top + 1)]
+        if class_names is not None:
+            self.class_names = list(class_names)
+        if labels.min(initial=0) < -1 or top >= len(self.class_names):
+            raise InputError(f"Labels must lie between -1 and {len(self.class_names) - 1}.")
+        self.labels = labels.astype(np.int32)
+
+    def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
+        """Return the order of an epoch.
+
+        It depends on the shape alone: runs of about 1 MB are drawn into windows of 512 MB, so that
+        a memory map larger than the memory is read in pieces, and smaller arrays are fully mixed.
+        """
+        run = max(1, _RUN_BYTES // (4 * max(1, self.dim)))
+        groups = np.split(np.arange(self.n_rows), range(run, self.n_rows, run))
+        window = window_size(4 * run * self.dim, most=WINDOW_BYTES)
+        return shuffle_groups(groups, window, seed=seed, epoch=epoch)
+
+    def select(self, indices: ArrayLike) -> ArrayRows:
+        """Return the rows with these numbers; a copy of them."""
+        index = check_indices(indices, self.n_rows)
+        return ArrayRows(self.X[index], self.labels[index], self.class_names)
+
+    def _reader(self) -> Fill:
+        return self._fill
+
+    def _fill(self, index: NDArray[np.int64], out: Float) -> None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            out[:] = self.X[index]
+            suspect = not np.isfinite(out.sum())  # a quick test that may also overflow
+            bad = first_bad_row(out) if suspect else None
+        if bad is not None:
+            raise InputError(f"Row {index[bad]} has a NaN, infinite or too large value.")
+
+
+def check_indices(indices: ArrayLike, n_rows: int) -> NDArray[np.int64]:
+    """Return row numbers as int64 after making sure that such rows exist."""
+    index = np.asarray(indices)
+    if index.size == 0:
+        index = index.astype(np.int64)
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        raise InputError("Rows are selected by a list of row numbers.")
+    if index.size and not 0 <= index.min() <= index.max() < n_rows:
+        raise InputError(f"Row numbers must lie between 0 and {n_rows - 1}.")
+    return index.astype(np.int64)

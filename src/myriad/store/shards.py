@@ -1,0 +1,199 @@
+"""One shard: an Arrow IPC file of one batch, uncompressed, so that its rows can be mapped.
+
+Columns: `row` (fixed-size list of float32 or float16, or fixed-size binary codes), `label` (int32,
+-1 if unknown), `path` (bytes, since a path need not be UTF-8), `split` (text). The images of the
+shard that were bad are kept in the schema's metadata.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from myriad.errors import InputError
+from myriad.files import checksum, written_whole
+
+SHARD_BYTES = 64 << 20
+SHARD_ROWS = 4096
+FLOATS = {"float32": pa.float32(), "float16": pa.float16()}
+_META = b"myriad"
+
+
+@dataclass(frozen=True)
+class RowFormat:
+    """How a row lies in a shard: ``"float32"``, ``"float16"`` or ``"codes"``, and its width."""
+
+    dtype: str
+    width: int
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The type of one element; bytes for codes."""
+        return np.dtype(np.uint8 if self.dtype == "codes" else self.dtype)
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes that one row takes."""
+        return self.numpy.itemsize * self.width
+
+    @property
+    def arrow(self) -> pa.DataType:
+        """The type of the column `row`."""
+        if self.dtype == "codes":
+            return pa.binary(self.width)
+        return pa.list_(pa.field("item", FLOATS[self.dtype], nullable=False), self.width)
+
+
+@dataclass(frozen=True)
+class ShardRecord:
+    """What `store.json` knows of one shard."""
+
+    rows: int
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ShardContent:
+    """A mapped shard: `rows` (n, width) lies in the file, the rest is small."""
+
+    rows: NDArray[Any]
+    batch: pa.RecordBatch
+    bad: list[dict[str, str]]
+
+
+def shard_rows(bytes_per_row: int) -> int:
+    """Return how many rows a shard holds: about 64 MB, 1 to 4,096 rows."""
+    return max(1, min(SHARD_ROWS, SHARD_BYTES // max(1, bytes_per_row)))
+
+
+def shard_name(number: int) -> str:
+    """Return the file name of a shard."""
+    return f"shard-{number:05d}.arrow"
+
+
+def row_schema(form: RowFormat) -> pa.Schema:
+    """Return the columns of a shard, none of which may be null."""
+    columns = {
+        "row": form.arrow,
+        "label": pa.int32(),
+        "path": pa.large_binary(),
+        "split": pa.utf8(),
+    }
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+
+
+def write_shard(
+    path: Path,
+    form: RowFormat,
+    rows: NDArray[Any],
+    *,
+    labels: NDArray[np.int32],
+    paths: Sequence[str],
+    splits: Sequence[str],
+    bad: Sequence[dict[str, str]],
+) -> ShardRecord:
+    """Write one shard beside and rename it; the arguments have been checked by the writer."""
+    if rows.size >= 2**31:
+        raise InputError(f"{path} would hold {rows.size} elements: write fewer rows a shard.")
+    columns = [
+        _row_column(form, rows),
+        pa.array(labels, pa.int32()),
+        pa.array([encode_path(name) for name in paths], pa.large_binary()),
+        pa.array(list(splits), pa.utf8()),
+    ]
+    schema = row_schema(form).with_metadata({_META: json.dumps({"bad": list(bad)})})
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    with written_whole(path) as beside:
+        write_batch(beside, batch)
+        return ShardRecord(len(rows), beside.stat().st_size, checksum(beside))
+
+
+def map_shard(path: Path, form: RowFormat, n_rows: int | None = None) -> ShardContent:
+    """Map a shard into memory; its rows are read-only and read from disk as they are used."""
+    batch = map_batch(path, row_schema(form))
+    if n_rows is not None and batch.num_rows != n_rows:
+        raise InputError(f"{path} is damaged: it has {batch.num_rows} rows, not {n_rows}.")
+    column = batch.column("row")
+    values = column if form.dtype == "codes" else column.values
+    start = column.offset * form.bytes_per_row
+    flat = np.frombuffer(
+        values.buffers()[1] or b"", form.numpy, count=batch.num_rows * form.width, offset=start
+    )
+    rows = flat.reshape(batch.num_rows, form.width)
+    return ShardContent(rows, batch, _read_bad(batch.schema.metadata, path))
+
+
+def write_batch(path: Path, batch: pa.RecordBatch) -> None:
+    """Write an Arrow file of one batch."""
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+
+
+def encode_path(name: str) -> bytes:
+    """Return a path's bytes; bytes that are no UTF-8 come back as they were."""
+    try:
+        return os.fspath(name).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise InputError(f"The path {name!r} holds characters that no file name can.") from None
+
+
+def decode_paths(column: Any) -> list[str]:
+    """Return the paths in a column."""
+    return [value.decode("utf-8", "surrogateescape") for value in column.to_pylist()]
+
+
+def _row_column(form: RowFormat, rows: NDArray[Any]) -> pa.Array:
+    flat = np.ascontiguousarray(rows, form.numpy)
+    if form.dtype == "codes":
+        return pa.FixedSizeBinaryArray.from_buffers(
+            form.arrow, len(flat), [None, pa.py_buffer(flat)]
+        )
+    return pa.FixedSizeListArray.from_arrays(pa.array(flat.ravel()), type=form.arrow)
+
+
+def map_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the one batch of an Arrow file, mapped; `InputError` if it is not as it should be.
+
+    Everything is checked but the values: a flipped byte is found by its checksum alone.
+    """
+    try:
+        reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        if reader.schema.remove_metadata() != schema or reader.num_record_batches != 1:
+            raise InputError(f"{path} is damaged: its columns are not those of this store.")
+        batch = reader.get_batch(0)
+        batch.validate(full=True)
+        if any(column.null_count for column in batch.columns):
+            raise InputError(f"{path} is damaged: it has rows without values.")
+    except (OSError, pa.ArrowException, MemoryError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"{path} cannot be read or is damaged: {reason}") from None
+    return batch
+
+
+def _read_bad(metadata: dict[bytes, bytes] | None, path: Path) -> list[dict[str, str]]:
+    try:
+        bad = json.loads((metadata or {})[_META])["bad"]
+        return check_bad(bad, path)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise InputError(f"{path} is damaged: it does not say which images were bad.") from None
+
+
+def check_bad(bad: Any, path: Path) -> list[dict[str, str]]:
+    """Return a list of bad images read from a file, each with a path and a reason."""
+    if not isinstance(bad, list) or not all(
+        isinstance(item, dict)
+        and set(item) == {"path", "reason"}
+        and all(isinstance(value, str) for value in item.values())
+        for item in bad
+    ):
+        raise InputError(f"{path} is damaged: its list of bad images is not one.")
+    return bad

@@ -1,0 +1,225 @@
+"""A finished store: a folder of rows with their labels, names and recipe."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from myriad.arrays import Float, Ints
+from myriad.codes import Code
+from myriad.errors import InputError
+from myriad.parts import Part
+from myriad.store.index import Index
+from myriad.store.manifest import (
+    INDEX,
+    PLAN,
+    STORE,
+    Header,
+    check_size,
+    read_bad,
+    read_header,
+    read_record,
+    read_records,
+    verify_file,
+)
+from myriad.store.rows import Fill, Rows, check_indices
+from myriad.store.shards import ShardRecord, map_shard, shard_name
+from myriad.store.shuffling import WINDOW_GROUPS, shuffle_groups, window_size
+from myriad.store.writing import StoreWriter
+
+
+def is_store(path: str | Path) -> bool:
+    """Tell whether a folder holds a store, finished or not."""
+    return any((Path(path) / name).is_file() for name in (STORE, PLAN))
+
+
+class Store:
+    """A finished store, opened with `Store.open`; `Store.create` begins a new one.
+
+    Attributes
+    ----------
+    path : the folder.
+    class_names : names of the classes that labels number.
+    n_rows, dim : number of rows, and of features of a decoded row.
+    dtype : ``"float32"``, ``"float16"`` or ``"codes"``.
+    bytes_per_row : bytes a row takes on disk.
+    code : the code of the rows, or None for floats.
+    recipe : what turns an image into a row, if known.
+    plan : what the run that wrote the store was asked to do.
+    bad : the images that gave no row, each ``{"path": ..., "reason": ...}``.
+    labels : int32 (n_rows,), -1 where unknown.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        header: Header,
+        records: list[ShardRecord],
+        index: Index,
+        *,
+        bad: list[dict[str, str]],
+        verify: bool,
+    ) -> None:
+        self.path = path
+        self.class_names = header.class_names
+        self.dim, self.dtype = header.dim, header.dtype
+        self.code: Code | None = header.code
+        self.recipe: Part | None = header.recipe
+        self.plan: dict[str, Any] = header.plan
+        self.bad = bad
+        self.labels: Ints = index.labels
+        self.bytes_per_row = header.form.bytes_per_row
+        self.starts = np.cumsum([0, *(record.rows for record in records)])
+        """Shard i holds the rows ``starts[i]`` to ``starts[i + 1]``."""
+        self._form, self._records, self._index = header.form, records, index
+        self._unverified = set(range(len(records))) if verify else set()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, path: str | Path, *, verify: bool = True) -> Store:
+        """Open a store.
+
+        Sizes of all files are checked now; with `verify` the checksum of a shard is checked when it
+        is first read. `InputError` says which file is missing or damaged.
+        """
+        folder = Path(path)
+        if not (folder / STORE).exists():
+            if is_store(folder):
+                raise InputError(f"{folder} is unfinished: run what makes it again with --resume.")
+            raise InputError(f"{folder} is no store: it has no {STORE}.")
+        header, content = read_header(folder / STORE)
+        records = read_records(content, header.n_shards, folder / STORE)
+        for number, record in enumerate(records):
+            check_size(folder / shard_name(number), record)
+        n_rows = sum(record.rows for record in records)
+        verify_file(folder / INDEX, read_record(content.get("index"), folder / STORE))
+        index = Index(folder / INDEX, n_rows, len(header.class_names))
+        bad = read_bad(content, folder / STORE)
+        return cls(folder, header, records, index, bad=bad, verify=verify)
+
+    create = staticmethod(StoreWriter.begin)
+    resume = staticmethod(StoreWriter.resume)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.labels)
+
+    @property
+    def n_shards(self) -> int:
+        """Number of shards."""
+        return len(self._records)
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The path each row comes from."""
+        return self._index.read_paths()
+
+    @cached_property
+    def splits(self) -> NDArray[np.str_]:
+        """The split of each row."""
+        return self._index.read_splits()
+
+    def read_shard(self, number: int) -> NDArray[Any]:
+        """Return the rows of a shard as they are kept, (n, width), mapped and read-only."""
+        path = self.path / shard_name(number)
+        with self._lock:
+            if number in self._unverified:
+                verify_file(path, self._records[number])
+                self._unverified.discard(number)
+        return map_shard(path, self._form, self._records[number].rows).rows
+
+    def rows(self, split: str | Sequence[str] | None = None) -> StoreRows:
+        """Return the rows of one split, of several, or all, in stored order."""
+        if split is None:
+            return StoreRows(self, np.arange(self.n_rows))
+        wanted = [split] if isinstance(split, str) else list(split)
+        present = np.unique(self.splits).tolist()
+        for name in wanted:
+            if name not in present:
+                raise InputError(f"{self.path} has no rows of the split {name!r}, only {present}.")
+        return StoreRows(self, np.flatnonzero(np.isin(self.splits, wanted)))
+
+
+class StoreRows(Rows):
+    """Some rows of a store, decoded block by block.
+
+    Parameters
+    ----------
+    store : where they lie.
+    chosen : int64 (n_rows,), their numbers in the store.
+    """
+
+    def __init__(self, store: Store, chosen: NDArray[np.int64]) -> None:
+        self.store = store
+        self.chosen = chosen
+        self.n_rows, self.dim = len(chosen), store.dim
+        self.labels = store.labels[chosen]
+        self.class_names = store.class_names
+
+    @property
+    def paths(self) -> list[str]:
+        """The path each row comes from."""
+        return [self.store.paths[i] for i in self.chosen]
+
+    def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
+        """Return the order of an epoch: a window of shards at a time, mixed."""
+        shard_of = np.searchsorted(self.store.starts, self.chosen, side="right") - 1
+        by_shard = np.argsort(shard_of, kind="stable")
+        cuts = np.flatnonzero(np.diff(shard_of[by_shard])) + 1
+        groups = np.split(by_shard, cuts) if self.n_rows else []
+        largest = int(np.diff(self.store.starts).max(initial=0))
+        window = window_size(largest * self.store.bytes_per_row)
+        return shuffle_groups(groups, window, seed=seed, epoch=epoch)
+
+    def select(self, indices: ArrayLike) -> StoreRows:
+        """Return the rows with these numbers; nothing is read or copied."""
+        return StoreRows(self.store, self.chosen[check_indices(indices, self.n_rows)])
+
+    def _reader(self) -> Fill:
+        shards = _MappedShards(self.store)
+
+        def fill(index: NDArray[np.int64], out: Float) -> None:
+            shards.fill(self.chosen[index], out)
+
+        return fill
+
+
+class _MappedShards:
+    """The shards one reader has mapped, the latest ones kept: two windows at most."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._mapped: OrderedDict[int, NDArray[Any]] = OrderedDict()
+
+    def fill(self, numbers: NDArray[np.int64], out: Float) -> None:
+        """Fill `out` (m, dim) with the rows of these numbers in the store."""
+        code = self.store.code
+        if code is None:
+            self._gather(numbers, out)
+        else:
+            codes = np.empty((len(numbers), code.bytes_per_row), np.uint8)
+            self._gather(numbers, codes)
+            code.decode(codes, out)
+
+    def _gather(self, numbers: NDArray[np.int64], out: NDArray[Any]) -> None:
+        starts = self.store.starts
+        shard_of = np.searchsorted(starts, numbers, side="right") - 1
+        for shard in np.unique(shard_of):
+            here = np.flatnonzero(shard_of == shard)
+            out[here] = self._map(int(shard))[numbers[here] - starts[shard]]
+
+    def _map(self, shard: int) -> NDArray[Any]:
+        if shard not in self._mapped:
+            self._mapped[shard] = self.store.read_shard(shard)
+            if len(self._mapped) > 2 * WINDOW_GROUPS:
+                self._mapped.popitem(last=False)
+        self._mapped.move_to_end(shard)
+        return self._mapped[shard]

@@ -1,0 +1,249 @@
+"""Write a store shard by shard, in any order, from one thread or several, and resume it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from myriad.arrays import as_rows
+from myriad.codes import Code
+from myriad.errors import InputError, WorkError
+from myriad.files import write_json
+from myriad.parts import Part
+from myriad.store.index import small_columns, write_index
+from myriad.store.manifest import (
+    ARRAYS,
+    INDEX,
+    PLAN,
+    STORE,
+    Header,
+    check_header,
+    header_to_json,
+    read_header,
+    record_file,
+    write_arrays,
+)
+from myriad.store.shards import ShardRecord, map_shard, shard_name, write_shard
+
+_OWN = re.compile(rf"\.?({PLAN}|{STORE}|{ARRAYS}|{INDEX}|shard-\d+\.arrow)(\.part)?")
+
+
+class StoreWriter:
+    """A store being written: `begin` starts one, `resume` goes on with an unfinished one.
+
+    Attributes
+    ----------
+    path : the folder.
+    header : what all rows share; `code` and `recipe` are its parts.
+    """
+
+    def __init__(self, path: Path, header: Header) -> None:
+        self.path = path
+        self.header = header
+        self._records: dict[int, ShardRecord] = {}
+
+    @classmethod
+    def begin(
+        cls,
+        path: str | Path,
+        *,
+        class_names: Sequence[str],
+        dim: int,
+        n_shards: int,
+        dtype: str = "float32",
+        code: Code | None = None,
+        recipe: Part | None = None,
+        plan: dict[str, Any] | None = None,
+    ) -> Self:
+        """Begin a store in a new or empty folder.
+
+        Parameters
+        ----------
+        dtype : ``"float32"`` or ``"float16"``; rows with a `code` are always kept as codes.
+        plan : what this run was asked to do, plain JSON; `resume` must be asked the same.
+        """
+        folder = Path(path)
+        kept_as = dtype if code is None else "codes"
+        plan = {} if plan is None else plan
+        header = Header(list(class_names), dim, kept_as, n_shards, code, recipe, _as_json(plan))
+        check_header(header, f"The store {folder} cannot be made")
+        with explained(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            _check_free(folder)
+            write_arrays(folder, header)
+            write_json(folder / PLAN, header_to_json(folder, header))
+        return cls(folder, header)
+
+    @classmethod
+    def resume(cls, path: str | Path, *, plan: dict[str, Any] | None = None) -> Self:
+        """Go on with a store that was begun with the same plan."""
+        folder = Path(path)
+        header, _ = read_header(folder / PLAN)
+        asked = _as_json({} if plan is None else plan)
+        for key in sorted(asked.keys() | header.plan.keys()):
+            before, now = header.plan.get(key), asked.get(key)
+            if before != now:
+                raise InputError(
+                    f"{folder} was begun with {key} = {_brief(before)}, and now it is "
+                    f"{_brief(now)}: resume with the same settings and images, or start again "
+                    f"with --overwrite."
+                )
+        return cls(folder, header)
+
+    @property
+    def code(self) -> Code | None:
+        """The code of the rows, or None for floats."""
+        return self.header.code
+
+    @property
+    def recipe(self) -> Part | None:
+        """What turns an image into a row."""
+        return self.header.recipe
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes that one row takes."""
+        return self.header.form.bytes_per_row
+
+    def done_shards(self) -> set[int]:
+        """Return the numbers of the shards that are there and whole."""
+        return {i for i in range(self.header.n_shards) if self._is_whole(i)}
+
+    def _is_whole(self, number: int) -> bool:
+        try:
+            map_shard(self.path / shard_name(number), self.header.form)
+        except InputError:
+            return False
+        return True
+
+    def write_shard(
+        self,
+        number: int,
+        rows: NDArray[Any],
+        labels: ArrayLike,
+        paths: Sequence[str],
+        splits: Sequence[str] | str = "",
+        bad: Sequence[dict[str, str]] = (),
+    ) -> None:
+        """Write shard `number`: whole or not at all.
+
+        Parameters
+        ----------
+        rows : floats (n, dim), which are coded if the store is, or codes (n, bytes_per_row) uint8.
+        labels : n class numbers, -1 where unknown.
+        paths : n names; where each row comes from.
+        splits : n names such as ``"train"``, or one for all.
+        bad : the images of this shard that gave no row, each ``{"path": ..., "reason": ...}``.
+        """
+        if not 0 <= number < self.header.n_shards:
+            raise InputError(f"There is no shard {number} in a store of {self.header.n_shards}.")
+        ready = self._prepare_rows(rows)
+        numbers = self._check_labels(labels)
+        names = [splits] * len(ready) if isinstance(splits, str) else list(splits)
+        if not len(ready) == len(numbers) == len(paths) == len(names):
+            raise InputError(
+                f"Shard {number} has {len(ready)} rows but {len(numbers)} labels, {len(paths)} "
+                f"paths and {len(names)} splits."
+            )
+        target = self.path / shard_name(number)
+        with explained(target):
+            self._records[number] = write_shard(
+                target,
+                self.header.form,
+                ready,
+                labels=numbers,
+                paths=paths,
+                splits=names,
+                bad=[{"path": str(item["path"]), "reason": str(item["reason"])} for item in bad],
+            )
+
+    def _prepare_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        form, code = self.header.form, self.header.code
+        rows = np.asarray(rows)
+        if code is not None and rows.dtype == np.uint8:
+            if rows.ndim != 2 or rows.shape[1] != form.width:
+                raise InputError(
+                    f"Codes of shape {rows.shape} do not fit rows of {form.width} bytes."
+                )
+            return rows
+        floats = as_rows(rows, dim=self.header.dim, name="The array of rows")
+        if code is not None:
+            return code.encode(floats)
+        if form.dtype == "float16" and floats.size and np.abs(floats).max() > 65504:
+            raise InputError("Rows with values beyond 65504 cannot be kept as float16.")
+        return floats.astype(form.numpy, copy=False)
+
+    def _check_labels(self, labels: ArrayLike) -> NDArray[np.int32]:
+        numbers = np.asarray(labels, dtype=np.int32)
+        n_classes = len(self.header.class_names)
+        if numbers.size and not -1 <= numbers.min() <= numbers.max() < n_classes:
+            raise InputError(f"Labels must lie between -1 and {n_classes - 1}.")
+        return numbers
+
+    def finish(self) -> None:
+        """Write the index and, last of all, `store.json`: the store is then complete."""
+        small, bad, records = [], [], []
+        for number in range(self.header.n_shards):
+            path = self.path / shard_name(number)
+            if not path.exists():
+                raise WorkError(f"{self.path} lacks {path.name}: run again with --resume.")
+            content = map_shard(path, self.header.form)
+            small.append(small_columns(content.batch))
+            bad.extend(content.bad)
+            record = self._records.get(number) or record_file(path, len(content.rows))
+            records.append(record)
+        with explained(self.path):
+            n_rows = write_index(self.path / INDEX, small)
+            content_of_store = {
+                **header_to_json(self.path, self.header),
+                "n_rows": n_rows,
+                "index": asdict(record_file(self.path / INDEX, n_rows)),
+                "shards": [asdict(record) for record in records],
+                "bad": bad,
+            }
+            write_json(self.path / STORE, content_of_store)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn the errors of writing (no permission, disk full) into a `WorkError` with a sentence."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error).partition("\n")[0]
+        raise WorkError(
+            f"{path} cannot be written: {reason}. What was written before is kept; make room or "
+            f"allow writing, and run again with --resume."
+        ) from error
+
+
+def _check_free(folder: Path) -> None:
+    """Refuse a folder with a store or with files that are not ours."""
+    names = {path.name for path in folder.iterdir()}
+    if names & {PLAN, STORE}:
+        raise InputError(
+            f"{folder} already holds a store: use --resume, --overwrite or a new name."
+        )
+    if not all(_OWN.fullmatch(name) for name in names):
+        raise InputError(f"{folder} is not empty: choose a new folder for the store.")
+
+
+def _as_json(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan as it will be read back."""
+    try:
+        return json.loads(json.dumps(plan, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The plan of a store must be plain JSON: {error}.") from None
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,76 @@
+"""Chunks: rows of an epoch in memory, with the Gram matrices of their blocks, prepared ahead.
+
+A chunk is a run of rows in the order of the epoch, cut into blocks of B rows. While one chunk is
+trained on, the next is read, decoded and multiplied with itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.store import Rows
+
+CHUNK_BYTES = 32 << 20
+CHUNK_ROWS = 1024
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows ``start`` to ``start + len(X)`` of an epoch.
+
+    Attributes
+    ----------
+    X : float array of shape (m, n_features), C-contiguous.
+    labels : int32 array of shape (m,).
+    start : position of the first row in the epoch's order.
+    grams : ``X_b X_b^T`` of each block of rows; empty when nobody needs them.
+    """
+
+    X: NDArray[Any]
+    labels: NDArray[np.int32]
+    start: int
+    grams: list[NDArray[Any]]
+
+    def blocks(self, size: int) -> Iterator[slice]:
+        """Yield the rows of each block."""
+        for first in range(0, len(self.X), size):
+            yield slice(first, min(first + size, len(self.X)))
+
+
+def chunk_rows(dim: int, block: int) -> int:
+    """Return how many rows a chunk holds: whole blocks, bounded in rows and in bytes."""
+    rows = min(CHUNK_ROWS, CHUNK_BYTES // (4 * dim))
+    return max(block, rows // block * block)
+
+
+def read_chunks(
+    rows: Rows,
+    *,
+    block: int,
+    seed: int,
+    epoch: int,
+    with_grams: bool,
+    executor: ThreadPoolExecutor,
+) -> Iterator[Chunk]:
+    """Yield the chunks of one epoch, the next being prepared while the current one is used."""
+    source = rows.blocks(chunk_rows(rows.dim, block), seed=seed, epoch=epoch)
+
+    def prepare(start: int) -> Chunk | None:
+        taken = next(source, None)
+        if taken is None:
+            return None
+        chunk = Chunk(taken.X, rows.labels[taken.index], start, [])
+        if with_grams:
+            chunk.grams.extend(taken.X[part] @ taken.X[part].T for part in chunk.blocks(block))
+        return chunk
+
+    upcoming = executor.submit(prepare, 0)
+    while (chunk := upcoming.result()) is not None:
+        upcoming = executor.submit(prepare, chunk.start + len(chunk.X))
+        yield chunk

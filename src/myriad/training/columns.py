@@ -1,0 +1,114 @@
+"""Columns: one binary problem each, with its own class, settings and state.
+
+One-vs-rest training is a set of columns that share nothing but the rows. Several settings are
+trained together by giving every class a column for each of them: the rows are read once, and the
+scores of all columns are one product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad._jit import inlined, jit
+from myriad.randomness import mix, unit
+
+NEVER = np.int64(1) << np.int64(62)
+
+COLUMN = np.dtype(
+    [
+        ("label", np.int64),  # the class whose rows are positive
+        ("eta", np.float64),
+        ("lam", np.float64),
+        ("bias_step", np.float64),
+        ("log_miss", np.float64),  # log of the probability that a negative is not drawn
+    ]
+)
+STATE = np.dtype(
+    [
+        ("sigma", np.float64),  # the weights are sigma times the stored row
+        ("bias", np.float64),
+        ("key", np.uint64),  # of this epoch's draws
+        ("drawn", np.int64),  # how many draws were made in this epoch
+        ("next", np.int64),  # position in the epoch of the next negative
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The numbers that one-vs-rest training depends on.
+
+    Attributes
+    ----------
+    eta : step.
+    beta : negatives a positive, on average; infinity for all of them [GP, 3.2].
+    lam : weight of the squared norm.
+    """
+
+    eta: float
+    beta: float
+    lam: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the setting with ``beta`` as the word ``"all"`` where it is infinite."""
+        return asdict(self) | {"beta": "all" if math.isinf(self.beta) else self.beta}
+
+
+def make_columns(
+    settings: Sequence[Setting], counts: NDArray[np.int64], *, bias_rate: float
+) -> NDArray[Any]:
+    """Return the columns of every setting for every class, setting by setting.
+
+    Parameters
+    ----------
+    counts : int64 array of shape (n_classes,), training rows of each class.
+    bias_rate : the step of the bias as a part of `eta`.
+    """
+    n_classes = len(counts)
+    columns = np.zeros(len(settings) * n_classes, COLUMN)
+    others = np.maximum(counts.sum() - counts, 1)
+    for number, setting in enumerate(settings):
+        part = columns[number * n_classes : (number + 1) * n_classes]
+        # A beta of infinity times no positive at all is no negative, not NaN.
+        wanted = np.where(counts > 0, setting.beta * np.maximum(counts, 1), 0.0)
+        with np.errstate(divide="ignore"):
+            part["log_miss"] = np.log1p(-np.minimum(1.0, wanted / others))
+        part["label"] = np.arange(n_classes)
+        part["eta"] = setting.eta
+        part["lam"] = setting.lam
+        part["bias_step"] = setting.eta * bias_rate
+    return columns
+
+
+def drawn_share(columns: NDArray[Any]) -> float:
+    """Return the share of (row, column) pairs that are drawn as negatives."""
+    return float(-np.expm1(columns["log_miss"]).mean())
+
+
+@inlined
+def advance(state, log_miss):
+    """Move a column's next negative on: skip a geometric number of rows.
+
+    Rows are skipped by the same law as if each were drawn with its own probability, at the cost of
+    one logarithm a negative instead of one draw a row.
+    """
+    skip = 0.0 if log_miss == -np.inf else math.log(unit(mix(state.key, state.drawn))) / log_miss
+    state.drawn += 1
+    state.next = min(NEVER, state.next + np.int64(1) + np.int64(min(skip, 4e18)))
+
+
+@jit
+def begin_epoch(columns, states, seed, epoch):
+    """Give every column the draws of this (seed, epoch): a function of its class, not its place."""
+    root = mix(mix(np.uint64(seed), 0x0E7A), epoch)
+    for c in range(len(columns)):
+        states[c].key = mix(root, columns[c].label)
+        states[c].drawn = 0
+        states[c].next = -1
+        advance(states[c], columns[c].log_miss)

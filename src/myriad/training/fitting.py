@@ -1,0 +1,140 @@
+"""From rows to weights: search the settings, train until validation accuracy stops rising."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.parallel import pool
+from myriad.progress import SILENT, Progress
+from myriad.randomness import generator
+from myriad.store import Rows
+from myriad.training.columns import Setting
+from myriad.training.one_vs_rest import OneVsRest
+from myriad.training.plan import Fitted, Plan
+from myriad.training.search import grid, search, search_rows
+from myriad.training.stopping import Stopping
+from myriad.training.validation import validate
+
+BIAS_SQUARE = 0.1
+"""The square of the constant feature, as a part of the mean squared norm of the rows."""
+UNSEARCHED_STEP = 0.1
+"""The step where nothing is held out to search on, as a part of ``1 / mean |x|^2``."""
+UNSEARCHED_BETA = 16.0
+
+
+def fit_one_vs_rest(
+    train: Rows,
+    val: Rows | None,
+    plan: Plan,
+    *,
+    n_classes: int,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Fitted:
+    """Train one-vs-rest weights [GP].
+
+    With validation rows, what the plan leaves open is searched, training stops early and the best
+    weights are kept; without, modest numbers stand in and training takes all epochs.
+    """
+    counts = count_labels(train, n_classes)
+    square = mean_square(train)
+    options: dict[str, Any] = {"bias_rate": BIAS_SQUARE * square, "loss": plan.loss}
+    table: list[dict[str, Any]] = []
+    with pool(threads) as executor:
+        if val is None:
+            eta, beta = plan.eta or UNSEARCHED_STEP / square, plan.beta or UNSEARCHED_BETA
+            setting = Setting(eta, beta, plan.lam)
+        else:
+            settings = grid(n_classes, square, eta=plan.eta, beta=plan.beta, lam=plan.lam)
+            setting = settings[0]
+            if len(settings) > 1:
+                part = search_rows(train, len(settings), n_classes, seed=plan.seed)
+                found = search(
+                    settings,
+                    part,
+                    val,
+                    counts=count_labels(part, n_classes),
+                    options=options,
+                    plan=plan,
+                    executor=executor,
+                    progress=progress,
+                )
+                setting, table = found.setting, found.table
+        trainer = OneVsRest([setting], counts, train.dim, **options)
+        fitted = run(trainer, train, val, plan, executor=executor, progress=progress)
+    return replace(fitted, table=table)
+
+
+def run(
+    trainer: OneVsRest,
+    train: Rows,
+    val: Rows | None,
+    plan: Plan,
+    *,
+    executor: ThreadPoolExecutor,
+    progress: Progress,
+) -> Fitted:
+    """Train one setting for all epochs of the plan, or until validation accuracy stops rising."""
+    stopping = Stopping(plan.theta, plan.patience)
+    history: list[dict[str, Any]] = []
+    best = trainer.weights()
+    began = time.perf_counter()
+    with progress.step("Training", plan.epochs * train.n_rows, "rows") as advance:
+        while trainer.epoch < plan.epochs and not stopping.done:
+            trainer.run_epoch(train, seed=plan.seed, executor=executor, advance=advance)
+            if val is None:
+                continue
+            (measures,) = validate(trainer, val, executor=executor)
+            seconds = round(time.perf_counter() - began, 3)
+            history.append(
+                {
+                    "epoch": trainer.epoch,
+                    "top1": measures.at(1),
+                    "top5": measures.at(5),
+                    "seconds": seconds,
+                }
+            )
+            if stopping.watch(trainer.epoch, measures):
+                best = trainer.weights()
+    if val is None:
+        return Fitted(*trainer.weights(), trainer.settings[0], trainer.epoch)
+    return Fitted(*best, trainer.settings[0], stopping.best_epoch, history)
+
+
+def hold_out(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | None]:
+    """Split off a part of each class for validation; a class with one row stays in training.
+
+    Returns None for the second part where no class can spare a row.
+    """
+    order = generator(seed, "hold out").permutation(rows.n_rows)
+    labels = rows.labels[order]
+    by_class = order[np.argsort(labels, kind="stable")]
+    sizes = np.bincount(labels)
+    spared = np.minimum(np.ceil(fraction * sizes), sizes - 1).clip(0).astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    held = np.concatenate(
+        [by_class[s : s + n] for s, n in zip(starts, spared, strict=True)] or [by_class[:0]]
+    )
+    if len(held) == 0:
+        return rows, None
+    kept = np.setdiff1d(np.arange(rows.n_rows), held)
+    return rows.select(kept), rows.select(np.sort(held))
+
+
+def count_labels(rows: Rows, n_classes: int) -> NDArray[np.int64]:
+    """Return the number of rows of each class."""
+    return np.bincount(rows.labels, minlength=n_classes).astype(np.int64)
+
+
+def mean_square(rows: Rows, *, most: int = 1000, most_bytes: int = 64 << 20) -> float:
+    """Return the mean squared norm of (the first of) the rows; 1 where all are zero."""
+    size = max(1, min(most, rows.n_rows, most_bytes // (4 * rows.dim)))
+    X = next(iter(rows.blocks(size))).X
+    square = float(np.einsum("ij,ij->i", X, X, dtype=np.float64).mean())
+    return square if square > 0 else 1.0

@@ -1,0 +1,79 @@
+"""What to train and for how long; and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import InputError
+from myriad.training.columns import Setting
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train and for how long.
+
+    Attributes
+    ----------
+    loss : number of the binary loss.
+    eta, beta : a number, or None to search for it.
+    lam : weight of the squared norm.
+    epochs : the most passes over the rows.
+    theta, patience : see `Stopping`.
+    memory : bytes that the weights trained together in a search may take.
+    """
+
+    loss: int = 0
+    eta: float | None = None
+    beta: float | None = None
+    lam: float = 0.0
+    epochs: int = 50
+    theta: float = 0.0
+    patience: int = 5
+    memory: int = 2 << 30
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("eta", "beta"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InputError(f"{name} must be positive, not {value!r}.")
+        if not self.lam >= 0:
+            raise InputError(f"lam must not be negative, not {self.lam!r}.")
+        if self.eta is not None and self.eta * self.lam >= 1:
+            raise InputError(
+                f"eta * lam is {self.eta * self.lam:g}: a step would shrink the weights below "
+                "nothing. Choose a smaller eta or lam."
+            )
+        if self.epochs < 1 or self.patience < 1:
+            raise InputError("epochs and patience must be at least 1.")
+        if not 0 <= self.seed < 2**63:
+            raise InputError(f"The seed must be a number from 0 to 2^63 - 1, not {self.seed}.")
+
+    def settled(self, setting: Setting, epochs: int) -> Self:
+        """Return the plan with nothing left to search or to stop early."""
+        return replace(self, eta=setting.eta, beta=setting.beta, lam=setting.lam, epochs=epochs)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Trained weights, and how they came about.
+
+    Attributes
+    ----------
+    W, b : float32 weights (n_classes, n_features) and biases (n_classes,).
+    setting : the numbers used.
+    epochs : passes after which the weights are as returned.
+    history : validation accuracy after each epoch.
+    table : settings tried, with the accuracy of each.
+    """
+
+    W: NDArray[np.float32]
+    b: NDArray[np.float32]
+    setting: Setting
+    epochs: int
+    history: list[dict[str, Any]] = field(default_factory=list)
+    table: list[dict[str, Any]] = field(default_factory=list)

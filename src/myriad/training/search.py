@@ -1,0 +1,128 @@
+"""Settings found by themselves: several trained together in one pass, the worse dropped in turn.
+
+Successive halving over a grid of steps and of negatives a positive, by validation accuracy against
+all classes: what [GP] recommends to tune, in powers of 2 for `beta`.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.progress import Progress
+from myriad.randomness import generator
+from myriad.store import Rows
+from myriad.training.columns import Setting
+from myriad.training.one_vs_rest import OneVsRest
+from myriad.training.plan import Plan
+from myriad.training.validation import validate
+
+STEPS = (0.03, 0.1, 0.3, 1.0)
+"""Steps tried, as parts of the one that would undo a row's own loss, ``1 / mean |x|^2``."""
+RUNG_EPOCHS = (1, 3, 8)
+"""Epochs a setting has been trained for when it is judged."""
+KEEP = 1 / 3
+SEARCH_FLOPS = 2e12
+"""Multiply-adds of the first rung; a larger problem is searched on a part of its rows."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search found.
+
+    Attributes
+    ----------
+    setting : the best.
+    table : a row for each setting at its last rung: the setting, epochs, top1, top5.
+    """
+
+    setting: Setting
+    table: list[dict[str, Any]]
+
+
+def grid(
+    n_classes: int, square: float, *, eta: float | None, beta: float | None, lam: float
+) -> list[Setting]:
+    """Return the settings to try; a number that is given is not searched.
+
+    Parameters
+    ----------
+    square : mean squared norm of a row.
+    """
+    steps = [part / square for part in STEPS] if eta is None else [eta]
+    betas = default_betas(n_classes) if beta is None else [beta]
+    return [Setting(e, b, lam) for b in betas for e in steps]
+
+
+def default_betas(n_classes: int) -> list[float]:
+    """Return powers of 2 from 1 towards C - 1, at most five of them, spread evenly."""
+    highest = max(0, math.floor(math.log2(max(1, n_classes - 1))))
+    exponents = np.unique(np.linspace(0, min(highest, 8), 5).round().astype(int))
+    return [float(2**e) for e in exponents]
+
+
+def search_rows(rows: Rows, n_settings: int, n_classes: int, *, seed: int) -> Rows:
+    """Return the rows to search on: all, or a random part that bounds the work."""
+    wanted = SEARCH_FLOPS / (n_settings * n_classes * rows.dim)
+    wanted = max(wanted, 20 * n_classes, 2000)
+    if wanted >= rows.n_rows:
+        return rows
+    chosen = generator(seed, "search rows").permutation(rows.n_rows)[: int(wanted)]
+    return rows.select(np.sort(chosen))
+
+
+def search(
+    settings: list[Setting],
+    train: Rows,
+    val: Rows,
+    *,
+    counts: NDArray[np.int64],
+    options: dict[str, Any],
+    plan: Plan,
+    executor: ThreadPoolExecutor,
+    progress: Progress,
+) -> Searched:
+    """Find the best setting by successive halving.
+
+    Parameters
+    ----------
+    counts : training rows of each class.
+    options : further arguments of `OneVsRest`.
+    plan : its seed, and its memory: more settings than fit are trained in groups, one after the
+        other.
+    """
+    together = max(1, plan.memory // (4 * len(counts) * train.dim))
+    alive = list(settings)
+    table: dict[Setting, dict[str, Any]] = {}
+    carried: OneVsRest | None = None
+    for target in RUNG_EPOCHS:
+        groups = [alive[i : i + together] for i in range(0, len(alive), together)]
+        passes = target - (carried.epoch if carried else 0)
+        work = passes * train.n_rows * len(groups)
+        with progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
+            for group in groups:
+                trainer = carried or OneVsRest(group, counts, train.dim, **options)
+                while trainer.epoch < target:
+                    trainer.run_epoch(train, seed=plan.seed, executor=executor, advance=advance)
+                measured = validate(trainer, val, executor=executor)
+                for setting, m in zip(trainer.settings, measured, strict=True):
+                    row = setting.to_json() | {"epochs": target, "top1": m.at(1), "top5": m.at(5)}
+                    table[setting] = row
+        best = sorted(alive, key=lambda setting: _score(table[setting]), reverse=True)
+        alive = best[: math.ceil(len(alive) * KEEP)]
+        # Draws and order are functions of the epoch, so training anew changes nothing but the time.
+        carried = trainer if len(groups) == 1 else None
+        if carried is not None:
+            carried.keep([carried.settings.index(setting) for setting in alive])
+        if len(alive) == 1:
+            break
+    return Searched(alive[0], list(table.values()))
+
+
+def _score(row: dict[str, Any]) -> tuple[float, float]:
+    return row["top1"], row["top5"]

@@ -1,0 +1,20 @@
+"""What is learned once from descriptors and then frozen: PCA, k-means, Gaussian mixtures."""
+
+from myriad.vocabularies.expectation import learn_mixture, refine_mixture, start_mixture
+from myriad.vocabularies.kmeans import Words, learn_centres, learn_words, nearest_centres
+from myriad.vocabularies.mixture import GaussianMixture, MixtureSums
+from myriad.vocabularies.pca import PCA, learn_pca
+
+__all__ = [
+    "PCA",
+    "GaussianMixture",
+    "MixtureSums",
+    "Words",
+    "learn_centres",
+    "learn_mixture",
+    "learn_pca",
+    "learn_words",
+    "nearest_centres",
+    "refine_mixture",
+    "start_mixture",
+]

@@ -1,0 +1,167 @@
+"""Learning a Gaussian mixture: a start by k-means, then rounds of expectation and maximisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Float, as_rows
+from myriad.parallel.threads import map_ordered, pool, thread_count
+from myriad.progress import SILENT, Progress
+from myriad.randomness import generator
+from myriad.vocabularies.kmeans import check_enough, draw_rows, learn_centres, nearest_centres
+from myriad.vocabularies.mixture import GaussianMixture, MixtureSums
+
+_BLOCK = 16_384  # rows a thread takes at a time: fixed, so that sums do not depend on threads
+_ROWS_A_GAUSSIAN = 256
+_FLOOR = 1e-3  # least variance of a Gaussian, as a part of the variance of all descriptors
+_EMPTY = 1.0  # a Gaussian with fewer descriptors than this is empty
+
+
+def learn_mixture(
+    values: Float,
+    n_components: int,
+    *,
+    seed: int,
+    rounds: int = 15,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> GaussianMixture:
+    """Fit a mixture of `n_components` Gaussians to the rows of `values`.
+
+    The same values and seed give the same bits on any number of threads.
+
+    Parameters
+    ----------
+    values : float32 array of shape (n_samples, dim), n_samples at least n_components.
+    rounds : of expectation and maximisation.
+    """
+    values = as_rows(values, name="The descriptors")
+    start = start_mixture(values, n_components, seed=seed)
+    return refine_mixture(
+        values, start, seed=seed, rounds=rounds, threads=threads, progress=progress
+    )
+
+
+def start_mixture(values: Float, n_components: int, *, seed: int) -> GaussianMixture:
+    """Return a mixture whose Gaussians describe the clusters that k-means finds in a sample."""
+    check_enough(len(values), n_components)
+    centres = learn_centres(values, n_components, seed=seed)
+    sample = values[draw_rows(len(values), _ROWS_A_GAUSSIAN * n_components, seed, "mixture start")]
+    labels = nearest_centres(sample, centres)
+    counts = np.bincount(labels, minlength=n_components).astype(np.float64)
+    residuals = (sample - centres[labels]).astype(np.float64) ** 2
+    squares = np.zeros(centres.shape)
+    np.add.at(squares, labels, residuals)
+    overall = sample.astype(np.float64).var(axis=0)
+    # One average descriptor is added to each cluster, so that a small one gets a usable variance.
+    variances = (squares + overall) / (counts + 1)[:, None]
+    weights = (counts + 1) / (counts + 1).sum()
+    return _mixture(weights, centres, np.maximum(variances, _least_variances(overall)))
+
+
+def refine_mixture(
+    values: Float,
+    start: GaussianMixture,
+    *,
+    seed: int,
+    rounds: int,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> GaussianMixture:
+    """Improve a mixture by `rounds` rounds of expectation and maximisation over blocks of rows."""
+    least = _least_variances(_overall_variances(values))
+    blocks = [values[i : i + _BLOCK] for i in range(0, len(values), _BLOCK)]
+    draws = generator(seed, "empty Gaussians")
+    mixture = start
+    ahead = 2 * thread_count(threads)
+    with (
+        pool(threads) as executor,
+        progress.step("Learning the Gaussian mixture", rounds, "rounds") as advance,
+    ):
+        for _ in range(rounds):
+            totals = _Totals.empty(mixture)
+            for sums in map_ordered(mixture.sum_moments, blocks, executor, ahead=ahead):
+                totals.add(sums)
+            mixture = _maximise(mixture, totals, least, draws)
+            advance(1)
+    return mixture
+
+
+@dataclass(frozen=True, eq=False)
+class _Totals:
+    """Sums over all blocks, in float64, added in the order of the blocks."""
+
+    counts: NDArray[np.float64]
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, mixture: GaussianMixture) -> _Totals:
+        shape = mixture.means.shape
+        return cls(np.zeros(shape[0]), np.zeros(shape), np.zeros(shape))
+
+    def add(self, sums: MixtureSums) -> None:
+        np.add(self.counts, sums.counts[0], out=self.counts)
+        np.add(self.first, sums.first[0], out=self.first)
+        np.add(self.second, sums.second[0], out=self.second)
+
+
+def _maximise(
+    mixture: GaussianMixture,
+    totals: _Totals,
+    least: NDArray[np.float64],
+    draws: np.random.Generator,
+) -> GaussianMixture:
+    """Return the mixture that fits the sums best; sums are relative to the old means."""
+    empty = totals.counts < _EMPTY
+    counts = np.where(empty, 1.0, totals.counts)[:, None]
+    deviations = np.sqrt(mixture.variances.astype(np.float64))
+    shifts = totals.first / counts
+    means = mixture.means + deviations * shifts
+    variances = deviations**2 * (totals.second / counts - shifts**2)
+    variances = np.maximum(variances, least)
+    weights = np.where(empty, 0.0, totals.counts)
+    for k in np.flatnonzero(empty):
+        _split_heaviest(int(k), weights, means, variances, draws)
+    return _mixture(weights / weights.sum(), means, variances)
+
+
+def _split_heaviest(
+    k: int,
+    weights: NDArray[np.float64],
+    means: NDArray[np.float64],
+    variances: NDArray[np.float64],
+    draws: np.random.Generator,
+) -> None:
+    """Make the empty Gaussian `k` one half of the heaviest, the two half a deviation apart."""
+    heavy = int(weights.argmax())
+    offset = 0.25 * np.sqrt(variances[heavy]) * draws.choice([-1.0, 1.0], means.shape[1])
+    weights[heavy] = weights[k] = weights[heavy] / 2
+    means[k] = means[heavy] + offset
+    means[heavy] -= offset
+    variances[k] = variances[heavy]
+
+
+def _overall_variances(values: Float) -> NDArray[np.float64]:
+    """Return the variance of each column, block by block in float64."""
+    mean = values.mean(axis=0, dtype=np.float64)
+    squares = np.zeros(values.shape[1])
+    for i in range(0, len(values), _BLOCK):
+        squares += ((values[i : i + _BLOCK] - mean) ** 2).sum(axis=0)
+    return squares / len(values)
+
+
+def _least_variances(overall: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the least variance along each dimension, positive also where all values agree."""
+    return np.maximum(_FLOOR * overall, max(1e-6 * float(overall.mean()), 1e-12))
+
+
+def _mixture(
+    weights: NDArray[np.float64], means: NDArray[np.floating], variances: NDArray[np.float64]
+) -> GaussianMixture:
+    return GaussianMixture(
+        weights.astype(np.float32), means.astype(np.float32), variances.astype(np.float32)
+    )

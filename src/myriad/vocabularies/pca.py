@@ -1,0 +1,104 @@
+"""Principal components: descriptors rotated and shortened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from myriad.arrays import Float, as_rows
+from myriad.errors import InputError
+from myriad.parts import Part
+
+_BLOCK = 16_384
+
+
+@dataclass(frozen=True, eq=False)
+class PCA(Part, kind="pca"):
+    """A projection on the directions of largest variance.
+
+    Attributes
+    ----------
+    mean : float32 array of shape (n_features,).
+    components : float32 array of shape (dim, n_features), orthonormal rows, largest variance first.
+    variances : float32 array of shape (dim,), the variance along each component.
+    whiten : whether projected values are divided by their deviation.
+    """
+
+    mean: Float
+    components: Float
+    variances: Float
+    whiten: bool = False
+
+    def __post_init__(self) -> None:
+        arrays = (self.mean, self.components, self.variances)
+        if not all(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays):
+            raise InputError("The arrays of a PCA must be float32.")
+        shape = self.components.shape
+        if len(shape) != 2 or (*self.variances.shape, *self.mean.shape) != shape or 0 in shape:
+            raise InputError("The mean, components and variances of a PCA do not fit together.")
+        if not all(np.isfinite(a).all() for a in arrays) or (self.variances < 0).any():
+            raise InputError("The arrays of a PCA hold values that are not numbers, or negative.")
+        if type(self.whiten) is not bool:
+            raise InputError(f"whiten of a PCA must be true or false, not {self.whiten!r}.")
+
+    @property
+    def dim(self) -> int:
+        """The length of a projected row."""
+        return len(self.components)
+
+    @property
+    def n_features(self) -> int:
+        """The length of a row before projection."""
+        return self.components.shape[1]
+
+    @cached_property
+    def _matrix(self) -> Float:
+        """The projection as an array of shape (n_features, dim), with the whitening in it."""
+        if not self.whiten:
+            return np.ascontiguousarray(self.components.T)
+        least = max(float(self.variances.max()) * 1e-6, 1e-30)
+        scale = 1 / np.sqrt(np.maximum(self.variances, np.float32(least)))
+        return np.ascontiguousarray((self.components * scale[:, None]).T)
+
+    @cached_property
+    def _offset(self) -> Float:
+        offset = self.mean.astype(np.float64) @ self._matrix.astype(np.float64)
+        return offset.astype(np.float32)
+
+    def project(self, values: Float) -> Float:
+        """Return float32 rows (n, n_features) projected to (n, dim)."""
+        projected: Float = values @ self._matrix
+        projected -= self._offset
+        return projected
+
+
+def learn_pca(values: Float, dim: int, *, whiten: bool = False) -> PCA:
+    """Find the `dim` directions of largest variance of the rows of `values`.
+
+    The covariance is summed block by block, float32 products added in float64, and each component
+    points to where its largest entry is positive, so the same rows give the same bits.
+
+    Parameters
+    ----------
+    values : float32 array of shape (n_samples, n_features).
+    dim : at most n_features.
+    """
+    values = as_rows(values, name="The descriptors")
+    n_samples, n_features = values.shape
+    if not 1 <= dim <= n_features:
+        raise InputError(f"A PCA of {n_features} features can keep 1 to {n_features}, not {dim}.")
+    if n_samples < 2:
+        raise InputError("A PCA needs at least two rows to learn from.")
+    mean = values.mean(axis=0, dtype=np.float64).astype(np.float32)
+    covariance = np.zeros((n_features, n_features))
+    for start in range(0, n_samples, _BLOCK):
+        block = values[start : start + _BLOCK] - mean
+        covariance += block.T @ block
+    variances, vectors = np.linalg.eigh(covariance / (n_samples - 1))
+    components = vectors[:, ::-1][:, :dim].T
+    largest = np.abs(components).argmax(axis=1)
+    components = components * np.sign(components[np.arange(dim), largest])[:, None]
+    kept = np.maximum(variances[::-1][:dim], 0.0)
+    return PCA(mean, components.astype(np.float32), kept.astype(np.float32), whiten)

@@ -1,0 +1,25 @@
+"""Sums of what is left of descriptors when their visual word is taken away: the kernel of VLAD."""
+
+from __future__ import annotations
+
+from myriad._jit import jit
+from myriad.arrays import Float, Ints
+
+
+@jit
+def add_residuals(rows: Float, words: Ints, cells: Ints, centres: Float, sums: Float) -> None:
+    """Add each row's difference from its word, cell by cell and word by word.
+
+    Parameters
+    ----------
+    rows : float32 array of shape (n, dim), read.
+    words, cells : int32 arrays of shape (n,), the word and the cell of each row, read.
+    centres : float32 array of shape (n_words, dim), read.
+    sums : float32 array of shape (n_cells, n_words, dim), changed.
+    """
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        centre = centres[words[i]]
+        total = sums[cells[i], words[i]]
+        for d in range(row.size):
+            total[d] += row[d] - centre[d]

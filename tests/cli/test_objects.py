@@ -1,0 +1,102 @@
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from myriad.cli.objects import load_schema, to_line, to_plain
+
+MEASURES = {
+    "n": 100,
+    "bad": 0,
+    "unknown": 2,
+    "classes": 10,
+    "top1": 61.0,
+    "top5": 90.5,
+    "class_top1": 60.2,
+    "class_top5": None,
+    "accuracy_at": {str(k): 50.0 + k for k in range(1, 11)},
+    "map": None,
+    "seconds": 1.5,
+}
+OBJECTS = {
+    "evaluate": MEASURES,
+    "train": {
+        "model": "m",
+        "seconds": 3.0,
+        "epochs": 12,
+        "settings": {"beta": 16},
+        "validation": MEASURES,
+    },
+    "demo": {"model": "m", "report": "m/report.html", "seconds": 80.0, "test": MEASURES},
+    "predict": {
+        "predictions": [{"path": "a.jpg", "labels": [{"label": "cat", "score": 1.2}]}],
+        "bad": [{"path": "b.jpg", "reason": "empty file"}],
+    },
+    "extract": {
+        "store": "s",
+        "rows": 100,
+        "bad": 1,
+        "dim": 4096,
+        "bytes_per_row": 512,
+        "seconds": 4.2,
+    },
+    "error": {"error": "No such file."},
+}
+
+
+def test_every_schema_has_an_example():
+    names = {entry.name for entry in files("myriad.cli").joinpath("schemas").iterdir()}
+    assert names == {f"{verb}.json" for verb in OBJECTS}
+
+
+@pytest.mark.parametrize("verb", OBJECTS)
+def test_schema_asks_for_its_keys(verb):
+    schema = load_schema(verb)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.validate(OBJECTS[verb] | {"more": 1})
+    assert set(schema["required"]) == OBJECTS[verb].keys()
+    for key in OBJECTS[verb]:
+        less = {name: value for name, value in OBJECTS[verb].items() if name != key}
+        assert not validator.is_valid(less)
+        assert not validator.is_valid(OBJECTS[verb] | {key: {"of": "no use"}} | {key: object()})
+
+
+@pytest.mark.parametrize(("verb", "key"), [("train", "validation"), ("demo", "test")])
+def test_measures_are_checked_inside_other_objects(verb, key):
+    validator = jsonschema.Draft202012Validator(load_schema(verb))
+    for wrong in ({"n": -1}, {"top1": 101}, {"top1": "60"}, {"accuracy_at": {"1": 50}}):
+        assert not validator.is_valid(OBJECTS[verb] | {key: MEASURES | wrong})
+
+
+def test_predictions_are_checked():
+    validator = jsonschema.Draft202012Validator(load_schema("predict"))
+    for labels in ([{"label": "cat"}], [{"label": 3, "score": 1.0}], {}):
+        wrong = {"predictions": [{"path": "a.jpg", "labels": labels}], "bad": []}
+        assert not validator.is_valid(wrong)
+
+
+def test_plain_values():
+    content = {
+        "path": Path("a") / "b",
+        1: (np.float32(0.5), np.int64(3), np.bool_(True)),
+        "array": np.array([[1.0, np.nan]]),
+        "far": [float("inf"), np.float64("-inf")],
+    }
+    assert to_plain(content) == {
+        "path": "a/b",
+        "1": [0.5, 3, True],
+        "array": [[1.0, None]],
+        "far": [None, None],
+    }
+
+
+def test_line_is_ascii_and_keeps_every_name():
+    names = ["猫", "a\nb", "\x1b[31m", "half \udcff", '"quoted"', "\u2028"]
+    line = to_line({"names": names})
+    assert line.isascii()
+    assert "\n" not in line
+    assert json.loads(line) == {"names": names}

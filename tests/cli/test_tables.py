@@ -1,0 +1,68 @@
+import io
+from contextlib import redirect_stdout
+
+import pytest
+
+from myriad.cli.tables import print_facts, print_summary, print_table
+
+HOSTILE = "a\nb\x1b[31m[bold]"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return Terminal()
+
+
+def test_cells(capsys):
+    print_table(
+        ["class", "n", "top-1", "size", "kept"],
+        [["猫", 1200, 97.518, "3.4 MB", True], [":smile:", 5, float("nan"), "12 kB", False]],
+        right=["size"],
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "class        n  top-1    size  kept",
+        "猫       1,200  97.52  3.4 MB  yes",
+        ":smile:      5      -   12 kB  no",
+    ]
+
+
+def test_table_without_rows(capsys):
+    print_table(["class", "n"], [], title="Nothing")
+    assert capsys.readouterr().out == "Nothing\nclass  n\n"
+
+
+def test_pipe_gets_long_names_whole(capsys):
+    name = "x" * 3000
+    print_table(["name"], [[name]])
+    print_facts({"Path": name})
+    print_summary({"Model": name})
+    out = capsys.readouterr().out
+    assert out.count(name) == 3
+    assert out.splitlines()[-1] == f"Model  {name}"
+
+
+def test_terminal_gets_a_rule_and_folds_long_names(terminal):
+    with redirect_stdout(terminal):
+        print_table(["name", "n"], [[HOSTILE + "x" * 60, 1]])
+    out = terminal.getvalue()
+    assert "───" in out
+    assert "\x1b[1m" in out
+    assert r"a\nb\x1b[31m[bold]" in out
+    assert "\x1b[31m" not in out
+    assert out.count("x") == 60 + 1  # none is cut; one more in the escape
+
+
+def test_summary_can_be_copied_into_a_shell(terminal):
+    model = "my model's " + "x" * 60
+    with redirect_stdout(terminal):
+        print_summary({}, [("myriad", "predict", model, "IMAGE")])
+    quoted = """'my model'"'"'s """ + "x" * 60 + "' IMAGE"
+    assert f"myriad predict {quoted}" in terminal.getvalue()

@@ -1,0 +1,64 @@
+import pytest
+
+from myriad.cli.text import format_amount, format_bytes, format_rate, format_seconds, printable
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("plain name.jpg", "plain name.jpg"),
+        ("Übergröße 猫 é.jpg", "Übergröße 猫 é.jpg"),
+        ("narrow\u202fspace", "narrow\u202fspace"),
+        ("a\nb\tc\r", r"a\nb\tc\r"),
+        ("\x1b[2J\x07\x9b", r"\x1b[2J\x07\x9b"),
+        ("half \udcff", r"half \udcff"),
+        ("gpj.\u202eexe\u2028", r"gpj.\u202eexe\u2028"),
+        ("👩\u200d🔬", "👩\u200d🔬"),
+        (12, "12"),
+    ],
+)
+def test_printable(name, expected):
+    assert printable(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0.04, "0.0 s"),
+        (9.94, "9.9 s"),
+        (9.96, "10 s"),
+        (4, "4 s"),
+        (59.6, "1 min 00 s"),
+        (185.2, "3 min 05 s"),
+        (7620, "2 h 07 min"),
+        (360000, "100 h 00 min"),
+    ],
+)
+def test_seconds(seconds, expected):
+    assert format_seconds(seconds) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.00 kB"),
+        (3_420_000, "3.42 MB"),
+        (34_200_000, "34.2 MB"),
+        (999_900, "1.00 MB"),
+        (342_000_000, "342 MB"),
+        (1.1e12, "1.10 TB"),
+        (5e15, "5,000 TB"),
+    ],
+)
+def test_bytes(size, expected):
+    assert format_bytes(size) == expected
+
+
+def test_amounts_and_rates():
+    assert format_amount(1200, 9000, "images") == "1,200 of 9,000 images"
+    assert format_amount(1200) == "1,200"
+    assert format_rate(1234.5, "rows") == "1,234 rows/s"
+    assert format_rate(4.24, "rows") == "4.2 rows/s"
+    assert format_rate(0.05, "") == "0.05/s"

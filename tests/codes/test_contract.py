@@ -1,0 +1,158 @@
+"""What every code in the table must do."""
+
+import numpy as np
+import pytest
+
+from myriad.codes import CODES, Code
+from myriad.errors import InputError
+from myriad.parts import flatten, restore
+
+OPTIONS = {"pq": {"bits": 5, "d": 4}}
+DIM = 21
+
+
+def make_rows(n=300, dim=DIM, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, dim)).astype(np.float32)
+
+
+@pytest.fixture(params=CODES, scope="module")
+def learned(request):
+    rows = make_rows()
+    learn, options = CODES[request.param], OPTIONS.get(request.param, {})
+    return learn(rows, seed=3, **options), rows, lambda sample: learn(sample, **options)
+
+
+def test_shapes_types_and_ratio(learned):
+    code, rows, _ = learned
+    codes = code.encode(rows)
+    assert isinstance(code, Code)
+    assert code.dim == DIM
+    assert codes.dtype == np.uint8
+    assert codes.shape == (len(rows), code.bytes_per_row)
+    decoded = code.decode(codes)
+    assert decoded.dtype == np.float32
+    assert decoded.shape == rows.shape
+    assert code.ratio == pytest.approx(4 * DIM / code.bytes_per_row)
+    assert code.ratio > 1
+
+
+def test_decoding_is_near_and_a_projection(learned):
+    code, rows, _ = learned
+    decoded = code.decode(code.encode(rows))
+    assert np.mean((rows - decoded) ** 2) < 0.5 * rows.var()
+    again = code.decode(code.encode(decoded))
+    np.testing.assert_allclose(again, decoded, atol=1e-5)
+
+
+def test_rows_are_coded_one_by_one(learned):
+    code, rows, _ = learned
+    whole = code.encode(rows[:7])
+    single = np.concatenate([code.encode(rows[i : i + 1]) for i in range(7)])
+    np.testing.assert_array_equal(whole, single)
+    np.testing.assert_array_equal(code.decode(whole)[3:4], code.decode(whole[3:4]))
+
+
+def test_decodes_into_the_given_array(learned):
+    code, rows, _ = learned
+    codes = code.encode(rows)
+    out = np.full(rows.shape, np.nan, np.float32)
+    assert code.decode(codes, out) is out
+    np.testing.assert_array_equal(out, code.decode(codes))
+
+
+def test_every_byte_decodes_to_finite_values(learned):
+    code, _, _ = learned
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 256, (50, code.bytes_per_row), dtype=np.uint8)
+    codes[0], codes[1] = 0, 255
+    assert np.isfinite(code.decode(codes)).all()
+
+
+def test_no_rows(learned):
+    code, rows, _ = learned
+    codes = code.encode(rows[:0])
+    assert codes.shape == (0, code.bytes_per_row)
+    assert code.decode(codes).shape == (0, DIM)
+
+
+def test_read_only_and_strided_codes(learned):
+    code, rows, _ = learned
+    codes = code.encode(rows)
+    codes.flags.writeable = False
+    np.testing.assert_array_equal(code.decode(codes[::2]), code.decode(codes)[::2])
+
+
+def test_is_kept_as_a_part(learned):
+    code, rows, _ = learned
+    settings, arrays = flatten(code)
+    again = restore(settings, {name: array.copy() for name, array in arrays.items()}, Code)
+    assert type(again) is type(code)
+    np.testing.assert_array_equal(again.encode(rows), code.encode(rows))
+
+
+def test_same_seed_same_code(learned):
+    _, rows, learn = learned
+    first, second = flatten(learn(rows)), flatten(learn(rows))
+    assert first[0] == second[0]
+    for name, array in first[1].items():
+        np.testing.assert_array_equal(array, second[1][name])
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -3e38])
+def test_constant_and_repeated_rows(learned, value):
+    _, rows, learn = learned
+    sample = np.full_like(rows, value)
+    code = learn(sample)
+    np.testing.assert_allclose(code.decode(code.encode(sample)), sample, rtol=1e-6)
+
+
+def test_repeated_points_are_kept_exactly(learned):
+    learn = learned[2]
+    sample = np.repeat([[0.0], [0.0], [0.0], [1.0]], DIM, axis=1).astype(np.float32)
+    sample = np.tile(sample, (100, 1))
+    code = learn(sample)
+    np.testing.assert_allclose(code.decode(code.encode(sample)), sample, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [np.zeros((2, DIM + 1)), np.zeros(DIM), np.full((2, DIM), np.nan), np.full((2, DIM), np.inf)],
+)
+def test_refuses_rows_that_do_not_fit(learned, rows):
+    with pytest.raises(InputError):
+        learned[0].encode(rows)
+
+
+def test_refuses_codes_that_do_not_fit(learned):
+    code, rows, _ = learned
+    codes = code.encode(rows)
+    wrong = [codes[:, :-1], codes.astype(np.int8), codes[0], codes.tolist()]
+    for bad in wrong:
+        with pytest.raises(InputError, match="Codes must be"):
+            code.decode(bad)
+    read_only = np.empty(rows.shape, np.float32)
+    read_only.flags.writeable = False
+    outs = [
+        np.empty((3, DIM), np.float32),
+        np.empty(rows.shape),
+        read_only,
+        np.empty(rows.shape, np.float32, order="F"),
+    ]
+    for out in outs:
+        with pytest.raises(InputError, match="decode into"):
+            code.decode(codes, out)
+
+
+def test_refuses_damaged_arrays(learned):
+    settings, arrays = flatten(learned[0])
+    for name, array in arrays.items():
+        damaged = [
+            array.astype(np.float64),
+            array[..., None],
+            array[:0],
+            np.full_like(array, np.nan),
+        ]
+        for bad in damaged:
+            with pytest.raises(InputError):
+                restore(settings, {**arrays, name: bad}, Code)

@@ -1,0 +1,42 @@
+"""Before any test: the cache of compiled kernels is keyed to the kernels' sources.
+
+Numba looks only at the file of a kernel to tell whether its cached code is stale, not at the files
+of the kernels it calls. A cache folder named after all of them never holds stale code.
+"""
+
+import hashlib
+import os
+import shutil
+import time
+from pathlib import Path
+
+SOURCES = Path(__file__).resolve().parent.parent / "src" / "myriad"
+WEEK = 7 * 24 * 3600
+
+
+def hash_kernels() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(SOURCES.rglob("*.py")):
+        content = path.read_bytes()
+        if b"_jit" in content:
+            digest.update(path.relative_to(SOURCES).as_posix().encode() + b"\0" + content)
+    return digest.hexdigest()[:16]
+
+
+def choose_cache() -> Path:
+    """Return the cache's folder, after removing those of sources that nobody tested for a week."""
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    name = f"kernels-{hash_kernels()}"
+    if given:  # a worker process is given the folder that its parent chose
+        return Path(given) if Path(given).name == name else Path(given) / name
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "myriad-tests"
+    for old in caches.glob("kernels-*"):
+        if old.name != name and time.time() - old.stat().st_mtime > WEEK:
+            shutil.rmtree(old, ignore_errors=True)
+    return caches / name
+
+
+cache = choose_cache()
+cache.mkdir(parents=True, exist_ok=True)
+os.utime(cache)
+os.environ["NUMBA_CACHE_DIR"] = str(cache)

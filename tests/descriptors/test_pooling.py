@@ -1,0 +1,39 @@
+"""Pooling kernels against their plain twins."""
+
+import numpy as np
+import pytest
+
+from myriad.descriptors.pooling import normalise_histograms, sum_band, swap_axes
+from tests.reference import pooling as reference
+from tests.reference import sift
+
+
+@pytest.mark.parametrize("size", [1, 511, 512, 1300])
+def test_sum_band(size):
+    rng = np.random.default_rng(size)
+    rows = rng.random((40, size), dtype=np.float32)
+    starts = rng.integers(0, 29, 23).astype(np.int32)
+    weights = rng.standard_normal((23, 12)).astype(np.float32)
+    sums = np.full((23, size), np.nan, np.float32)
+    sum_band(rows, starts, weights, sums)
+    np.testing.assert_allclose(sums, reference.sum_band(rows, starts, weights), atol=5e-6)
+
+
+def test_swap_axes():
+    blocks = np.random.default_rng(0).random((7, 11, 8), dtype=np.float32)
+    swapped = np.empty((11, 7, 8), np.float32)
+    swap_axes(blocks, swapped)
+    np.testing.assert_array_equal(swapped, blocks.transpose(1, 0, 2))
+
+
+def test_normalise_histograms():
+    rng = np.random.default_rng(1)
+    sums = rng.random((3 * 4, 2 * 4, 8), dtype=np.float32) ** 8
+    sums[8:, 4:] *= 1e-6  # the last patch has almost no gradient
+    values = np.full((6, 128), np.nan, np.float32)
+    normalise_histograms(sums, values, np.float32(1e-3))
+    for p in range(6):
+        iy, ix = divmod(p, 3)
+        raw = sums[4 * ix : 4 * ix + 4, 4 * iy : 4 * iy + 4].transpose(1, 0, 2).ravel()
+        expected = sift.normalise(raw.astype(np.float64)) if p < 5 else np.zeros(128)
+        np.testing.assert_allclose(values[p], expected, atol=1e-6)

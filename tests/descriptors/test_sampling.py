@@ -1,0 +1,71 @@
+"""Samples of descriptors: bounded, fair, the same on any number of threads."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from myriad.descriptors import Descriptor, LocalDescriptors
+from myriad.descriptors.sampling import sample_descriptors
+from myriad.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Pixels(Descriptor):
+    """Every pixel is a descriptor: its value, and its number in the image."""
+
+    dim: ClassVar[int] = 2
+
+    def describe(self, image):
+        values = np.stack([image.ravel(), np.arange(image.size)], axis=1).astype(np.float32)
+        return LocalDescriptors(values, np.zeros((len(values), 2), np.float32))
+
+
+def images(count, size=100):
+    return [np.full((1, size), i, np.uint8) for i in range(count)]
+
+
+def test_keeps_everything_when_it_fits():
+    values = sample_descriptors(images(5), Pixels(), most=1000)
+    expected = np.concatenate([Pixels().describe(image).values for image in images(5)])
+    np.testing.assert_array_equal(values, expected)
+
+
+def test_is_bounded_and_fair_to_images_and_places():
+    values = sample_descriptors(iter(images(200)), Pixels(), most=4000, per_image=50, seed=3)
+    assert len(values) == 4000
+    assert len(np.unique(values, axis=0)) == 4000
+    counts = np.bincount(values[:, 0].astype(int), minlength=200)
+    assert 0 < counts.min() < counts.max() <= 50
+    assert abs(counts[:100].sum() - 2000) < 150  # early images have no advantage
+    places = np.bincount(values[:, 1].astype(int) // 10, minlength=10)
+    assert np.all(np.abs(places - 400) < 100)
+
+
+def test_per_image_bounds_each_image():
+    values = sample_descriptors(images(4), Pixels(), most=1000, per_image=7)
+    np.testing.assert_array_equal(np.bincount(values[:, 0].astype(int)), [7] * 4)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_does_not_depend_on_threads(threads):
+    options = {"most": 2500, "per_image": 40, "seed": 5}
+    one = sample_descriptors(images(120), Pixels(), threads=1, **options)
+    many = sample_descriptors(images(120), Pixels(), threads=threads, **options)
+    np.testing.assert_array_equal(one, many)
+
+
+def test_depends_on_the_seed():
+    one = sample_descriptors(images(3), Pixels(), most=100, seed=0)
+    other = sample_descriptors(images(3), Pixels(), most=100, seed=1)
+    assert not np.array_equal(one, other)
+
+
+def test_no_images_no_descriptors():
+    assert sample_descriptors([], Pixels(), most=10).shape == (0, 2)
+
+
+def test_refuses_no_room():
+    with pytest.raises(InputError):
+        sample_descriptors([], Pixels(), most=0)

@@ -1,0 +1,177 @@
+"""Dense SIFT against its definition and against OpenCV."""
+
+import cv2
+import numpy as np
+import pytest
+from skimage import data
+
+from myriad.descriptors import DenseSIFT
+from myriad.errors import InputError
+from myriad.parts import flatten, restore
+from tests.reference import sift as reference
+
+
+def photograph(height, width):
+    return cv2.resize(
+        data.camera()[100:400, 100:450], (width, height), interpolation=cv2.INTER_AREA
+    )
+
+
+def cosines(a, b):
+    return (a * b).sum(axis=1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
+
+
+def centres_in_pixels(local, height, width):
+    return local.positions * (width, height) - 0.5
+
+
+def test_agrees_with_the_definition():
+    image = photograph(50, 61)
+    sift = DenseSIFT(step=11, scales=3, min_side=1, contrast=0.0)
+    local = sift.describe(image)
+    centres = centres_in_pixels(local, 50, 61)
+    done = 0
+    for bin_width, count in ((6.0, 3 * 4), (6 * 2**0.5, 3 * 4), (12.0, 2 * 3)):
+        part = slice(done, done + count)
+        expected = reference.describe(image / 255.0, centres[part], bin_width)
+        np.testing.assert_allclose(local.values[part], expected, atol=5e-4)
+        assert cosines(local.values[part], expected).min() > 0.999999
+        done += count
+    assert done == len(local)
+
+
+@pytest.mark.parametrize("name", ["camera", "astronaut"])
+def test_agrees_with_opencv(name):
+    """OpenCV rounds to bytes and blurs by one more filter, hence not exactly 1; its y points up."""
+    image = (
+        data.camera() if name == "camera" else cv2.cvtColor(data.astronaut(), cv2.COLOR_RGB2GRAY)
+    )
+    image = cv2.resize(image, (300, 200), interpolation=cv2.INTER_AREA)
+    local = DenseSIFT(scales=1, step=9, contrast=0.0, min_side=1).describe(image)
+    centres = centres_in_pixels(local, 200, 300)
+    points = [cv2.KeyPoint(float(x), float(y), 4.0, 0.0) for x, y in centres]  # 4 px: 6 px bins
+    found, theirs = cv2.SIFT_create(sigma=1.0).compute(image, points)
+    assert len(found) == len(points)
+    ours = local.values.reshape(-1, 16, 8)[:, :, [0, 7, 6, 5, 4, 3, 2, 1]].reshape(-1, 128)
+    usable = np.linalg.norm(theirs, axis=1) > 0
+    assert cosines(ours[usable], theirs[usable]).mean() > 0.98
+
+
+def test_usual_number_of_descriptors():
+    local = DenseSIFT().describe(photograph(270, 370))
+    assert 10_000 <= len(local) <= 11_500
+    assert local.values.dtype == local.positions.dtype == np.float32
+    assert local.values.shape == (len(local), 128)
+    assert 0 <= local.positions.min() <= local.positions.max() <= 1
+
+
+@pytest.mark.parametrize("window", ["gaussian", "flat"])
+def test_values_are_unit_vectors_or_zero(window):
+    image = photograph(140, 150)
+    image[:, :90] = 30
+    values = DenseSIFT(window=window).describe(image).values
+    norms = np.linalg.norm(values, axis=1)
+    assert np.all((np.abs(norms - 1) < 1e-5) | (norms == 0))
+    assert 0.05 < (norms == 0).mean() < 0.9
+    assert values.min() >= 0
+
+
+def test_windows_are_alike_but_not_the_same():
+    image = photograph(140, 150)
+    gaussian = DenseSIFT(contrast=0.0).describe(image).values
+    flat = DenseSIFT(contrast=0.0, window="flat").describe(image).values
+    similarity = cosines(gaussian, flat)
+    assert 0.97 < similarity.mean() < 0.9999
+
+
+def test_a_mirrored_image_has_mirrored_descriptors():
+    image = photograph(130, 160)
+    sift = DenseSIFT(scales=1, contrast=0.0)
+    plain, mirrored = sift.describe(image), sift.describe(np.ascontiguousarray(image[:, ::-1]))
+    columns = len(np.unique(plain.positions[:, 0]))
+    grid = mirrored.values.reshape(-1, columns, 4, 4, 8)[:, ::-1, :, ::-1]
+    turned = grid[..., [4, 3, 2, 1, 0, 7, 6, 5]].reshape(-1, 128)
+    np.testing.assert_allclose(turned, plain.values, atol=2e-4)
+
+
+def test_brightness_and_contrast_do_not_matter():
+    image = photograph(130, 130) // 2
+    sift = DenseSIFT(contrast=0.0)
+    plain, brighter = sift.describe(image), sift.describe(image * 2 + 1)
+    assert cosines(plain.values, brighter.values).mean() > 0.9999
+
+
+def test_root_is_the_square_root_of_the_l1_normalised():
+    image = photograph(128, 128)
+    plain = DenseSIFT(contrast=0.0).describe(image).values
+    root = DenseSIFT(contrast=0.0, root=True).describe(image).values
+    np.testing.assert_allclose(root**2, plain / plain.sum(axis=1, keepdims=True), atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 900), (5, 4), (23, 24), (700, 30), (1, 4000)])
+def test_every_image_has_descriptors(shape):
+    image = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+    local = DenseSIFT().describe(image)
+    assert len(local) >= 40
+    assert np.isfinite(local.values).all()
+
+
+def test_a_small_picture_has_several_hundred_descriptors_at_all_scales():
+    assert 1000 <= len(DenseSIFT().describe(photograph(64, 64))) <= 1500
+
+
+def test_a_constant_image_has_zero_descriptors():
+    local = DenseSIFT().describe(np.full((150, 200), 77, np.uint8))
+    assert len(local) > 1000
+    assert not local.values.any()
+
+
+def test_strided_images_are_read_correctly():
+    image = photograph(150, 160)
+    wide = np.zeros((150, 320), np.uint8)
+    wide[:, ::2] = image
+    sift = DenseSIFT(scales=2)
+    np.testing.assert_array_equal(sift.describe(wide[:, ::2]).values, sift.describe(image).values)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        np.zeros((0, 5), np.uint8),
+        np.zeros((5, 5), np.float32),
+        np.zeros((5, 5, 3), np.uint8),
+        [[1, 2], [3, 4]],
+    ],
+)
+def test_refuses_what_is_no_grey_image(image):
+    with pytest.raises(InputError, match=r"\(height, width\)"):
+        DenseSIFT().describe(image)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"patch": 4},
+        {"step": 0},
+        {"step": 2.5},
+        {"scales": 0},
+        {"scales": True},
+        {"max_pixels": 10},
+        {"patch": 100, "max_pixels": 5000},
+        {"min_side": 0},
+        {"contrast": "high"},
+        {"contrast": float("nan")},
+        {"window": "round"},
+        {"root": 1},
+    ],
+)
+def test_refuses_bad_settings(options):
+    with pytest.raises(InputError):
+        DenseSIFT(**options)
+
+
+def test_survives_a_round_trip():
+    settings, arrays = flatten(DenseSIFT(step=5, root=True))
+    again = restore(settings, arrays)
+    assert arrays == {}
+    assert (type(again), again.step, again.root) == (DenseSIFT, 5, True)

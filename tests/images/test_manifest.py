@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from myriad.errors import InputError
+from myriad.images.finding import find_images
+from myriad.images.reading import BadImage
+from tests.images.pictures import write_picture
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    """Return a function that writes a manifest beside two pictures."""
+    for name in ("1.png", "2.png"):
+        write_picture(tmp_path / "pictures" / name)
+
+    def write(text, encoding="utf-8"):
+        path = tmp_path / "labels.csv"
+        path.write_bytes(text.encode(encoding) if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+def test_columns(manifest):
+    path = manifest(
+        "path,label,split,group\n"
+        "pictures/1.png,cat,train,g1\n"
+        "\n"
+        'pictures/2.png,"a, ""b""",VALID,\n'
+        "pictures/3.png,cat,,g0\n"
+        "pictures/4.png,cat,test,g2\n"
+    )
+    images = find_images(path)
+    assert images.root == path.parent
+    assert images.paths == [f"pictures/{i}.png" for i in (1, 2, 3, 4)]
+    assert images.class_names == ['a, "b"', "cat"]
+    assert images.labels.tolist() == [1, 0, 1, 1]
+    assert images.splits.tolist() == ["train", "val", "", "test"]
+    assert images.groups.tolist() == [1, -1, 0, 2]
+    assert images.labels.dtype == images.groups.dtype == np.int32
+    assert images.read(0).startswith(b"\x89PNG")
+    with pytest.raises(BadImage, match="missing file"):
+        images.read(2)
+
+
+def test_order_of_columns_extra_columns_and_byte_order_mark(manifest):
+    path = manifest(
+        "\ufeffLabel, author ,PATH\r\ncat,me,pictures/1.png\r\ndog,you,pictures/2.png\r\n"
+    )
+    images = find_images(path)
+    assert images.class_names == ["cat", "dog"]
+    assert images.paths == ["pictures/1.png", "pictures/2.png"]
+    assert images.groups is None
+    assert set(images.splits) == {""}
+
+
+def test_absolute_paths(manifest, tmp_path):
+    file = tmp_path / "pictures" / "1.png"
+    images = find_images(manifest(f"path,label\n{file},a\npictures/2.png,b\n"))
+    assert images.read(0) == file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", r"labels\.csv is empty"),
+        ("path,label\n", r"names no images"),
+        ("path,label,path\nx,y,z\n", r"line 1: two columns are named path"),
+        ("file,class\n1.png,a\n", r"line 1: no column path and no column label, but file, class"),
+        ("path;label\n1.png;a\n", r"line 1: no column path and no column label, but path;label"),
+        ("path\n1.png\n", r"line 1: no column label, but path\."),
+        ("path,label\npictures/1.png,a\npictures/2.png\n", r"line 3: 1 cells where .* 2 columns"),
+        ("path,label\npictures/1.png,a,b\n", r"line 2: 3 cells"),
+        ("path,label\n ,a\n", r"line 2: the path is empty"),
+        ("path,label\npictures/1.png,\n", r"line 2: the label is empty"),
+        ("path,label\na.png,a\nb.png,a\n./a.png,b\n", r"line 4: the path '\./a\.png' stands in"),
+        ("path,label,split\na.png,a,dev\n", r"line 2: split is 'dev'; it must be train, val, test"),
+        (
+            "path,label,split,group\na.png,a,train,g\nb.png,a,,g\nc.png,a,test,g\n",
+            r"line 4: group 'g' is in train and in test",
+        ),
+        ("path,label\nx.png,a\ny.png,b\n", r"none of its 2 files exists, 'x\.png' first"),
+        (b"path,label\n\xff\xfe.png,a\n", r"is not UTF-8"),
+        ('path,label\n"x.png,a\n', r"line 2: not valid CSV"),
+        (f"path,label\n{'x' * 200_000},a\n", r"line 2: not valid CSV"),
+        ("path,label\nx\0.png,a\n", r"(none of its 1 files exists|not valid CSV)"),
+    ],
+)
+def test_what_is_wrong_is_named(manifest, text, error):
+    path = manifest(text)
+    with pytest.raises(InputError, match=error) as caught:
+        find_images(path)
+    assert str(path) in str(caught.value)
+
+
+@settings(
+    max_examples=200,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(text=st.one_of(st.binary(max_size=200), st.text('path,label\n"\r ;a/.é\0', max_size=80)))
+def test_fuzz_gives_a_list_or_an_input_error(manifest, text):
+    start = b"path,label,split,group\npictures/1.png,a,train,g\n"
+    body = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    for data in (body, start + body):
+        try:
+            images = find_images(manifest(data))
+        except InputError:
+            continue
+        assert len(images) == len(images.labels) == len(images.splits)
+        images.fingerprint()

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image, ImageOps
+
+from myriad.images.pixels import scale_to_bytes, turn_upright
+from tests.images.pictures import colour_picture
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_turn_agrees_with_pillow(orientation):
+    picture = colour_picture(5, 8)
+    image = Image.fromarray(picture)
+    image.getexif()[0x0112] = orientation
+    expected = np.asarray(ImageOps.exif_transpose(image))
+    turned = turn_upright(picture, orientation)
+    np.testing.assert_array_equal(turned, expected)
+    assert turned.flags.c_contiguous
+
+
+@pytest.mark.parametrize("orientation", [0, 9, None, "6", (6,), 1.5])
+def test_orientations_that_mean_nothing(orientation):
+    picture = colour_picture(5, 8)
+    assert turn_upright(picture, orientation) is picture
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (np.array([[0, 128, 65535]], np.uint16), [0, 0, 255]),
+        (np.array([[0, 129, 257]], np.uint16), [0, 1, 1]),
+        (np.array([[0.0, 0.5, 1.0]], np.float32), [0, 128, 255]),
+        (np.array([[0.0, 51.0, 255.0]], np.float64), [0, 51, 255]),
+        (np.array([[0, 257, 65535]], np.int32), [0, 1, 255]),
+        (np.array([[0, 7, 255]], np.int32), [0, 7, 255]),
+        (np.array([[-1.0, 0.0, 1.0]], np.float32), [0, 128, 255]),
+        (np.array([[0, 500_000, 1_000_000]], np.int32), [0, 128, 255]),
+        (np.array([[np.nan, np.inf, 1.0]], np.float32), [0, 0, 255]),
+        (np.array([[-3.0, -3.0, -3.0]], np.float32), [0, 0, 0]),
+        (np.array([[-3e38, 0, 3e38]], np.float32), [0, 128, 255]),
+    ],
+)
+def test_scale(values, expected):
+    assert scale_to_bytes(values).tolist() == [expected]

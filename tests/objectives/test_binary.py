@@ -1,0 +1,40 @@
+"""Every loss of the table: its step is minus its slope, and it is convex."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import hinge_loss, log_loss
+
+from myriad.objectives import BINARY_LOSSES, binary_step, binary_value
+
+SCORES = np.linspace(-30, 30, 241) + 0.013  # clear of the hinge's corner
+
+
+@pytest.mark.parametrize("loss", BINARY_LOSSES.values(), ids=BINARY_LOSSES)
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_step_is_minus_the_slope(loss, sign):
+    h = 1e-5
+    for score in SCORES:
+        slope = (binary_value(loss, sign, score + h) - binary_value(loss, sign, score - h)) / (2 * h)
+        assert binary_step(loss, sign, score) == pytest.approx(-slope, abs=1e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", BINARY_LOSSES.values(), ids=BINARY_LOSSES)
+def test_value_is_convex(loss):
+    values = np.array([binary_value(loss, 1.0, score) for score in SCORES])
+    assert (np.diff(values, 2) >= -1e-9).all()
+
+
+def test_values_agree_with_scikit_learn():
+    signs, scores = np.array([1.0, -1.0, 1.0, -1.0]), np.array([0.3, -2.0, -0.4, 1.7])
+    hinge = [binary_value(BINARY_LOSSES["hinge"], z, s) for z, s in zip(signs, scores, strict=True)]
+    assert np.mean(hinge) == pytest.approx(hinge_loss(signs, scores))
+    logistic = [
+        binary_value(BINARY_LOSSES["logistic"], z, s) for z, s in zip(signs, scores, strict=True)
+    ]
+    assert np.mean(logistic) == pytest.approx(log_loss(signs, 1 / (1 + np.exp(-scores))))
+
+
+def test_logistic_does_not_overflow():
+    assert binary_value(BINARY_LOSSES["logistic"], 1.0, -1e4) == 1e4
+    assert binary_step(BINARY_LOSSES["logistic"], -1.0, 1e4) == -1.0
+    assert binary_step(BINARY_LOSSES["logistic"], 1.0, 1e4) == 0.0

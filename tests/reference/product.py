@@ -1,0 +1,50 @@
+"""Product codes in plain NumPy: float64 distances, one sub-vector and one bit at a time."""
+
+import numpy as np
+
+
+def subvectors(rows, d):
+    """Return the padded sub-vectors (n_samples, n_sub, d) in float64."""
+    n_samples, dim = rows.shape
+    n_sub = -(-dim // d)
+    padded = np.zeros((n_samples, n_sub * d))
+    padded[:, :dim] = rows
+    return padded.reshape(n_samples, n_sub, d)
+
+
+def distances(rows, codebooks):
+    """Return the squared distances (n_samples, n_sub, n_centroids) to each one's own book."""
+    parts = subvectors(rows, codebooks.shape[2])
+    result = np.empty((*parts.shape[:2], codebooks.shape[1]))
+    for m in range(parts.shape[1]):
+        book = codebooks[m % len(codebooks)].astype(np.float64)
+        result[:, m] = ((parts[:, m, None, :] - book[None]) ** 2).sum(axis=2)
+    return result
+
+
+def assign(rows, codebooks):
+    """Return the index of the nearest centroid, the lowest of equals."""
+    return distances(rows, codebooks).argmin(axis=2)
+
+
+def look_up(indices, codebooks, dim):
+    """Return the rows that indices stand for."""
+    parts = [codebooks[m % len(codebooks)][indices[:, m]] for m in range(indices.shape[1])]
+    return np.concatenate(parts, axis=1)[:, :dim]
+
+
+def pack(indices, bits):
+    """Return each row of indices as a little-endian stream of bits, filled up with zeros."""
+    stream = (indices[:, :, None] >> np.arange(bits)) & 1
+    flat = stream.reshape(len(indices), -1).astype(np.uint8)
+    return np.packbits(flat, axis=1, bitorder="little")
+
+
+def k_means(points, n_centroids, rounds):
+    """Return the book that Lloyd's rounds reach from the first points (no centroid may empty)."""
+    points = points.astype(np.float64)
+    book = points[:n_centroids].copy()
+    for _ in range(rounds):
+        assigned = ((points[:, None] - book[None]) ** 2).sum(axis=2).argmin(axis=1)
+        book = np.stack([points[assigned == c].mean(axis=0) for c in range(n_centroids)])
+    return book

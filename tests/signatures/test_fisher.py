@@ -1,0 +1,161 @@
+"""Fisher vectors against their definition, scikit-image, and themselves on parts of an image."""
+
+import cv2
+import numpy as np
+import pytest
+from skimage import data
+from skimage.feature import fisher_vector as their_fisher_vector
+from sklearn.mixture import GaussianMixture as TheirMixture
+
+from myriad.descriptors import DenseSIFT
+from myriad.errors import InputError
+from myriad.parts import flatten, restore
+from myriad.signatures import FisherSignature, Signature
+from myriad.signatures.fisher import fisher_vectors
+from myriad.signatures.pyramid import pyramid_of
+from myriad.vocabularies import GaussianMixture, learn_mixture, learn_pca
+from tests.reference import fisher as reference
+
+
+def make_values(n=400, dim=6, seed=0):
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((5, dim)) * 1.5
+    values = centres[rng.integers(0, 5, n)] + rng.standard_normal((n, dim))
+    return values.astype(np.float32), rng.random((n, 2), dtype=np.float32)
+
+
+def make_mixture():
+    return learn_mixture(make_values(2000)[0], 8, seed=0, rounds=5, threads=1)
+
+
+def photograph():
+    return cv2.resize(data.camera(), (160, 140), interpolation=cv2.INTER_AREA)
+
+
+@pytest.fixture(scope="module")
+def signature():
+    sift = DenseSIFT(scales=2)
+    values = sift.describe(photograph()).values
+    pca = learn_pca(values, 16)
+    mixture = learn_mixture(pca.project(values), 10, seed=0, rounds=5, threads=1)
+    return FisherSignature(sift, pca, mixture, regions=4)
+
+
+def test_agrees_with_the_definition():
+    mixture = make_mixture()
+    values, positions = make_values(seed=1)
+    vectors = fisher_vectors(values, positions, mixture, pyramid_of(1))
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors[0], reference.fisher_vector(values, mixture), atol=1e-4)
+
+
+def test_agrees_with_scikit_image():
+    """Its deviation part has the opposite sign, and it normalises to norm 1 over the whole."""
+    mixture = make_mixture()
+    values, positions = make_values(seed=1)
+    theirs = TheirMixture(8, covariance_type="diag")
+    theirs.weights_ = mixture.weights.astype(np.float64)
+    theirs.means_ = mixture.means.astype(np.float64)
+    theirs.covariances_ = mixture.variances.astype(np.float64)
+    theirs.precisions_cholesky_ = 1 / np.sqrt(theirs.covariances_)
+    expected = their_fisher_vector(values, theirs, improved=True)[8:]  # its first 8 are of weights
+    expected[8 * 6 :] *= -1
+    vectors = fisher_vectors(values, positions, mixture, pyramid_of(1))
+    powered = np.copysign(np.sqrt(np.abs(vectors[0])), vectors[0])
+    np.testing.assert_allclose(
+        powered / np.linalg.norm(powered), expected / np.linalg.norm(expected), atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("regions", [4, 8])
+def test_a_region_is_the_fisher_vector_of_what_lies_in_it(regions):
+    mixture = make_mixture()
+    values, positions = make_values(seed=2)
+    pyramid = pyramid_of(regions)
+    vectors = fisher_vectors(values, positions, mixture, pyramid)
+    x, y = positions.T
+    for vector, (left, top, right, bottom) in zip(vectors, pyramid.regions, strict=True):
+        inside = (left <= x) & (x < right) & (top <= y) & (y < bottom)
+        assert inside.sum() > 20
+        expected = reference.fisher_vector(values[inside], mixture)
+        np.testing.assert_allclose(vector, expected, atol=2e-4)
+
+
+def test_an_empty_stripe_is_zero():
+    mixture = make_mixture()
+    values, positions = make_values()
+    positions[:, 1] *= 0.3
+    vectors = fisher_vectors(values, positions, mixture, pyramid_of(4))
+    np.testing.assert_array_equal(vectors[0], vectors[1])
+    assert not vectors[2:].any()
+
+
+def test_descriptors_of_the_mixture_itself_have_a_small_vector():
+    """At the maximum of the likelihood the gradient, which the Fisher vector is, vanishes."""
+    values, positions = make_values(3000)
+    mixture = learn_mixture(values, 6, seed=0, rounds=150, threads=1)
+    shifted = fisher_vectors(values + np.float32(0.5), positions, mixture, pyramid_of(1))
+    own = fisher_vectors(values, positions, mixture, pyramid_of(1))
+    assert np.abs(own).max() < 0.02 < 0.2 < np.abs(shifted).max()
+
+
+def test_whole_signature_agrees_with_the_definition(signature):
+    image = photograph()[::-1]
+    local = signature.descriptor.describe(image)
+    projected = (local.values.astype(np.float64) - signature.pca.mean) @ signature.pca.components.T
+    stripe = np.minimum((local.positions[:, 1].astype(np.float64) * 3).astype(int), 2)
+    parts = [projected, *(projected[stripe == s] for s in range(3))]
+    expected = reference.normalise(
+        [reference.fisher_vector(part, signature.mixture) for part in parts]
+    )
+    described = signature.describe(image)
+    assert described.shape == (signature.dim,) == (4 * 2 * 10 * 16,)
+    assert described.dtype == np.float32
+    assert described @ expected > 0.99999
+    np.testing.assert_allclose(described, expected, atol=2e-3)
+
+
+def test_is_a_grey_signature_and_repeats_itself(signature):
+    assert isinstance(signature, Signature)
+    assert signature.colour is False
+    image = photograph()
+    np.testing.assert_array_equal(signature.describe(image), signature.describe(image))
+
+
+def test_different_images_differ(signature):
+    image = photograph()
+    other = cv2.resize(data.coins(), (160, 140))
+    assert signature.describe(image) @ signature.describe(other) < 0.9
+
+
+@pytest.mark.parametrize(
+    "image", [np.full((90, 70), 128, np.uint8), np.zeros((1, 1), np.uint8), np.eye(9, 3) > 0]
+)
+def test_constant_and_tiny_images_are_defined(signature, image):
+    described = signature.describe(image.astype(np.uint8) * np.uint8(1))
+    assert np.isfinite(described).all()
+    assert np.linalg.norm(described) == pytest.approx(1, abs=1e-4)
+
+
+def test_survives_a_round_trip(signature):
+    settings, arrays = flatten(signature)
+    assert set(arrays) >= {"pca.mean", "mixture.weights"}
+    again = restore(settings, arrays, Signature)
+    np.testing.assert_array_equal(again.describe(photograph()), signature.describe(photograph()))
+
+
+def test_refuses_parts_that_do_not_fit(signature):
+    sift, pca, mixture = signature.descriptor, signature.pca, signature.mixture
+    narrow = GaussianMixture(
+        mixture.weights, mixture.means[:, :5].copy(), mixture.variances[:, :5].copy()
+    )
+    for fields in (
+        {"mixture": narrow},
+        {"pca": learn_pca(make_values()[0], 4)},
+        {"descriptor": pca},
+        {"regions": 5},
+        {"power": 0.0},
+    ):
+        options = {"descriptor": sift, "pca": pca, "mixture": mixture} | fields
+        with pytest.raises(InputError):
+            FisherSignature(**options)

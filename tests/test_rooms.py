@@ -1,0 +1,193 @@
+"""The rooms of the package: who may import whom, and how large a file or a kernel may grow."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "myriad"
+
+BASE = {"errors", "progress", "files", "parts", "arrays", "_jit", "randomness"}
+ROOMS = [
+    "parallel",
+    "measures",
+    "images",
+    "descriptors",
+    "vocabularies",
+    "signatures",
+    "codes",
+    "store",
+    "objectives",
+    "projections",
+    "training",
+    "models",
+    "estimators",
+    "pipelines",
+    "report",
+    "cli",
+]
+LEVELS = dict.fromkeys(BASE, 0) | {name: 1 + level for level, name in enumerate(ROOMS)}
+
+EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
+FILE_LINES = 400
+KERNEL_LINES = 40
+KERNEL_ARGUMENTS = 10
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def find_bad_imports(source: str, room: str) -> list[str]:
+    """Return what is wrong with the imports of a file of `room`, wherever in the file they are."""
+    faults = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            faults.append(f"line {node.lineno}: relative import")
+        elif isinstance(node, ast.Name | ast.Attribute) and name_of(node) in {
+            "__import__",
+            "import_module",
+        }:
+            faults.append(f"line {node.lineno}: import by {name_of(node)}")
+        for target in imported_rooms(node):
+            if target not in LEVELS:
+                faults.append(f"line {node.lineno}: imports {target or 'myriad'}, which is no room")
+            elif LEVELS[target] > LEVELS[room]:
+                faults.append(f"line {node.lineno}: {room} imports {target}, which is below it")
+    return faults
+
+
+def imported_rooms(node: ast.AST) -> list[str]:
+    """Return the rooms of myriad that a statement imports ("" for the package itself)."""
+    if isinstance(node, ast.Import):
+        modules = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.module == "myriad":
+        modules = [f"myriad.{alias.name}" for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        modules = [node.module or ""]
+    else:
+        return []
+    paths = [module.split(".") for module in modules]
+    return [path[1] if len(path) > 1 else "" for path in paths if path[0] == "myriad"]
+
+
+def name_of(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def find_kernels(source: str) -> list[ast.FunctionDef]:
+    """Return the functions decorated with a name that comes from `myriad._jit`."""
+    tree = ast.parse(source)
+    compilers = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "myriad._jit"
+        for alias in node.names
+    }
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and any(name_of(decorator) in compilers for decorator in node.decorator_list)
+    ]
+
+
+def find_bad_kernels(source: str) -> list[str]:
+    """Return the kernels that are too long (their docstring not counted) or take too much."""
+    faults = []
+    for kernel in find_kernels(source):
+        body = kernel.body[1:] if ast.get_docstring(kernel) is not None else kernel.body
+        lines = 1 + kernel.end_lineno - body[0].lineno + 1 if body else 1
+        arguments = len(kernel.args.args) + len(kernel.args.kwonlyargs)
+        if lines > KERNEL_LINES:
+            faults.append(f"{kernel.name} has {lines} lines")
+        if arguments > KERNEL_ARGUMENTS:
+            faults.append(f"{kernel.name} has {arguments} arguments")
+    return faults
+
+
+def find_numba(source: str) -> list[str]:
+    """Return the lines that speak to Numba directly."""
+    faults = []
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if any(name.split(".")[0] == "numba" for name in names):
+            faults.append(f"line {node.lineno}: imports numba")
+    return faults
+
+
+def name_file(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def test_there_are_files():
+    assert len(FILES) > 20
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_file)
+def test_file_keeps_to_its_room(path):
+    inside = path.relative_to(PACKAGE)
+    source = path.read_text(encoding="utf-8")
+    assert not EMPTY_NAMES & {*inside.parts[:-1], inside.stem}
+    assert len(source.splitlines()) <= FILE_LINES
+    assert find_bad_kernels(source) == []
+    if inside.parts != ("__init__.py",):  # the package's door names everything public, lazily
+        assert find_bad_imports(source, room=inside.parts[0].removesuffix(".py")) == []
+    if inside.parts != ("_jit.py",):
+        assert find_numba(source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "room"),
+    [
+        ("from myriad.store import Store", "codes"),
+        ("import myriad.cli.main", "report"),
+        ("from myriad import training", "objectives"),
+        ("from myriad import Store", "pipelines"),
+        ("import myriad", "cli"),
+        ("def f():\n    from myriad.report import write", "pipelines"),
+        ("if TYPE_CHECKING:\n    from myriad.store import Store", "codes"),
+        ("from . import product", "codes"),
+        ("from ..store import Store", "pipelines"),
+        ("import importlib\nimportlib.import_module('myriad.cli')", "codes"),
+        ("__import__('myriad.cli')", "codes"),
+        ("from myriad.parallel import pool", "files"),
+        ("from myriad.cupboard import thing", "cli"),
+    ],
+)
+def test_bad_import_is_seen(source, room):
+    assert len(find_bad_imports(source, room)) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "room"),
+    [
+        ("from myriad.codes import ProductQuantizer", "store"),
+        ("from myriad.store.shards import Shard", "store"),
+        ("from myriad import errors", "codes"),
+        ("import myriad.parts", "parallel"),
+        ("from myriad.errors import InputError", "files"),
+        ("import numpy as np\nfrom pathlib import Path", "arrays"),
+    ],
+)
+def test_good_import_passes(source, room):
+    assert find_bad_imports(source, room) == []
+
+
+@pytest.mark.parametrize("compiler", ["jit", "jit_reassociated", "inlined", "jit as compiled"])
+def test_large_kernel_is_seen(compiler):
+    name = compiler.split()[-1]
+    arguments = ", ".join(f"a{i}" for i in range(11))
+    document = '    """What it is.\n' + "\n" * 20 + '    """\n'
+    start = f"from myriad._jit import {compiler}\n\n\n@{name}\n"
+    wide = f"{start}def wide({arguments}):\n    return a0\n"
+    long = f"{start}def long(a):\n{document}" + "    a += 1\n" * 40
+    fit = f"{start}def fit(a):\n{document}" + "    a += 1\n" * 39
+    assert find_bad_kernels(wide) == ["wide has 11 arguments"]
+    assert find_bad_kernels(long) == ["long has 41 lines"]
+    assert find_bad_kernels(fit) == []
+
+
+def test_direct_numba_is_seen():
+    assert len(find_numba("from numba import njit\nimport numba.typed")) == 2

@@ -1,0 +1,154 @@
+"""The blocked and the sampled way against plain SGD fed the same draws."""
+
+import math
+
+import numpy as np
+import pytest
+from tests.reference import draws
+from tests.reference import one_vs_rest as reference
+
+from myriad.errors import WorkError
+from myriad.objectives import BINARY_LOSSES
+from myriad.parallel import pool
+from myriad.randomness import mix, unit
+from myriad.store import ArrayRows
+from myriad.training.columns import Setting, make_columns
+from myriad.training.one_vs_rest import OneVsRest
+from myriad.training.one_vs_rest_kernels import dot
+
+EPOCHS = 2
+SEED = 5
+
+
+def make_rows(n=230, dim=11, n_classes=7, dtype=np.float64, seed=0):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, n_classes, n).astype(np.int32)
+    X = rng.standard_normal((n, dim)) + 0.8 * rng.standard_normal((n_classes, dim))[labels]
+    return ArrayRows(X.astype(dtype), labels)
+
+
+def train_fast(rows, setting, *, n_classes=7, loss="hinge", threads=1, epochs=EPOCHS, **options):
+    counts = np.bincount(rows.labels, minlength=n_classes)
+    options = {"bias_rate": 0.1, "loss": BINARY_LOSSES[loss], "dtype": rows.X.dtype} | options
+    trainer = OneVsRest([setting], counts, rows.dim, **options)
+    with pool(threads) as executor:
+        for _ in range(epochs):
+            trainer.run_epoch(rows, seed=SEED, executor=executor, advance=lambda n: None)
+    return trainer.weights()
+
+
+def train_plain(rows, setting, *, n_classes=7, loss="hinge", epochs=EPOCHS):
+    orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(epochs)]
+    W, b, _ = reference.train(
+        rows.X,
+        rows.labels,
+        orders,
+        n_classes=n_classes,
+        eta=setting.eta,
+        beta=setting.beta,
+        lam=setting.lam,
+        bias_step=0.1 * setting.eta,
+        loss=loss,
+        seed=SEED,
+    )
+    return W, b
+
+
+@pytest.mark.parametrize("loss", list(BINARY_LOSSES))
+@pytest.mark.parametrize("beta", [1.0, 3.0, math.inf])
+@pytest.mark.parametrize("lam", [0.0, 0.01])
+@pytest.mark.parametrize(("block", "sampled"), [(1, False), (7, False), (64, False), (256, False), (64, True)])
+def test_equals_plain_sgd(loss, beta, lam, block, sampled):
+    rows = make_rows()
+    setting = Setting(eta=0.01, beta=beta, lam=lam)
+    W, b = train_fast(rows, setting, loss=loss, block=block, sampled=sampled)
+    expected_W, expected_b = train_plain(rows, setting, loss=loss)
+    np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_equals_plain_sgd_in_float32(sampled):
+    rows = make_rows(dtype=np.float32)
+    setting = Setting(eta=0.02, beta=3.0, lam=0.001)
+    W, b = train_fast(rows, setting, sampled=sampled)
+    expected_W, expected_b = train_plain(rows, setting)
+    assert W.dtype == np.float32
+    np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_scales_fold_before_they_vanish(sampled):
+    rows = make_rows()
+    setting = Setting(eta=0.1, beta=math.inf, lam=2.0)  # decays by 0.8 a row: 1e-44 in an epoch
+    W, _ = train_fast(rows, setting, sampled=sampled)
+    expected_W, _ = train_plain(rows, setting)
+    np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_same_bits_on_any_number_of_threads(sampled):
+    rows = make_rows(n=700, n_classes=150, dtype=np.float32)
+    setting = Setting(eta=0.05, beta=8.0)
+    results = [
+        train_fast(rows, setting, n_classes=150, threads=threads, sampled=sampled)[0].tobytes()
+        for threads in (1, 2, 3)
+    ]
+    assert results[0] == results[1] == results[2]
+
+
+def test_settings_trained_together_are_as_if_alone():
+    rows = make_rows()
+    settings = [Setting(0.01, 1.0), Setting(0.03, 4.0, 0.01), Setting(0.01, math.inf)]
+    counts = np.bincount(rows.labels)
+    together = OneVsRest(settings, counts, rows.dim, bias_rate=0.1, loss=0, dtype=np.float64)
+    with pool(1) as executor:
+        together.run_epoch(rows, seed=SEED, executor=executor, advance=lambda n: None)
+        together.keep([2, 0])
+        together.run_epoch(rows, seed=SEED, executor=executor, advance=lambda n: None)
+    for number, setting in enumerate([settings[2], settings[0]]):
+        W, b = train_fast(rows, setting)
+        np.testing.assert_allclose(together.weights(number)[0], W, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(together.weights(number)[1], b, rtol=0, atol=1e-12)
+
+
+def test_a_class_without_rows_stays_at_zero():
+    rows = make_rows(n_classes=6)
+    W, b = train_fast(rows, Setting(0.1, math.inf), n_classes=7)
+    assert not W[6].any()
+    assert b[6] == 0
+
+
+def test_overflow_names_the_epoch_and_a_smaller_step():
+    rows = make_rows(dtype=np.float32)
+    with pytest.raises(WorkError, match=r"epoch \d+ with eta=1e\+10.*1e\+09"):
+        train_fast(rows, Setting(1e10, math.inf), loss="squared", epochs=20)
+
+
+def test_negatives_come_as_often_as_asked():
+    counts = np.array([10, 30, 60])
+    columns = make_columns([Setting(0.1, 0.5)], counts, bias_rate=0.0)
+    shares = -np.expm1(columns["log_miss"])
+    np.testing.assert_allclose(shares, 0.5 * counts / (100 - counts))
+    n = 20000
+    drawn = len(draws.negative_positions(SEED, 0, 1, shares[1], n))
+    assert abs(drawn / n - shares[1]) < 0.01
+
+
+def test_draws_equal_plain_integers():
+    key = 123
+    for value in (0, 1, 2**40, 2**63):
+        expected = draws.mix(key, value)
+        assert int(mix(np.uint64(key), np.uint64(value))) == expected
+        assert float(unit(np.uint64(expected))) == draws.unit(expected)
+        key = expected
+
+
+def test_dot_is_near_the_float64_sum():
+    rng = np.random.default_rng(0)
+    for n in (1, 7, 64, 4099):
+        w, x = rng.standard_normal((2, n)).astype(np.float32)
+        exact = w.astype(np.float64) @ x.astype(np.float64)
+        bound = 1e-6 * np.abs(w * x).sum() + 1e-12
+        assert abs(dot(w, x) - exact) <= bound
