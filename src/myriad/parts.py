@@ -36,7 +36,10 @@ class Part:
 
 
 def flatten(part: Part) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return a part's settings (safe for JSON) and arrays (by dotted name)."""
+    """Return a part's settings (safe for JSON) and arrays (by dotted name).
+
+    Arrays are C-contiguous: safetensors writes the memory of any other as if it were.
+    """
     settings: dict[str, Any] = {"kind": part.kind}
     arrays: dict[str, np.ndarray] = {}
     for field in dataclasses.fields(part):
@@ -45,7 +48,7 @@ def flatten(part: Part) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             settings[field.name], nested = flatten(value)
             arrays.update({f"{field.name}.{name}": array for name, array in nested.items()})
         elif isinstance(value, np.ndarray):
-            arrays[field.name] = value
+            arrays[field.name] = np.ascontiguousarray(value)
         else:
             settings[field.name] = list(value) if isinstance(value, tuple) else value
     return settings, arrays

@@ -142,11 +142,11 @@ def test_same_books_on_any_number_of_threads():
 
 
 def test_only_so_many_points_are_used():
-    rows = make_rows(3000, 8)
-    few = learn_product(rows, bits=8, max_rows_per_centroid=4)
-    many = learn_product(rows, bits=8, max_rows_per_centroid=12)
+    rows = make_rows(12000, 8)
+    few = learn_product(rows, bits=8, max_rows_per_centroid=16)
+    many = learn_product(rows, bits=8, max_rows_per_centroid=48)
     errors = [np.mean((rows - code.decode(code.encode(rows))) ** 2) for code in (few, many)]
-    assert errors[0] > 1.05 * errors[1]
+    assert errors[0] > 1.02 * errors[1]
 
 
 def test_rare_values_among_zeros_are_not_lost():
@@ -207,3 +207,10 @@ def test_packing_round_trip(bits, count):
     pack(indices, bits, packed)
     np.testing.assert_array_equal(packed, plain.pack(indices, bits))
     np.testing.assert_array_equal(unpack(packed, bits, count), indices)
+
+
+def test_decodes_into_an_array_at_an_odd_place():
+    code = make_code(4, 8, 8, 32)
+    codes = code.encode(make_rows(5, 32))
+    out = np.empty(5 * 32 + 1, np.float32)[1:].reshape(5, 32)
+    np.testing.assert_array_equal(code.decode(codes, out), code.decode(codes))

@@ -69,3 +69,15 @@ def test_no_images_no_descriptors():
 def test_refuses_no_room():
     with pytest.raises(InputError):
         sample_descriptors([], Pixels(), most=0)
+
+
+def test_the_lowest_ranks_remain_whenever_the_reservoir_is_compacted():
+    """A small reservoir, compacted often, holds a part of what a large one holds, in its order."""
+    options = {"per_image": 20, "seed": 2}
+    large = sample_descriptors(images(90), Pixels(), most=100_000, **options)
+    small = sample_descriptors(images(90), Pixels(), most=300, **options)
+    assert (len(large), len(small)) == (1800, 300)
+    places = [np.flatnonzero((large == row).all(axis=1))[0] for row in small]
+    assert places == sorted(places)
+    less = sample_descriptors(images(90), Pixels(), most=100, **options)
+    assert {tuple(row) for row in less} < {tuple(row) for row in small}

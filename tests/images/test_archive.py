@@ -177,6 +177,13 @@ def test_no_images(tmp_path, suffix):
         find_images(path)
 
 
+def test_names_that_are_not_unicode(tmp_path):
+    path = pack(tmp_path / "data.tar", {"a/1.png": PNG, "b/1.png": PNG, "b/caf\udce9.png": PNG})
+    images = find_images(path)
+    assert images.paths == ["a/1.png", "b/1.png"]
+    assert images.ignored == 1
+
+
 def test_missing_member(tmp_path, suffix):
     archive = open_archive(pack(tmp_path / f"data{suffix}", {"a/1.png": PNG}))
     with pytest.raises(BadImage, match="missing from the archive"):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from myriad.errors import InputError
+from myriad.errors import InputError, WorkError
 from myriad.images import find_images, read_image
 from myriad.images.glyph_faces import FACES, identify_drawing
 from myriad.images.glyphs import (
@@ -189,6 +189,11 @@ class TestWriting:
     def test_bad_shares(self, tmp_path, splits):
         with pytest.raises(InputError, match="add up to 1"):
             write_glyphs(tmp_path, choose_glyphs(10), images=3, seed=0, splits=splits)
+
+    def test_a_place_that_cannot_be_written(self, tmp_path):
+        (tmp_path / "file").touch()
+        with pytest.raises(WorkError, match="cannot be written"):
+            write_glyphs(tmp_path / "file", choose_glyphs(10), images=3, seed=0)
 
     def test_no_images(self, tmp_path):
         with pytest.raises(InputError, match="At least one image"):

@@ -20,16 +20,16 @@ EPOCHS = 2
 SEED = 5
 
 
-def make_rows(n=230, dim=11, n_classes=7, dtype=np.float64, seed=0):
+def make_rows(n=230, dim=11, n_classes=7, seed=0):
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, n_classes, n).astype(np.int32)
     X = rng.standard_normal((n, dim)) + 0.8 * rng.standard_normal((n_classes, dim))[labels]
-    return ArrayRows(X.astype(dtype), labels)
+    return ArrayRows(X.astype(np.float32), labels)
 
 
 def train_fast(rows, setting, *, n_classes=7, loss="hinge", threads=1, epochs=EPOCHS, **options):
     counts = np.bincount(rows.labels, minlength=n_classes)
-    options = {"bias_rate": 0.1, "loss": BINARY_LOSSES[loss], "dtype": rows.X.dtype} | options
+    options = {"bias_rate": 0.1, "loss": BINARY_LOSSES[loss], "dtype": np.float64} | options
     trainer = OneVsRest([setting], counts, rows.dim, **options)
     with pool(threads) as executor:
         for _ in range(epochs):
@@ -69,9 +69,9 @@ def test_equals_plain_sgd(loss, beta, lam, block, sampled):
 
 @pytest.mark.parametrize("sampled", [False, True])
 def test_equals_plain_sgd_in_float32(sampled):
-    rows = make_rows(dtype=np.float32)
+    rows = make_rows()
     setting = Setting(eta=0.02, beta=3.0, lam=0.001)
-    W, b = train_fast(rows, setting, sampled=sampled)
+    W, b = train_fast(rows, setting, sampled=sampled, dtype=np.float32)
     expected_W, expected_b = train_plain(rows, setting)
     assert W.dtype == np.float32
     np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-4)
@@ -89,10 +89,10 @@ def test_scales_fold_before_they_vanish(sampled):
 
 @pytest.mark.parametrize("sampled", [False, True])
 def test_same_bits_on_any_number_of_threads(sampled):
-    rows = make_rows(n=700, n_classes=150, dtype=np.float32)
-    setting = Setting(eta=0.05, beta=8.0)
+    rows = make_rows(n=700, n_classes=150)
+    options = {"n_classes": 150, "sampled": sampled, "dtype": np.float32}
     results = [
-        train_fast(rows, setting, n_classes=150, threads=threads, sampled=sampled)[0].tobytes()
+        train_fast(rows, Setting(eta=0.05, beta=8.0), threads=threads, **options)[0].tobytes()
         for threads in (1, 2, 3)
     ]
     assert results[0] == results[1] == results[2]
@@ -121,9 +121,9 @@ def test_a_class_without_rows_stays_at_zero():
 
 
 def test_overflow_names_the_epoch_and_a_smaller_step():
-    rows = make_rows(dtype=np.float32)
+    rows, setting = make_rows(), Setting(1e10, math.inf)
     with pytest.raises(WorkError, match=r"epoch \d+ with eta=1e\+10.*1e\+09"):
-        train_fast(rows, Setting(1e10, math.inf), loss="squared", epochs=20)
+        train_fast(rows, setting, loss="squared", epochs=20, dtype=np.float32)
 
 
 def test_negatives_come_as_often_as_asked():

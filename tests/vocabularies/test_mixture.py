@@ -26,20 +26,50 @@ def test_sums_agree_with_the_twin(block, monkeypatch):
     values = np.random.default_rng(1).standard_normal((500, 6)).astype(np.float32)
     sums = mixture.sum_moments(values)
     expected = reference.moments(values, mixture.weights, mixture.means, mixture.variances)
-    np.testing.assert_allclose(sums.counts[0], expected[0], atol=5e-3)
-    np.testing.assert_allclose(sums.first[0], expected[1], atol=5e-3)
-    np.testing.assert_allclose(sums.second[0], expected[2], atol=2e-2)
+    np.testing.assert_allclose(sums.counts[0], expected[0], atol=5e-4)
+    np.testing.assert_allclose(sums.first[0], expected[1], atol=5e-4)
+    np.testing.assert_allclose(sums.second[0], expected[2], atol=2e-3)
     assert sums.evidence == pytest.approx(expected[3], rel=1e-6)
 
 
-def test_far_rows_and_narrow_gaussians_do_not_lose_precision():
-    """Far from the origin x² is large beside the variance; the sums are taken about the means."""
+def test_cells_are_summed_apart(monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", 64)
     mixture = make_mixture()
-    far = GaussianMixture(mixture.weights, mixture.means + 20, mixture.variances)
-    values = np.random.default_rng(1).standard_normal((400, 6)).astype(np.float32) + 20
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal((500, 6)).astype(np.float32)
+    cells = rng.integers(0, 3, 500).astype(np.int32)
+    sums = mixture.sum_moments(values, cells, 4)
+    for c in range(3):
+        alone = mixture.sum_moments(values[cells == c])
+        np.testing.assert_array_equal(sums.counts[c], alone.counts[0])
+        np.testing.assert_array_equal(sums.first[c], alone.first[0])
+        np.testing.assert_array_equal(sums.second[c], alone.second[0])
+    assert not sums.counts[3].any()
+    assert not sums.second[3].any()
+
+
+def test_values_far_from_the_origin_do_not_lose_precision():
+    mixture = make_mixture()
+    far = GaussianMixture(mixture.weights, mixture.means + 100, mixture.variances)
+    values = np.random.default_rng(1).standard_normal((400, 6)).astype(np.float32) + 100
     sums = far.sum_moments(values)
     expected = reference.moments(values, far.weights, far.means, far.variances)
-    np.testing.assert_allclose(sums.second[0], expected[2], atol=0.05, rtol=2e-3)
+    np.testing.assert_allclose(sums.second[0], expected[2], atol=2e-3)
+
+
+def test_a_gaussian_far_from_the_others_keeps_its_digits():
+    """The mean of one is 40 deviations from the centre: x² is 1,600 times the variance there."""
+    means = np.zeros((4, 6), np.float32)
+    means[3] = 40
+    mixture = GaussianMixture(
+        np.full(4, 0.25, np.float32), means + make_mixture(4).means, np.ones((4, 6), np.float32)
+    )
+    values = np.random.default_rng(1).standard_normal((400, 6)).astype(np.float32)
+    values[::2] += 40
+    sums = mixture.sum_moments(values)
+    expected = reference.moments(values, mixture.weights, mixture.means, mixture.variances)
+    np.testing.assert_allclose(sums.first[0], expected[1], atol=0.02)
+    np.testing.assert_allclose(sums.second[0], expected[2], atol=0.1, rtol=1e-3)
 
 
 def test_no_rows_no_sums():

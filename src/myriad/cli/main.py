@@ -13,9 +13,22 @@ from typing import Annotated, Any
 
 import typer
 
+from myriad.cli.demo import demo
+from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
+from myriad.cli.extract import extract
+from myriad.cli.predict import predict
+from myriad.cli.report import report
+from myriad.cli.train import train
 
-VERBS: dict[str, Callable[..., Any]] = {}
+VERBS: dict[str, Callable[..., Any]] = {
+    "demo": demo,
+    "train": train,
+    "predict": predict,
+    "evaluate": evaluate,
+    "extract": extract,
+    "report": report,
+}
 
 app = typer.Typer(
     name="myriad",

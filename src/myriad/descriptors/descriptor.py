@@ -42,6 +42,11 @@ class Descriptor(Part):
     dim: ClassVar[int]
     colour: ClassVar[bool] = False
 
+    @property
+    def pixels(self) -> int | None:
+        """The most pixels that `describe` looks at, or None if all."""
+        return None
+
     def describe(self, image: Bytes) -> LocalDescriptors:
         """Return the descriptors of a uint8 image, the same ones on every call."""
         raise NotImplementedError

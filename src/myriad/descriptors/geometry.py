@@ -44,7 +44,7 @@ def resize(image: Bytes, height: int, width: int) -> Bytes:
     return np.asarray(cv2.resize(image, (width, height), interpolation=method), dtype=np.uint8)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def patch_centres(length: int, bin_width: float, step: int) -> NDArray[np.float64]:
     """Return the patch centres along one axis of `length` pixels.
 
@@ -58,7 +58,7 @@ def patch_centres(length: int, bin_width: float, step: int) -> NDArray[np.float6
     return centres
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def patch_positions(height: int, width: int, bin_width: float, step: int) -> Float:
     """Return x and y of all patch centres as fractions of the image, row by row.
 

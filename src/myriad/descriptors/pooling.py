@@ -91,3 +91,16 @@ def normalise_histograms(sums: Float, values: Float, contrast: np.float32) -> No
         scale = np.float32(1.0) / np.sqrt(norm)
         for j in range(128):
             histogram[j] *= scale
+
+
+@jit_reassociated
+def take_roots(values: Float) -> None:
+    """Replace each row by the square roots of its L1-normalised values; zero rows stay zero."""
+    for p in range(values.shape[0]):
+        histogram = values[p]
+        total = np.float32(0.0)
+        for j in range(histogram.size):
+            total += histogram[j]
+        scale = np.float32(1.0) / total if total > 0 else np.float32(0.0)
+        for j in range(histogram.size):
+            histogram[j] = np.sqrt(histogram[j] * scale)

@@ -16,6 +16,8 @@ from myriad.randomness import generator
 
 Sample = tuple[NDArray[np.float64], Float]
 
+_BLOCK = 16_384
+
 
 def sample_descriptors(
     images: Iterable[Bytes],
@@ -45,7 +47,7 @@ def sample_descriptors(
             values = values[np.sort(chosen)]
         return draws.random(len(values)), values
 
-    reservoir = _Reservoir(most, descriptor.dim)
+    reservoir = _Reservoir(most, max(most // 4, per_image), descriptor.dim)
     workers = thread_count(threads)
     total = len(images) if isinstance(images, Sized) else None
     with (
@@ -59,33 +61,41 @@ def sample_descriptors(
 
 
 class _Reservoir:
-    """The descriptors of lowest rank seen so far, in the order in which they came."""
+    """The descriptors of lowest rank seen so far, in the order in which they came.
 
-    def __init__(self, most: int, dim: int) -> None:
+    They lie in one array with some slack, which is compacted in place when it is full.
+    """
+
+    def __init__(self, most: int, slack: int, dim: int) -> None:
         self.most = most
         self.bound = np.inf
         self.count = 0
-        self.chunks: list[Sample] = [(np.empty(0), np.empty((0, dim), np.float32))]
+        self.ranks = np.empty(most + slack)
+        self.values = np.empty((most + slack, dim), np.float32)
 
     def add(self, ranks: NDArray[np.float64], values: Float) -> None:
-        """Add descriptors; from time to time drop those that cannot remain."""
+        """Add descriptors, at most as many as the slack, unless they cannot remain anyway."""
         low = ranks < self.bound
-        self.chunks.append((ranks[low], values[low]))
-        self.count += int(low.sum())
-        if self.count > self.most + self.most // 4 + 1000:
-            self._shrink()
+        ranks, values = ranks[low], values[low]
+        if self.count + len(ranks) > len(self.ranks):
+            self._compact()
+        end = self.count + len(ranks)
+        self.ranks[self.count : end] = ranks
+        self.values[self.count : end] = values
+        self.count = end
 
     def content(self) -> Float:
         """Return what remains."""
-        self._shrink()
-        return self.chunks[0][1]
+        self._compact()
+        return self.values[: self.count]
 
-    def _shrink(self) -> None:
-        ranks = np.concatenate([ranks for ranks, _ in self.chunks])
-        values = np.concatenate([values for _, values in self.chunks])
-        if len(ranks) > self.most:
-            kept = np.sort(np.argpartition(ranks, self.most)[: self.most])
-            ranks, values = ranks[kept], values[kept]
-            self.bound = float(ranks.max())
-        self.chunks = [(ranks, values)]
-        self.count = len(ranks)
+    def _compact(self) -> None:
+        if self.count <= self.most:
+            return
+        kept = np.sort(np.argpartition(self.ranks[: self.count], self.most)[: self.most])
+        for start in range(0, self.most, _BLOCK):  # kept[i] >= i: nothing is overwritten too soon
+            block = kept[start : start + _BLOCK]
+            self.ranks[start : start + len(block)] = self.ranks[block]
+            self.values[start : start + len(block)] = self.values[block]
+        self.count = self.most
+        self.bound = float(self.ranks[: self.most].max())

@@ -13,7 +13,7 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import Descriptor, LocalDescriptors, check_image
 from myriad.descriptors.geometry import BINS, patch_positions, resize, working_size
 from myriad.descriptors.gradients import ORIENTATIONS, allocate_planes, orient_gradients
-from myriad.descriptors.pooling import normalise_histograms, sum_band, swap_axes
+from myriad.descriptors.pooling import normalise_histograms, sum_band, swap_axes, take_roots
 from myriad.descriptors.windows import WINDOWS, window_table
 from myriad.errors import InputError
 
@@ -41,7 +41,8 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
         bin and orientation) has a smaller L2 norm becomes the zero vector; it is kept, because
         where an image is empty says something about it.
     window : ``"gaussian"`` or ``"flat"`` (see `windows`); both take the same time.
-    root : whether to take the square root of the L1-normalised descriptor (RootSIFT).
+    root : whether to take the square root of the L1-normalised descriptor (RootSIFT): distances
+        then weigh small and large bins alike.
     """
 
     patch: int = 24
@@ -51,17 +52,17 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
     min_side: int = 128
     contrast: float = 0.001
     window: str = "gaussian"
-    root: bool = False
+    root: bool = True
 
     dim: ClassVar[int] = BINS * BINS * ORIENTATIONS
 
     def __post_init__(self) -> None:
         limits = {
-            "patch": (8, 4096),
+            "patch": (8, 1024),
             "step": (1, 4096),
             "scales": (1, 16),
             "min_side": (1, 4096),
-            "max_pixels": (4096, 2**28),
+            "max_pixels": (4096, 4_000_000),
         }
         for name, (least, most) in limits.items():
             value = getattr(self, name)
@@ -73,6 +74,11 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
             raise InputError(f"contrast of dense SIFT must be a number, not {self.contrast!r}.")
         if self.window not in WINDOWS or type(self.root) is not bool:
             raise InputError("window of dense SIFT must be gaussian or flat, root true or false.")
+
+    @property
+    def pixels(self) -> int | None:
+        """The most pixels that are looked at."""
+        return self.max_pixels
 
     def describe(self, image: Bytes) -> LocalDescriptors:
         """Return the descriptors of a grey image, scale by scale, each from top left.
@@ -98,8 +104,7 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
             self._describe_scale(planes, bin_width, scratch, values[done : done + len(grid)])
             done += len(grid)
         if self.root:
-            values /= np.maximum(values.sum(axis=1, keepdims=True), np.float32(1e-12))
-            np.sqrt(values, out=values)
+            take_roots(values)
         return LocalDescriptors(values, np.concatenate(grids))
 
     def _working_size(self, image: Bytes) -> tuple[int, int]:

@@ -21,7 +21,7 @@ _DEVIATION = 2.0  # of the Gaussian window, in bins: half a patch, as in SIFT
 TAPS_UNROLLED = 4
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def window_table(length: int, bin_width: float, step: int, window: str) -> tuple[Ints, Float]:
     """Return where each bin starts and how much its pixels count.
 

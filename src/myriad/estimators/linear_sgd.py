@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,7 +17,7 @@ from myriad.models import LinearModel
 from myriad.objectives import BINARY_LOSSES
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, Store
-from myriad.training import TRAINERS, Fitted, Plan, hold_out
+from myriad.training import TRAINERS, Fitted, Plan, hold_out, parse_setting
 
 
 class LinearSGD(ClassifierMixin, BaseEstimator):
@@ -158,8 +157,8 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
             raise InputError(f"loss must be one of {sorted(BINARY_LOSSES)}, not {self.loss!r}.")
         return Plan(
             loss=BINARY_LOSSES[self.loss],
-            eta=_number("eta", self.eta, {"auto": None}),
-            beta=_number("beta", self.beta, {"auto": None, "all": math.inf}),
+            eta=parse_setting("eta", self.eta),
+            beta=parse_setting("beta", self.beta),
             lam=self.lam,
             epochs=self.epochs,
             theta=self.theta,
@@ -187,14 +186,6 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
             return fitted
         again = train(rows, None, plan.settled(fitted.setting, fitted.epochs), **options)
         return replace(again, history=fitted.history, table=fitted.table)
-
-
-def _number(name: str, value: Any, words: dict[str, float | None]) -> float | None:
-    if isinstance(value, str):
-        if value not in words:
-            raise InputError(f"{name} must be a number or one of {sorted(words)}, not {value!r}.")
-        return words[value]
-    return float(value)
 
 
 def _seed(random_state: Any) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from myriad.errors import InputError
 from myriad.images.archive import COMPRESSED_TARS, open_archive
-from myriad.images.folder import list_folder, scan_folder
+from myriad.images.folder import is_text, list_folder, scan_folder
 from myriad.images.layout import label_by_folders, split_path
 from myriad.images.listing import SPLITS, ImageList, is_image_name
 from myriad.images.manifest import list_manifest
@@ -38,7 +38,7 @@ def find_images(source: Path) -> ImageList:
 def list_archive(path: Path) -> ImageList:
     """List the images of an archive; one folder around all others is passed over."""
     archive = open_archive(path)
-    visible = [name for name in archive.sizes if not _is_hidden(name)]
+    visible = [name for name in archive.sizes if is_text(name) and not _is_hidden(name)]
     paths = sorted(name for name in visible if is_image_name(name))
     if not paths:
         raise InputError(f"{path} holds no images (JPEG, PNG, BMP, TIFF, WebP or GIF).")

@@ -70,7 +70,7 @@ def _scan_one(root: Path, folder: str, scan: FolderScan) -> tuple[list[str], lis
             name = entry.name
             if name.startswith("."):
                 scan.ignored["hidden"] += 1
-            elif not _is_text(name):
+            elif not is_text(name):
                 unspeakable += 1
             elif _is_folder(entry):
                 (linked if entry.is_symlink() else inner).append(prefix + name)
@@ -94,7 +94,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_text(name: str) -> bool:
+def is_text(name: str) -> bool:
     """Return whether a name is Unicode: names that are not come as lone surrogates."""
     try:
         name.encode()

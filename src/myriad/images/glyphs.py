@@ -18,7 +18,7 @@ import cv2
 import numpy as np
 
 from myriad.arrays import Bytes, Float
-from myriad.errors import InputError
+from myriad.errors import InputError, WorkError
 from myriad.images.glyph_faces import (
     FACES,
     draw_character,
@@ -117,18 +117,18 @@ def draw_glyph(glyphs: GlyphSet, label: int, number: int, *, seed: int, size: in
     cover = cv2.warpAffine(ink, place, (size, size), flags=cv2.INTER_LINEAR).astype(np.float32)
     ground, contrast = _draw_light(random, size)
     image = ground + cover * (contrast / 255.0)
-    blur = random.uniform(0.3, 1.5) * size / 96
+    blur = random.uniform(0.3, 1.3) * size / 96
     image = np.asarray(cv2.GaussianBlur(image, (0, 0), blur), np.float32)
-    image += random.uniform(3.0, 16.0) * random.standard_normal((size, size), dtype=np.float32)
+    image += random.uniform(2.0, 10.0) * random.standard_normal((size, size), dtype=np.float32)
     return np.rint(image).clip(0, 255).astype(np.uint8)
 
 
 def _draw_place(random: np.random.Generator, width: int, base: int, size: int) -> Float:
     """Draw the affine map from the ink to the image: turn, slant, scale, shift."""
-    turn, slant = np.deg2rad(random.uniform(-15, 15)), random.uniform(-0.2, 0.2)
-    scale, aspect = random.uniform(0.75, 1.12), random.uniform(0.9, 1.1)
+    turn, slant = np.deg2rad(random.uniform(-14, 14)), random.uniform(-0.15, 0.15)
+    scale, aspect = random.uniform(0.8, 1.12), random.uniform(0.9, 1.1)
     scale *= min(1.0, 0.75 * size / max(width, 1))  # a wide character has to fit in
-    shift = random.uniform(-0.07, 0.07, size=2) * size
+    shift = random.uniform(-0.06, 0.06, size=2) * size
     cos, sin = np.cos(turn), np.sin(turn)
     form = np.array([[cos, -sin], [sin, cos]]) @ np.array([[1.0, slant], [0.0, 1.0]])
     form = form * np.array([scale * aspect, scale / aspect])
@@ -139,7 +139,7 @@ def _draw_place(random: np.random.Generator, width: int, base: int, size: int) -
 
 def _draw_light(random: np.random.Generator, size: int) -> tuple[Float, float]:
     """Draw the ground (a gradient and soft blotches) and how much lighter than it the ink is."""
-    contrast = random.uniform(50.0, 150.0)
+    contrast = random.uniform(65.0, 160.0)
     level = random.uniform(0.2 * contrast, 255.0 - 1.2 * contrast)
     if random.random() < 0.5:
         level, contrast = 255.0 - level, -contrast
@@ -175,26 +175,27 @@ def write_glyphs(
     Files that are whole already are kept, so a call that was broken off goes on where it was.
     """
     parts = _share_out(images, splits)
-    for part in set(parts):
-        for name in glyphs.class_names:
-            (folder / part / name).mkdir(parents=True, exist_ok=True)
 
     def write_class(label: int) -> int:
         for number, part in enumerate(parts):
             path = folder / part / glyphs.class_names[label] / f"{number + 1:04d}.png"
             if not _is_whole(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
                 image = draw_glyph(glyphs, label, number, seed=seed, size=size)
                 path.write_bytes(cv2.imencode(".png", image)[1].tobytes())
         return len(parts)
 
     n_classes = len(glyphs.class_names)
-    with (
-        progress.step("Drawing characters", n_classes * images, "images") as advance,
-        pool(threads) as executor,
-    ):
-        ahead = 4 * thread_count(threads)
-        for written in map_ordered(write_class, range(n_classes), executor, ahead=ahead):
-            advance(written)
+    ahead = 4 * thread_count(threads)
+    try:
+        with (
+            progress.step("Drawing characters", n_classes * images, "images") as advance,
+            pool(threads) as executor,
+        ):
+            for written in map_ordered(write_class, range(n_classes), executor, ahead=ahead):
+                advance(written)
+    except OSError as error:
+        raise WorkError(f"{folder} cannot be written: {error.strerror}.") from None
 
 
 def _share_out(images: int, splits: Sequence[float]) -> list[str]:

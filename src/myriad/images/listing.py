@@ -91,7 +91,7 @@ class ImageList:
         if self.archive is not None:
             return self.archive.sizes[path]
         try:
-            return os.stat(self.root / path).st_size
+            return os.stat(os.path.join(self.root, path)).st_size
         except (OSError, ValueError):
             return -1
 

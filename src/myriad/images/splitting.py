@@ -110,20 +110,20 @@ def _draw_groups(labels: Ints, groups: Ints, order: Places, quotas: Places) -> P
     members: dict[int, list[int]] = defaultdict(list)
     for i in order.tolist():
         members[int(groups[i]) if groups[i] >= 0 else -2 - i].append(i)
-    lacking = {int(labels[i]): int(quotas[i]) for i in order}
-    training = Counter(labels.tolist())
+    class_of = labels.tolist()
+    training = Counter(class_of)
+    lacking = dict(zip(class_of, quotas.tolist(), strict=True))
     chosen: list[int] = []
     for group in members.values():
-        names, counts = np.unique(labels[group], return_counts=True)
-        content = list(zip(names.tolist(), counts.tolist(), strict=True))
-        fitting = sum(min(n, lacking[label]) for label, n in content)
+        content = Counter(class_of[i] for i in group)
+        fitting = sum(min(n, lacking[label]) for label, n in content.items())
         if 2 * fitting < len(group) or not fitting:
             continue
-        if any(training[label] <= n for label, n in content):
+        if any(training[label] <= n for label, n in content.items()):
             continue
-        for label, n in content:
+        for label, n in content.items():
             lacking[label] = max(0, lacking[label] - n)
-            training[label] -= n
+        training -= content
         chosen.extend(group)
     return np.array(chosen, dtype=np.int64)
 

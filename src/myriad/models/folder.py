@@ -13,7 +13,8 @@ from safetensors.numpy import load_file, save_file
 from myriad.errors import InputError
 from myriad.files import checksum, dump_json, read_json, written_whole
 from myriad.models.model import Model
-from myriad.parts import Part, arrays_below, flatten, restore
+from myriad.parts import arrays_below, flatten, restore
+from myriad.signatures import Signature
 
 FORMAT = 1
 
@@ -32,7 +33,7 @@ class ModelFolder:
 
     model: Model
     class_names: list[str]
-    recipe: Part | None
+    recipe: Signature | None
     settings: dict[str, Any]
 
 
@@ -54,7 +55,7 @@ def save_model(folder: Path, contents: ModelFolder, *, card: str) -> None:
         written_whole(folder / "config.json") as config_file,
         written_whole(folder / "model.safetensors") as array_file,
     ):
-        save_file({n: np.ascontiguousarray(a) for n, a in tensors.items()}, array_file)
+        save_file(tensors, array_file)
         config = {
             "format": FORMAT,
             "checksum": checksum(array_file),
@@ -78,8 +79,9 @@ def load_model(folder: Path) -> ModelFolder:
     tensors = _read_tensors(folder / "model.safetensors", config.get("checksum"))
     try:
         model = restore(config.get("model"), arrays_below(tensors, "model"), Model)
-        has_recipe = config.get("recipe") is not None
-        recipe = restore(config["recipe"], arrays_below(tensors, "recipe")) if has_recipe else None
+        recipe = None
+        if config.get("recipe") is not None:
+            recipe = restore(config["recipe"], arrays_below(tensors, "recipe"), Signature)
     except InputError as error:
         raise InputError(f"The model in {folder} is damaged: {error}") from None
     names = config.get("class_names")

@@ -60,7 +60,7 @@ class BadImages:
 
 def read_described(source: ImageSource, i: int, signature: Signature) -> NDArray[np.uint8]:
     """Return image `i` as its signature wants it."""
-    return read_image(source.read(i), colour=signature.colour, min_pixels=signature.min_pixels)
+    return read_image(source.read(i), colour=signature.colour, min_pixels=signature.pixels)
 
 
 def describe_images(

@@ -8,22 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.files import write_json
+from myriad.files import read_json, write_json
 from myriad.measures import Measures, measure
-from myriad.models import LinearModel, ModelFolder, save_model
-from myriad.parallel import pool
+from myriad.models import LinearModel, ModelFolder, load_model, save_model
 from myriad.pipelines.card import write_card
 from myriad.pipelines.evaluate import score_store
-from myriad.pipelines.evidence import gather_evidence
+from myriad.pipelines.evidence import Scored, gather_evidence
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.outputs import prepare_output
 from myriad.progress import SILENT, Progress
-from myriad.store import Rows, Store, is_store
+from myriad.store import Store, is_store
 from myriad.training import TRAINERS, Fitted, Plan
 
 EVIDENCE = "evidence.json"
+"""What a report is made from, kept in the model folder."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,10 @@ def train(
     data: Path,
     out: Path,
     *,
-    store_path: Path | None = None,
-    extracting: ExtractOptions = ExtractOptions(),
+    store: Path | None = None,
+    extracting: ExtractOptions | None = None,
     objective: str = "ovr",
-    plan: Plan = Plan(),
-    seed: int = 0,
+    plan: Plan | None = None,
     threads: int | None = None,
     overwrite: bool = False,
     resume: bool = False,
@@ -68,30 +68,151 @@ def train(
 ) -> Trained:
     """Train a model on `data`, images in any layout or a store, and save it in the folder `out`.
 
-    Rows made from images are kept in the store `store_path`, by default beside `out`; a training
-    that is interrupted goes on from there. Settings and epochs are found on validation rows; then
-    the model is trained once more on training and validation rows together, unless the user set
-    the validation rows apart.
+    Rows made from images are kept in the store `store`, by default beside `out`; a run that is
+    broken off goes on from there. Settings and epochs are found on validation rows; then, unless
+    the user set those rows apart, the model is trained once more on all rows.
     """
     began = time.perf_counter()
+    plan = plan or Plan()
     if objective not in TRAINERS:
         raise InputError(f"--objective must be one of {', '.join(TRAINERS)}, not {objective!r}.")
     prepare_output(out, overwrite=overwrite, resume=resume)
     if is_store(data):
-        store = Store.open(data)
+        rows = Store.open(data)
     else:
-        store = extract(
+        rows = extract(
             data,
-            store_path or out.with_name(f"{out.name}.store"),
+            store or out.with_name(f"{out.name}.store"),
             options=extracting,
             parts=("train", "val"),
-            seed=seed,
+            seed=plan.seed,
             threads=threads,
             overwrite=overwrite,
             resume=resume,
             progress=progress,
         ).store
-    training_began = time.perf_counter()
-    plan = replace(plan, seed=seed)
-    fitted, folder, scored = _fit(store, objective, plan, threads, progress)
-    ...
+    training = time.perf_counter()
+    fitted, scored, validation = fit_store(
+        rows, objective, plan, threads=threads, progress=progress
+    )
+    seconds_training = time.perf_counter() - training
+    settings = {"objective": objective, **fitted.setting.to_json(), "seed": plan.seed}
+    evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
+    _save(out, rows, fitted, validation, settings, evidence)
+    return Trained(
+        out,
+        rows,
+        fitted,
+        validation,
+        settings,
+        evidence,
+        time.perf_counter() - began,
+        seconds_training,
+    )
+
+
+def fit_store(
+    store: Store, objective: str, plan: Plan, *, threads: int | None, progress: Progress
+) -> tuple[Fitted, Scored, Measures]:
+    """Train on a store; return the final weights, and the validation rows as scored before the
+    validation rows themselves were trained on.
+    """
+    fit = TRAINERS[objective]
+    n_classes = len(store.class_names)
+    parts = set(store.splits.tolist())
+    train_rows = store.rows("train")
+    val_rows = store.rows("val") if "val" in parts else None
+    if len(np.unique(train_rows.labels)) < 2:
+        raise InputError(f"{store.path}: at least two classes are needed to train.")
+    if val_rows is None:
+        progress.note("No validation images: settings are not searched, accuracy is not measured.")
+    fitted = fit(
+        train_rows, val_rows, plan, n_classes=n_classes, threads=threads, progress=progress
+    )
+    if val_rows is None:
+        nothing = np.zeros(0, np.int32)
+        return fitted, Scored(nothing, nothing, nothing, []), measure(nothing, nothing, n_classes=n_classes)
+    began = time.perf_counter()
+    folder = ModelFolder(LinearModel(fitted.W, fitted.b), store.class_names, None, {})
+    scored, truths = score_store(folder, store, "val", threads=threads, progress=progress)
+    validation = measure(
+        scored.ranks, truths, n_classes=n_classes, seconds=time.perf_counter() - began
+    )
+    if store.plan.get("validation") == "drawn":
+        again = fit(
+            store.rows(["train", "val"]),
+            None,
+            plan.settled(fitted.setting, fitted.epochs),
+            n_classes=n_classes,
+            threads=threads,
+            progress=progress,
+        )
+        fitted = replace(again, history=fitted.history, table=fitted.table)
+    return fitted, scored, validation
+
+
+def _gather(
+    store: Store,
+    fitted: Fitted,
+    scored: Scored,
+    validation: Measures,
+    settings: dict[str, Any],
+    *,
+    title: str,
+    data: Path,
+) -> dict[str, Any]:
+    train_rows = store.rows("train")
+    counts = np.bincount(train_rows.labels, minlength=len(store.class_names))
+    return gather_evidence(
+        scored,
+        validation,
+        title=title,
+        split="validation",
+        class_names=store.class_names,
+        train_counts=counts,
+        train_samples=sample_paths(train_rows.labels, train_rows.paths),
+        history=fitted.history,
+        search=fitted.table,
+        settings=settings | {"epochs": fitted.epochs, "features": store.dim, "extraction": store.plan},
+        bad=store.bad,
+        data=str(data),
+        model_bytes=fitted.W.nbytes + fitted.b.nbytes,
+    )
+
+
+def sample_paths(labels: NDArray[np.int32], paths: list[str]) -> dict[int, str]:
+    """Return the first path of each class in alphabetical order: the same one at every run."""
+    samples: dict[int, str] = {}
+    for label, path in zip(labels.tolist(), paths, strict=True):
+        if label not in samples or path < samples[label]:
+            samples[label] = path
+    return samples
+
+
+def _save(
+    out: Path,
+    store: Store,
+    fitted: Fitted,
+    validation: Measures,
+    settings: dict[str, Any],
+    evidence: dict[str, Any],
+) -> None:
+    model = LinearModel(fitted.W, fitted.b)
+    facts = {
+        "training rows": int(np.isin(store.splits, ["train", "val"]).sum()),
+        "signature": store.recipe.kind if store.recipe else "none: ready-made rows",
+        "features": store.dim,
+        "passes": fitted.epochs,
+        **settings,
+    }
+    contents = ModelFolder(model, store.class_names, store.recipe, settings)
+    save_model(out, contents, card=write_card(out.name, validation, facts))
+    write_json(out / EVIDENCE, evidence)
+
+
+def read_evidence(model: Path) -> dict[str, Any]:
+    """Return what the report of the model in a folder is made from."""
+    load_model(model)
+    if not (model / EVIDENCE).is_file():
+        raise InputError(f"{model} has no {EVIDENCE}: its report cannot be made. Train it again.")
+    return read_json(model / EVIDENCE)

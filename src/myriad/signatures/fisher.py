@@ -53,6 +53,11 @@ class FisherSignature(Signature, kind="fisher"):
         """Whether images must come in colour."""
         return self.descriptor.colour
 
+    @property
+    def pixels(self) -> int | None:
+        """The most pixels that are looked at."""
+        return self.descriptor.pixels
+
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image, float32 of shape (dim,)."""
         local = self.descriptor.describe(image)

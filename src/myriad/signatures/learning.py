@@ -29,7 +29,7 @@ def learn_fisher(
     regions: int = 4,
     pca_dim: int = 64,
     descriptor: Descriptor = _SIFT,
-    sample: int = 1_000_000,
+    sample: int = 300_000,
     seed: int = 0,
     threads: int | None = None,
     progress: Progress = SILENT,
@@ -43,7 +43,8 @@ def learn_fisher(
     n_components : the number of Gaussians.
     regions : of the pyramid, 1, 4 or 8.
     pca_dim : the length of a projected descriptor.
-    sample : the most descriptors to learn from; each takes 0.8 KB of memory.
+    sample : the most descriptors to learn from, a thousand a Gaussian being plenty; each takes up
+        to 1 KB of memory.
     """
     pca, values = _project_sample(
         images, descriptor, n_components, regions, pca_dim, sample, seed, threads, progress

@@ -25,6 +25,11 @@ class Signature(Part):
         """Whether `describe` wants images of shape (height, width, 3) instead of grey ones."""
         raise NotImplementedError
 
+    @property
+    def pixels(self) -> int | None:
+        """The most pixels that `describe` looks at: a larger image may be read at a lower size."""
+        return None
+
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image: float32 of shape (dim,), finite.
 

@@ -18,6 +18,7 @@ from myriad.codes import Code
 from myriad.errors import InputError
 from myriad.files import checksum, read_json, written_whole
 from myriad.parts import Part, arrays_below, flatten, restore
+from myriad.signatures import Signature
 from myriad.store.shards import FLOATS, RowFormat, ShardRecord, check_bad
 
 FORMAT = 1
@@ -40,7 +41,7 @@ class Header:
     dtype: str
     n_shards: int
     code: Code | None
-    recipe: Part | None
+    recipe: Signature | None
     plan: dict[str, Any]
 
     @property
@@ -109,7 +110,7 @@ def read_header(path: Path) -> tuple[Header, dict[str, Any]]:
     try:
         arrays = load((path.parent / ARRAYS).read_bytes())
         code = _restore(content.get("code"), arrays_below(arrays, "code"), Code)
-        recipe = _restore(content.get("recipe"), arrays_below(arrays, "recipe"), Part)
+        recipe = _restore(content.get("recipe"), arrays_below(arrays, "recipe"), Signature)
     except (OSError, SafetensorError, RecursionError) as error:
         raise InputError(f"{path.parent / ARRAYS} is damaged: {error}.") from None
     plain = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,7 @@ class Rows(ABC):
     dim: int
     labels: Ints
     class_names: list[str]
+    dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def blocks(self, size: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Block]:
         """Yield all rows once, `size` at a time (the last block may be smaller).
@@ -60,14 +62,14 @@ class Rows(ABC):
         fill = self._reader()
         for start in range(0, len(order), size):
             index = order[start : start + size]
-            X = np.empty((len(index), self.dim), np.float32)
+            X = np.empty((len(index), self.dim), self.dtype)
             fill(index, X)
             yield Block(index, X)
 
     def read(self, indices: ArrayLike) -> Float:
         """Return the rows with these numbers, float32 (m, dim)."""
         index = check_indices(indices, self.n_rows)
-        X = np.empty((len(index), self.dim), np.float32)
+        X = np.empty((len(index), self.dim), self.dtype)
         self._reader()(index, X)
         return X
 
@@ -89,9 +91,11 @@ class ArrayRows(Rows):
 
     Parameters
     ----------
-    X : (n_rows, dim) floats or integers; not copied.
+    X : (n_rows, dim) floats or integers; not copied. Kept whole as the attribute `X`, also by the
+        selections made of these rows, whose numbers in it are `chosen`.
     y : class numbers (n_rows,), or None if unknown.
     class_names : names of the classes; by default their numbers.
+    dtype : of the blocks; float64 is for comparisons, since kernels are made for float32.
     """
 
     def __init__(
@@ -99,10 +103,14 @@ class ArrayRows(Rows):
         X: NDArray[Any],
         y: ArrayLike | None = None,
         class_names: Sequence[str] | None = None,
+        *,
+        dtype: Any = np.float32,
     ) -> None:
         if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
             raise InputError("Rows must be a two-dimensional array of numbers.")
         self.X = X
+        self.chosen: NDArray[np.int64] | None = None
+        self.dtype = np.dtype(dtype)
         self.n_rows, self.dim = X.shape
         labels = np.full(self.n_rows, -1) if y is None else np.asarray(y)
         if labels.shape != (self.n_rows,) or labels.dtype.kind not in "iu":
@@ -127,20 +135,25 @@ class ArrayRows(Rows):
         return shuffle_groups(groups, window, seed=seed, epoch=epoch)
 
     def select(self, indices: ArrayLike) -> ArrayRows:
-        """Return the rows with these numbers; a copy of them."""
+        """Return the rows with these numbers; nothing is read or copied."""
         index = check_indices(indices, self.n_rows)
-        return ArrayRows(self.X[index], self.labels[index], self.class_names)
+        selected = copy(self)
+        selected.n_rows = len(index)
+        selected.labels = self.labels[index]
+        selected.chosen = index if self.chosen is None else self.chosen[index]
+        return selected
 
     def _reader(self) -> Fill:
         return self._fill
 
     def _fill(self, index: NDArray[np.int64], out: Float) -> None:
+        numbers = index if self.chosen is None else self.chosen[index]
         with np.errstate(over="ignore", invalid="ignore"):
-            out[:] = self.X[index]
+            out[:] = self.X[numbers]
             suspect = not np.isfinite(out.sum())  # a quick test that may also overflow
             bad = first_bad_row(out) if suspect else None
         if bad is not None:
-            raise InputError(f"Row {index[bad]} has a NaN, infinite or too large value.")
+            raise InputError(f"Row {numbers[bad]} has a NaN, infinite or too large value.")
 
 
 def check_indices(indices: ArrayLike, n_rows: int) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from myriad.arrays import Float, Ints
 from myriad.codes import Code
 from myriad.errors import InputError
-from myriad.parts import Part
+from myriad.signatures import Signature
 from myriad.store.index import Index
 from myriad.store.manifest import (
     INDEX,
@@ -71,7 +71,7 @@ class Store:
         self.class_names = header.class_names
         self.dim, self.dtype = header.dim, header.dtype
         self.code: Code | None = header.code
-        self.recipe: Part | None = header.recipe
+        self.recipe: Signature | None = header.recipe
         self.plan: dict[str, Any] = header.plan
         self.bad = bad
         self.labels: Ints = index.labels

@@ -17,7 +17,7 @@ from myriad.arrays import as_rows
 from myriad.codes import Code
 from myriad.errors import InputError, WorkError
 from myriad.files import write_json
-from myriad.parts import Part
+from myriad.signatures import Signature
 from myriad.store.index import small_columns, write_index
 from myriad.store.manifest import (
     ARRAYS,
@@ -60,7 +60,7 @@ class StoreWriter:
         n_shards: int,
         dtype: str = "float32",
         code: Code | None = None,
-        recipe: Part | None = None,
+        recipe: Signature | None = None,
         plan: dict[str, Any] | None = None,
     ) -> Self:
         """Begin a store in a new or empty folder.
@@ -104,7 +104,7 @@ class StoreWriter:
         return self.header.code
 
     @property
-    def recipe(self) -> Part | None:
+    def recipe(self) -> Signature | None:
         """What turns an image into a row."""
         return self.header.recipe
 
@@ -123,6 +123,10 @@ class StoreWriter:
         except InputError:
             return False
         return True
+
+    def read_bad(self, number: int) -> list[dict[str, str]]:
+        """Return the bad images of a shard that is whole."""
+        return map_shard(self.path / shard_name(number), self.header.form).bad
 
     def write_shard(
         self,

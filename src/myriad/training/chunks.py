@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from myriad.store import Rows
 
@@ -56,6 +56,7 @@ def read_chunks(
     seed: int,
     epoch: int,
     with_grams: bool,
+    dtype: DTypeLike,
     executor: ThreadPoolExecutor,
 ) -> Iterator[Chunk]:
     """Yield the chunks of one epoch, the next being prepared while the current one is used."""
@@ -65,9 +66,10 @@ def read_chunks(
         taken = next(source, None)
         if taken is None:
             return None
-        chunk = Chunk(taken.X, rows.labels[taken.index], start, [])
+        X = taken.X.astype(dtype, copy=False)
+        chunk = Chunk(X, rows.labels[taken.index], start, [])
         if with_grams:
-            chunk.grams.extend(taken.X[part] @ taken.X[part].T for part in chunk.blocks(block))
+            chunk.grams.extend(X[part] @ X[part].T for part in chunk.blocks(block))
         return chunk
 
     upcoming = executor.submit(prepare, 0)

@@ -101,6 +101,7 @@ class OneVsRest:
             seed=seed,
             epoch=self.epoch,
             with_grams=not self.sampled,
+            dtype=self.V.dtype,
             executor=executor,
         ):
             walk(chunk, executor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -41,6 +42,8 @@ class Plan:
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise InputError(f"{name} must be positive, not {value!r}.")
+        if self.eta is not None and math.isinf(self.eta):
+            raise InputError("eta must be a finite number.")
         if not self.lam >= 0:
             raise InputError(f"lam must not be negative, not {self.lam!r}.")
         if self.eta is not None and self.eta * self.lam >= 1:
@@ -56,6 +59,17 @@ class Plan:
     def settled(self, setting: Setting, epochs: int) -> Self:
         """Return the plan with nothing left to search or to stop early."""
         return replace(self, eta=setting.eta, beta=setting.beta, lam=setting.lam, epochs=epochs)
+
+
+def parse_setting(name: str, value: float | str) -> float | None:
+    """Return a number given as such or as a word: ``auto`` is None, ``all`` is infinity."""
+    words = {"auto": None, "all": math.inf}
+    if value in words:
+        return words[str(value)]
+    try:
+        return float(value)
+    except ValueError:
+        raise InputError(f"{name} must be a number, auto or all, not {value!r}.") from None
 
 
 @dataclass(frozen=True)

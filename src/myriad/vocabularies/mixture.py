@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, pi
+from math import pi
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError
 from myriad.parts import Part
-from myriad.vocabularies.posteriors import add_posteriors
+from myriad.vocabularies.posteriors import soften
 
-_BLOCK = 1024  # rows whose logits are held at a time: they stay in the L2 cache
+_BLOCK = 1024  # rows whose logits are held at a time: they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class MixtureSums:
     evidence : the sum of the log densities.
     """
 
-    counts: np.ndarray
+    counts: NDArray[np.float64]
     first: Float
     second: Float
     evidence: float
@@ -76,56 +78,69 @@ class GaussianMixture(Part, kind="gmm"):
         return self.means.shape[1]
 
     @cached_property
-    def _precisions(self) -> Float:
-        return (1 / np.sqrt(self.variances)).astype(np.float32)
+    def _centre(self) -> Float:
+        """The mean of the mixture; x² loses fewer digits about it than about the origin."""
+        mean = self.weights.astype(np.float64) @ self.means
+        return (mean / self.weights.sum(dtype=np.float64)).astype(np.float32)
 
     @cached_property
-    def _loadings(self) -> tuple[Float, Float]:
-        """The logits as a product: of (x, x²) with an array (2 dim, n_components), plus constants.
-
-        Both are computed in float64.
-        """
-        means, variances = self.means.astype(np.float64), self.variances.astype(np.float64)
-        products = np.concatenate([means / variances, -0.5 / variances], axis=1).T
-        spread = (means**2 / variances + np.log(variances)).sum(axis=1)
+    def _loadings(self) -> Float:
+        """The array (2 dim + 1, n_components) whose product with (x, x², 1) gives the logits."""
+        means = self.means.astype(np.float64) - self._centre
+        variances = self.variances.astype(np.float64)
+        spread = (means**2 / variances + np.log(2 * pi * variances)).sum(axis=1)
         constants = np.log(self.weights.astype(np.float64)) - 0.5 * spread
-        constants -= 0.5 * self.dim * log(2 * pi)
-        return np.ascontiguousarray(products, dtype=np.float32), constants.astype(np.float32)
+        columns = [means / variances, -0.5 / variances, constants[:, None]]
+        return np.ascontiguousarray(np.concatenate(columns, axis=1).T, dtype=np.float32)
 
     def sum_moments(
         self, values: Float, cells: Ints | None = None, n_cells: int = 1
     ) -> MixtureSums:
         """Return the posterior-weighted sums of descriptors, a cell at a time.
 
+        A block of rows ``(x, x², 1)`` is multiplied by the loadings, which gives the logits, and
+        its transpose by the posteriors, which gives all three sums: two products, float32, whose
+        results are added in float64.
+
         Parameters
         ----------
-        values : float32 array of shape (n, dim), C-contiguous.
+        values : float32 array of shape (n, dim).
         cells : int32 array of shape (n,), the cell of each descriptor; None: all in cell 0.
         """
-        shape = (n_cells, self.n_components, self.dim)
-        counts = np.zeros(shape[:2])
-        first, second = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-        loadings, constants = self._loadings
-        if cells is None:
-            cells = np.zeros(len(values), np.int32)
-        squared = np.empty((_BLOCK, 2 * self.dim), np.float32)
-        logits = np.empty((_BLOCK, self.n_components), np.float32)
+        sums = np.zeros((n_cells, self.n_components, 2 * self.dim + 1))
+        extended = np.ones((_BLOCK, 2 * self.dim + 1), np.float32)
+        scores = np.empty((_BLOCK, self.n_components), np.float32)
+        product = np.empty(sums.shape[1:], np.float32)
         evidence = 0.0
+        for cell, rows in _blocks(values, cells, n_cells):
+            x, logits = extended[: len(rows)], scores[: len(rows)]
+            np.subtract(rows, self._centre, out=x[:, : self.dim])
+            np.square(x[:, : self.dim], out=x[:, self.dim : -1])
+            np.matmul(x, self._loadings, out=logits)
+            evidence += soften(logits, logits.max(axis=1))
+            np.matmul(logits.T, x, out=product)
+            sums[cell] += product
+        return self._standardise(sums, evidence)
+
+    def _standardise(self, sums: NDArray[np.float64], evidence: float) -> MixtureSums:
+        """Take sums of (x, x², 1), a row a Gaussian, to the Gaussians' own units."""
+        means = self.means.astype(np.float64) - self._centre
+        variances = self.variances.astype(np.float64)
+        x, squares = sums[..., : self.dim], sums[..., self.dim : -1]
+        counts = sums[..., -1]
+        shift = means * counts[..., None]
+        first = (x - shift) / np.sqrt(variances)
+        second = (squares - means * (2 * x - shift)) / variances
+        return MixtureSums(counts, first.astype(np.float32), second.astype(np.float32), evidence)
+
+
+def _blocks(values: Float, cells: Ints | None, n_cells: int) -> Iterator[tuple[int, Float]]:
+    """Yield each cell's rows, a block at a time."""
+    if cells is None or n_cells == 1:
         for start in range(0, len(values), _BLOCK):
-            rows = values[start : start + _BLOCK]
-            both, scores = squared[: len(rows)], logits[: len(rows)]
-            both[:, : self.dim] = rows
-            np.multiply(rows, rows, out=both[:, self.dim :])
-            np.matmul(both, loadings, out=scores)
-            scores += constants
-            evidence += add_posteriors(
-                rows,
-                scores,
-                cells[start : start + _BLOCK],
-                self.means,
-                self._precisions,
-                counts,
-                first,
-                second,
-            )
-        return MixtureSums(counts, first, second, evidence)
+            yield 0, values[start : start + _BLOCK]
+        return
+    for cell in range(n_cells):
+        members = np.flatnonzero(cells == cell)
+        for start in range(0, len(members), _BLOCK):
+            yield cell, values[members[start : start + _BLOCK]]

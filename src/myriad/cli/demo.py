@@ -1,0 +1,80 @@
+"""``myriad demo``: the main job, on data that it draws itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from myriad.cli.accuracies import print_accuracies
+from myriad.cli.choices import Objective
+from myriad.cli.reporting import write_html
+from myriad.cli.tables import print_facts, print_summary
+from myriad.cli.text import format_bytes, format_seconds
+from myriad.cli.verb import Run, verb
+
+if TYPE_CHECKING:
+    from myriad.pipelines.demo import Demonstrated
+
+
+@dataclass(frozen=True)
+class Result:
+    """A demonstration and its report."""
+
+    demonstrated: Demonstrated
+    report: Path
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        return self.demonstrated.to_json() | {"report": str(self.report)}
+
+
+def show(result: Result, run: Run) -> None:
+    """Print accuracies, times and sizes, and what to do next."""
+    found = result.demonstrated
+    trained = found.trained
+    print_accuracies(found.test, part="test")
+    facts = {
+        "Training": format_seconds(trained.seconds_training),
+        "In all": format_seconds(found.seconds),
+        "Model size": format_bytes(trained.fitted.W.nbytes),
+        "Settings": ", ".join(f"{name} {value}" for name, value in trained.settings.items()),
+    }
+    if found.ceiling < 100:
+        facts["Best possible top-1"] = f"{found.ceiling:.1f} %, as some classes look the same"
+    print_facts(facts)
+    model, images = trained.model, trained.model.parent / "images" / "test"
+    print_summary(
+        {"Model": model, "Report": result.report, "Images": images},
+        [("myriad", "predict", model, images), ("myriad", "train", "YOUR-IMAGES", "--out", "MODEL")],
+    )
+
+
+@verb(show=show)
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("myriad-demo"),
+    classes: Annotated[int, typer.Option(min=10, help="Characters to tell apart.")] = 300,
+    images: Annotated[int, typer.Option(min=5, help="Images of each character.")] = 40,
+    confusables: Annotated[
+        bool, typer.Option("--confusables", help="Keep characters apart that look the same.")
+    ] = False,
+    objective: Objective = "ovr",
+    *,
+    run: Run,
+) -> Result:
+    """Draw characters, train a model on them, test it and write a report."""
+    from myriad.pipelines.demo import demonstrate
+
+    found = demonstrate(
+        out,
+        classes=classes,
+        images=images,
+        confusables=confusables,
+        objective=objective,
+        seed=run.seed,
+        threads=run.threads,
+        progress=run.progress,
+    )
+    return Result(found, write_html(found.evidence, out / "report.html", run.progress))

@@ -1,0 +1,111 @@
+"""``myriad train``: images or a store to a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from myriad.cli.accuracies import print_accuracies
+from myriad.cli.choices import (
+    Codes,
+    Components,
+    DataArgument,
+    MaxBad,
+    Objective,
+    Regions,
+    Signature,
+)
+from myriad.cli.reporting import write_html
+from myriad.cli.tables import print_facts, print_summary
+from myriad.cli.text import format_bytes, format_seconds
+from myriad.cli.verb import Run, verb
+
+if TYPE_CHECKING:
+    from myriad.pipelines.train import Trained
+
+
+@dataclass(frozen=True)
+class Result:
+    """A trained model and its report."""
+
+    trained: Trained
+    report: Path
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        return self.trained.to_json() | {"report": str(self.report)}
+
+
+def show(result: Result, run: Run) -> None:
+    """Print accuracies, how they came about, and what to do next."""
+    trained = result.trained
+    print_accuracies(trained.validation, part="val")
+    settings = ", ".join(f"{name} {value}" for name, value in trained.settings.items())
+    print_facts(
+        {
+            "Settings": settings,
+            "Passes": trained.fitted.epochs,
+            "Training": format_seconds(trained.seconds_training),
+            "Model size": format_bytes(trained.fitted.W.nbytes),
+        }
+    )
+    print_summary(
+        {"Model": trained.model, "Report": result.report, "Rows": trained.store.path},
+        [
+            ("myriad", "predict", trained.model, "IMAGE"),
+            ("myriad", "evaluate", trained.model, "DATA"),
+        ],
+    )
+
+
+@verb(show=show, writes=True, resumes=True)
+def train(
+    data: DataArgument,
+    out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],
+    store: Annotated[
+        Path | None,
+        typer.Option(help="Where rows made from images are kept; by default OUT.store."),
+    ] = None,
+    objective: Objective = "ovr",
+    beta: Annotated[
+        str, typer.Option(help="Negatives a positive: a number, all, or auto to search.")
+    ] = "auto",
+    eta: Annotated[str, typer.Option(help="Step: a number, or auto to search.")] = "auto",
+    lam: Annotated[float, typer.Option(min=0, help="Weight of the squared norm.")] = 0.0,
+    epochs: Annotated[int, typer.Option(min=1, help="The most passes over the rows.")] = 50,
+    signature: Signature = "fisher",
+    components: Components = 256,
+    regions: Regions = 4,
+    codes: Codes = "pq",
+    max_bad: MaxBad = 0.05,
+    *,
+    run: Run,
+) -> Result:
+    """Train a model on images or on a store."""
+    from myriad.pipelines.extract import ExtractOptions
+    from myriad.pipelines.train import train as work
+    from myriad.training import Plan, parse_setting
+
+    plan = Plan(
+        eta=parse_setting("--eta", eta),
+        beta=parse_setting("--beta", beta),
+        lam=lam,
+        epochs=epochs,
+        seed=run.seed,
+    )
+    trained = work(
+        data,
+        out,
+        store=store,
+        extracting=ExtractOptions(signature, components, regions, codes, max_bad),
+        objective=objective,
+        plan=plan,
+        threads=run.threads,
+        overwrite=run.overwrite,
+        resume=run.resume,
+        progress=run.progress,
+    )
+    return Result(trained, write_html(trained.evidence, out / "report.html", run.progress))

@@ -1,0 +1,115 @@
+"""The main job on data that it draws itself: characters, a class each."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from myriad.errors import InputError
+from myriad.files import write_json
+from myriad.images import choose_glyphs, write_glyphs
+from myriad.measures import Measures
+from myriad.pipelines.evaluate import evaluate
+from myriad.pipelines.evidence import gather_evidence
+from myriad.pipelines.extract import ExtractOptions
+from myriad.pipelines.train import EVIDENCE, Trained, sample_paths, train
+from myriad.progress import SILENT, Progress
+from myriad.training import Plan
+
+IMAGES, MODEL = "images", "model"
+DESCRIBED = ExtractOptions(components=32, regions=4)
+"""Characters are small and plain: few Gaussians tell them apart."""
+
+
+@dataclass(frozen=True)
+class Demonstrated:
+    """A model of characters and its accuracy on test images."""
+
+    trained: Trained
+    test: Measures
+    evidence: dict[str, Any]
+    ceiling: float
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``demo`` prints, but for the report."""
+        return {
+            "model": str(self.trained.model),
+            "seconds": round(self.seconds, 3),
+            "seconds_training": round(self.trained.seconds_training, 3),
+            "ceiling": self.ceiling,
+            "settings": self.trained.settings,
+            "test": self.test.to_json(),
+        }
+
+
+def demonstrate(
+    out: Path,
+    *,
+    classes: int = 300,
+    images: int = 40,
+    confusables: bool = False,
+    objective: str = "ovr",
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Demonstrated:
+    """Draw `classes` x `images` characters, train on them and test; all in the folder `out`.
+
+    What an earlier demo wrote there is replaced; anything else in the folder is refused.
+    """
+    began = time.perf_counter()
+    if images < 5:
+        raise InputError(f"--images must be at least 5, not {images}: three parts are made of them.")
+    glyphs = choose_glyphs(classes, seed=seed, confusables=confusables)
+    _clear(out)
+    write_glyphs(
+        out / IMAGES, glyphs, images=images, seed=seed, threads=threads, progress=progress
+    )
+    trained = train(
+        out / IMAGES,
+        out / MODEL,
+        store=out / "store",
+        extracting=DESCRIBED,
+        objective=objective,
+        plan=Plan(seed=seed),
+        threads=threads,
+        progress=progress,
+    )
+    tested = evaluate(out / MODEL, out / IMAGES, split="test", threads=threads, progress=progress)
+    labels, paths = trained.store.rows("train").labels, trained.store.rows("train").paths
+    evidence = trained.evidence | gather_evidence(
+        tested.scored,
+        tested.measures,
+        title=f"{classes} characters",
+        split="test",
+        class_names=trained.store.class_names,
+        train_counts=np.bincount(labels, minlength=classes),
+        train_samples=sample_paths(labels, paths),
+        bad=tested.bad,
+        ceiling=glyphs.ceiling,
+        **{key: trained.evidence[key] for key in ("history", "search", "settings")},
+    )
+    write_json(out / MODEL / EVIDENCE, evidence)
+    seconds = time.perf_counter() - began
+    return Demonstrated(trained, tested.measures, evidence, glyphs.ceiling, seconds)
+
+
+def _clear(out: Path) -> None:
+    """Remove what an earlier demo wrote, and nothing else."""
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise InputError(f"{out} is a file; name a folder for the demo.")
+    strange = {path.name for path in out.iterdir()} - {IMAGES, MODEL, "store", "report.html"}
+    if strange:
+        raise InputError(
+            f"{out} holds files that no demo wrote, such as {sorted(strange)[0]!r}. "
+            "Use another --out."
+        )
+    shutil.rmtree(out)

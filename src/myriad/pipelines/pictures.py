@@ -1,0 +1,38 @@
+"""Pictures for people: the image that a row came from, by the path that its store remembers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import MyriadError
+from myriad.images import read_image
+from myriad.images.archive import Archive, open_archive
+
+PIXELS = 40_000
+
+
+def read_picture(path: str) -> NDArray[np.uint8] | None:
+    """Return an image in colour, or None if it is no longer there.
+
+    The image may lie in an archive, whose own path is then the beginning of `path`.
+    """
+    place = Path(path)
+    try:
+        if place.is_file():
+            return read_image(place, colour=True, min_pixels=PIXELS)
+        for parent in place.parents:
+            if parent.is_file():
+                content = _open(parent).read(place.relative_to(parent).as_posix())
+                return read_image(content, colour=True, min_pixels=PIXELS)
+    except (MyriadError, OSError):
+        return None
+    return None
+
+
+@lru_cache(maxsize=2)
+def _open(path: Path) -> Archive:
+    return open_archive(path)

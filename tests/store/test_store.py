@@ -1,0 +1,241 @@
+"""Stores: what was written is what is read."""
+
+import os
+
+import numpy as np
+import pytest
+
+from myriad.errors import InputError, WorkError
+from myriad.store import Store, is_store, shard_rows
+from tests.store.making import (
+    CLASSES,
+    DIM,
+    all_rows,
+    begin_store,
+    make_code,
+    make_rows,
+    shard_content,
+    write_store,
+)
+
+KINDS = ["float32", "float16", "pq", "scalar"]
+
+
+def expected_rows(kind):
+    rows = all_rows()
+    code = make_code(kind)
+    return rows.astype(kind).astype(np.float32) if code is None else code.decode(code.encode(rows))
+
+
+def folder_bytes(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_round_trip(tmp_path, kind):
+    store = write_store(tmp_path / "s", kind=kind)
+    contents = [shard_content(i, n) for i, n in enumerate((10, 7, 10, 0, 3))]
+    assert (store.n_rows, store.dim, store.n_shards) == (30, DIM, 5)
+    assert store.class_names == CLASSES
+    assert store.dtype == (kind if kind.startswith("float") else "codes")
+    np.testing.assert_array_equal(store.labels, np.concatenate([c["labels"] for c in contents]))
+    assert store.labels.dtype == np.int32
+    assert store.paths == [path for c in contents for path in c["paths"]]
+    assert store.splits.tolist() == [split for c in contents for split in c["splits"]]
+    assert store.bad == [item for c in contents for item in c["bad"]]
+    assert store.recipe.size == 7
+    np.testing.assert_array_equal(store.recipe.weights, np.arange(5.0))
+    (block,) = store.rows().blocks(100)
+    assert block.X.dtype == np.float32
+    assert block.X.flags.c_contiguous
+    np.testing.assert_array_equal(block.X, expected_rows(kind))
+    assert store.bytes_per_row == {"float32": 48, "float16": 24, "pq": 2, "scalar": 12}[kind]
+
+
+def test_codes_may_be_written_ready_made(tmp_path):
+    writer = begin_store(tmp_path / "s", 1, kind="pq")
+    content = shard_content(0)
+    writer.write_shard(0, **content | {"rows": writer.code.encode(content["rows"])})
+    writer.finish()
+    whole = write_store(tmp_path / "t", (10,), kind="pq")
+    assert folder_bytes(tmp_path / "s") == folder_bytes(whole.path)
+
+
+def test_rows_are_mapped_not_copied(tmp_path):
+    rows = write_store(tmp_path / "s").read_shard(0)
+    assert not rows.flags.owndata
+    assert not rows.flags.writeable
+    assert rows.ctypes.data % 8 == 0
+
+
+def test_no_rows_at_all(tmp_path):
+    for sizes in ((), (0, 0)):
+        store = write_store(tmp_path / f"s{len(sizes)}", sizes)
+        assert store.n_rows == 0
+        assert store.paths == []
+        assert list(store.rows().blocks(4)) == []
+        assert len(store.rows().order(seed=1, epoch=0)) == 0
+
+
+def test_splits_select_rows(tmp_path):
+    store = write_store(tmp_path / "s")
+    train = store.rows("train")
+    mask = store.splits == "train"
+    np.testing.assert_array_equal(train.labels, store.labels[mask])
+    (block,) = train.blocks(100)
+    np.testing.assert_array_equal(block.X, all_rows()[mask])
+    assert train.paths == [path for path, here in zip(store.paths, mask, strict=True) if here]
+    assert store.rows(["val", "test"]).n_rows == (~mask).sum()
+    with pytest.raises(InputError, match=r"'valid'.*'val'"):
+        store.rows("valid")
+
+
+def test_one_split_for_all_rows(tmp_path):
+    writer = begin_store(tmp_path / "s", 1)
+    writer.write_shard(0, **shard_content(0) | {"splits": "test"})
+    writer.finish()
+    assert set(Store.open(tmp_path / "s").splits) == {"test"}
+
+
+def test_resumed_store_has_the_same_bytes(tmp_path):
+    plan = {"images": "abc", "bits": 8}
+    whole = begin_store(tmp_path / "whole", 4, kind="pq", plan=plan)
+    for number in range(4):
+        whole.write_shard(number, **shard_content(number))
+    whole.finish()
+    broken = begin_store(tmp_path / "broken", 4, kind="pq", plan=plan)
+    broken.write_shard(2, **shard_content(2))
+    broken.write_shard(0, **shard_content(0))
+    (tmp_path / "broken" / ".shard-00001.arrow.part").write_bytes(b"half of it")
+    (tmp_path / "broken" / "shard-00003.arrow").write_bytes(b"ARROW1 cut short")
+    assert is_store(tmp_path / "broken")
+    with pytest.raises(InputError, match=r"unfinished.*--resume"):
+        Store.open(tmp_path / "broken")
+    del broken
+    resumed = Store.resume(tmp_path / "broken", plan=plan)
+    assert resumed.done_shards() == {0, 2}
+    assert resumed.recipe.size == 7
+    for number in {1, 3}:
+        resumed.write_shard(number, **shard_content(number))
+    resumed.finish()
+    assert folder_bytes(tmp_path / "broken") == folder_bytes(tmp_path / "whole")
+    assert Store.open(tmp_path / "broken").plan == plan
+
+
+def test_resuming_another_plan_is_refused(tmp_path):
+    begin_store(tmp_path / "s", 2, plan={"bits": 8, "images": "x" * 200})
+    for plan, words in [
+        ({"bits": 4, "images": "x" * 200}, "bits = 8, and now it is 4"),
+        ({"bits": 8}, r"images = \"x+\.\.\., and now it is null"),
+        (None, "bits = 8"),
+    ]:
+        with pytest.raises(InputError, match=words):
+            Store.resume(tmp_path / "s", plan=plan)
+    with pytest.raises(InputError, match="does not exist"):
+        Store.resume(tmp_path / "none", plan={})
+
+
+def test_finishing_too_early(tmp_path):
+    writer = begin_store(tmp_path / "s", 2)
+    writer.write_shard(1, **shard_content(1))
+    with pytest.raises(WorkError, match="shard-00000"):
+        writer.finish()
+    assert writer.done_shards() == {1}
+
+
+def test_a_folder_in_use_is_refused(tmp_path):
+    write_store(tmp_path / "s")
+    with pytest.raises(InputError, match="already holds a store"):
+        begin_store(tmp_path / "s", 1)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(InputError, match="not empty"):
+        begin_store(tmp_path / "other", 1)
+    left = tmp_path / "left"
+    left.mkdir()
+    (left / "recipe.safetensors").touch()  # killed before the plan was written
+    begin_store(left, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rows": make_rows(9)}, "9 rows but 10 labels"),
+        ({"rows": make_rows(10, DIM + 1)}, "13 features where 12"),
+        ({"rows": np.full((10, DIM), np.nan)}, "NaN"),
+        ({"labels": [4] * 10}, "between -1 and 3"),
+        ({"labels": [-2] * 10}, "between -1 and 3"),
+        ({"paths": ["a"] * 9}, "9 paths"),
+        ({"paths": ["\ud800"] * 10}, "no file name"),
+        ({"number": 2}, "no shard 2"),
+    ],
+)
+def test_bad_shards_are_refused(tmp_path, change, words):
+    writer = begin_store(tmp_path / "s", 2)
+    with pytest.raises(InputError, match=words):
+        writer.write_shard(**{"number": 0, **shard_content(0), **change})
+    assert writer.done_shards() == set()
+
+
+def test_values_that_do_not_fit_are_refused(tmp_path):
+    half = begin_store(tmp_path / "half", 1, kind="float16")
+    with pytest.raises(InputError, match="65504"):
+        half.write_shard(0, **shard_content(0) | {"rows": make_rows(10) * 1e6})
+    coded = begin_store(tmp_path / "coded", 1, kind="pq")
+    with pytest.raises(InputError, match="2 bytes"):
+        coded.write_shard(0, **shard_content(0) | {"rows": np.zeros((10, 3), np.uint8)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"class_names": ["a", "a"]},
+        {"class_names": [1]},
+        {"dim": 0},
+        {"dim": 2.5},
+        {"n_shards": -1},
+        {"dtype": "float64"},
+        {"plan": {"x": object()}},
+        {"plan": {"x": float("nan")}},
+        {"code": make_code("pq"), "dim": 5},
+    ],
+)
+def test_bad_headers_are_refused(tmp_path, change):
+    options = {"class_names": ["a"], "dim": 3, "n_shards": 1}
+    with pytest.raises(InputError):
+        Store.create(tmp_path / "s", **{**options, **change})
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_no_permission_is_explained(tmp_path):
+    writer = begin_store(tmp_path / "s", 1)
+    (tmp_path / "s").chmod(0o500)
+    try:
+        with pytest.raises(WorkError, match=r"shard-00000.* cannot be written.*Permission"):
+            writer.write_shard(0, **shard_content(0))
+    finally:
+        (tmp_path / "s").chmod(0o700)
+
+
+def test_failed_writing_is_explained_and_leaves_nothing(tmp_path, monkeypatch):
+    writer = begin_store(tmp_path / "s", 1)
+
+    def fail(source, target):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", fail)
+        with pytest.raises(WorkError, match=r"No space left on device.*--resume"):
+            writer.write_shard(0, **shard_content(0))
+    assert writer.done_shards() == set()
+    assert not list((tmp_path / "s").glob(".*"))
+    (tmp_path / "file").touch()
+    with pytest.raises(WorkError, match="cannot be written"):
+        begin_store(tmp_path / "file" / "s", 1)
+
+
+@pytest.mark.parametrize(
+    ("bytes_per_row", "n"), [(1, 4096), (16384, 4096), (32768, 2048), (524288, 128), (1 << 40, 1)]
+)
+def test_size_of_a_shard(bytes_per_row, n):
+    assert shard_rows(bytes_per_row) == n
