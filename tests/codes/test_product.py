@@ -1,5 +1,7 @@
 """Product codes against their plain twin and against faiss."""
 
+from contextlib import contextmanager
+
 import faiss
 import numpy as np
 import pytest
@@ -94,6 +96,13 @@ def test_codebook_agrees_with_the_plain_twin():
     np.testing.assert_allclose(learn_codebook(points, 8, rounds=5), expected, atol=1e-4)
 
 
+def test_codebook_agrees_with_faiss_from_the_same_start():
+    points = make_rows(2000, 8)
+    theirs = faiss.Kmeans(8, 64, niter=10, min_points_per_centroid=1)
+    theirs.train(points, init_centroids=points[:64].copy())
+    np.testing.assert_allclose(learn_codebook(points, 64, rounds=10), theirs.centroids, atol=1e-4)
+
+
 def test_an_empty_centroid_moves_to_the_worst_point():
     points = np.zeros((20, 2), np.float32)
     points[17], points[18] = (5, 5), (-9, 3)
@@ -160,15 +169,20 @@ def test_rare_values_among_zeros_are_not_lost():
 
 def test_progress_counts_books():
     class Counting(Progress):
-        done = 0
+        totals, done = (), 0
 
+        @contextmanager
         def step(self, title, total=None, unit=""):
-            self.total = total
-            return super().step(title, total, unit)
+            self.totals += (total,)
+            yield self.advance
+
+        def advance(self, n):
+            self.done += n
 
     progress = Counting()
     learn_product(make_rows(16, 24), bits=2, progress=progress)
-    assert progress.total == 3
+    assert progress.totals == (3,)
+    assert progress.done == 3
 
 
 @pytest.mark.parametrize(
@@ -188,12 +202,9 @@ def test_refuses(options, words):
         learn_product(make_rows(100, 16), **{"bits": 4, **options})
 
 
-@pytest.mark.parametrize("dim", [0, -1, 2.0, "8", None, True, 7, 10**30])
+@pytest.mark.parametrize("dim", [0, -1, 2.0, "8", None, True, 7])
 def test_refuses_a_dimension_that_does_not_fit(dim):
     books = np.zeros((2, 4, 8), np.float32)
-    if dim == 10**30:
-        assert ProductCode(books, dim).n_sub == -(-dim // 8)
-        return
     with pytest.raises(InputError):
         ProductCode(books, dim)
 

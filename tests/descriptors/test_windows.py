@@ -50,3 +50,14 @@ def test_flat_window_is_triangular_and_keeps_the_share_of_each_bin():
     peak = matrix.argmax(axis=1)
     np.testing.assert_array_equal(np.diff(peak), 8)
     np.testing.assert_allclose(weights.sum(axis=1), gauss.sum(axis=1), rtol=0.05)
+
+
+@pytest.mark.parametrize("patch", [8, 9, 10, 11, 13, 24])
+def test_no_table_reaches_beyond_the_image(patch):
+    """The kernels do not check bounds, so every table that can be asked for must lie inside."""
+    for scale in range(4):
+        bin_width = patch / 4 * 2 ** (scale / 2)
+        for length in range(patch, 6 * patch):
+            starts, weights = window_table(length, bin_width, 3, "gaussian")
+            assert len(starts) == 0 or starts[-1] + weights.shape[1] <= length
+            assert (starts >= 0).all()

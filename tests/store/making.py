@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from myriad.codes import learn_product, learn_scalar
-from myriad.parts import Part
+from myriad.signatures import Signature
 from myriad.store import Store
 
 CLASSES = ["ant", 'bee "quoted"', "cow\nline", "odd-\udcff\udc80-bytes"]
@@ -13,7 +13,7 @@ DIM = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Invented(Part, kind="invented-for-store-tests"):
+class Invented(Signature, kind="invented-for-store-tests"):
     """Stands for a recipe: a setting and an array."""
 
     size: int

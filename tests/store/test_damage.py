@@ -91,6 +91,27 @@ def test_each_shard_is_hashed_once(folder, monkeypatch):
     )
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("class_names", ["ant"], "classes that do not exist"),
+        ("class_names", ["ant", "ant", "bee", "cow"], "appears twice"),
+        ("dim", 13, "not 13"),
+        ("format", 2, "newer"),
+        ("n_shards", 2, "shards"),
+        ("code", None, "do not fit its code"),
+        ("code", {"kind": "invented-for-store-tests"}, "unknown kind"),
+        ("plan", None, "plan"),
+        ("bad", [{"path": "a"}], "bad images"),
+    ],
+)
+def test_fields_that_do_not_fit_are_named(folder, key, value, words):
+    content = json.loads((folder / "store.json").read_bytes())
+    (folder / "store.json").write_text(json.dumps({**content, key: value}))
+    with pytest.raises(InputError, match=words):
+        Store.open(folder)
+
+
 def test_no_store_at_all(tmp_path):
     with pytest.raises(InputError, match="no store"):
         Store.open(tmp_path)

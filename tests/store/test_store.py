@@ -115,8 +115,10 @@ def test_resumed_store_has_the_same_bytes(tmp_path):
     resumed = Store.resume(tmp_path / "broken", plan=plan)
     assert resumed.done_shards() == {0, 2}
     assert resumed.recipe.size == 7
+    assert resumed.read_bad(0) == []
     for number in {1, 3}:
         resumed.write_shard(number, **shard_content(number))
+    assert resumed.read_bad(1) == shard_content(1)["bad"] != []
     resumed.finish()
     assert folder_bytes(tmp_path / "broken") == folder_bytes(tmp_path / "whole")
     assert Store.open(tmp_path / "broken").plan == plan
