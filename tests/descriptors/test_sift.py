@@ -25,15 +25,16 @@ def centres_in_pixels(local, height, width):
     return local.positions * (width, height) - 0.5
 
 
-def test_agrees_with_the_definition():
+@pytest.mark.parametrize("smoothing", [0.0, 1 / 6])
+def test_agrees_with_the_definition(smoothing):
     image = photograph(50, 61)
-    sift = DenseSIFT(step=11, scales=3, min_side=1, contrast=0.0, root=False)
+    sift = DenseSIFT(step=11, scales=3, min_side=1, contrast=0.0, smoothing=smoothing, root=False)
     local = sift.describe(image)
     centres = centres_in_pixels(local, 50, 61)
     done = 0
     for bin_width, count in ((6.0, 3 * 4), (6 * 2**0.5, 3 * 4), (12.0, 2 * 3)):
         part = slice(done, done + count)
-        expected = reference.describe(image / 255.0, centres[part], bin_width)
+        expected = reference.describe(image / 255.0, centres[part], bin_width, smoothing)
         np.testing.assert_allclose(local.values[part], expected, atol=5e-4)
         assert cosines(local.values[part], expected).min() > 0.999999
         done += count
@@ -47,7 +48,8 @@ def test_agrees_with_opencv(name):
         data.camera() if name == "camera" else cv2.cvtColor(data.astronaut(), cv2.COLOR_RGB2GRAY)
     )
     image = cv2.resize(image, (300, 200), interpolation=cv2.INTER_AREA)
-    local = DenseSIFT(scales=1, step=9, contrast=0.0, min_side=1, root=False).describe(image)
+    sift = DenseSIFT(scales=1, step=9, contrast=0.0, min_side=1, smoothing=1 / 6, root=False)
+    local = sift.describe(image)
     centres = centres_in_pixels(local, 200, 300)
     points = [cv2.KeyPoint(float(x), float(y), 4.0, 0.0) for x, y in centres]  # 4 px: 6 px bins
     found, theirs = cv2.SIFT_create(sigma=1.0).compute(image, points)
@@ -165,6 +167,7 @@ def test_refuses_what_is_no_grey_image(image):
         {"patch": 100, "max_pixels": 5000},
         {"min_side": 0},
         {"contrast": "high"},
+        {"smoothing": -0.1},
         {"contrast": float("nan")},
         {"window": "round"},
         {"root": 1},

@@ -19,9 +19,9 @@ def oriented_gradient(image):
     return planes
 
 
-def smooth(image, bin_width):
-    """Return the image smoothed for bins of this width; it is taken to be smooth by 0.5 already."""
-    sigma = np.sqrt(max((bin_width / 6) ** 2 - 0.25, 0.0))
+def smooth(image, deviation):
+    """Return the image smoothed to this deviation; it is taken to be smooth by 0.5 already."""
+    sigma = np.sqrt(max(deviation**2 - 0.25, 0.0))
     return gaussian_filter(image, sigma, mode="nearest", truncate=4) if sigma > 0 else image
 
 
@@ -50,7 +50,7 @@ def normalise(raw):
     return clamped / np.linalg.norm(clamped)
 
 
-def describe(image, centres, bin_width):
+def describe(image, centres, bin_width, smoothing):
     """Return the descriptors of a grey image in [0, 1] at centres (x, y), of one bin width."""
-    planes = oriented_gradient(smooth(image, bin_width))
+    planes = oriented_gradient(smooth(image, smoothing * bin_width))
     return np.stack([normalise(histogram(planes, x, y, bin_width)) for x, y in centres])

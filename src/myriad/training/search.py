@@ -27,7 +27,7 @@ STEPS = (0.03, 0.1, 0.3, 1.0)
 RUNG_EPOCHS = (1, 3, 8)
 """Epochs a setting has been trained for when it is judged."""
 KEEP = 1 / 3
-SEARCH_FLOPS = 2e12
+SEARCH_FLOPS = 5e11
 """Multiply-adds of the first rung; a larger problem is searched on a part of its rows."""
 
 
