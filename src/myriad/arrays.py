@@ -23,7 +23,11 @@ def as_rows(X: Any, *, dim: int | None = None, name: str = "X") -> Float:
     dim : the number of features it must have, if known.
     name : what to call the array in an error.
     """
-    rows = np.ascontiguousarray(X, dtype=np.float32)
+    try:
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(X, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a matrix of numbers, a row a sample.") from None
     if rows.ndim != 2:
         raise InputError(f"{name} must have two dimensions (rows, features), not {rows.ndim}.")
     if dim is not None and rows.shape[1] != dim:
@@ -36,7 +40,8 @@ def as_rows(X: Any, *, dim: int | None = None, name: str = "X") -> Float:
 
 def first_bad_row(rows: NDArray[Any]) -> int | None:
     """Return the index of the first row with a NaN or infinite value, or None."""
-    sums = rows.sum(axis=1, dtype=np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = rows.sum(axis=1, dtype=np.float64)
     if np.isfinite(sums).all():
         return None
     return int(np.flatnonzero(~np.isfinite(sums))[0])

@@ -46,7 +46,9 @@ def read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path} does not exist.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged: it is not valid JSON ({error}).") from None
     if not isinstance(content, dict):
         raise InputError(f"{path} is damaged: it holds no JSON object.")

@@ -14,7 +14,9 @@ SCORES = np.linspace(-30, 30, 241) + 0.013  # clear of the hinge's corner
 def test_step_is_minus_the_slope(loss, sign):
     h = 1e-5
     for score in SCORES:
-        slope = (binary_value(loss, sign, score + h) - binary_value(loss, sign, score - h)) / (2 * h)
+        slope = (binary_value(loss, sign, score + h) - binary_value(loss, sign, score - h)) / (
+            2 * h
+        )
         assert binary_step(loss, sign, score) == pytest.approx(-slope, abs=1e-6, rel=1e-6)
 
 

@@ -57,7 +57,9 @@ def train_plain(rows, setting, *, n_classes=7, loss="hinge", epochs=EPOCHS):
 @pytest.mark.parametrize("loss", list(BINARY_LOSSES))
 @pytest.mark.parametrize("beta", [1.0, 3.0, math.inf])
 @pytest.mark.parametrize("lam", [0.0, 0.01])
-@pytest.mark.parametrize(("block", "sampled"), [(1, False), (7, False), (64, False), (256, False), (64, True)])
+@pytest.mark.parametrize(
+    ("block", "sampled"), [(1, False), (7, False), (64, False), (256, False), (64, True)]
+)
 def test_equals_plain_sgd(loss, beta, lam, block, sampled):
     rows = make_rows()
     setting = Setting(eta=0.01, beta=beta, lam=lam)

@@ -48,7 +48,10 @@ def show(result: Result, run: Run) -> None:
     model, images = trained.model, trained.model.parent / "images" / "test"
     print_summary(
         {"Model": model, "Report": result.report, "Images": images},
-        [("myriad", "predict", model, images), ("myriad", "train", "YOUR-IMAGES", "--out", "MODEL")],
+        [
+            ("myriad", "predict", model, images),
+            ("myriad", "train", "YOUR-IMAGES", "--out", "MODEL"),
+        ],
     )
 
 

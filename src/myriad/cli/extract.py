@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.choices import Codes, Components, DataArgument, MaxBad, Regions, Signature
+from myriad.cli.choices import Codes, Components, DataArgument, MaxBad, Regions, Signature, Step
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
@@ -40,6 +40,7 @@ def extract(
     signature: Signature = "fisher",
     components: Components = 256,
     regions: Regions = 4,
+    step: Step = 6,
     codes: Codes = "pq",
     max_bad: MaxBad = 0.05,
     *,
@@ -49,7 +50,7 @@ def extract(
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.extract import extract as work
 
-    options = ExtractOptions(signature, components, regions, codes, max_bad)
+    options = ExtractOptions(signature, components, regions, step, codes, max_bad)
     return work(
         images,
         out,

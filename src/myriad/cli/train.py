@@ -17,6 +17,7 @@ from myriad.cli.choices import (
     Objective,
     Regions,
     Signature,
+    Step,
 )
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
@@ -79,6 +80,7 @@ def train(
     signature: Signature = "fisher",
     components: Components = 256,
     regions: Regions = 4,
+    step: Step = 6,
     codes: Codes = "pq",
     max_bad: MaxBad = 0.05,
     *,
@@ -100,7 +102,7 @@ def train(
         data,
         out,
         store=store,
-        extracting=ExtractOptions(signature, components, regions, codes, max_bad),
+        extracting=ExtractOptions(signature, components, regions, step, codes, max_bad),
         objective=objective,
         plan=plan,
         threads=run.threads,

@@ -101,10 +101,10 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
             rows: Rows = X.rows("train")
             held_out = X.rows("val") if "val" in set(X.splits) else None
         else:
-            X, y = validate_data(self, X, y, dtype=np.float32, order="C")
+            array, y = validate_data(self, X, y, dtype=np.float32, order="C")
             check_classification_targets(y)
             self.classes_, labels = np.unique(y, return_inverse=True)
-            rows = ArrayRows(X, labels.astype(np.int32))
+            rows = ArrayRows(array, labels.astype(np.int32))
         if len(self.classes_) < 2:
             raise InputError("At least two classes are needed: y holds one class only.")
         fitted = self._fit_rows(rows, held_out, plan)
@@ -145,14 +145,14 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
         check_is_fitted(self, "model_")
-        rows: NDArray[np.float32] = validate_data(
-            self, X, dtype=np.float32, order="C", reset=False
-        )
+        rows: NDArray[np.float32] = validate_data(self, X, dtype=np.float32, order="C", reset=False)
         return rows
 
     def _plan(self) -> Plan:
         if self.objective not in TRAINERS:
-            raise InputError(f"objective must be one of {sorted(TRAINERS)}, not {self.objective!r}.")
+            raise InputError(
+                f"objective must be one of {sorted(TRAINERS)}, not {self.objective!r}."
+            )
         if self.loss not in BINARY_LOSSES:
             raise InputError(f"loss must be one of {sorted(BINARY_LOSSES)}, not {self.loss!r}.")
         return Plan(

@@ -90,7 +90,8 @@ def load_model(folder: Path) -> ModelFolder:
         raise InputError(f"{folder / 'config.json'} is damaged: it lists no class names.")
     if len(names) != model.n_classes:
         raise InputError(
-            f"The model in {folder} is damaged: {len(names)} class names, {model.n_classes} classes."
+            f"The model in {folder} is damaged: it has {len(names)} class names for "
+            f"{model.n_classes} classes."
         )
     return ModelFolder(model, names, recipe, settings if isinstance(settings, dict) else {})
 
@@ -104,4 +105,3 @@ def _read_tensors(path: Path, expected: Any) -> dict[str, np.ndarray]:
         return load_file(path)
     except (SafetensorError, ValueError, KeyError) as error:
         raise InputError(f"{path} is damaged: {error}.") from None
-

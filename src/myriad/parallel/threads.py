@@ -20,7 +20,11 @@ Result = TypeVar("Result")
 def thread_count(threads: int | None) -> int:
     """Return how many threads to use: the number asked for, or one for each usable core."""
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
     if threads < 1:
         raise InputError(f"The number of threads must be at least 1, not {threads}.")
     return threads

@@ -1,0 +1,1 @@
+"""Whole jobs: extract, train, evaluate, predict, demonstrate."""

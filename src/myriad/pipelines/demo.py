@@ -22,7 +22,7 @@ from myriad.progress import SILENT, Progress
 from myriad.training import Plan
 
 IMAGES, MODEL = "images", "model"
-DESCRIBED = ExtractOptions(components=32, regions=4)
+DESCRIBED = ExtractOptions(components=64, regions=1, step=8)
 """Characters are small and plain: few Gaussians tell them apart."""
 
 
@@ -65,12 +65,12 @@ def demonstrate(
     """
     began = time.perf_counter()
     if images < 5:
-        raise InputError(f"--images must be at least 5, not {images}: three parts are made of them.")
+        raise InputError(
+            f"--images must be at least 5, not {images}: three parts are made of them."
+        )
     glyphs = choose_glyphs(classes, seed=seed, confusables=confusables)
     _clear(out)
-    write_glyphs(
-        out / IMAGES, glyphs, images=images, seed=seed, threads=threads, progress=progress
-    )
+    write_glyphs(out / IMAGES, glyphs, images=images, seed=seed, threads=threads, progress=progress)
     trained = train(
         out / IMAGES,
         out / MODEL,

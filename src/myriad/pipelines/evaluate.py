@@ -158,10 +158,10 @@ def rank_batches(
 def match_classes(
     data_names: Sequence[str], model_names: Sequence[str], labels: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return labels as the model's class numbers, -1 for unknown ones, and with numbers of their own.
+    """Return the labels twice, as numbers of the model's classes.
 
-    The second array numbers unknown classes after the model's, so that the mean over classes can
-    count each of them; rows without any label share one number.
+    In the first array classes that the model does not know are -1; in the second they have numbers
+    of their own, so that the mean over classes can count each of them.
     """
     number = {name: c for c, name in enumerate(model_names)}
     known = np.array([number.get(name, -1) for name in data_names] + [-1], np.int32)

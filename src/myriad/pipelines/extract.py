@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.codes import Code, learn_product
+from myriad.descriptors import DenseSIFT
 from myriad.errors import InputError
 from myriad.images import (
     BadImage,
@@ -30,10 +31,9 @@ from myriad.signatures import FisherSignature, Signature, learn_fisher
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 
 VOCABULARY_IMAGES = 1000
-CODE_IMAGES = 768
-"""Images that the vocabulary and the codebooks are learned from, at most."""
-CODE_LEAST = 1024
-"""Vectors that a codebook of 256 centroids is learned from, at least."""
+"""Images that the vocabulary is learned from, at most."""
+CODE_VECTORS, CODE_LEAST, CODE_BYTES = 2048, 1024, 512 << 20
+"""Vectors that each codebook of 256 centroids is learned from, the fewest, and their memory."""
 VOCABULARY_PIXELS = 100_000
 """What a vocabulary needs of an image; larger ones may be read at a fraction of their size."""
 
@@ -47,6 +47,7 @@ class ExtractOptions:
     signature : ``"fisher"``.
     components : Gaussians of the mixture.
     regions : of the spatial pyramid, 1, 4 or 8.
+    step : pixels from one patch to the next.
     codes : ``"pq"`` to code rows as they are made, ``"none"`` to keep float32.
     max_bad : the part of the images that may be bad.
     """
@@ -54,6 +55,7 @@ class ExtractOptions:
     signature: str = "fisher"
     components: int = 256
     regions: int = 4
+    step: int = 6
     codes: str = "pq"
     max_bad: float = 0.05
 
@@ -147,14 +149,16 @@ def _begin(
         _read_some(images, training[:VOCABULARY_IMAGES]),
         n_components=options.components,
         regions=options.regions,
+        descriptor=DenseSIFT(step=options.step),
         seed=seed,
         threads=threads,
         progress=progress,
     )
     code = None
     if options.codes == "pq":
+        most = min(-(-CODE_VECTORS // options.regions), CODE_BYTES // (4 * signature.dim))
         code = _learn_code(
-            images, training[:CODE_IMAGES], signature, seed=seed, threads=threads, progress=progress
+            images, training[:most], signature, seed=seed, threads=threads, progress=progress
         )
     row_bytes = code.bytes_per_row if code else 4 * signature.dim
     return Store.create(

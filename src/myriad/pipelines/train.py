@@ -131,7 +131,11 @@ def fit_store(
     )
     if val_rows is None:
         nothing = np.zeros(0, np.int32)
-        return fitted, Scored(nothing, nothing, nothing, []), measure(nothing, nothing, n_classes=n_classes)
+        return (
+            fitted,
+            Scored(nothing, nothing, nothing, []),
+            measure(nothing, nothing, n_classes=n_classes),
+        )
     began = time.perf_counter()
     folder = ModelFolder(LinearModel(fitted.W, fitted.b), store.class_names, None, {})
     scored, truths = score_store(folder, store, "val", threads=threads, progress=progress)
@@ -173,7 +177,8 @@ def _gather(
         train_samples=sample_paths(train_rows.labels, train_rows.paths),
         history=fitted.history,
         search=fitted.table,
-        settings=settings | {"epochs": fitted.epochs, "features": store.dim, "extraction": store.plan},
+        settings=settings
+        | {"epochs": fitted.epochs, "features": store.dim, "extraction": store.plan},
         bad=store.bad,
         data=str(data),
         model_bytes=fitted.W.nbytes + fitted.b.nbytes,

@@ -144,9 +144,7 @@ class OneVsRest:
             S = V @ X.T
             A = np.empty_like(S)
             start = chunk.start + part.start
-            n_steps = step_block(
-                gram, chunk.labels[part], columns, S, A, states, start, self.loss
-            )
+            n_steps = step_block(gram, chunk.labels[part], columns, S, A, states, start, self.loss)
             if n_steps > DENSE_UPDATE_ABOVE * A.size:
                 add_product(A, X, V)
             elif n_steps:

@@ -22,11 +22,12 @@ from myriad.training.one_vs_rest import OneVsRest
 from myriad.training.plan import Plan
 from myriad.training.validation import validate
 
-STEPS = (0.03, 0.1, 0.3, 1.0)
+STEPS = (0.1, 0.3, 1.0)
 """Steps tried, as parts of the one that would undo a row's own loss, ``1 / mean |x|^2``."""
-RUNG_EPOCHS = (1, 3, 8)
+RUNG_EPOCHS = (1, 3)
 """Epochs a setting has been trained for when it is judged."""
-KEEP = 1 / 3
+KEEP = 1 / 4
+"""The part of the settings that goes on to the next rung."""
 SEARCH_FLOPS = 5e11
 """Multiply-adds of the first rung; a larger problem is searched on a part of its rows."""
 

@@ -1,4 +1,4 @@
-"""When to stop: validation accuracy has not risen by more than a threshold for a while [GP, 4.2]."""
+"""When to stop: when validation accuracy has not risen by a threshold for a while [GP, 4.2]."""
 
 from __future__ import annotations
 

@@ -35,5 +35,6 @@ def validate(trainer: OneVsRest, rows: Rows, *, executor: ThreadPoolExecutor) ->
 
     size = max(1, min(1024, BLOCK_BYTES // (4 * max(rows.dim, n_classes))))
     found = list(map_ordered(rank, rows.blocks(size), executor, ahead=AHEAD))
-    labels, *ranks = np.concatenate(found, axis=1) if found else np.zeros((n_settings + 1, 0))
+    empty = np.zeros((n_settings + 1, 0), np.int32)
+    labels, *ranks = np.concatenate([empty, *found], axis=1)
     return [measure(r, labels, n_classes=n_classes) for r in ranks]
