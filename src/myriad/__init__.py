@@ -6,10 +6,18 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "BadImage": "myriad.images",
+    "BagOfVisualWords": "myriad.estimators",
+    "Classifier": "myriad.estimators",
+    "DenseSIFT": "myriad.estimators",
+    "FisherVector": "myriad.estimators",
     "InputError": "myriad.errors",
     "LinearSGD": "myriad.estimators",
     "MyriadError": "myriad.errors",
+    "ProductQuantizer": "myriad.estimators",
+    "ScalarQuantizer": "myriad.estimators",
     "Store": "myriad.store",
+    "VLAD": "myriad.estimators",
     "WorkError": "myriad.errors",
     "load": "myriad.estimators",
 }

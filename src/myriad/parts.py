@@ -8,6 +8,8 @@ runs anything that a file says. Parts nest: the arrays of a field ``pca`` are na
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,6 +75,16 @@ def restore(settings: Any, arrays: dict[str, np.ndarray], expected: type[Part] =
         return part(**values)
     except TypeError as error:
         raise InputError(f"Settings or arrays of the {kind!r} part do not fit: {error}.") from None
+
+
+def fingerprint(part: Part) -> str:
+    """Return a hash of all that a part is; two parts with the same one do the same."""
+    settings, arrays = flatten(part)
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def arrays_below(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:

@@ -16,6 +16,7 @@ from myriad.images import BadImage, ImageList, find_images
 from myriad.measures import Measures, measure
 from myriad.models import Model, ModelFolder, load_model
 from myriad.parallel import pool
+from myriad.parts import fingerprint
 from myriad.pipelines.describing import BadImages, describe_images, signature_of
 from myriad.pipelines.evidence import Scored
 from myriad.progress import SILENT, Advance, Progress
@@ -131,6 +132,12 @@ def score_store(
         raise InputError(
             f"The rows of {store.path} have {store.dim} features, the model takes "
             f"{folder.model.dim}: they were made by another recipe."
+        )
+    recipes = (folder.recipe, store.recipe)
+    if None not in recipes and len({fingerprint(recipe) for recipe in recipes if recipe}) > 1:
+        raise InputError(
+            f"The rows of {store.path} were made with another vocabulary than the model's, so its "
+            "scores would mean nothing. Evaluate on the images themselves."
         )
     rows = store.rows(None if split == "all" else split)
     known, truths = match_classes(store.class_names, folder.class_names, rows.labels)

@@ -1,0 +1,47 @@
+"""Images as users hand them over: file names or arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import InputError
+from myriad.images import read_image
+
+Picture = str | Path | NDArray[np.uint8]
+
+
+def read_pictures(
+    images: Iterable[Picture], *, colour: bool, pixels: int | None
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield images as uint8 arrays, grey or in colour.
+
+    Parameters
+    ----------
+    images : file names, or uint8 arrays of shape (height, width) or (height, width, 3) in RGB.
+    pixels : how many are looked at, if not all.
+    """
+    for number, image in enumerate(images):
+        if isinstance(image, str | Path):
+            yield read_image(Path(image), colour=colour, min_pixels=pixels)
+        elif isinstance(image, np.ndarray) and image.dtype == np.uint8:
+            yield _fit_channels(image, number, colour)
+        else:
+            raise InputError(f"Image {number} is neither a file name nor a uint8 array.")
+
+
+def _fit_channels(image: NDArray[np.uint8], number: int, colour: bool) -> NDArray[np.uint8]:
+    if image.ndim == 2:
+        return np.repeat(image[:, :, None], 3, axis=2) if colour else image
+    if image.ndim != 3 or image.shape[2] != 3:
+        raise InputError(
+            f"Image {number} has shape {image.shape}; (height, width) or (height, width, 3) in "
+            "RGB is expected."
+        )
+    if colour:
+        return image
+    weights = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601, as image readers do
+    return np.rint(image.astype(np.float32) @ weights).astype(np.uint8)

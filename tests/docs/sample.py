@@ -1,0 +1,55 @@
+"""The images that the commands of the documentation are run on: drawn letters, a folder a letter.
+
+They stand for the reader's photographs, under the names that the pages use:
+
+- ``photos/``: a sub-folder a class, nothing set apart;
+- ``letters/``: ``train/``, ``val/`` and ``test/`` with those sub-folders;
+- ``letters.csv``: a manifest of the images in ``photos/``, three images a group;
+- ``photos.zip``: the folder ``photos/``, packed;
+- ``new/``: images without labels, one of them cut short.
+"""
+
+import csv
+import shutil
+from pathlib import Path
+
+import cv2
+
+from myriad.images.glyphs import GlyphSet, draw_glyph
+
+LETTERS = list("abcdefghijkl")
+IMAGES = 30
+PARTS = {"train": range(100, 120), "val": range(120, 125), "test": range(125, 135)}
+GLYPHS = GlyphSet(characters=LETTERS, class_names=LETTERS, ceiling=100.0)
+
+
+def make_sample(folder: Path) -> None:
+    """Draw and write everything above into a new folder."""
+    for label, letter in enumerate(LETTERS):
+        for number in range(IMAGES):
+            write_letter(folder / "photos" / letter / f"{number:02d}.jpg", label, number)
+        for part, numbers in PARTS.items():
+            for number in numbers:
+                write_letter(folder / "letters" / part / letter / f"{number}.png", label, number)
+    for label in range(3):
+        write_letter(folder / "new" / f"{label}.jpg", label, 200)
+    whole = (folder / "new" / "0.jpg").read_bytes()
+    (folder / "new" / "cut.jpg").write_bytes(whole[: len(whole) // 2])
+    write_manifest(folder / "letters.csv")
+    shutil.make_archive(str(folder / "photos"), "zip", folder, "photos")
+
+
+def write_letter(path: Path, label: int, number: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    cv2.imwrite(str(path), draw_glyph(GLYPHS, label, number, seed=0))
+
+
+def write_manifest(path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(["path", "label", "group"])
+        for letter in LETTERS:
+            for number in range(IMAGES):
+                writer.writerow(
+                    [f"photos/{letter}/{number:02d}.jpg", letter, f"{letter}{number // 3}"]
+                )
