@@ -43,6 +43,7 @@ OBJECTS = {
         "bytes_per_row": 512,
         "seconds": 4.2,
     },
+    "report": {"report": "model/report.html"},
     "error": {"error": "No such file."},
 }
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -35,6 +35,26 @@ def test_finds_settings_as_good_as_scikit_learns(digits):
     assert {"eta", "beta", "lam"} <= set(found.settings_)
     assert len(found.search_) > 4
     assert found.history_[found.n_epochs_ - 1]["top1"] == max(h["top1"] for h in found.history_)
+
+
+@pytest.mark.parametrize("objective", ["multiclass", "ranking", "warp", "softmax"])
+def test_joint_objectives_find_their_step(digits, objective):
+    X_train, X_test, y_train, y_test = digits
+    found = LinearSGD(objective=objective, patience=15).fit(X_train, y_train)
+    assert found.score(X_test, y_test) > 0.92
+    assert "beta" not in found.settings_
+    assert len(found.search_) == 5
+
+
+def test_softmax_at_its_optimum_agrees_with_scikit_learn(digits):
+    X_train, X_test, y_train, _ = digits
+    n, lam = len(X_train), 0.01
+    peer = LogisticRegression(C=1 / (lam * n), max_iter=2000, tol=1e-8).fit(X_train, y_train)
+    options = {"eta": 0.5, "schedule": "lam", "epochs": 300, "early_stopping": False}
+    found = LinearSGD(objective="softmax", lam=lam, **options).fit(X_train, y_train)
+    assert (found.predict(X_test) == peer.predict(X_test)).mean() > 0.98
+    centred = found.coef_ - found.coef_.mean(axis=0)
+    assert np.abs(centred - peer.coef_).max() < 0.1 * np.abs(peer.coef_).max()
 
 
 def test_ranked_labels(digits):
@@ -85,6 +105,11 @@ def test_works_in_scikit_learns_machinery(digits):
         ({"lam": -0.1}, "lam"),
         ({"eta": 1.0, "lam": 2.0}, "eta"),
         ({"epochs": 0}, "epochs"),
+        ({"schedule": "wild"}, "schedule"),
+        ({"schedule": "lam"}, "lam"),
+        ({"schedule": "decay", "t0": 0.0}, "t0"),
+        ({"objective": "warp", "max_draws": 0}, "max_draws"),
+        ({"objective": "warp", "last_violators": -1}, "last_violators"),
         ({"threads": 0}, "threads"),
         ({"random_state": -3}, "seed"),
     ],

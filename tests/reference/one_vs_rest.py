@@ -15,12 +15,12 @@ def coefficient(loss, sign, score):
     return 2 * (sign - score)
 
 
-def train(X, labels, orders, *, n_classes, eta, beta, lam, bias_step, loss, seed):
-    """Return W, b and the list of (epoch, class, row) at which a step was made."""
+def train(X, labels, orders, *, n_classes, step, beta, lam, bias_rate, loss, seed):
+    """Return W and b; `step(t)` is the size of a class's step t."""
     X = np.asarray(X, np.float64)
     W, b = np.zeros((n_classes, X.shape[1])), np.zeros(n_classes)
-    steps = []
     for c in range(n_classes):
+        t = 0
         n_own = int((labels == c).sum())
         probability = min(1.0, beta * n_own / (len(labels) - n_own)) if n_own else 0.0
         for epoch, order in enumerate(orders):
@@ -30,9 +30,9 @@ def train(X, labels, orders, *, n_classes, eta, beta, lam, bias_step, loss, seed
                     continue
                 sign = 1.0 if labels[i] == c else -1.0
                 a = coefficient(loss, sign, W[c] @ X[i] + b[c])
+                eta = step(t)
+                t += 1
                 W[c] *= 1 - eta * lam
                 W[c] += eta * a * X[i]
-                b[c] += bias_step * a
-                if a:
-                    steps.append((epoch, c, int(i)))
-    return W, b, steps
+                b[c] += eta * bias_rate * a
+    return W, b

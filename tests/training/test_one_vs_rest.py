@@ -9,12 +9,14 @@ from tests.reference import one_vs_rest as reference
 
 from myriad.errors import WorkError
 from myriad.objectives import BINARY_LOSSES
+from myriad.objectives.draws import dot
 from myriad.parallel import pool
 from myriad.randomness import mix, unit
 from myriad.store import ArrayRows
-from myriad.training.columns import Setting, make_columns
+from myriad.training.columns import make_columns
 from myriad.training.one_vs_rest import OneVsRest
-from myriad.training.one_vs_rest_kernels import dot
+from myriad.training.settings import Setting
+from myriad.training.steps import Schedule
 
 EPOCHS = 2
 SEED = 5
@@ -37,21 +39,20 @@ def train_fast(rows, setting, *, n_classes=7, loss="hinge", threads=1, epochs=EP
     return trainer.weights()
 
 
-def train_plain(rows, setting, *, n_classes=7, loss="hinge", epochs=EPOCHS):
+def train_plain(rows, setting, *, n_classes=7, loss="hinge", epochs=EPOCHS, step=None):
     orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(epochs)]
-    W, b, _ = reference.train(
+    return reference.train(
         rows.X,
         rows.labels,
         orders,
         n_classes=n_classes,
-        eta=setting.eta,
+        step=step or (lambda t: setting.eta),
         beta=setting.beta,
         lam=setting.lam,
-        bias_step=0.1 * setting.eta,
+        bias_rate=0.1,
         loss=loss,
         seed=SEED,
     )
-    return W, b
 
 
 @pytest.mark.parametrize("loss", list(BINARY_LOSSES))
@@ -65,6 +66,22 @@ def test_equals_plain_sgd(loss, beta, lam, block, sampled):
     setting = Setting(eta=0.01, beta=beta, lam=lam)
     W, b = train_fast(rows, setting, loss=loss, block=block, sampled=sampled)
     expected_W, expected_b = train_plain(rows, setting, loss=loss)
+    np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "step"),
+    [
+        (Schedule("lam"), lambda t: 1 / (0.05 * (t + 1 / (0.05 * 0.1)))),
+        (Schedule("decay", t0=40.0), lambda t: 0.1 * 40 / (t + 40)),
+    ],
+)
+@pytest.mark.parametrize("sampled", [False, True])
+def test_schedules(schedule, step, sampled):
+    rows, setting = make_rows(), Setting(0.1, 2.0, lam=0.05)
+    W, b = train_fast(rows, setting, schedule=schedule, sampled=sampled)
+    expected_W, expected_b = train_plain(rows, setting, step=step)
     np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
     np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
 

@@ -20,10 +20,15 @@ ModelArgument = Annotated[
 ]
 Components = Annotated[int, typer.Option(min=1, max=4096, help="Gaussians of the Fisher vector.")]
 Regions = Annotated[int, typer.Option(help="Regions of the spatial pyramid: 1, 4 or 8.")]
-Step = Annotated[int, typer.Option(min=1, help="Pixels from one patch to the next.")]
+Step = Annotated[int, typer.Option(min=1, max=4096, help="Pixels from one patch to the next.")]
 Signature = Annotated[str, typer.Option(help="What turns an image into a vector: fisher.")]
 Codes = Annotated[str, typer.Option(help="How rows are kept: pq (32 times smaller) or none.")]
 MaxBad = Annotated[
     float, typer.Option(min=0, max=1, help="The part of the images that may be bad.")
 ]
-Objective = Annotated[str, typer.Option(help="What is minimised: ovr (one-vs-rest).")]
+Objective = Annotated[
+    str,
+    typer.Option(
+        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp or softmax."
+    ),
+]

@@ -75,7 +75,11 @@ def train(
         str, typer.Option(help="Negatives a positive: a number, all, or auto to search.")
     ] = "auto",
     eta: Annotated[str, typer.Option(help="Step: a number, or auto to search.")] = "auto",
-    lam: Annotated[float, typer.Option(min=0, help="Weight of the squared norm.")] = 0.0,
+    lam: Annotated[float, typer.Option(min=0, max=1e6, help="Weight of the squared norm.")] = 0.0,
+    schedule: Annotated[
+        str,
+        typer.Option(help="How the step shrinks: fixed, lam (by 1 / lam t) or decay (by 1 / t)."),
+    ] = "fixed",
     epochs: Annotated[int, typer.Option(min=1, help="The most passes over the rows.")] = 50,
     signature: Signature = "fisher",
     components: Components = 256,
@@ -89,12 +93,13 @@ def train(
     """Train a model on images or on a store."""
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.train import train as work
-    from myriad.training import Plan, parse_setting
+    from myriad.training import Plan, Schedule, parse_setting
 
     plan = Plan(
         eta=parse_setting("--eta", eta),
         beta=parse_setting("--beta", beta),
         lam=lam,
+        schedule=Schedule(schedule, t0=1000.0),
         epochs=epochs,
         seed=run.seed,
     )

@@ -17,7 +17,15 @@ from myriad.models import LinearModel
 from myriad.objectives import BINARY_LOSSES
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, Store
-from myriad.training import TRAINERS, Fitted, Plan, hold_out, parse_setting
+from myriad.training import (
+    TRAINERS,
+    Fitted,
+    Plan,
+    Schedule,
+    WarpOptions,
+    hold_out,
+    parse_setting,
+)
 
 
 class LinearSGD(ClassifierMixin, BaseEstimator):
@@ -28,11 +36,20 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    objective : ``"ovr"``, one class against the rest [GP, 3.2].
-    loss : ``"hinge"``, ``"logistic"`` or ``"squared"``.
-    beta : average number of negatives drawn a positive, ``"all"`` for every row, or ``"auto"``.
+    objective : ``"ovr"``, one class against the rest; or all classes jointly: ``"multiclass"``,
+        ``"ranking"``, ``"warp"`` [GP, 3] or ``"softmax"`` [LS].
+    loss : of ``ovr``: ``"hinge"``, ``"logistic"`` or ``"squared"``.
+    beta : of ``ovr``: average number of negatives drawn a positive, ``"all"`` for every row, or
+        ``"auto"``.
     eta : step, or ``"auto"``.
     lam : weight of the squared norm of the weights.
+    schedule : ``"fixed"`` step; ``"lam"``, 1 / (lam (t + t0)) with t0 such that it begins at `eta`;
+        or ``"decay"``, eta t0 / (t + t0).
+    t0 : of ``decay``: steps after which the step has halved.
+    replacement, exact_rank, constant_weight, max_draws, last_violators : of ``warp``: draw with
+        replacement; count all violators instead of estimating their number; weigh all steps alike;
+        the most draws a row, None for C - 1; how long a chain of last violators makes a row be
+        passed over [HM, 6].
     epochs : the most passes over the rows.
     early_stopping : stop when held-out accuracy has not risen by more than `theta` points for
         `patience` epochs, and keep the best number of epochs.
@@ -61,10 +78,17 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
         beta: float | str = "auto",
         eta: float | str = "auto",
         lam: float = 0.0,
+        schedule: str = "fixed",
+        t0: float = 1000.0,
+        replacement: bool = True,
+        exact_rank: bool = False,
+        constant_weight: bool = False,
+        max_draws: int | None = None,
+        last_violators: int = 0,
         epochs: int = 50,
         early_stopping: bool = True,
         theta: float = 0.0,
-        patience: int = 5,
+        patience: int = 8,
         validation_fraction: float = 0.1,
         refit: bool = True,
         memory: int = 2 << 30,
@@ -77,6 +101,13 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
         self.beta = beta
         self.eta = eta
         self.lam = lam
+        self.schedule = schedule
+        self.t0 = t0
+        self.replacement = replacement
+        self.exact_rank = exact_rank
+        self.constant_weight = constant_weight
+        self.max_draws = max_draws
+        self.last_violators = last_violators
         self.epochs = epochs
         self.early_stopping = early_stopping
         self.theta = theta
@@ -160,6 +191,14 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
             eta=parse_setting("eta", self.eta),
             beta=parse_setting("beta", self.beta),
             lam=self.lam,
+            schedule=Schedule(self.schedule, self.t0),
+            warp=WarpOptions(
+                self.replacement,
+                self.exact_rank,
+                self.constant_weight,
+                self.max_draws,
+                self.last_violators,
+            ),
             epochs=self.epochs,
             theta=self.theta,
             patience=self.patience,
@@ -175,7 +214,7 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
             "progress": self.progress or SILENT,
         }
         kept, own_split = rows, held_out is None
-        if own_split and (self.early_stopping or plan.eta is None or plan.beta is None):
+        if own_split and (self.early_stopping or plan.is_open(self.objective)):
             kept, held_out = hold_out(rows, self.validation_fraction, seed=plan.seed)
         if held_out is None:
             return train(rows, None, plan, **options)

@@ -1,9 +1,23 @@
 """The block engine and what drives it."""
 
-from myriad.training.fitting import fit_one_vs_rest, hold_out
-from myriad.training.plan import Fitted, Plan, parse_setting
+from functools import partial
 
-TRAINERS = {"ovr": fit_one_vs_rest}
+from myriad.training.fitting import OBJECTIVES, fit, hold_out
+from myriad.training.joint import WarpOptions
+from myriad.training.plan import Fitted, Plan, parse_setting
+from myriad.training.steps import Schedule
+
+TRAINERS = {objective: partial(fit, objective=objective) for objective in OBJECTIVES}
 """What trains each objective: from rows, validation rows and a plan to weights."""
 
-__all__ = ["TRAINERS", "Fitted", "Plan", "fit_one_vs_rest", "hold_out", "parse_setting"]
+__all__ = [
+    "OBJECTIVES",
+    "TRAINERS",
+    "Fitted",
+    "Plan",
+    "Schedule",
+    "WarpOptions",
+    "fit",
+    "hold_out",
+    "parse_setting",
+]

@@ -28,12 +28,14 @@ class Chunk:
     ----------
     X : float array of shape (m, n_features), C-contiguous.
     labels : int32 array of shape (m,).
+    index : int64 array of shape (m,), the rows' numbers in their source.
     start : position of the first row in the epoch's order.
     grams : ``X_b X_b^T`` of each block of rows; empty when nobody needs them.
     """
 
     X: NDArray[Any]
     labels: NDArray[np.int32]
+    index: NDArray[np.int64]
     start: int
     grams: list[NDArray[Any]]
 
@@ -67,7 +69,7 @@ def read_chunks(
         if taken is None:
             return None
         X = taken.X.astype(dtype, copy=False)
-        chunk = Chunk(X, rows.labels[taken.index], start, [])
+        chunk = Chunk(X, rows.labels[taken.index], taken.index, start, [])
         if with_grams:
             chunk.grams.extend(X[part] @ X[part].T for part in chunk.blocks(block))
         return chunk

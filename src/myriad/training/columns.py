@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,19 @@ from numpy.typing import NDArray
 
 from myriad._jit import inlined, jit
 from myriad.randomness import mix, unit
+from myriad.training.settings import Setting
+from myriad.training.steps import FIXED, Schedule
 
 NEVER = np.int64(1) << np.int64(62)
 
 COLUMN = np.dtype(
     [
         ("label", np.int64),  # the class whose rows are positive
+        ("schedule", np.int64),
         ("eta", np.float64),
         ("lam", np.float64),
-        ("bias_step", np.float64),
+        ("t0", np.float64),
+        ("bias_rate", np.float64),  # the step of the bias as a part of eta
         ("log_miss", np.float64),  # log of the probability that a negative is not drawn
     ]
 )
@@ -33,6 +36,7 @@ STATE = np.dtype(
     [
         ("sigma", np.float64),  # the weights are sigma times the stored row
         ("bias", np.float64),
+        ("t", np.int64),  # steps made
         ("key", np.uint64),  # of this epoch's draws
         ("drawn", np.int64),  # how many draws were made in this epoch
         ("next", np.int64),  # position in the epoch of the next negative
@@ -40,28 +44,12 @@ STATE = np.dtype(
 )
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The numbers that one-vs-rest training depends on.
-
-    Attributes
-    ----------
-    eta : step.
-    beta : negatives a positive, on average; infinity for all of them [GP, 3.2].
-    lam : weight of the squared norm.
-    """
-
-    eta: float
-    beta: float
-    lam: float = 0.0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the setting with ``beta`` as the word ``"all"`` where it is infinite."""
-        return asdict(self) | {"beta": "all" if math.isinf(self.beta) else self.beta}
-
-
 def make_columns(
-    settings: Sequence[Setting], counts: NDArray[np.int64], *, bias_rate: float
+    settings: Sequence[Setting],
+    counts: NDArray[np.int64],
+    *,
+    bias_rate: float,
+    schedule: Schedule = FIXED,
 ) -> NDArray[Any]:
     """Return the columns of every setting for every class, setting by setting.
 
@@ -76,13 +64,15 @@ def make_columns(
     for number, setting in enumerate(settings):
         part = columns[number * n_classes : (number + 1) * n_classes]
         # A beta of infinity times no positive at all is no negative, not NaN.
-        wanted = np.where(counts > 0, setting.beta * np.maximum(counts, 1), 0.0)
+        beta = math.inf if setting.beta is None else setting.beta
+        wanted = np.where(counts > 0, beta * np.maximum(counts, 1), 0.0)
         with np.errstate(divide="ignore"):
             part["log_miss"] = np.log1p(-np.minimum(1.0, wanted / others))
         part["label"] = np.arange(n_classes)
         part["eta"] = setting.eta
         part["lam"] = setting.lam
-        part["bias_step"] = setting.eta * bias_rate
+        part["bias_rate"] = bias_rate
+        part["schedule"], part["t0"] = schedule.number, schedule.delay(setting)
     return columns
 
 

@@ -8,18 +8,22 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from myriad.objectives import JOINT_OBJECTIVES
 from myriad.parallel import pool
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.store import Rows
-from myriad.training.columns import Setting
+from myriad.training.joint import Joint
 from myriad.training.one_vs_rest import OneVsRest
 from myriad.training.plan import Fitted, Plan
 from myriad.training.search import grid, search, search_rows
+from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
+from myriad.training.trainer import Trainer
 from myriad.training.validation import validate
+
+OBJECTIVES = ("ovr", *JOINT_OBJECTIVES)
 
 BIAS_SQUARE = 0.1
 """The square of the constant feature, as a part of the mean squared norm of the rows."""
@@ -28,51 +32,69 @@ UNSEARCHED_STEP = 0.1
 UNSEARCHED_BETA = 16.0
 
 
-def fit_one_vs_rest(
+def fit(
     train: Rows,
     val: Rows | None,
     plan: Plan,
     *,
+    objective: str,
     n_classes: int,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Fitted:
-    """Train one-vs-rest weights [GP].
+    """Train weights by an objective of `OBJECTIVES`.
 
     With validation rows, what the plan leaves open is searched, training stops early and the best
     weights are kept; without, modest numbers stand in and training takes all epochs.
     """
-    counts = count_labels(train, n_classes)
     square = mean_square(train)
-    options: dict[str, Any] = {"bias_rate": BIAS_SQUARE * square, "loss": plan.loss}
+
+    def make(settings: list[Setting], rows: Rows) -> Trainer:
+        return make_trainer(objective, settings, rows, plan, n_classes, square)
+
     table: list[dict[str, Any]] = []
     with pool(threads) as executor:
         if val is None:
-            eta, beta = plan.eta or UNSEARCHED_STEP / square, plan.beta or UNSEARCHED_BETA
-            setting = Setting(eta, beta, plan.lam)
+            beta = (plan.beta or UNSEARCHED_BETA) if objective == "ovr" else None
+            setting = Setting(plan.eta or UNSEARCHED_STEP / square, beta, plan.lam)
         else:
-            settings = grid(n_classes, square, eta=plan.eta, beta=plan.beta, lam=plan.lam)
+            settings = grid(plan, objective, n_classes, square)
             setting = settings[0]
             if len(settings) > 1:
-                part = search_rows(train, len(settings), n_classes, seed=plan.seed)
                 found = search(
                     settings,
-                    part,
+                    search_rows(train, len(settings), n_classes, seed=plan.seed),
                     val,
-                    counts=count_labels(part, n_classes),
-                    options=options,
+                    make=make,
                     plan=plan,
+                    n_classes=n_classes,
                     executor=executor,
                     progress=progress,
                 )
                 setting, table = found.setting, found.table
-        trainer = OneVsRest([setting], counts, train.dim, **options)
+        trainer = make([setting], train)
         fitted = run(trainer, train, val, plan, executor=executor, progress=progress)
     return replace(fitted, table=table)
 
 
+def make_trainer(
+    objective: str,
+    settings: list[Setting],
+    rows: Rows,
+    plan: Plan,
+    n_classes: int,
+    square: float,
+) -> Trainer:
+    """Return the trainer of an objective; `square` is the mean squared norm of the rows."""
+    options: dict[str, Any] = {"bias_rate": BIAS_SQUARE * square, "schedule": plan.schedule}
+    if objective == "ovr":
+        counts = np.bincount(rows.labels, minlength=n_classes).astype(np.int64)
+        return OneVsRest(settings, counts, rows.dim, loss=plan.loss, **options)
+    return Joint(settings, n_classes, rows.dim, objective=objective, warp=plan.warp, **options)
+
+
 def run(
-    trainer: OneVsRest,
+    trainer: Trainer,
     train: Rows,
     val: Rows | None,
     plan: Plan,
@@ -125,11 +147,6 @@ def hold_out(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | No
         return rows, None
     kept = np.setdiff1d(np.arange(rows.n_rows), held)
     return rows.select(kept), rows.select(np.sort(held))
-
-
-def count_labels(rows: Rows, n_classes: int) -> NDArray[np.int64]:
-    """Return the number of rows of each class."""
-    return np.bincount(rows.labels, minlength=n_classes).astype(np.int64)
 
 
 def mean_square(rows: Rows, *, most: int = 1000, most_bytes: int = 64 << 20) -> float:

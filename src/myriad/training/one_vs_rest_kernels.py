@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from myriad._jit import inlined, jit, jit_reassociated
+from myriad._jit import inlined, jit
 from myriad.objectives import binary_step
+from myriad.objectives.draws import dot
 from myriad.training.columns import advance
+from myriad.training.steps import step_size
 
 FOLD_BELOW = 1e-6
 
@@ -25,9 +27,11 @@ def take_step(loss, sign, product, column, state):
     """
     score = state.sigma * product + state.bias
     coefficient = binary_step(loss, sign, score)
-    state.sigma *= 1.0 - column.eta * column.lam
-    state.bias += column.bias_step * coefficient
-    return column.eta * coefficient / state.sigma
+    eta = step_size(column.schedule, column.eta, column.lam, state.t, column.t0)
+    state.t += 1
+    state.sigma *= 1.0 - eta * column.lam
+    state.bias += eta * column.bias_rate * coefficient
+    return eta * coefficient / state.sigma
 
 
 @jit
@@ -89,15 +93,6 @@ def fold_scales(V, states):
             for j in range(V.shape[1]):
                 V[c, j] *= states[c].sigma
             states[c].sigma = 1.0
-
-
-@jit_reassociated
-def dot(w, x):
-    """Return the product of two vectors, summed in vector registers."""
-    total = w[0] * x[0]
-    for j in range(1, len(w)):
-        total += w[j] * x[j]
-    return total
 
 
 @jit

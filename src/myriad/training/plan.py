@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.training.columns import Setting
+from myriad.training.joint import WarpOptions
+from myriad.training.settings import Setting
+from myriad.training.steps import FIXED, Schedule
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class Plan:
     loss : number of the binary loss.
     eta, beta : a number, or None to search for it.
     lam : weight of the squared norm.
+    schedule : how steps shrink.
+    warp : how the objective ``warp`` looks for violators.
     epochs : the most passes over the rows.
     theta, patience : see `Stopping`.
     memory : bytes that the weights trained together in a search may take.
@@ -31,9 +35,11 @@ class Plan:
     eta: float | None = None
     beta: float | None = None
     lam: float = 0.0
+    schedule: Schedule = FIXED
+    warp: WarpOptions = field(default_factory=WarpOptions)
     epochs: int = 50
     theta: float = 0.0
-    patience: int = 5
+    patience: int = 8
     memory: int = 2 << 30
     seed: int = 0
 
@@ -51,10 +57,16 @@ class Plan:
                 f"eta * lam is {self.eta * self.lam:g}: a step would shrink the weights below "
                 "nothing. Choose a smaller eta or lam."
             )
+        if self.schedule.name == "lam" and self.lam == 0:
+            raise InputError("The schedule lam needs a lam above 0.")
         if self.epochs < 1 or self.patience < 1:
             raise InputError("epochs and patience must be at least 1.")
         if not 0 <= self.seed < 2**63:
             raise InputError(f"The seed must be a number from 0 to 2^63 - 1, not {self.seed}.")
+
+    def is_open(self, objective: str) -> bool:
+        """Tell whether a number of an objective is left to be searched."""
+        return self.eta is None or (objective == "ovr" and self.beta is None)
 
     def settled(self, setting: Setting, epochs: int) -> Self:
         """Return the plan with nothing left to search or to stop early."""

@@ -7,22 +7,23 @@ all classes: what [GP] recommends to tune, in powers of 2 for `beta`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from myriad.progress import Progress
 from myriad.randomness import generator
 from myriad.store import Rows
-from myriad.training.columns import Setting
-from myriad.training.one_vs_rest import OneVsRest
 from myriad.training.plan import Plan
+from myriad.training.settings import Setting
+from myriad.training.trainer import Trainer
 from myriad.training.validation import validate
 
 STEPS = (0.1, 0.3, 1.0)
+JOINT_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
 """Steps tried, as parts of the one that would undo a row's own loss, ``1 / mean |x|^2``."""
 RUNG_EPOCHS = (1, 3)
 """Epochs a setting has been trained for when it is judged."""
@@ -46,18 +47,19 @@ class Searched:
     table: list[dict[str, Any]]
 
 
-def grid(
-    n_classes: int, square: float, *, eta: float | None, beta: float | None, lam: float
-) -> list[Setting]:
-    """Return the settings to try; a number that is given is not searched.
+def grid(plan: Plan, objective: str, n_classes: int, square: float) -> list[Setting]:
+    """Return the settings to try; a number that the plan gives is not searched.
 
     Parameters
     ----------
     square : mean squared norm of a row.
     """
-    steps = [part / square for part in STEPS] if eta is None else [eta]
-    betas = default_betas(n_classes) if beta is None else [beta]
-    return [Setting(e, b, lam) for b in betas for e in steps]
+    parts = STEPS if objective == "ovr" else JOINT_STEPS
+    steps = [part / square for part in parts] if plan.eta is None else [plan.eta]
+    betas: list[float] | list[None] = [None]
+    if objective == "ovr":
+        betas = default_betas(n_classes) if plan.beta is None else [plan.beta]
+    return [Setting(eta, beta, plan.lam) for beta in betas for eta in steps]
 
 
 def default_betas(n_classes: int) -> list[float]:
@@ -82,9 +84,9 @@ def search(
     train: Rows,
     val: Rows,
     *,
-    counts: NDArray[np.int64],
-    options: dict[str, Any],
+    make: Callable[[list[Setting], Rows], Trainer],
     plan: Plan,
+    n_classes: int,
     executor: ThreadPoolExecutor,
     progress: Progress,
 ) -> Searched:
@@ -92,38 +94,31 @@ def search(
 
     Parameters
     ----------
-    counts : training rows of each class.
-    options : further arguments of `OneVsRest`.
+    make : makes a trainer of some settings for some rows.
     plan : its seed, and its memory: more settings than fit are trained in groups, one after the
         other.
     """
-    together = max(1, plan.memory // (4 * len(counts) * train.dim))
+    together = max(1, plan.memory // (4 * n_classes * train.dim))
     alive = list(settings)
     table: dict[Setting, dict[str, Any]] = {}
-    carried: OneVsRest | None = None
+    carried: Trainer | None = None
     for target in RUNG_EPOCHS:
         groups = [alive[i : i + together] for i in range(0, len(alive), together)]
         passes = target - (carried.epoch if carried else 0)
         work = passes * train.n_rows * len(groups)
         with progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
             for group in groups:
-                trainer = carried or OneVsRest(group, counts, train.dim, **options)
+                trainer = carried or make(group, train)
                 while trainer.epoch < target:
                     trainer.run_epoch(train, seed=plan.seed, executor=executor, advance=advance)
                 measured = validate(trainer, val, executor=executor)
                 for setting, m in zip(trainer.settings, measured, strict=True):
                     row = setting.to_json() | {"epochs": target, "top1": m.at(1), "top5": m.at(5)}
                     table[setting] = row
-        best = sorted(alive, key=lambda setting: _score(table[setting]), reverse=True)
-        alive = best[: math.ceil(len(alive) * KEEP)]
+        alive.sort(key=lambda setting: (table[setting]["top1"], table[setting]["top5"]))
+        alive = alive[::-1][: max(2, math.ceil(len(alive) * KEEP))]
         # Draws and order are functions of the epoch, so training anew changes nothing but the time.
         carried = trainer if len(groups) == 1 else None
         if carried is not None:
             carried.keep([carried.settings.index(setting) for setting in alive])
-        if len(alive) == 1:
-            break
     return Searched(alive[0], list(table.values()))
-
-
-def _score(row: dict[str, Any]) -> tuple[float, float]:
-    return row["top1"], row["top5"]

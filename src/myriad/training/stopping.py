@@ -19,7 +19,7 @@ class Stopping:
     """
 
     theta: float = 0.0
-    patience: int = 5
+    patience: int = 8
     best: tuple[float, float] = (-1.0, -1.0)
     best_epoch: int = -1
     _raised: float = field(default=-1.0, repr=False)

@@ -9,27 +9,28 @@ import numpy as np
 from myriad.measures import Measures, measure, ranks_of_truth
 from myriad.parallel import map_ordered
 from myriad.store import Block, Rows
-from myriad.training.one_vs_rest import OneVsRest
+from myriad.training.trainer import Trainer
 
 BLOCK_BYTES = 16 << 20
 AHEAD = 4
 """Blocks decoded before they are scored."""
 
 
-def validate(trainer: OneVsRest, rows: Rows, *, executor: ThreadPoolExecutor) -> list[Measures]:
+def validate(trainer: Trainer, rows: Rows, *, executor: ThreadPoolExecutor) -> list[Measures]:
     """Return the measures of every setting in training on held-out rows."""
     n_settings, n_classes = len(trainer.settings), trainer.n_classes
-    sigma = trainer.states["sigma"].astype(np.float32)
-    bias = trainer.states["bias"].astype(np.float32)
+    scales = trainer.scales().astype(np.float32)
+    biases = trainer.biases().astype(np.float32)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def rank(block: Block) -> np.ndarray:
         labels = rows.labels[block.index]
         ranks = np.empty((n_settings, len(labels)), np.int32)
         for s in range(n_settings):
-            part = slice(s * n_classes, (s + 1) * n_classes)
+            part = trainer.part(s)
             scores = block.X @ trainer.V[part].T
-            scores *= sigma[part]
-            scores += bias[part]
+            scores *= scales[part]
+            scores += biases[part]
             ranks[s] = ranks_of_truth(scores, labels)
         return np.vstack([labels[None, :], ranks])
 

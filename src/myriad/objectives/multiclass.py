@@ -1,0 +1,23 @@
+"""The multiclass loss of Crammer and Singer, ``max_c (c != y) + s_c - s_y`` [GP, 3.1]."""
+
+from __future__ import annotations
+
+from myriad._jit import inlined
+
+
+@inlined
+def pick(products, biases, sigma, label):
+    """Return the class that violates the margin most, or -1 if none does; lowest class on ties.
+
+    Parameters
+    ----------
+    products : float array of shape (n_classes,); the scores are ``sigma * products + biases``.
+    """
+    best = sigma * products[label] + biases[label]
+    worst = -1
+    for c in range(len(products)):
+        score = 1.0 + sigma * products[c] + biases[c]
+        if score > best and c != label:
+            best = score
+            worst = c
+    return worst

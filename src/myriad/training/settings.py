@@ -1,0 +1,33 @@
+"""The numbers that training depends on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The numbers that training depends on.
+
+    Attributes
+    ----------
+    eta : step.
+    beta : one-vs-rest: negatives a positive, on average; infinity for all of them [GP, 3.2]. None
+        for the joint objectives.
+    lam : weight of the squared norm.
+    """
+
+    eta: float
+    beta: float | None = None
+    lam: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the setting with ``beta`` as the word ``"all"`` where it is infinite."""
+        found = asdict(self)
+        if self.beta is None:
+            del found["beta"]
+        elif math.isinf(self.beta):
+            found["beta"] = "all"
+        return found

@@ -1,0 +1,106 @@
+"""What all trainers are: stored weights of one or several settings, passed over the rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas
+
+from myriad.errors import WorkError
+from myriad.progress import Advance
+from myriad.store import Rows
+from myriad.training.settings import Setting
+
+BLOCK = 64
+"""Rows whose scores come from one product."""
+SHARD = 96
+"""Classes that one product scores, at most: what threads share out."""
+
+
+class Trainer(ABC):
+    """The base of all trainers.
+
+    Attributes
+    ----------
+    settings : what is trained together; class c under setting s is row ``s * n_classes + c`` of V.
+    V : float array of shape (n_settings * n_classes, n_features), stored weights; the weights are
+        these times a scale.
+    epoch : passes made.
+    """
+
+    settings: list[Setting]
+    n_classes: int
+    V: NDArray[Any]
+    epoch: int = 0
+
+    @abstractmethod
+    def scales(self) -> NDArray[np.float64]:
+        """Return the scale of each row of V."""
+
+    @abstractmethod
+    def biases(self) -> NDArray[np.float64]:
+        """Return the bias of each row of V."""
+
+    @abstractmethod
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Forget all settings but these."""
+
+    @abstractmethod
+    def _pass(
+        self, rows: Rows, *, seed: int, executor: ThreadPoolExecutor, advance: Advance
+    ) -> None:
+        """Pass once over the rows."""
+
+    def run_epoch(
+        self, rows: Rows, *, seed: int, executor: ThreadPoolExecutor, advance: Advance
+    ) -> None:
+        """Pass once more over the rows, in the order that the seed gives this epoch.
+
+        Weights that overflow are an error, unless other settings trained with them are sound.
+        """
+        self._pass(rows, seed=seed, executor=executor, advance=advance)
+        self.epoch += 1
+        if not any(self.is_finite(number) for number in range(len(self.settings))):
+            step = max(setting.eta for setting in self.settings)
+            raise WorkError(
+                f"The weights overflowed in epoch {self.epoch} with eta={step:g}. "
+                f"Try a smaller step, such as {step / 10:.1g}."
+            )
+
+    def is_finite(self, number: int) -> bool:
+        """Tell whether the weights of a setting are still numbers."""
+        part = self.part(number)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool(np.isfinite(self.biases()[part].sum()) and np.isfinite(self.V[part].sum()))
+
+    def part(self, number: int) -> slice:
+        """Return the rows of V that belong to a setting."""
+        return slice(number * self.n_classes, (number + 1) * self.n_classes)
+
+    def weights(self, number: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return copies of the weights and biases of one setting."""
+        part = self.part(number)
+        scales = self.scales()[part].astype(self.V.dtype)
+        return self.V[part] * scales[:, None], self.biases()[part].astype(self.V.dtype)
+
+    def rows_of(self, numbers: Sequence[int]) -> NDArray[np.int64]:
+        """Return the rows of V that belong to some settings."""
+        return np.concatenate([np.arange(self.V.shape[0])[self.part(n)] for n in numbers])
+
+
+def class_shards(n_classes: int) -> list[slice]:
+    """Cut classes into shards of equal size; where is fixed by their number, not by threads."""
+    bounds = np.linspace(0, n_classes, 1 + -(-n_classes // SHARD)).astype(int)
+    return [slice(int(start), int(stop)) for start, stop in pairwise(bounds)]
+
+
+def add_product(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any]) -> None:
+    """Add ``A X`` to the contiguous rows `V` in place, by one product."""
+    gemm = blas.sgemm if V.dtype == np.float32 else blas.dgemm
+    gemm(1.0, X.T, A.T, beta=1.0, c=V.T, overwrite_c=1)

@@ -1,0 +1,130 @@
+"""What the joint objectives look at: violators, draws, ranks, chains of last violators."""
+
+import numpy as np
+import pytest
+
+from myriad.objectives import multiclass, ranking, warp
+from myriad.objectives.draws import draw_wrong, stride_of
+from myriad.objectives.softmax import probabilities
+
+N_CLASSES = 20
+NOTHING = np.zeros((0, 0))
+
+
+def option(**changes):
+    record = np.zeros(1, warp.WARP)
+    record["replacement"], record["max_draws"] = True, N_CLASSES
+    for name, value in changes.items():
+        record[name] = value
+    return record[0]
+
+
+def key(number):
+    return np.uint64(number * 0x9E3779B97F4A7C15 % 2**64)
+
+
+def find(scores, label, number, **changes):
+    truth = scores[label]
+    return warp.find_by_draws(
+        scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, truth, label, key(number),
+        option(**changes),
+    )  # fmt: skip
+
+
+def lone_violator():
+    scores = np.full(N_CLASSES, -5.0)
+    scores[3], scores[11] = 1.0, 0.5  # the label, and the only class within its margin
+    return scores
+
+
+def test_drawing_without_replacement_finds_a_lone_violator_always():
+    found = [find(lone_violator(), 3, n, replacement=False)[0] for n in range(300)]
+    assert set(found) == {11}
+
+
+def test_drawing_with_replacement_misses_it_as_often_as_theory_says():
+    missed = np.mean([find(lone_violator(), 3, n)[0] < 0 for n in range(4000)])
+    assert missed == pytest.approx((1 - 1 / 19) ** 19, abs=0.03)
+
+
+def test_a_cap_on_draws_is_kept():
+    draws = [find(lone_violator(), 3, n, replacement=False, max_draws=4)[1] for n in range(200)]
+    assert max(draws) == 4
+
+
+def test_draws_are_uniform_over_wrong_classes():
+    drawn = np.array([draw_wrong(key(n), 0, N_CLASSES, 7) for n in range(19_000)])
+    counts = np.bincount(drawn, minlength=N_CLASSES)
+    assert counts[7] == 0
+    assert np.abs(np.delete(counts, 7) - 1000).max() < 150
+
+
+@pytest.mark.parametrize("n", [1, 2, 19, 60, 97])
+def test_strides_visit_every_place(n):
+    for number in range(30):
+        stride = stride_of(key(number), n)
+        assert len({(draw * stride) % n for draw in range(n)}) == n
+
+
+def test_exact_rank_counts_all_violators_and_picks_each_alike():
+    scores = np.full(N_CLASSES, -5.0)
+    scores[[2, 4, 9]] = 0.0
+    picked = []
+    for number in range(3000):
+        c, rank = warp.find_exactly(
+            scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, scores[2], 2, key(number)
+        )
+        assert rank == 2
+        picked.append(c)
+    assert np.mean(np.array(picked) == 4) == pytest.approx(0.5, abs=0.05)
+
+
+def remembered(last, violating, label, chain):
+    scores = np.full(N_CLASSES, -5.0)
+    scores[label] = 0.0
+    scores[list(violating)] = 0.0
+    memory = np.full(N_CLASSES, -1)
+    for c, v in last.items():
+        memory[c] = v
+    return warp.is_remembered(
+        scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, 0.0, label, memory, chain
+    )
+
+
+def test_the_chain_of_last_violators():
+    cat, dog, pig = 0, 1, 2
+    assert remembered({cat: dog}, {dog}, cat, 1)
+    assert not remembered({cat: dog}, {pig}, cat, 1)
+    assert not remembered({cat: dog, dog: pig}, {pig}, cat, 1)
+    assert remembered({cat: dog, dog: pig}, {pig}, cat, 2)
+    assert not remembered({}, {pig}, cat, 5)
+
+
+def test_the_chain_ends_at_the_label_itself():
+    cat, dog = 0, 1
+    assert not remembered({cat: dog, dog: cat}, set(), cat, 8)
+
+
+def test_multiclass_picks_the_worst_and_the_lowest_on_ties():
+    zeros = np.zeros(4)
+    assert multiclass.pick(zeros, zeros, 1.0, 2) == 0
+    assert multiclass.pick(zeros, zeros, 1.0, 0) == 1
+    assert multiclass.pick(np.array([5.0, 1.0, 4.1, 0.0]), zeros, 1.0, 0) == 2
+    assert multiclass.pick(np.array([5.0, 1.0, 4.0, 0.0]), zeros, 1.0, 0) == -1
+
+
+def test_ranking_steps_only_within_the_margin():
+    scores = lone_violator()
+    drawn = {
+        ranking.pick(scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, 3, key(n))
+        for n in range(300)
+    }
+    assert drawn == {-1, 11}
+
+
+def test_probabilities_sum_to_one_without_overflow():
+    out = np.empty(3)
+    probabilities(np.array([1e4, 0.0, -1e4]), np.zeros(3), 1.0, out)
+    np.testing.assert_allclose(out, [1, 0, 0])
+    probabilities(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 0.0]), 1.0, out)
+    np.testing.assert_allclose(out, 1 / 3)
