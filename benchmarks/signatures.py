@@ -11,16 +11,13 @@ The image is 370 x 270, drawn with the spectrum of photographs; the signature ha
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import platform
 import statistics
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from record import describe_run, write_results
 from threadpoolctl import threadpool_limits
 
 from myriad.arrays import Bytes
@@ -97,21 +94,6 @@ def time_mixture(threads: int) -> dict[str, float]:
     }
 
 
-def read_commit() -> str | None:
-    """Return the commit that is measured, if this is a working copy."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    return found.stdout.strip() or None
-
-
-def read_processor() -> str:
-    """Return the name of the processor."""
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
-
-
 def main() -> None:
     """Measure, print a table, and write JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -127,9 +109,7 @@ def main() -> None:
         signature = learn_fisher([draw_image(s) for s in range(20)], sample=100_000)
         stages = time_stages(signature, image, options.repeats)
     results = {
-        "machine": f"{read_processor()}, {platform.system()}, Python {platform.python_version()}",
-        "commit": read_commit(),
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **describe_run(),
         "image": [WIDTH, HEIGHT],
         "descriptors": len(signature.descriptor.describe(image)),
         "dim": signature.dim,
@@ -139,9 +119,7 @@ def main() -> None:
     for unit in ("milliseconds", "seconds"):
         for name, value in results[unit].items():
             print(f"{name:<75}{value:>9} {unit}")
-    if options.out:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    write_results(options.out, results)
 
 
 if __name__ == "__main__":

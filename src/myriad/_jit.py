@@ -16,5 +16,5 @@ jit_reassociated = numba.njit(
 """A kernel whose sums may be reordered, so that they run in vector registers. Each one has a test
 that bounds the rounding error against its float64 twin."""
 
-inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="never")
-"""A small function called from kernels (LLVM inlines it)."""
+inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+"""A small function that becomes part of the kernels calling it: a call with arrays is not free."""

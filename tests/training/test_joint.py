@@ -6,7 +6,7 @@ from tests.reference import joint as reference
 
 from myriad.errors import InputError
 from myriad.objectives import JOINT_OBJECTIVES
-from myriad.parallel import pool
+from myriad.parallel import team
 from myriad.store import ArrayRows
 from myriad.training.joint import Joint, WarpOptions
 from myriad.training.settings import Setting
@@ -28,9 +28,9 @@ def train_fast(rows, settings, *, n_classes=N_CLASSES, threads=1, warp=None, **o
     options = {"bias_rate": 0.1, "dtype": np.float64} | options
     warp = WarpOptions(**(warp or {}))
     trainer = Joint(settings, n_classes, rows.dim, warp=warp, **options)
-    with pool(threads) as executor:
+    with team(threads) as crew:
         for _ in range(EPOCHS):
-            trainer.run_epoch(rows, seed=SEED, executor=executor, advance=lambda n: None)
+            trainer.run_epoch(rows, seed=SEED, team=crew, advance=lambda n: None)
     return trainer
 
 

@@ -10,7 +10,7 @@ from tests.reference import one_vs_rest as reference
 from myriad.errors import WorkError
 from myriad.objectives import BINARY_LOSSES
 from myriad.objectives.draws import dot
-from myriad.parallel import pool
+from myriad.parallel import team
 from myriad.randomness import mix, unit
 from myriad.store import ArrayRows
 from myriad.training.columns import make_columns
@@ -33,9 +33,9 @@ def train_fast(rows, setting, *, n_classes=7, loss="hinge", threads=1, epochs=EP
     counts = np.bincount(rows.labels, minlength=n_classes)
     options = {"bias_rate": 0.1, "loss": BINARY_LOSSES[loss], "dtype": np.float64} | options
     trainer = OneVsRest([setting], counts, rows.dim, **options)
-    with pool(threads) as executor:
+    with team(threads) as crew:
         for _ in range(epochs):
-            trainer.run_epoch(rows, seed=SEED, executor=executor, advance=lambda n: None)
+            trainer.run_epoch(rows, seed=SEED, team=crew, advance=lambda n: None)
     return trainer.weights()
 
 
@@ -122,10 +122,10 @@ def test_settings_trained_together_are_as_if_alone():
     settings = [Setting(0.01, 1.0), Setting(0.03, 4.0, 0.01), Setting(0.01, math.inf)]
     counts = np.bincount(rows.labels)
     together = OneVsRest(settings, counts, rows.dim, bias_rate=0.1, loss=0, dtype=np.float64)
-    with pool(1) as executor:
-        together.run_epoch(rows, seed=SEED, executor=executor, advance=lambda n: None)
+    with team(1) as crew:
+        together.run_epoch(rows, seed=SEED, team=crew, advance=lambda n: None)
         together.keep([2, 0])
-        together.run_epoch(rows, seed=SEED, executor=executor, advance=lambda n: None)
+        together.run_epoch(rows, seed=SEED, team=crew, advance=lambda n: None)
     for number, setting in enumerate([settings[2], settings[0]]):
         W, b = train_fast(rows, setting)
         assert together.weights(number)[0].tobytes() == W.tobytes()

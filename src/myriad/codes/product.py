@@ -158,7 +158,10 @@ def learn_product(
         points = _gather_points(rows, chosen, book, n_books, d)
         return learn_codebook(points, n_centroids, rounds=rounds)
 
-    with progress.step("Learning codebooks", n_books, "book") as advance, pool(threads) as threaded:
+    with (
+        progress.step("Learning codebooks", n_books, "books") as advance,
+        pool(threads) as threaded,
+    ):
         ahead = 4 * thread_count(threads)
         for m, learned in enumerate(map_ordered(learn, range(n_books), threaded, ahead=ahead)):
             books[m] = learned

@@ -149,7 +149,10 @@ class ArrayRows(Rows):
     def _fill(self, index: NDArray[np.int64], out: Float) -> None:
         numbers = index if self.chosen is None else self.chosen[index]
         with np.errstate(over="ignore", invalid="ignore"):
-            out[:] = self.X[numbers]
+            if self.X.dtype == np.float32:
+                np.take(self.X, numbers, axis=0, out=out, mode="clip")  # one copy instead of two
+            else:
+                out[:] = self.X[numbers]
             suspect = not np.isfinite(out.sum())  # a quick test that may also overflow
             bad = first_bad_row(out) if suspect else None
         if bad is not None:

@@ -7,13 +7,13 @@ trained on, the next is read, decoded and multiplied with itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from myriad.parallel import Team
 from myriad.store import Rows
 
 CHUNK_BYTES = 32 << 20
@@ -59,7 +59,7 @@ def read_chunks(
     epoch: int,
     with_grams: bool,
     dtype: DTypeLike,
-    executor: ThreadPoolExecutor,
+    team: Team,
 ) -> Iterator[Chunk]:
     """Yield the chunks of one epoch, the next being prepared while the current one is used."""
     source = rows.blocks(chunk_rows(rows.dim, block), seed=seed, epoch=epoch)
@@ -74,7 +74,7 @@ def read_chunks(
             chunk.grams.extend(X[part] @ X[part].T for part in chunk.blocks(block))
         return chunk
 
-    upcoming = executor.submit(prepare, 0)
+    upcoming = team.start(prepare, 0)
     while (chunk := upcoming.result()) is not None:
-        upcoming = executor.submit(prepare, chunk.start + len(chunk.X))
+        upcoming = team.start(prepare, chunk.start + len(chunk.X))
         yield chunk

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from myriad.objectives import JOINT_OBJECTIVES
-from myriad.parallel import pool
+from myriad.parallel import Team, team
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.store import Rows
@@ -53,7 +52,7 @@ def fit(
         return make_trainer(objective, settings, rows, plan, n_classes, square)
 
     table: list[dict[str, Any]] = []
-    with pool(threads) as executor:
+    with team(threads) as crew:
         if val is None:
             beta = (plan.beta or UNSEARCHED_BETA) if objective == "ovr" else None
             setting = Setting(plan.eta or UNSEARCHED_STEP / square, beta, plan.lam)
@@ -68,12 +67,12 @@ def fit(
                     make=make,
                     plan=plan,
                     n_classes=n_classes,
-                    executor=executor,
+                    team=crew,
                     progress=progress,
                 )
                 setting, table = found.setting, found.table
         trainer = make([setting], train)
-        fitted = run(trainer, train, val, plan, executor=executor, progress=progress)
+        fitted = run(trainer, train, val, plan, team=crew, progress=progress)
     return replace(fitted, table=table)
 
 
@@ -99,7 +98,7 @@ def run(
     val: Rows | None,
     plan: Plan,
     *,
-    executor: ThreadPoolExecutor,
+    team: Team,
     progress: Progress,
 ) -> Fitted:
     """Train one setting for all epochs of the plan, or until validation accuracy stops rising."""
@@ -109,10 +108,10 @@ def run(
     began = time.perf_counter()
     with progress.step("Training", plan.epochs * train.n_rows, "rows") as advance:
         while trainer.epoch < plan.epochs and not stopping.done:
-            trainer.run_epoch(train, seed=plan.seed, executor=executor, advance=advance)
+            trainer.run_epoch(train, seed=plan.seed, team=team, advance=advance)
             if val is None:
                 continue
-            (measures,) = validate(trainer, val, executor=executor)
+            (measures,) = validate(trainer, val, team=team)
             seconds = round(time.perf_counter() - began, 3)
             history.append(
                 {

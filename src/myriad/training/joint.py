@@ -7,8 +7,8 @@ scores a block or, when several settings are trained together, take a setting ea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.objectives.joint import JOINT_OBJECTIVES, RANKING, SOFTMAX, WARP
+from myriad.parallel import Team
 from myriad.progress import Advance
 from myriad.store import Rows
 from myriad.training.chunks import Chunk, read_chunks
@@ -33,6 +34,8 @@ from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
 from myriad.training.trainer import BLOCK, Trainer, add_product, class_shards
 
+SHARD = 256
+"""Classes that one product scores."""
 SUB_BLOCK = 16
 """Rows of a block that softmax corrects one by one; the rest is corrected by products."""
 SAMPLED_ABOVE = 250
@@ -144,9 +147,7 @@ class Joint(Trainer):
         self._biases, self._last = self._biases[chosen], self._last[chosen]
         self._states, self._records = self._states[chosen], self._records[chosen]
 
-    def _pass(
-        self, rows: Rows, *, seed: int, executor: ThreadPoolExecutor, advance: Advance
-    ) -> None:
+    def _pass(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
         begin_epoch(self._states, np.uint64(seed), np.uint64(self.epoch))
         for chunk in read_chunks(
             rows,
@@ -155,19 +156,17 @@ class Joint(Trainer):
             epoch=self.epoch,
             with_grams=not self._sampled,
             dtype=self.V.dtype,
-            executor=executor,
+            team=team,
         ):
             if len(self.settings) == 1:
-                self._walk(0, chunk, executor)
+                self._walk(0, chunk, team)
             else:
-                walks = [executor.submit(self._walk, s, chunk) for s in range(len(self.settings))]
-                for walk in walks:
-                    walk.result()
+                team.share(partial(self._walk, chunk=chunk), range(len(self.settings)))
             advance(len(chunk.X))
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _walk(self, number: int, chunk: Chunk, executor: ThreadPoolExecutor | None = None) -> None:
-        """Step one setting through a chunk; with an executor its threads share the products."""
+    def _walk(self, number: int, chunk: Chunk, team: Team | None = None) -> None:
+        """Step one setting through a chunk; a team shares the products."""
         V = self.V[self.part(number)]
         biases, last = self._biases[number], self._last[number]
         setting, state = self._records[number : number + 1], self._states[number : number + 1]
@@ -178,7 +177,7 @@ class Joint(Trainer):
             return
         for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
             X, labels = chunk.X[part], chunk.labels[part]
-            S = score_block(X, V, executor)
+            S = score_block(X, V, team)
             if self.objective == SOFTMAX:
                 self._step_softmax(gram, X, labels, S, V, biases, setting, state)
             else:
@@ -208,9 +207,7 @@ class Joint(Trainer):
         add_product(np.ascontiguousarray(A.T), X, V)
 
 
-def score_block(
-    X: NDArray[Any], V: NDArray[Any], executor: ThreadPoolExecutor | None
-) -> NDArray[Any]:
+def score_block(X: NDArray[Any], V: NDArray[Any], team: Team | None) -> NDArray[Any]:
     """Return ``X V^T``, made a shard of classes at a time."""
     S = np.empty((len(X), len(V)), V.dtype)
 
@@ -218,10 +215,10 @@ def score_block(
     def score(shard: slice) -> None:
         np.matmul(X, V[shard].T, out=S[:, shard])
 
-    shards = class_shards(len(V))
-    if executor is None or len(shards) == 1:
+    shards = class_shards(len(V), SHARD)
+    if team is None:
         for shard in shards:
             score(shard)
     else:
-        list(executor.map(score, shards))
+        team.share(score, shards)
     return S

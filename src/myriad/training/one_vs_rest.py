@@ -8,12 +8,13 @@ setting is trained alone or together with others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.parallel import Team
 from myriad.progress import Advance
 from myriad.store import Rows
 from myriad.training.chunks import Chunk, read_chunks
@@ -23,6 +24,8 @@ from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
 from myriad.training.trainer import BLOCK, Trainer, add_product, class_shards
 
+SHARD = 96
+"""Classes that one thread steps through a chunk at a time."""
 SAMPLED_BELOW = 1 / 6
 """Below this share of drawn pairs, single dot products beat the product of all (measured)."""
 DENSE_UPDATE_ABOVE = 1 / 8
@@ -83,9 +86,7 @@ class OneVsRest(Trainer):
         self.V = self.V[columns]
         self.columns, self.states = self.columns[columns], self.states[columns]
 
-    def _pass(
-        self, rows: Rows, *, seed: int, executor: ThreadPoolExecutor, advance: Advance
-    ) -> None:
+    def _pass(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
         begin_epoch(self.columns, self.states, np.uint64(seed), np.uint64(self.epoch))
         dense, sampled = self._shards()
         for chunk in read_chunks(
@@ -95,16 +96,11 @@ class OneVsRest(Trainer):
             epoch=self.epoch,
             with_grams=bool(dense),
             dtype=self.V.dtype,
-            executor=executor,
+            team=team,
         ):
-            walks = [executor.submit(self._walk_dense, shard, chunk) for shard in dense]
-            if sampled:
-                places = sort_by_class(chunk.labels, self.n_classes)
-                walks += [
-                    executor.submit(self._walk_sampled, shard, chunk, *places) for shard in sampled
-                ]
-            for walk in walks:
-                walk.result()
+            places = sort_by_class(chunk.labels, self.n_classes) if sampled else None
+            walk = partial(self._walk, chunk=chunk, places=places)
+            team.share(walk, [(shard, False) for shard in dense] + [(s, True) for s in sampled])
             advance(len(chunk.X))
 
     def _shards(self) -> tuple[list[slice], list[slice]]:
@@ -116,11 +112,18 @@ class OneVsRest(Trainer):
             few = share < SAMPLED_BELOW if self._sampled is None else self._sampled
             (sampled if few else dense).extend(
                 slice(first + shard.start, first + shard.stop)
-                for shard in class_shards(self.n_classes)
+                for shard in class_shards(self.n_classes, SHARD)
             )
         return dense, sampled
 
     @np.errstate(over="ignore", invalid="ignore")
+    def _walk(self, piece: tuple[slice, bool], *, chunk: Chunk, places: Any) -> None:
+        shard, sampled = piece
+        if sampled:
+            self._walk_sampled(shard, chunk, *places)
+        else:
+            self._walk_dense(shard, chunk)
+
     def _walk_dense(self, shard: slice, chunk: Chunk) -> None:
         V, columns, states = self.V[shard], self.columns[shard], self.states[shard]
         for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):

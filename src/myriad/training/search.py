@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from myriad.parallel import Team
 from myriad.progress import Progress
 from myriad.randomness import generator
 from myriad.store import Rows
@@ -87,7 +87,7 @@ def search(
     make: Callable[[list[Setting], Rows], Trainer],
     plan: Plan,
     n_classes: int,
-    executor: ThreadPoolExecutor,
+    team: Team,
     progress: Progress,
 ) -> Searched:
     """Find the best setting by successive halving.
@@ -110,8 +110,8 @@ def search(
             for group in groups:
                 trainer = carried or make(group, train)
                 while trainer.epoch < target:
-                    trainer.run_epoch(train, seed=plan.seed, executor=executor, advance=advance)
-                measured = validate(trainer, val, executor=executor)
+                    trainer.run_epoch(train, seed=plan.seed, team=team, advance=advance)
+                measured = validate(trainer, val, team=team)
                 for setting, m in zip(trainer.settings, measured, strict=True):
                     row = setting.to_json() | {"epochs": target, "top1": m.at(1), "top5": m.at(5)}
                     table[setting] = row

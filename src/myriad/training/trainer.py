@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -13,14 +12,13 @@ from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from myriad.errors import WorkError
+from myriad.parallel import Team
 from myriad.progress import Advance
 from myriad.store import Rows
 from myriad.training.settings import Setting
 
 BLOCK = 64
 """Rows whose scores come from one product."""
-SHARD = 96
-"""Classes that one product scores, at most: what threads share out."""
 
 
 class Trainer(ABC):
@@ -52,19 +50,15 @@ class Trainer(ABC):
         """Forget all settings but these."""
 
     @abstractmethod
-    def _pass(
-        self, rows: Rows, *, seed: int, executor: ThreadPoolExecutor, advance: Advance
-    ) -> None:
+    def _pass(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
         """Pass once over the rows."""
 
-    def run_epoch(
-        self, rows: Rows, *, seed: int, executor: ThreadPoolExecutor, advance: Advance
-    ) -> None:
+    def run_epoch(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
         """Pass once more over the rows, in the order that the seed gives this epoch.
 
         Weights that overflow are an error, unless other settings trained with them are sound.
         """
-        self._pass(rows, seed=seed, executor=executor, advance=advance)
+        self._pass(rows, seed=seed, team=team, advance=advance)
         self.epoch += 1
         if not any(self.is_finite(number) for number in range(len(self.settings))):
             step = max(setting.eta for setting in self.settings)
@@ -94,9 +88,12 @@ class Trainer(ABC):
         return np.concatenate([np.arange(self.V.shape[0])[self.part(n)] for n in numbers])
 
 
-def class_shards(n_classes: int) -> list[slice]:
-    """Cut classes into shards of equal size; where is fixed by their number, not by threads."""
-    bounds = np.linspace(0, n_classes, 1 + -(-n_classes // SHARD)).astype(int)
+def class_shards(n_classes: int, most: int) -> list[slice]:
+    """Cut classes into shards of equal size, at most `most`; threads share them out.
+
+    Where the cuts are is fixed by the number of classes, not by that of the threads.
+    """
+    bounds = np.linspace(0, n_classes, 1 + -(-n_classes // most)).astype(int)
     return [slice(int(start), int(stop)) for start, stop in pairwise(bounds)]
 
 

@@ -1,0 +1,124 @@
+"""An epoch of every objective against the bare product ``X @ W.T`` of the same shape, in one run.
+
+    python benchmarks/epochs.py                      # shapes (a) and (b), one thread, about 1 min
+    python benchmarks/epochs.py --threads 2
+    python benchmarks/epochs.py --out benchmarks/results/epochs.json
+
+Shapes: (a) N = 40,000, D = 1024, C = 500; (b) N = 8,192, D = 4096, C = 1000; (c) N = 20,000,
+D = 1024, C = 10,000, where one-vs-rest multiplies only the rows it draws. Classes overlap; the
+third epoch counts. A ratio of 1 means the speed of the bare product.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+from record import describe_run, write_results
+
+from myriad.parallel import Team, team
+from myriad.store import ArrayRows
+from myriad.training import Plan
+from myriad.training.fitting import make_trainer, mean_square
+from myriad.training.settings import Setting
+
+SHAPES = {"a": (40_000, 1024, 500), "b": (8_192, 4096, 1000), "c": (20_000, 1024, 10_000)}
+OBJECTIVES = {
+    "multiclass": ("multiclass", None),
+    "warp": ("warp", None),
+    "ranking": ("ranking", None),
+    "softmax": ("softmax", None),
+    "ovr, beta = 64": ("ovr", 64.0),
+    "ovr, beta = all": ("ovr", math.inf),
+}
+EPOCHS = 3
+PRODUCT_ROWS = 1024
+
+
+def draw_rows(n: int, dim: int, n_classes: int) -> ArrayRows:
+    """Return rows of overlapping classes, of norm about 1."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, n_classes, n).astype(np.int32)
+    means = rng.standard_normal((n_classes, dim), dtype=np.float32)
+    X = rng.standard_normal((n, dim), dtype=np.float32)
+    for start in range(0, n, PRODUCT_ROWS):
+        part = slice(start, start + PRODUCT_ROWS)
+        X[part] += np.float32(0.15) * means[labels[part]]
+    X /= np.float32(math.sqrt(dim))
+    return ArrayRows(X, labels)
+
+
+def time_product(rows: ArrayRows, n_classes: int, crew: Team) -> float:
+    """Return the seconds of the bare product, shared out over rows."""
+    W = np.random.default_rng(1).standard_normal((n_classes, rows.dim), dtype=np.float32)
+
+    def multiply(start: int) -> None:
+        _ = rows.X[start : start + PRODUCT_ROWS] @ W.T
+
+    best = math.inf
+    for _ in range(3):
+        began = time.perf_counter()
+        crew.share(multiply, range(0, rows.n_rows, PRODUCT_ROWS))
+        best = min(best, time.perf_counter() - began)
+    return best
+
+
+def time_epochs(
+    rows: ArrayRows,
+    objective: str,
+    beta: float | None,
+    n_classes: int,
+    crew: Team,
+) -> list[float]:
+    """Return the seconds of each epoch."""
+    square = mean_square(rows)
+    setting = Setting(0.3 / square, beta)
+    trainer = make_trainer(objective, [setting], rows, Plan(), n_classes, square)
+    seconds = []
+    for _ in range(EPOCHS):
+        began = time.perf_counter()
+        trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+        seconds.append(time.perf_counter() - began)
+    return seconds
+
+
+def main() -> None:
+    """Measure, print a table, and write JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shapes", default="ab", help="which of a, b and c")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="a JSON file to write")
+    options = parser.parse_args()
+    table = []
+    for shape in options.shapes:
+        n, dim, n_classes = SHAPES[shape]
+        rows = draw_rows(n, dim, n_classes)
+        with team(options.threads) as crew:
+            for name, (objective, beta) in OBJECTIVES.items():
+                if shape == "c" and (objective != "ovr" or beta == math.inf):
+                    continue
+                time_epochs(rows.select(np.arange(256)), objective, beta, n_classes, crew)
+                product = time_product(rows, n_classes, crew)
+                seconds = time_epochs(rows, objective, beta, n_classes, crew)
+                product = min(product, time_product(rows, n_classes, crew))
+                ratios = [round(s / product, 2) for s in seconds]
+                print(
+                    f"({shape}) {name:<18} product {product:.3f} s, epochs x {ratios}", flush=True
+                )
+                table.append(
+                    {
+                        "shape": shape,
+                        "objective": name,
+                        "product_seconds": round(product, 4),
+                        "epoch_seconds": [round(s, 4) for s in seconds],
+                        "ratios": ratios,
+                    }
+                )
+    write_results(options.out, {**describe_run(), "threads": options.threads, "rows": table})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""A team: the calling thread and its helpers work through a list together.
+
+For work in many short pieces, such as the product of one block: the caller does not wait idly but
+takes pieces like the others, and with one thread everything is a plain loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, Generic, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from myriad.parallel.threads import thread_count
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Promise(Generic[Result]):
+    """A result that is made ahead by a helper or, in a team of one, when it is asked for."""
+
+    def __init__(self, result: Callable[[], Result]) -> None:
+        self.result = result
+
+
+class Team:
+    """Threads that share work; see `team`."""
+
+    def __init__(self, threads: int, helpers: ThreadPoolExecutor | None) -> None:
+        self.threads = threads
+        self._helpers = helpers
+
+    def share(self, function: Callable[[Item], Any], items: Sequence[Item]) -> None:
+        """Call `function` with every item, in any order, from all threads; return when all is done.
+
+        The function must give the same result whichever thread calls it.
+        """
+        if self._helpers is None or len(items) == 1:
+            for item in items:
+                function(item)
+            return
+        numbers = count()
+
+        def work() -> None:
+            while (number := next(numbers)) < len(items):  # one step of `count` is atomic
+                function(items[number])
+
+        n_helpers = min(self.threads, len(items)) - 1
+        helping = [self._helpers.submit(work) for _ in range(n_helpers)]
+        work()
+        for helper in helping:
+            helper.result()
+
+    def start(self, function: Callable[..., Result], *arguments: Any) -> Promise[Result]:
+        """Begin a piece of work that is wanted later."""
+        if self._helpers is None:
+            return Promise(lambda: function(*arguments))
+        return Promise(self._helpers.submit(function, *arguments).result)
+
+
+@contextmanager
+def team(threads: int | None = None) -> Iterator[Team]:
+    """Yield a team of `threads` threads, the calling one among them; BLAS is held to one each."""
+    n = thread_count(threads)
+    with threadpool_limits(limits=1):
+        helpers = ThreadPoolExecutor(n - 1, thread_name_prefix="myriad") if n > 1 else None
+        try:
+            yield Team(n, helpers)
+        finally:
+            if helpers is not None:
+                helpers.shutdown(wait=True, cancel_futures=True)
