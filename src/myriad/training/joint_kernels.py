@@ -77,9 +77,8 @@ def step_pairs(gram, labels, index, S, biases, last, harmonic, setting, state):
         label = labels[i]
         key = mix(state[0].key, index[i])
         c, weight = pick_pair(
-            setting[0].objective, S[i], S, S[i], biases, state[0].sigma, label, key,
-            setting[0].warp, last, harmonic,
-        )  # fmt: skip
+            setting[0], S[i], S, S[i], biases, state[0].sigma, label, key, last, harmonic
+        )
         eta, bias_step = decay(setting[0], state[0])
         if c < 0:
             continue
@@ -118,9 +117,8 @@ def step_sampled_pairs(X, labels, index, V, biases, last, harmonic, setting, sta
         label = labels[i]
         key = mix(state[0].key, index[i])
         c, weight = pick_pair(
-            setting[0].objective, unknown, V, X[i], biases, state[0].sigma, label, key,
-            setting[0].warp, last, harmonic,
-        )  # fmt: skip
+            setting[0], unknown, V, X[i], biases, state[0].sigma, label, key, last, harmonic
+        )
         eta, bias_step = decay(setting[0], state[0])
         if c >= 0:
             step[0] = eta * weight
