@@ -93,11 +93,11 @@ def train(
     """Train a model on images or on a store."""
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.train import train as work
-    from myriad.training import Plan, Schedule, parse_setting
+    from myriad.training import BETA_WORDS, ETA_WORDS, Plan, Schedule, parse_setting
 
     plan = Plan(
-        eta=parse_setting("--eta", eta),
-        beta=parse_setting("--beta", beta),
+        eta=parse_setting("--eta", eta, ETA_WORDS),
+        beta=parse_setting("--beta", beta, BETA_WORDS),
         lam=lam,
         schedule=Schedule(schedule, t0=1000.0),
         epochs=epochs,

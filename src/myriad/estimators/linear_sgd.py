@@ -18,6 +18,8 @@ from myriad.objectives import BINARY_LOSSES
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, Store
 from myriad.training import (
+    BETA_WORDS,
+    ETA_WORDS,
     TRAINERS,
     Fitted,
     Plan,
@@ -188,8 +190,8 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
             raise InputError(f"loss must be one of {sorted(BINARY_LOSSES)}, not {self.loss!r}.")
         return Plan(
             loss=BINARY_LOSSES[self.loss],
-            eta=parse_setting("eta", self.eta),
-            beta=parse_setting("beta", self.beta),
+            eta=parse_setting("eta", self.eta, ETA_WORDS),
+            beta=parse_setting("beta", self.beta, BETA_WORDS),
             lam=self.lam,
             schedule=Schedule(self.schedule, self.t0),
             warp=WarpOptions(

@@ -4,13 +4,15 @@ from functools import partial
 
 from myriad.training.fitting import OBJECTIVES, fit, hold_out
 from myriad.training.joint import WarpOptions
-from myriad.training.plan import Fitted, Plan, parse_setting
+from myriad.training.plan import BETA_WORDS, ETA_WORDS, Fitted, Plan, parse_setting
 from myriad.training.steps import Schedule
 
 TRAINERS = {objective: partial(fit, objective=objective) for objective in OBJECTIVES}
 """What trains each objective: from rows, validation rows and a plan to weights."""
 
 __all__ = [
+    "BETA_WORDS",
+    "ETA_WORDS",
     "OBJECTIVES",
     "TRAINERS",
     "Fitted",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -50,8 +51,8 @@ class Plan:
                 raise InputError(f"{name} must be positive, not {value!r}.")
         if self.eta is not None and math.isinf(self.eta):
             raise InputError("eta must be a finite number.")
-        if not self.lam >= 0:
-            raise InputError(f"lam must not be negative, not {self.lam!r}.")
+        if not 0 <= self.lam < math.inf:
+            raise InputError(f"lam must be a number from 0 on, not {self.lam!r}.")
         if self.eta is not None and self.eta * self.lam >= 1:
             raise InputError(
                 f"eta * lam is {self.eta * self.lam:g}: a step would shrink the weights below "
@@ -73,15 +74,19 @@ class Plan:
         return replace(self, eta=setting.eta, beta=setting.beta, lam=setting.lam, epochs=epochs)
 
 
-def parse_setting(name: str, value: float | str) -> float | None:
-    """Return a number given as such or as a word: ``auto`` is None, ``all`` is infinity."""
-    words = {"auto": None, "all": math.inf}
-    if value in words:
-        return words[str(value)]
+def parse_setting(name: str, value: float | str, words: Mapping[str, float | None]) -> float | None:
+    """Return a number that may be given as one of some words."""
+    if isinstance(value, str) and value in words:
+        return words[value]
     try:
         return float(value)
-    except ValueError:
-        raise InputError(f"{name} must be a number, auto or all, not {value!r}.") from None
+    except (TypeError, ValueError):
+        expected = " or ".join(["a number", *words])
+        raise InputError(f"{name} must be {expected}, not {value!r}.") from None
+
+
+ETA_WORDS: dict[str, float | None] = {"auto": None}
+BETA_WORDS: dict[str, float | None] = {"auto": None, "all": math.inf}
 
 
 @dataclass(frozen=True)

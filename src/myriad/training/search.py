@@ -55,7 +55,7 @@ def grid(plan: Plan, objective: str, n_classes: int, square: float) -> list[Sett
     square : mean squared norm of a row.
     """
     parts = STEPS if objective == "ovr" else JOINT_STEPS
-    steps = [part / square for part in parts] if plan.eta is None else [plan.eta]
+    steps = [float(f"{part / square:.3g}") for part in parts] if plan.eta is None else [plan.eta]
     betas: list[float] | list[None] = [None]
     if objective == "ovr":
         betas = default_betas(n_classes) if plan.beta is None else [plan.beta]
@@ -63,10 +63,17 @@ def grid(plan: Plan, objective: str, n_classes: int, square: float) -> list[Sett
 
 
 def default_betas(n_classes: int) -> list[float]:
-    """Return powers of 2 from 1 towards C - 1, at most five of them, spread evenly."""
+    """Return powers of 2 towards C - 1, at most five of them, spread evenly; the last may be all.
+
+    With few classes all negatives are hardly more than the highest power; with many they would cost
+    far more than they bring [GP, Figure 1].
+    """
     highest = max(0, math.floor(math.log2(max(1, n_classes - 1))))
     exponents = np.unique(np.linspace(0, min(highest, 8), 5).round().astype(int))
-    return [float(2**e) for e in exponents]
+    betas = [float(2**e) for e in exponents]
+    if highest <= 8:
+        betas[-1] = math.inf
+    return betas
 
 
 def search_rows(rows: Rows, n_settings: int, n_classes: int, *, seed: int) -> Rows:
