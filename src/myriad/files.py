@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and JSON read with errors a user understands."""
+"""Files written whole or not at all; JSON and arrays read with errors a user understands."""
 
 from __future__ import annotations
 
@@ -8,22 +8,39 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from myriad.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it becomes `path` only if no error is raised."""
-    beside = path.with_name(f".{path.name}.part")
-    try:
+    with written_together(path) as (beside,):
         yield beside
-        with beside.open("rb") as written:
-            os.fsync(written.fileno())
-        os.replace(beside, path)
+
+
+@contextmanager
+def written_together(*paths: Path) -> Iterator[list[Path]]:
+    """Yield a path beside each of `paths` to write to; all become `paths` if no error is raised.
+
+    All are on the disk before the first is renamed, so nothing but a kill between two renames can
+    leave some of them old and some new.
+    """
+    besides = [path.with_name(f".{path.name}.part") for path in paths]
+    try:
+        yield besides
+        for beside in besides:
+            with beside.open("rb") as written:
+                os.fsync(written.fileno())
+        for beside, path in zip(besides, paths, strict=True):
+            os.replace(beside, path)
     finally:
-        beside.unlink(missing_ok=True)
+        for beside in besides:
+            beside.unlink(missing_ok=True)
 
 
 def dump_json(content: Any) -> str:
@@ -53,6 +70,19 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"{path} is damaged: it holds no JSON object.")
     return content
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """Read the arrays of a safetensors file by name."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        return load_file(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (SafetensorError, TypeError, ValueError, KeyError) as error:
+        raise InputError(f"{path} is damaged: {error}.") from None
 
 
 def checksum(path: Path) -> str:

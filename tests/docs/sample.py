@@ -4,9 +4,10 @@ They stand for the reader's photographs, under the names that the pages use:
 
 - ``photos/``: a sub-folder a class, nothing set apart;
 - ``letters/``: ``train/``, ``val/`` and ``test/`` with those sub-folders;
-- ``letters.csv``: a manifest of the images in ``photos/``, three images a group;
+- ``photos.csv``: a manifest of the images in ``photos/``, two images a group;
 - ``photos.zip``: the folder ``photos/``, packed;
-- ``new/``: images without labels, one of them cut short.
+- ``new/``: images without labels, one of them cut short;
+- ``letters.model``, ``letters.store``: what `TRAINED` makes of ``letters/``.
 """
 
 import csv
@@ -17,25 +18,26 @@ import cv2
 
 from myriad.images.glyphs import GlyphSet, draw_glyph
 
-LETTERS = list("abcdefghijkl")
-IMAGES = 30
-PARTS = {"train": range(100, 120), "val": range(120, 125), "test": range(125, 135)}
+LETTERS = list("abcdefghijklmnopqrstuvwx")
+PHOTOS = range(10)
+PARTS = {"train": range(100, 112), "val": range(112, 114), "test": range(114, 119)}
 GLYPHS = GlyphSet(characters=LETTERS, class_names=LETTERS, ceiling=100.0)
+TRAINED = "myriad train letters --out letters.model --store letters.store --components 16"
 
 
 def make_sample(folder: Path) -> None:
-    """Draw and write everything above into a new folder."""
+    """Draw and write the images, the manifest and the archive into a folder."""
     for label, letter in enumerate(LETTERS):
-        for number in range(IMAGES):
-            write_letter(folder / "photos" / letter / f"{number:02d}.jpg", label, number)
+        for number in PHOTOS:
+            write_letter(folder / "photos" / letter / f"{number}.jpg", label, number)
         for part, numbers in PARTS.items():
             for number in numbers:
                 write_letter(folder / "letters" / part / letter / f"{number}.png", label, number)
     for label in range(3):
-        write_letter(folder / "new" / f"{label}.jpg", label, 200)
-    whole = (folder / "new" / "0.jpg").read_bytes()
+        write_letter(folder / "new" / f"{label + 1}.jpg", label, 200)
+    whole = (folder / "new" / "1.jpg").read_bytes()
     (folder / "new" / "cut.jpg").write_bytes(whole[: len(whole) // 2])
-    write_manifest(folder / "letters.csv")
+    write_manifest(folder / "photos.csv")
     shutil.make_archive(str(folder / "photos"), "zip", folder, "photos")
 
 
@@ -49,7 +51,6 @@ def write_manifest(path: Path) -> None:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["path", "label", "group"])
         for letter in LETTERS:
-            for number in range(IMAGES):
-                writer.writerow(
-                    [f"photos/{letter}/{number:02d}.jpg", letter, f"{letter}{number // 3}"]
-                )
+            for number in PHOTOS:
+                group = f"{letter}{number // 2}"
+                writer.writerow([f"photos/{letter}/{number}.jpg", letter, group])

@@ -29,7 +29,8 @@ def show(extracted: Extracted, run: Run) -> None:
             "Time": format_seconds(extracted.seconds),
         }
     )
-    model = store.path.with_suffix(".model")
+    place = store.path if store.path.name else store.path.resolve()
+    model = place.with_suffix(".model")
     print_summary({"Store": store.path}, [("myriad", "train", store.path, "--out", model)])
 
 

@@ -17,6 +17,7 @@ from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
 from myriad.cli.extract import extract
+from myriad.cli.failure import INTERRUPTED
 from myriad.cli.predict import predict
 from myriad.cli.report import report
 from myriad.cli.train import train
@@ -68,7 +69,14 @@ def run() -> None:
         warnings.simplefilter("ignore")  # notes for programmers; users are told in sentences
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a label the locale cannot write
-    sys.exit(execute(app, sys.argv[1:]))
+    status = execute(app, sys.argv[1:])
+    if status == INTERRUPTED:
+        # Python remembers an interruption that came while it ran generated code, as `dataclass`
+        # does, and would end by a signal instead of with this status.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 if __name__ == "__main__":

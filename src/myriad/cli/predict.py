@@ -33,7 +33,7 @@ def show(predicted: Predicted, run: Run) -> None:
         )
 
 
-@verb(show=show)
+@verb(show=show, writes=True)
 def predict(
     model: ModelArgument,
     inputs: Annotated[
@@ -50,9 +50,12 @@ def predict(
     run: Run,
 ) -> Predicted:
     """Rank labels for images."""
+    from myriad.pipelines.outputs import check_file_place
     from myriad.pipelines.predict import predict as work
     from myriad.pipelines.predict import write_csv
 
+    if csv is not None:
+        check_file_place(csv, option="--csv", overwrite=run.overwrite)
     predicted = work(model, inputs, k=k, threads=run.threads, progress=run.progress)
     if csv is not None:
         write_csv(predicted, csv)

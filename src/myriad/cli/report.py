@@ -30,7 +30,7 @@ def show(result: Result, run: Run) -> None:
     print_summary({"Report": result.report})
 
 
-@verb(show=show)
+@verb(show=show, writes=True)
 def report(
     model: ModelArgument,
     out: Annotated[
@@ -40,7 +40,10 @@ def report(
     run: Run,
 ) -> Result:
     """Write the HTML report of a model."""
+    from myriad.pipelines.outputs import check_file_place
     from myriad.pipelines.train import read_evidence
 
+    if out is not None:
+        check_file_place(out, option="--out", overwrite=run.overwrite)
     path = out or model / "report.html"
     return Result(write_html(read_evidence(model), path, run.progress))

@@ -30,7 +30,7 @@ from myriad.cli.progress import choose_progress
 from myriad.errors import InputError, WorkError
 from myriad.progress import Progress
 
-INTERRUPTED = "Interrupted. What was finished is kept; run the same command again with --resume."
+INTERRUPTED = "Interrupted. What was finished is kept; run the same command again with --resume"
 
 
 class Result(Protocol):
@@ -119,7 +119,7 @@ def verb(
             options = {option.name: given.pop(option.name) for option in common}
             as_json = options.pop("as_json")
             run = _begin(**options)
-            with _guarded(resumes), redirect_stdout(sys.stderr):
+            with _guarded(run, resumes=resumes), redirect_stdout(sys.stderr):
                 result = function(**given, run=run)
             return Outcome(result, run, as_json, show)
 
@@ -141,12 +141,13 @@ def _begin(
 
 
 @contextmanager
-def _guarded(resumes: bool) -> Iterator[None]:
+def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
     """Say in an interruption how to go on, and tell a pipe of the work from stdout."""
     try:
         yield
     except KeyboardInterrupt as interruption:
-        raise KeyboardInterrupt(INTERRUPTED if resumes else "Interrupted.") from interruption
+        how = f"{INTERRUPTED} in place of --overwrite." if run.overwrite else f"{INTERRUPTED}."
+        raise KeyboardInterrupt(how if resumes else "Interrupted.") from interruption
     except BrokenPipeError as error:
         raise WorkError("A process that took part in the work ended too early.") from error
 

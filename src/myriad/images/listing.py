@@ -73,6 +73,10 @@ class ImageList:
             return self.archive.read(self.paths[i])
         return read_bytes(self.root / self.paths[i])
 
+    def locate(self, i: int) -> str:
+        """Return where image `i` is; within an archive, the archive's path comes first."""
+        return str(self.root / self.paths[i])
+
     def fingerprint(self) -> str:
         """Return a hash of names, labels, splits, groups and file sizes, which opens no file.
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
-from myriad.errors import InputError
-from myriad.files import checksum, dump_json, read_json, written_whole
+from myriad.errors import InputError, WorkError
+from myriad.files import checksum, dump_json, read_arrays, read_json, written_together
 from myriad.models.model import Model
 from myriad.parts import arrays_below, flatten, restore
 from myriad.signatures import Signature
 
 FORMAT = 1
+CONFIG, ARRAYS, CARD = "config.json", "model.safetensors", "README.md"
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,17 @@ class ModelFolder:
     settings: dict[str, Any]
 
 
-def save_model(folder: Path, contents: ModelFolder, *, card: str) -> None:
-    """Write a model folder: arrays and config are both ready before either takes its place.
+def save_model(
+    folder: Path, contents: ModelFolder, *, card: str, texts: Mapping[str, str] | None = None
+) -> None:
+    """Write a model folder: all its files are ready before the first takes its place.
 
     Other files in the folder stay.
+
+    Parameters
+    ----------
+    card : the text of README.md.
+    texts : further files, their text by name.
     """
     settings, arrays = flatten(contents.model)
     parts: dict[str, Any] = {"model": settings}
@@ -48,14 +58,16 @@ def save_model(folder: Path, contents: ModelFolder, *, card: str) -> None:
     if contents.recipe is not None:
         parts["recipe"], arrays = flatten(contents.recipe)
         tensors |= {f"recipe.{name}": array for name, array in arrays.items()}
+    texts = {CARD: card, **(texts or {})}
     folder.mkdir(parents=True, exist_ok=True)
-    with written_whole(folder / "README.md") as beside:
-        beside.write_text(card, encoding="utf-8")
-    with (
-        written_whole(folder / "config.json") as config_file,
-        written_whole(folder / "model.safetensors") as array_file,
-    ):
-        save_file(tensors, array_file)
+    names = [ARRAYS, CONFIG, *texts]
+    with written_together(*(folder / name for name in names)) as besides:
+        array_file, config_file, *text_files = besides
+        config_file.touch()  # a killed run is known by it, see `is_model`
+        for text_file, text in zip(text_files, texts.values(), strict=True):
+            text_file.write_text(text, encoding="utf-8", errors="backslashreplace")
+        _write_tensors(array_file, tensors)
+        shutil.copymode(config_file, array_file)  # safetensors lets nobody else read its files
         config = {
             "format": FORMAT,
             "checksum": checksum(array_file),
@@ -66,17 +78,28 @@ def save_model(folder: Path, contents: ModelFolder, *, card: str) -> None:
         config_file.write_text(dump_json(config), encoding="utf-8")
 
 
+def is_model(folder: Path) -> bool:
+    """Tell whether a folder holds a model, or what is left of one whose saving was broken off."""
+    if (folder / f".{CONFIG}.part").is_file():
+        return True
+    try:
+        config = read_json(folder / CONFIG)
+    except InputError:
+        return False
+    return {"format", "checksum", "class_names", "model"} <= config.keys()
+
+
 def load_model(folder: Path) -> ModelFolder:
     """Read a model folder back; a missing, damaged or swapped file is an `InputError`."""
-    if not (folder / "config.json").is_file():
+    if not (folder / CONFIG).is_file():
         raise InputError(f"{folder} is not a model folder: it has no config.json.")
-    config = read_json(folder / "config.json")
+    config = read_json(folder / CONFIG)
     if config.get("format") != FORMAT:
         raise InputError(
-            f"{folder / 'config.json'} has format {config.get('format')!r}, "
+            f"{folder / CONFIG} has format {config.get('format')!r}, "
             f"this version of myriad reads format {FORMAT}."
         )
-    tensors = _read_tensors(folder / "model.safetensors", config.get("checksum"))
+    tensors = _read_tensors(folder / ARRAYS, config.get("checksum"))
     try:
         model = restore(config.get("model"), arrays_below(tensors, "model"), Model)
         recipe = None
@@ -84,10 +107,12 @@ def load_model(folder: Path) -> ModelFolder:
             recipe = restore(config["recipe"], arrays_below(tensors, "recipe"), Signature)
     except InputError as error:
         raise InputError(f"The model in {folder} is damaged: {error}") from None
+    except RecursionError:
+        raise InputError(f"The model in {folder} is damaged: its parts nest too deep.") from None
     names = config.get("class_names")
     settings = config.get("settings")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{folder / 'config.json'} is damaged: it lists no class names.")
+        raise InputError(f"{folder / CONFIG} is damaged: it lists no class names.")
     if len(names) != model.n_classes:
         raise InputError(
             f"The model in {folder} is damaged: it has {len(names)} class names for "
@@ -96,12 +121,19 @@ def load_model(folder: Path) -> ModelFolder:
     return ModelFolder(model, names, recipe, settings if isinstance(settings, dict) else {})
 
 
+def _write_tensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
+    try:
+        save_file(tensors, path)
+    except SafetensorError as error:  # hides what the system said, such as a full disk
+        raise WorkError(
+            f"{path.with_name(ARRAYS)} cannot be written: {error}. Make room or choose another "
+            "place, then run the command again."
+        ) from None
+
+
 def _read_tensors(path: Path, expected: Any) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise InputError(f"{path} is missing: the model folder is not complete.")
     if checksum(path) != expected:
         raise InputError(f"{path} is damaged, or belongs to another model: its checksum differs.")
-    try:
-        return load_file(path)
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise InputError(f"{path} is damaged: {error}.") from None
+    return read_arrays(path)

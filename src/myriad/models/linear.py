@@ -25,6 +25,8 @@ class LinearModel(Model, kind="linear"):
     biases: Float
 
     def __post_init__(self) -> None:
+        if not all(isinstance(array, np.ndarray) for array in (self.weights, self.biases)):
+            raise InputError("The weights and biases of a linear model must be arrays.")
         if self.weights.ndim != 2 or self.biases.shape != self.weights.shape[:1]:
             raise InputError(
                 f"Weights of shape {self.weights.shape} and biases of shape {self.biases.shape} "
@@ -32,6 +34,8 @@ class LinearModel(Model, kind="linear"):
             )
         if self.weights.dtype != np.float32 or self.biases.dtype != np.float32:
             raise InputError("The weights of a linear model must be float32.")
+        if 0 in self.weights.shape:
+            raise InputError("A linear model needs at least one class and one feature.")
 
     @property
     def n_classes(self) -> int:

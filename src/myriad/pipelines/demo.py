@@ -17,11 +17,13 @@ from myriad.measures import Measures
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.evidence import gather_evidence
 from myriad.pipelines.extract import ExtractOptions
-from myriad.pipelines.train import EVIDENCE, Trained, sample_paths, train
+from myriad.pipelines.train import EVIDENCE, Trained, check_objective, sample_paths, train
 from myriad.progress import SILENT, Progress
 from myriad.training import Plan
 
-IMAGES, MODEL = "images", "model"
+IMAGES, MODEL, STORE, REPORT = "images", "model", "store", "report.html"
+MARK = "demo.json"
+"""The file by which a folder is known to be a demo's own; what it holds may then be replaced."""
 DESCRIBED = ExtractOptions(components=64, regions=1, step=8)
 """Characters are small and plain: few Gaussians tell them apart."""
 
@@ -68,13 +70,15 @@ def demonstrate(
         raise InputError(
             f"--images must be at least 5, not {images}: three parts are made of them."
         )
+    check_objective(objective)
     glyphs = choose_glyphs(classes, seed=seed, confusables=confusables)
     _clear(out)
+    write_json(out / MARK, {"classes": classes, "images": images, "seed": seed})
     write_glyphs(out / IMAGES, glyphs, images=images, seed=seed, threads=threads, progress=progress)
     trained = train(
         out / IMAGES,
         out / MODEL,
-        store=out / "store",
+        store=out / STORE,
         extracting=DESCRIBED,
         objective=objective,
         plan=Plan(seed=seed),
@@ -101,15 +105,17 @@ def demonstrate(
 
 
 def _clear(out: Path) -> None:
-    """Remove what an earlier demo wrote, and nothing else."""
-    if not out.exists():
-        return
-    if not out.is_dir():
+    """Make the folder `out`, or remove what an earlier demo wrote in it, and nothing else."""
+    if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; name a folder for the demo.")
-    strange = {path.name for path in out.iterdir()} - {IMAGES, MODEL, "store", "report.html"}
+    out.mkdir(parents=True, exist_ok=True)
+    names = {path.name for path in out.iterdir()}
+    strange = names - {IMAGES, MODEL, STORE, REPORT, MARK} if MARK in names else names
     if strange:
         raise InputError(
-            f"{out} holds files that no demo wrote, such as {sorted(strange)[0]!r}. "
-            "Use another --out."
+            f"{out} holds what no demo wrote there, such as {min(strange)!r}. Use another --out."
         )
-    shutil.rmtree(out)
+    for name in (IMAGES, MODEL, STORE):
+        if (out / name).exists():
+            shutil.rmtree(out / name)
+    (out / REPORT).unlink(missing_ok=True)

@@ -50,12 +50,14 @@ class BadImages:
     def check(self) -> None:
         """Raise `WorkError` if too many are bad already."""
         if len(self.found) > self.most * self.total:
-            last = self.found[-1]
             raise WorkError(
                 f"{len(self.found)} of {self.total} images are bad, more than the "
-                f"{100 * self.most:g} % that --max-bad allows. The last one: {last['path']} "
-                f"({last['reason']})."
+                f"{100 * self.most:g} % that --max-bad allows. {self.last()}"
             )
+
+    def last(self) -> str:
+        """Return a sentence about the last one that was found."""
+        return "The last one: {path} ({reason}).".format(**self.found[-1]) if self.found else ""
 
 
 def read_described(source: ImageSource, i: int, signature: Signature) -> NDArray[np.uint8]:

@@ -108,7 +108,7 @@ def score_images(
             for i, row in described:
                 advance(1)
                 if isinstance(row, BadImage):
-                    bad.add(images.paths[i], row.reason)
+                    bad.add(images.locate(i), row.reason)
                     continue
                 kept.append(i)
                 batch.append(row)
@@ -120,7 +120,7 @@ def score_images(
 
     with progress.step("Scoring images", len(images), "images") as advance:
         ranks, guesses = rank_batches(folder.model, rows(advance))
-    paths = [str(images.root / images.paths[i]) for i in kept]
+    paths = [images.locate(i) for i in kept]
     return Scored(known[kept], guesses, ranks, paths), truths[kept], bad.found
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from myriad.codes import Code, learn_product
 from myriad.descriptors import DenseSIFT
-from myriad.errors import InputError
+from myriad.errors import InputError, WorkError
 from myriad.images import (
     BadImage,
     ImageList,
@@ -24,7 +24,7 @@ from myriad.images import (
 )
 from myriad.parallel import pool
 from myriad.pipelines.describing import BadImages, describe_images
-from myriad.pipelines.outputs import prepare_output
+from myriad.pipelines.outputs import prepare_store, settle_store
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.signatures import FisherSignature, Signature, learn_fisher
@@ -113,21 +113,36 @@ def extract(
     with progress.step("Finding images") as advance:
         found = find_images(data)
         images = split_images(found, seed=seed)
-        images = images.select(np.isin(images.splits, parts))
+        wanted = np.isin(images.splits, parts)
+        images = images.select(wanted)
         advance(len(images))
     for warning in images.warnings:
         progress.note(warning)
     require_classes(images)
-    prepare_output(out, overwrite=overwrite, resume=resume)
-    plan = asdict(options) | {
+    work = prepare_store(out, overwrite=overwrite, resume=resume)
+    plan = _plan(options, found, wanted, seed=seed)
+    writer = _begin(images, work, options, plan, seed=seed, threads=threads, progress=progress)
+    bad = BadImages(len(images), options.max_bad)
+    _write_rows(images, writer, bad, seed=seed, threads=threads, progress=progress)
+    writer.finish()
+    settle_store(work, out)
+    return Extracted(Store.open(out), time.perf_counter() - began)
+
+
+def _plan(
+    options: ExtractOptions, found: ImageList, wanted: NDArray[np.bool_], *, seed: int
+) -> dict[str, Any]:
+    """Return all that the bytes of the store follow from, each thing once.
+
+    The images are taken as they were found, since the parts drawn of them follow from the seed.
+    How many images may be bad is left out: a run that found too many can be resumed with a higher
+    limit.
+    """
+    return {name: value for name, value in asdict(options).items() if name != "max_bad"} | {
         "seed": seed,
-        "images": images.fingerprint(),
+        "images": found.select(wanted).fingerprint(),
         "validation": "stated" if (found.splits == "val").any() else "drawn",
     }
-    writer = _begin(images, out, options, plan, seed=seed, threads=threads, progress=progress)
-    _write_rows(images, writer, seed=seed, threads=threads, progress=progress)
-    writer.finish()
-    return Extracted(Store.open(out), time.perf_counter() - began)
 
 
 def _begin(
@@ -142,11 +157,14 @@ def _begin(
 ) -> StoreWriter:
     """Return the writer of a store that was begun before, or learn what a new one needs."""
     if is_store(out):
-        return Store.resume(out, plan=plan)
+        writer = Store.resume(out, plan=plan)
+        if writer.header.n_shards != count_shards(len(images), writer.bytes_per_row):
+            raise InputError(f"{out} is damaged: it has not the shards that its images need.")
+        return writer
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
     signature = learn_fisher(
-        _read_some(images, training[:VOCABULARY_IMAGES]),
+        _read_some(images, training[:VOCABULARY_IMAGES], options.max_bad),
         n_components=options.components,
         regions=options.regions,
         descriptor=DenseSIFT(step=options.step),
@@ -158,58 +176,76 @@ def _begin(
     if options.codes == "pq":
         most = min(-(-CODE_VECTORS // options.regions), CODE_BYTES // (4 * signature.dim))
         code = _learn_code(
-            images, training[:most], signature, seed=seed, threads=threads, progress=progress
+            images,
+            training[:most],
+            signature,
+            BadImages(len(images), options.max_bad),
+            seed=seed,
+            threads=threads,
+            progress=progress,
         )
     row_bytes = code.bytes_per_row if code else 4 * signature.dim
     return Store.create(
         out,
         class_names=images.class_names,
         dim=signature.dim,
-        n_shards=-(-len(images) // rows_a_shard(len(images), row_bytes)),
+        n_shards=count_shards(len(images), row_bytes),
         code=code,
         recipe=signature,
         plan=plan,
     )
 
 
-def rows_a_shard(n_rows: int, row_bytes: int) -> int:
-    """Return how many images make a shard: few enough that a broken run loses little."""
-    return min(shard_rows(row_bytes), max(256, n_rows // 64))
+def count_shards(n_images: int, row_bytes: int) -> int:
+    """Return the number of shards: each of so few images that a broken run loses little."""
+    return -(-n_images // min(shard_rows(row_bytes), max(256, n_images // 64)))
 
 
-def _read_some(images: ImageList, indices: NDArray[np.int64]) -> Iterator[NDArray[np.uint8]]:
-    """Yield images to learn a vocabulary from, passing over bad ones."""
+def _read_some(
+    images: ImageList, indices: NDArray[np.int64], max_bad: float
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield images to learn a vocabulary from, passing over bad ones unless they are too many."""
+    bad = BadImages(len(images), max_bad)
     for i in indices.tolist():
         try:
-            yield read_image(images.read(i), min_pixels=VOCABULARY_PIXELS)
-        except BadImage:
-            continue
+            image = read_image(images.read(i), min_pixels=VOCABULARY_PIXELS)
+        except BadImage as error:
+            bad.add(images.locate(i), error.reason)
+        else:
+            yield image
+    if len(bad.found) == len(indices):
+        raise WorkError(f"None of the {len(indices)} training images can be read. {bad.last()}")
 
 
 def _learn_code(
     images: ImageList,
     indices: NDArray[np.int64],
     signature: FisherSignature,
+    bad: BadImages,
     *,
     seed: int,
     threads: int | None,
     progress: Progress,
 ) -> Code | None:
     """Learn a product code from the signatures of some images; None if they are too few."""
-    if len(indices) * signature.regions < CODE_LEAST:
+    sample: list[NDArray[np.float32]] = []
+    if len(indices) * signature.regions >= CODE_LEAST:
+        with (
+            progress.step("Describing a sample", len(indices), "images") as advance,
+            pool(threads) as executor,
+        ):
+            for i, row in describe_images(images, indices.tolist(), signature, executor):
+                advance(1)
+                if isinstance(row, BadImage):
+                    bad.add(images.locate(i), row.reason)
+                else:
+                    sample.append(row)
+    if len(sample) * signature.regions < CODE_LEAST:
         progress.note(
-            f"{len(indices)} training images are too few to learn codes from: rows stay float32."
+            f"{len(indices) - len(bad.found)} training images are too few to learn codes from: "
+            "rows stay float32."
         )
         return None
-    sample = []
-    with (
-        progress.step("Describing a sample", len(indices), "images") as advance,
-        pool(threads) as executor,
-    ):
-        for _, row in describe_images(images, indices.tolist(), signature, executor):
-            advance(1)
-            if not isinstance(row, BadImage):
-                sample.append(row)
     return learn_product(
         np.stack(sample),
         period=signature.dim // signature.regions,
@@ -220,7 +256,13 @@ def _learn_code(
 
 
 def _write_rows(
-    images: ImageList, writer: StoreWriter, *, seed: int, threads: int | None, progress: Progress
+    images: ImageList,
+    writer: StoreWriter,
+    bad: BadImages,
+    *,
+    seed: int,
+    threads: int | None,
+    progress: Progress,
 ) -> None:
     """Describe all images that no shard holds yet, and write them shard by shard."""
     signature, code = writer.recipe, writer.code
@@ -230,9 +272,9 @@ def _write_rows(
     shards = np.array_split(order, n_shards)
     done = writer.done_shards()
     missing = [number for number in range(n_shards) if number not in done]
-    bad = BadImages(len(images), writer.header.plan["max_bad"])
     for number in done:
         bad.found.extend(writer.read_bad(number))
+    bad.check()
 
     def finish(row: NDArray[np.float32]) -> NDArray[Any]:
         return row if code is None else code.encode(row[None, :])[0]
@@ -250,7 +292,7 @@ def _write_rows(
                 i, row = next(described)
                 advance(1)
                 if isinstance(row, BadImage):
-                    bad.add(str(images.root / images.paths[i]), row.reason)
+                    bad.add(images.locate(i), row.reason)
                     bad_here.append(bad.found[-1])
                 else:
                     rows.append(row)
@@ -259,7 +301,7 @@ def _write_rows(
                 number,
                 np.stack(rows) if rows else _no_rows(writer),
                 images.labels[kept],
-                [str(images.root / images.paths[i]) for i in kept],
+                [images.locate(i) for i in kept],
                 images.splits[kept].tolist(),
                 bad_here,
             )

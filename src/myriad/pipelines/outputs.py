@@ -1,33 +1,139 @@
-"""Where results go: what is there already is never overwritten by mistake."""
+"""Where results go: what is there already is lost neither by mistake nor by a run that fails."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 from myriad.errors import InputError
+from myriad.models import is_model
+from myriad.store import holds_only_store
+from myriad.store.manifest import STORE
 
-MARKS = ("config.json", "store.json", "plan.json")
-"""Files by which a folder is known to have been written by myriad."""
+GO_ON = "Use --resume to go on with it, --overwrite to replace it, or another name."
 
 
-def prepare_output(folder: Path, *, overwrite: bool, resume: bool = False) -> None:
-    """Make sure that `folder` may be written to.
+def check_model_place(
+    folder: Path, *, overwrite: bool, resume: bool, store: Path | None = None
+) -> None:
+    """Raise `InputError` unless a model may be saved in `folder`.
 
-    A folder with anything in it is refused unless the caller may overwrite it (then it is emptied,
-    but only if myriad wrote it) or resume the work in it.
+    Nothing is removed: the files of a model are replaced by those of the new one when it is ready,
+    and other files in the folder stay.
+
+    Parameters
+    ----------
+    store : where the rows go; it may lie in the folder, but may not be the folder.
     """
-    if folder.exists() and not folder.is_dir():
+    if store is not None and store.resolve() == folder.resolve():
+        raise InputError(f"--store and --out are both {folder}: name two different folders.")
+    rows = None if store is None else store.resolve()
+    inside = [path for path in _entries(folder) if path.resolve() != rows]
+    if inside and not is_model(folder):
+        raise InputError(
+            f"{folder} holds files but no model of myriad, so no model is put there. "
+            "Use another name."
+        )
+    if inside and not (overwrite or resume):
+        raise InputError(f"{folder} exists. {GO_ON}")
+    _check_writable(folder)
+
+
+def prepare_store(folder: Path, *, overwrite: bool, resume: bool) -> Path:
+    """Return the folder to write a store in: `folder`, or one beside it; see `settle_store`.
+
+    A finished store that is to be overwritten stays until the new one is finished too, which is
+    written beside it meanwhile. Only files of a store are ever removed.
+    """
+    _check_writable(folder)
+    new, old = _beside(folder, "new"), _beside(folder, "old")
+    if old.exists() and not folder.exists():  # killed while the two changed places
+        old.rename(folder.resolve())
+    held, begun = bool(_entries(folder)), bool(_entries(new))
+    if held and not holds_only_store(folder):
+        raise InputError(
+            f"{folder} holds files that do not belong to a store, so no store is put there. "
+            "Use another name."
+        )
+    if not (overwrite or resume):
+        if held:
+            raise InputError(f"{folder} exists. {GO_ON}")
+        if begun:
+            raise InputError(f"{folder} was being replaced when a run was broken off. {GO_ON}")
+    if old.exists():  # killed after that
+        _remove_store(old)
+    if overwrite and begun:
+        _remove_store(new)
+        begun = False
+    work = folder
+    if begun or (overwrite and (folder / STORE).exists()):
+        work = new
+    elif overwrite and held:
+        _remove_store(folder)
+    work.mkdir(parents=True, exist_ok=True)
+    return work
+
+
+def settle_store(work: Path, folder: Path) -> None:
+    """Put a finished store that was written beside `folder` in the place of the old one."""
+    if work == folder:
+        return
+    place, old = folder.resolve(), _beside(folder, "old")  # where a link leads, on the same disk
+    if place.exists():
+        place.rename(old)
+    work.rename(place)
+    if old.exists():
+        _remove_store(old)
+
+
+def store_beside(model: Path) -> Path:
+    """Return where the rows of a model are kept unless the user names a place."""
+    place = model if model.name not in ("", "..") else model.resolve()
+    if not place.name:
+        raise InputError(f"--out {model} is no place for a model: name a folder.")
+    return place.with_name(f"{place.name}.store")
+
+
+def check_file_place(path: Path, *, option: str, overwrite: bool) -> None:
+    """Raise `InputError` unless a file may be written at `path`, which an option names."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{option} {path} is no regular file: name a file to write.")
+    if path.exists() and not overwrite:
+        raise InputError(f"{option} {path} exists. Use --overwrite to replace it.")
+    if not path.parent.is_dir():
+        raise InputError(f"{option} {path}: the folder {path.parent} does not exist.")
+    _check_writable(path)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what lies in a folder; nothing if there is none."""
+    if not os.path.lexists(folder):
+        return []
+    if not folder.is_dir():
         raise InputError(f"{folder} is a file; name a folder for the output.")
-    if folder.is_dir() and any(folder.iterdir()):
-        if resume:
-            return
-        if not overwrite:
-            raise InputError(f"{folder} exists. Use --overwrite to replace it, or another name.")
-        if not any((folder / mark).exists() for mark in MARKS):
-            raise InputError(
-                f"{folder} was not written by myriad, so --overwrite does not replace it. "
-                "Remove it yourself, or use another name."
-            )
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    return list(folder.iterdir())
+
+
+def _check_writable(place: Path) -> None:
+    """Find out before the work whether its result can be written, as far as that can be known."""
+    nearest = place.absolute()
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not os.access(nearest, os.W_OK):
+        raise InputError(
+            f"{place} cannot be written: no permission for {nearest}. Choose another place or "
+            "change its permissions."
+        )
+
+
+def _beside(folder: Path, word: str) -> Path:
+    place = folder.resolve()
+    return place.with_name(f".{place.name}.{word}")
+
+
+def _remove_store(folder: Path) -> None:
+    """Remove a folder that holds a store and nothing else."""
+    if not holds_only_store(folder):
+        raise InputError(f"{folder} holds files that do not belong to a store: move them away.")
+    shutil.rmtree(folder)

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.errors import InputError
-from myriad.files import read_json, write_json
+from myriad.arrays import first_bad_row
+from myriad.errors import InputError, WorkError
+from myriad.files import dump_json, read_json
 from myriad.measures import Measures, measure
 from myriad.models import LinearModel, ModelFolder, load_model, save_model
 from myriad.pipelines.card import write_card
 from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.evidence import Scored, gather_evidence
 from myriad.pipelines.extract import ExtractOptions, extract
-from myriad.pipelines.outputs import prepare_output
+from myriad.pipelines.outputs import check_model_place, store_beside
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
 from myriad.training import TRAINERS, Fitted, Plan
@@ -74,15 +75,16 @@ def train(
     """
     began = time.perf_counter()
     plan = plan or Plan()
-    if objective not in TRAINERS:
-        raise InputError(f"--objective must be one of {', '.join(TRAINERS)}, not {objective!r}.")
-    prepare_output(out, overwrite=overwrite, resume=resume)
+    check_objective(objective)
     if is_store(data):
+        check_model_place(out, overwrite=overwrite, resume=resume)
         rows = Store.open(data)
     else:
+        store = store or store_beside(out)
+        check_model_place(out, overwrite=overwrite, resume=resume, store=store)
         rows = extract(
             data,
-            store or out.with_name(f"{out.name}.store"),
+            store,
             options=extracting,
             parts=("train", "val"),
             seed=plan.seed,
@@ -91,6 +93,7 @@ def train(
             resume=resume,
             progress=progress,
         ).store
+    out.mkdir(parents=True, exist_ok=True)  # if it cannot be made, that shows before the training
     training = time.perf_counter()
     fitted, scored, validation = fit_store(
         rows, objective, plan, threads=threads, progress=progress
@@ -111,6 +114,12 @@ def train(
     )
 
 
+def check_objective(objective: str) -> None:
+    """Raise `InputError` unless there is a trainer of this name."""
+    if objective not in TRAINERS:
+        raise InputError(f"--objective must be one of {', '.join(TRAINERS)}, not {objective!r}.")
+
+
 def fit_store(
     store: Store, objective: str, plan: Plan, *, threads: int | None, progress: Progress
 ) -> tuple[Fitted, Scored, Measures]:
@@ -129,6 +138,8 @@ def fit_store(
     fitted = fit(
         train_rows, val_rows, plan, n_classes=n_classes, threads=threads, progress=progress
     )
+    if first_bad_row(fitted.W) is not None or not np.isfinite(fitted.b).all():
+        raise WorkError("Training diverged: weights overflowed. Try a smaller --eta or --lam.")
     if val_rows is None:
         nothing = np.zeros(0, np.int32)
         return (
@@ -211,8 +222,8 @@ def _save(
         **settings,
     }
     contents = ModelFolder(model, store.class_names, store.recipe, settings)
-    save_model(out, contents, card=write_card(out.name, validation, facts))
-    write_json(out / EVIDENCE, evidence)
+    card = write_card(out.name or out.resolve().name, validation, facts)
+    save_model(out, contents, card=card, texts={EVIDENCE: dump_json(evidence)})
 
 
 def read_evidence(model: Path) -> dict[str, Any]:

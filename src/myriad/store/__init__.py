@@ -3,7 +3,7 @@
 from myriad.store.rows import ArrayRows, Block, Rows
 from myriad.store.shards import shard_rows
 from myriad.store.store import Store, StoreRows, is_store
-from myriad.store.writing import StoreWriter
+from myriad.store.writing import StoreWriter, holds_only_store
 
 __all__ = [
     "ArrayRows",
@@ -12,6 +12,7 @@ __all__ = [
     "Store",
     "StoreRows",
     "StoreWriter",
+    "holds_only_store",
     "is_store",
     "shard_rows",
 ]

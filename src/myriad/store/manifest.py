@@ -11,12 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
 from myriad.codes import Code
 from myriad.errors import InputError
-from myriad.files import checksum, read_json, written_whole
+from myriad.files import checksum, read_arrays, read_json, written_whole
 from myriad.parts import Part, arrays_below, flatten, restore
 from myriad.signatures import Signature
 from myriad.store.shards import FLOATS, RowFormat, ShardRecord, check_bad
@@ -107,12 +106,12 @@ def read_header(path: Path) -> tuple[Header, dict[str, Any]]:
     if content.get("format") != FORMAT:
         raise InputError(f"{path} is damaged or of a newer version: it is not of format {FORMAT}.")
     verify_file(path.parent / ARRAYS, read_record(content.get("arrays"), path))
+    arrays = read_arrays(path.parent / ARRAYS)
     try:
-        arrays = load((path.parent / ARRAYS).read_bytes())
         code = _restore(content.get("code"), arrays_below(arrays, "code"), Code)
         recipe = _restore(content.get("recipe"), arrays_below(arrays, "recipe"), Signature)
-    except (OSError, SafetensorError, RecursionError) as error:
-        raise InputError(f"{path.parent / ARRAYS} is damaged: {error}.") from None
+    except RecursionError:
+        raise InputError(f"{path} is damaged: its parts nest too deep.") from None
     plain = {
         name: content.get(name) for name in ("class_names", "dim", "dtype", "n_shards", "plan")
     }

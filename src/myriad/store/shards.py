@@ -134,7 +134,7 @@ def map_shard(path: Path, form: RowFormat, n_rows: int | None = None) -> ShardCo
 
 def write_batch(path: Path, batch: pa.RecordBatch) -> None:
     """Write an Arrow file of one batch."""
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+    with pa.OSFile(os.fsencode(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
         writer.write_batch(batch)
 
 
@@ -166,7 +166,7 @@ def map_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
     Everything is checked but the values: a flipped byte is found by its checksum alone.
     """
     try:
-        reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        reader = pa.ipc.open_file(pa.memory_map(os.fsencode(path)))
         if reader.schema.remove_metadata() != schema or reader.num_record_batches != 1:
             raise InputError(f"{path} is damaged: its columns are not those of this store.")
         batch = reader.get_batch(0)

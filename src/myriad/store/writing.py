@@ -236,8 +236,13 @@ def _check_free(folder: Path) -> None:
         raise InputError(
             f"{folder} already holds a store: use --resume, --overwrite or a new name."
         )
-    if not all(_OWN.fullmatch(name) for name in names):
+    if not holds_only_store(folder):
         raise InputError(f"{folder} is not empty: choose a new folder for the store.")
+
+
+def holds_only_store(folder: Path) -> bool:
+    """Tell whether all that lies in a folder, if anything, are the files of a store."""
+    return all(_OWN.fullmatch(path.name) and path.is_file() for path in folder.iterdir())
 
 
 def _as_json(plan: dict[str, Any]) -> dict[str, Any]:

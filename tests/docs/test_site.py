@@ -1,0 +1,51 @@
+"""The documentation builds without a warning, and fetches nothing from elsewhere."""
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import DOCS, PAGES, ROOT
+
+BUILT = find_spec("mkdocs") is not None and find_spec("material") is not None
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not BUILT:
+        pytest.skip('mkdocs and its theme are not installed: pip install -e ".[docs]"')
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+def test_every_page_is_in_the_site(site: Path) -> None:
+    for page in PAGES:
+        name = page.relative_to(DOCS).with_suffix("")
+        place = site / name.parent if name.name == "index" else site / name
+        assert (place / "index.html").is_file()
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    fetched = re.compile(r'<(?:script|img|iframe)[^>]*\ssrc="(https?:)?//|url\((https?:)?//')
+    styles = re.compile(r'<link[^>]*rel="(?:stylesheet|preconnect)"[^>]*href="(https?:)?//')
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert not fetched.search(text), page
+        assert not styles.search(text), page
+
+
+def test_every_page_is_in_the_contents() -> None:
+    contents = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in PAGES:
+        assert f": {page.relative_to(DOCS).as_posix()}\n" in contents, page

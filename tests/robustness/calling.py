@@ -1,0 +1,60 @@
+"""Calls of the command: in this process, which is quick, or in one of its own, as a shell does."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import myriad
+from myriad.cli.execution import execute
+from myriad.cli.main import app
+
+QUICK = "--components 2 --regions 1 --step 12 --epochs 2 --eta 0.1 --beta 1"
+"""Options with which training takes no time."""
+
+
+@dataclass(frozen=True)
+class Called:
+    status: int
+    out: str
+    err: str
+
+
+def call(*arguments: object) -> Called:
+    """Run the command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = execute(app, [str(argument) for argument in arguments])
+    return Called(status, out.getvalue(), err.getvalue())
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a shell in which this very package is the one imported."""
+    kept = {name: value for name, value in os.environ.items() if name != "MYRIAD_DEBUG"}
+    places = [str(Path(folder).parent) for folder in myriad.__path__]
+    return kept | {"PYTHONPATH": os.pathsep.join(places)}
+
+
+def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
+    """Start the command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "myriad.cli.main", *(str(argument) for argument in arguments)],
+        cwd=cwd,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def call_apart(*arguments: object, cwd: Path) -> Called:
+    """Run the command in a process of its own."""
+    process = start(*arguments, cwd=cwd)
+    out, err = process.communicate(timeout=120)
+    return Called(process.returncode, out, err)

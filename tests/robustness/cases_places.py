@@ -1,0 +1,341 @@
+"""Cases of places: where results go, and what lies there already."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.robustness.calling import QUICK
+from tests.robustness.cases import Case, Make
+from tests.robustness.scenes import bad_images, copy, flip, write_images
+
+TRAIN = f"train images --out model {QUICK}"
+EXTRACT = f"extract images --out model.store {QUICK.split(' --epochs')[0]}"
+
+
+def trained(*more: str) -> Make:
+    """Return a maker of images, a model and its store; `more` are files of the user's own."""
+
+    def make(here: Path, ready: Path) -> None:
+        for name in ("images", "model", "model.store"):
+            copy(ready / name, here / name)
+        for name in more:
+            (here / name).parent.mkdir(parents=True, exist_ok=True)
+            (here / name).write_text("years of work")
+
+    return make
+
+
+def untrainable(here: Path, ready: Path) -> None:
+    """A model and its store, and images that have become too bad to train on."""
+    trained()(here, ready)
+    for number, (content, _) in enumerate(bad_images().values()):
+        (here / "images" / "ant" / f"{number}.png").write_bytes(content)
+
+
+def with_images(*files: str) -> Make:
+    def make(here: Path, ready: Path) -> None:
+        write_images(here / "images")
+        for name in files:
+            (here / name).parent.mkdir(parents=True, exist_ok=True)
+            (here / name).write_text("years of work")
+
+    return make
+
+
+def fill_disk(place: str) -> object:
+    """Return a patch under which writing by `place` finds the disk full."""
+
+    def fail(*arguments, **options):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return lambda patch: patch.setattr(place, fail)
+
+
+def forbid(patch: pytest.MonkeyPatch) -> None:
+    """Pretend that nothing may be written here: root may write anywhere."""
+    plain = os.access
+    patch.setattr(os, "access", lambda path, mode: mode != os.W_OK and plain(path, mode))
+
+
+def diverge(patch: pytest.MonkeyPatch) -> None:
+    """Let training fail after extraction went well."""
+
+    def fail(*arguments, **options):
+        raise MemoryError
+
+    patch.setattr("myriad.pipelines.train.fit_store", fail)
+
+
+OWN = ("model", "model.store")
+PLACE_CASES = [
+    Case("model exists", TRAIN, 2, "model exists. Use --resume", trained()),
+    Case("model exists, --overwrite", f"{TRAIN} --overwrite", 0, "3 classes", trained(), OWN),
+    Case("model exists, --resume", f"{TRAIN} --resume", 0, "3 classes", trained(), OWN),
+    Case(
+        "user's files in a model folder",
+        f"{TRAIN} --overwrite",
+        0,
+        "3 classes",
+        trained("model/notes.txt", "model/mine/a.txt"),
+        (
+            "model/README.md",
+            "model/config.json",
+            "model/model.safetensors",
+            "model/evidence.json",
+            "model/report.html",
+            "model.store",
+        ),
+    ),
+    Case(
+        "both --overwrite and --resume",
+        f"{TRAIN} --overwrite --resume",
+        2,
+        "--overwrite and --resume",
+        trained(),
+    ),
+    Case("OUT is a file", TRAIN, 2, "model is a file", with_images("model")),
+    Case(
+        "OUT is a file, --overwrite",
+        f"{TRAIN} --overwrite",
+        2,
+        "model is a file",
+        with_images("model"),
+    ),
+    *(
+        Case(
+            f"OUT is a folder of the user's{flag}",
+            TRAIN + flag,
+            2,
+            "model holds files but no model",
+            with_images("model/thesis.tex"),
+        )
+        for flag in ("", " --overwrite", " --resume")
+    ),
+    *(
+        Case(
+            f"OUT is another tool's model{flag}",
+            TRAIN + flag,
+            2,
+            "model holds files but no model",
+            with_images("model/config.json", "model/model.safetensors"),
+        )
+        for flag in ("", " --overwrite", " --resume")
+    ),
+    *(
+        Case(
+            f"OUT is the data{flag}",
+            f"train images --out images {QUICK}{flag}",
+            2,
+            "images holds files but no model",
+            with_images(),
+        )
+        for flag in ("", " --overwrite", " --resume")
+    ),
+    *(
+        Case(
+            f"OUT is the store it is trained on{flag}",
+            f"train model.store --out model.store {QUICK}{flag}",
+            2,
+            "model.store holds files but no model",
+            trained(),
+        )
+        for flag in ("", " --overwrite", " --resume")
+    ),
+    Case(
+        "OUT inside DATA", f"train images --out images/model {QUICK}", 0, "3 classes", with_images()
+    ),
+    Case(
+        "DATA inside OUT",
+        f"train model/images --out model {QUICK} --overwrite",
+        2,
+        "model holds files but no model",
+        lambda h, r: copy(r / "images", h / "model" / "images"),
+    ),
+    Case(
+        "DATA inside an earlier model",
+        f"train model/images --out model {QUICK} --overwrite",
+        0,
+        "3 classes",
+        lambda h, r: [copy(r / "model", h / "model"), copy(r / "images", h / "model" / "images")],
+        (
+            "model/README.md",
+            "model/config.json",
+            "model/model.safetensors",
+            "model/evidence.json",
+            "model/report.html",
+        ),
+    ),
+    Case(
+        "DATA inside the store",
+        f"extract s/images --out s {QUICK.split(' --epochs')[0]} --overwrite",
+        2,
+        "s holds files that do not belong to a store",
+        lambda h, r: [copy(r / "model.store", h / "s"), copy(r / "images", h / "s" / "images")],
+    ),
+    Case("OUT is the root", "train images --out /", 2, "--out /", with_images()),
+    Case("OUT below a file", f"train images --out a/b {QUICK}", 2, "a", with_images("a")),
+    Case(
+        "OUT where nothing can be made",
+        f"train images --out /proc/none/m {QUICK}",
+        2,
+        "/proc/none",
+        with_images(),
+    ),
+    Case("--store is --out", f"{TRAIN} --store ./model", 2, "--store and --out", with_images()),
+    Case(
+        "--store is a folder of the user's",
+        f"{TRAIN} --store mine --overwrite",
+        2,
+        "mine holds files that do not belong to a store",
+        with_images("mine/thesis.tex"),
+    ),
+    Case(
+        "--store is the data",
+        f"{TRAIN} --store images --overwrite",
+        2,
+        "images holds files that do not belong to a store",
+        with_images(),
+    ),
+    Case(
+        "OUT.store of another run",
+        TRAIN,
+        2,
+        "model.store exists. Use --resume",
+        lambda h, r: [write_images(h / "images"), copy(r / "model.store", h / "model.store")],
+    ),
+    Case(
+        "OUT.store of other images, --resume",
+        f"{TRAIN} --resume",
+        2,
+        "model.store was begun with images",
+        lambda h, r: [write_images(h / "images", n=7), copy(r / "model.store", h / "model.store")],
+    ),
+    Case(
+        "OUT.store of other settings, --resume",
+        f"{TRAIN} --resume --seed 9",
+        2,
+        "model.store was begun with seed = 0",
+        trained(),
+    ),
+    Case("store exists", EXTRACT, 2, "model.store exists. Use --resume", trained()),
+    Case(
+        "user's files in a store",
+        f"{EXTRACT} --overwrite",
+        2,
+        "model.store holds files that do not belong to a store",
+        trained("model.store/notes.txt"),
+    ),
+    Case("model to overwrite, bad images", f"{TRAIN} --overwrite", 1, "--max-bad", untrainable),
+    Case("store to overwrite, bad images", f"{EXTRACT} --overwrite", 1, "--max-bad", untrainable),
+    Case(
+        "model to overwrite, no data",
+        "train nowhere --out model --overwrite",
+        2,
+        "nowhere does not exist",
+        trained(),
+    ),
+    Case(
+        "model to overwrite, too many Gaussians",
+        "train images --out model --overwrite --components 4096 --step 60",
+        2,
+        "too few for a vocabulary",
+        trained(),
+    ),
+    Case(
+        "model to overwrite, wrong objective",
+        f"{TRAIN} --overwrite --objective best",
+        2,
+        "--objective",
+        trained(),
+    ),
+    Case(
+        "store to overwrite, disk full",
+        f"{EXTRACT} --overwrite",
+        1,
+        "No space left",
+        trained(),
+        patch=fill_disk("myriad.store.shards.write_batch"),
+    ),
+    Case(
+        "model to overwrite from a store, disk full",
+        f"train model.store --out model --overwrite {QUICK}",
+        1,
+        "No space left",
+        trained(),
+        patch=fill_disk("myriad.models.folder.checksum"),
+    ),
+    Case(
+        "new store, disk full",
+        EXTRACT,
+        1,
+        "shard-00000.arrow cannot be written: No space left",
+        with_images(),
+        patch=fill_disk("myriad.store.shards.write_batch"),
+    ),
+    Case(
+        "new model, disk full",
+        TRAIN,
+        1,
+        "No space left",
+        with_images(),
+        patch=fill_disk("myriad.models.folder.checksum"),
+    ),
+    Case(
+        "model to overwrite from a store, memory short",
+        f"train model.store --out model --overwrite {QUICK}",
+        1,
+        "Not enough memory",
+        trained(),
+        patch=diverge,
+    ),
+    *(
+        Case(
+            f"no permission: {command.split()[0]}",
+            command,
+            2,
+            "no permission for",
+            with_images(),
+            patch=forbid,
+        )
+        for command in (TRAIN, EXTRACT)
+    ),
+    Case(
+        "store to train on was cut",
+        f"train model.store --out m {QUICK}",
+        2,
+        "shard-00000.arrow is damaged",
+        lambda h, r: [trained()(h, r), os.truncate(h / "model.store/shard-00000.arrow", 900)],
+    ),
+    Case(
+        "store to train on has a flipped byte",
+        f"train model.store --out m {QUICK}",
+        2,
+        "shard-00000.arrow is damaged",
+        lambda h, r: [trained()(h, r), flip(h / "model.store/shard-00000.arrow", 700)],
+    ),
+    Case(
+        "store to train on lacks store.json",
+        f"train model.store --out m {QUICK}",
+        2,
+        "model.store",
+        lambda h, r: [trained()(h, r), (h / "model.store/store.json").unlink()],
+    ),
+    Case(
+        "store to train on lacks its index",
+        f"train model.store --out m {QUICK}",
+        2,
+        "index.arrow",
+        lambda h, r: [trained()(h, r), (h / "model.store/index.arrow").unlink()],
+    ),
+    Case(
+        "store to resume has a damaged plan",
+        f"{EXTRACT} --resume",
+        2,
+        "plan.json",
+        lambda h, r: [trained()(h, r), (h / "model.store/plan.json").write_text("{")],
+    ),
+]

@@ -1,0 +1,68 @@
+"""Runs of ``myriad train`` that are killed at a moment, and the bytes that they must end with."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.robustness.calling import Called, call_apart, start
+from tests.robustness.scenes import write_images
+
+CLASSES = tuple(f"class {letter}" for letter in "abcdef")
+SETTINGS = {"components": 1, "regions": 8, "step": 24, "epochs": 3, "threads": 1}
+TRAIN = ["train", "../images", "--out", "model"]
+TRAIN += [word for name, value in SETTINGS.items() for word in (f"--{name}", str(value))]
+"""Small, but with all that a run has: a vocabulary, codebooks, two shards, a search."""
+
+LASTING = ("model.store/*.arrow", "model.store/store.json", "model.store/recipe.safetensors")
+LASTING += ("model/model.safetensors", "model/config.json")
+"""Files that hold no times: those of a resumed run must be those of an unbroken one."""
+
+
+def write_data(folder: Path) -> None:
+    """Write 265 images, one of them bad: enough for two shards, and for codes."""
+    write_images(folder / "images", CLASSES, n=44)
+    (folder / "images" / CLASSES[0] / "bad.png").write_bytes(b"not a picture")
+
+
+def train(folder: Path, *more: str) -> Called:
+    """Train in a folder beside the data to the end."""
+    return call_apart(*TRAIN, *more, cwd=folder)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment of a run: some seconds after it has told a number of lines of its progress."""
+
+    lines: int
+    seconds: float
+
+
+def kill_at(folder: Path, moment: Moment, *more: str) -> bool:
+    """Start training and kill it at a moment; return whether it was still at work."""
+    process = start(*TRAIN, *more, cwd=folder)
+    assert process.stderr is not None
+    for _ in zip(range(moment.lines), process.stderr, strict=False):
+        pass
+    try:
+        process.wait(timeout=moment.seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    process.communicate()
+    assert process.returncode in (0, 2, -signal.SIGKILL)  # 2: something lies there already
+    return process.returncode == -signal.SIGKILL
+
+
+def lasting_bytes(folder: Path) -> dict[str, bytes]:
+    paths = [path for pattern in LASTING for path in folder.glob(pattern)]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def timed(function, *arguments):
+    """Return what a function returns, and the seconds it took."""
+    began = time.perf_counter()
+    result = function(*arguments)
+    return result, time.perf_counter() - began

@@ -1,0 +1,160 @@
+"""Ctrl-C and ``kill -9`` at any moment: ``--resume`` ends with the bytes of an unbroken run.
+
+``MYRIAD_KILLS`` sets how many times runs are killed, 12 if it is not set.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from myriad.models import load_model
+from myriad.store import Store
+from tests.robustness.calling import environment, start
+from tests.robustness.killing import TRAIN, Moment, kill_at, lasting_bytes, timed, train, write_data
+
+KILLS = int(os.environ.get("MYRIAD_KILLS", "12"))
+EARLIEST = 0.5
+"""Seconds in which a run only starts; a kill then tells nothing."""
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    """Return the folder of an unbroken run, the lines it tells and the seconds it takes."""
+    data = tmp_path_factory.mktemp("unbroken")
+    write_data(data)
+    for name in ("first", "run"):  # the first one may compile kernels
+        (data / name).mkdir()
+        called, seconds = timed(train, data / name)
+        assert called.status == 0, called.err
+    assert lasting_bytes(data / "first") == lasting_bytes(data / "run")
+    return data / "run", called.err.count("\n"), seconds
+
+
+def spread_moments(count, lines, seconds, seed):
+    """Return moments spread over a run, in random order: half by what it tells, half by time.
+
+    By time alone most of them would fall into the longest steps.
+    """
+    draws = random.Random(seed)
+    half = -(-count // 2)
+    moments = [
+        Moment(int(lines * (i + draws.random()) / half), 0.1 * draws.random()) for i in range(half)
+    ]
+    span = max(seconds - EARLIEST, 0.1)
+    moments += [Moment(0, EARLIEST + span * (i + draws.random()) / half) for i in range(half)]
+    draws.shuffle(moments)
+    return moments[:count]
+
+
+def test_the_run_has_all_that_can_be_broken(unbroken):
+    folder, _, _ = unbroken
+    names = set(lasting_bytes(folder))
+    assert {"model.store/shard-00001.arrow", "model.store/index.arrow"} <= names
+    assert b'"kind": "pq"' in (folder / "model.store" / "store.json").read_bytes()
+    assert b"bad.png" in (folder / "model.store" / "store.json").read_bytes()
+
+
+def test_killed_runs_end_with_the_same_bytes(unbroken):
+    """Each run is killed twice, at first from the start and then while it resumes."""
+    whole, lines, seconds = unbroken
+    expected = lasting_bytes(whole)
+    runs = max(1, KILLS // 2)
+    first, second = (spread_moments(runs, lines, seconds, seed) for seed in (1, 2))
+    moments = list(zip(first, second, strict=True))
+
+    def break_twice(number):
+        folder = whole.parent / f"killed {number}"
+        folder.mkdir()
+        first, second = moments[number]
+        killed = kill_at(folder, first) + kill_at(folder, second, "--resume")
+        begun = any(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        again = train(folder) if begun and number < 2 else None
+        called = train(folder, "--resume")
+        return number, killed, again, called, lasting_bytes(folder), folder
+
+    killed_in_all = 0
+    with ThreadPoolExecutor(2) as executor:
+        for number, killed, again, called, found, folder in executor.map(break_twice, range(runs)):
+            where = f"killed after {moments[number]} of {seconds:.1f} seconds"
+            killed_in_all += killed
+            if again is not None:
+                assert again.status == 2, where
+                assert "exists. Use --resume to go on with it" in again.err, where
+            assert called.status == 0, f"{where}: {called.err}"
+            assert found.keys() == expected.keys(), where
+            assert [name for name in found if found[name] != expected[name]] == [], where
+            assert not list(folder.rglob(".*")), where
+    assert killed_in_all >= runs // 2
+
+
+def test_overwriting_runs_that_are_killed_keep_the_old_model_and_store(unbroken):
+    whole, _, _ = unbroken
+    expected = lasting_bytes(whole)
+    folder = whole.parent / "kept"
+    folder.mkdir()
+    assert train(folder, "--seed", "5").status == 0
+    old = lasting_bytes(folder)
+    assert old["model/config.json"] != expected["model/config.json"]
+    assert kill_at(folder, Moment(11, 0), "--overwrite")
+    assert lasting_bytes(folder) == old
+    assert list(folder.glob(".*"))  # what the killed run had written beside
+    load_model(folder / "model")
+    Store.open(folder / "model.store")
+    called = train(folder, "--resume")
+    assert called.status == 0, called.err
+    assert lasting_bytes(folder) == expected
+    assert not list(folder.glob(".*"))
+
+
+def test_an_interruption_in_generated_code_has_the_same_status(tmp_path):
+    """Python itself would then end by the signal, whatever becomes of the exception."""
+    code = (
+        "import sys; from myriad.cli import main\n"
+        "def stop(app, arguments):\n"
+        "    try: exec('raise KeyboardInterrupt')\n"
+        "    except KeyboardInterrupt: return 130\n"
+        "main.execute = stop; main.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment())
+    assert done.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ("step", "number"),
+    [
+        ("Sampling descriptors", signal.SIGINT),
+        ("Describing images", signal.SIGTERM),
+        ("Training", signal.SIGINT),
+    ],
+)
+def test_interrupted_runs_say_so_and_keep_what_they_have(unbroken, step, number):
+    whole, _, _ = unbroken
+    folder = whole.parent / f"interrupted {step}"
+    folder.mkdir()
+    process = start(*TRAIN, cwd=folder)
+    guard = threading.Timer(60, process.kill)
+    guard.start()
+    told = []
+    for line in process.stderr:
+        told.append(line)
+        if line.startswith(step):
+            break
+    process.send_signal(number)
+    out, rest = process.communicate()
+    guard.cancel()
+    assert process.returncode == 130
+    assert out == ""
+    assert "Traceback" not in rest
+    last = rest.splitlines()[-1]
+    assert last.startswith("Interrupted. What was finished is kept; run the same command again")
+    if step == "Training":
+        assert (folder / "model.store" / "store.json").exists()
+    called = train(folder, "--resume")
+    assert called.status == 0, called.err
+    assert lasting_bytes(folder) == lasting_bytes(whole)
