@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.reference import joint as reference
 
 from myriad.errors import InputError
 from myriad.objectives import JOINT_OBJECTIVES
@@ -11,6 +10,7 @@ from myriad.store import ArrayRows
 from myriad.training.joint import Joint, WarpOptions
 from myriad.training.settings import Setting
 from myriad.training.steps import Schedule
+from tests.reference import joint as reference
 
 EPOCHS = 2
 SEED = 5

@@ -4,8 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from tests.reference import draws
-from tests.reference import one_vs_rest as reference
 
 from myriad.errors import WorkError
 from myriad.objectives import BINARY_LOSSES
@@ -17,6 +15,8 @@ from myriad.training.columns import make_columns
 from myriad.training.one_vs_rest import OneVsRest
 from myriad.training.settings import Setting
 from myriad.training.steps import Schedule
+from tests.reference import draws
+from tests.reference import one_vs_rest as reference
 
 EPOCHS = 2
 SEED = 5

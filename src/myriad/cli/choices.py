@@ -18,11 +18,26 @@ DataArgument = Annotated[
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model folder.", show_default=False)
 ]
-Components = Annotated[int, typer.Option(min=1, max=4096, help="Gaussians of the Fisher vector.")]
+Components = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=65536,
+        help="Gaussians (fisher, by default 256) or words (bov 1024, vlad 256) of the vocabulary.",
+    ),
+]
 Regions = Annotated[int, typer.Option(help="Regions of the spatial pyramid: 1, 4 or 8.")]
 Step = Annotated[int, typer.Option(min=1, max=4096, help="Pixels from one patch to the next.")]
-Signature = Annotated[str, typer.Option(help="What turns an image into a vector: fisher.")]
+Signature = Annotated[str, typer.Option(help="What describes an image: fisher, bov or vlad.")]
 Codes = Annotated[str, typer.Option(help="How rows are kept: pq (32 times smaller) or none.")]
+ImagesArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="IMAGES",
+        help="A folder with a sub-folder of images a class, a CSV manifest or an archive.",
+        show_default=False,
+    ),
+]
 MaxBad = Annotated[
     float, typer.Option(min=0, max=1, help="The part of the images that may be bad.")
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.choices import Codes, Components, DataArgument, MaxBad, Regions, Signature, Step
+from myriad.cli.choices import Codes, Components, ImagesArgument, MaxBad, Regions, Signature, Step
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
@@ -36,10 +36,10 @@ def show(extracted: Extracted, run: Run) -> None:
 
 @verb(show=show, writes=True, resumes=True)
 def extract(
-    images: DataArgument,
+    images: ImagesArgument,
     out: Annotated[Path, typer.Option(help="The store to write.", show_default=False)],
     signature: Signature = "fisher",
-    components: Components = 256,
+    components: Components = None,
     regions: Regions = 4,
     step: Step = 6,
     codes: Codes = "pq",

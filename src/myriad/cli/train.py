@@ -53,12 +53,11 @@ def show(result: Result, run: Run) -> None:
             "Model size": format_bytes(trained.fitted.W.nbytes),
         }
     )
+    commands = [("myriad", "evaluate", trained.model, "DATA")]
+    if trained.store.recipe is not None:
+        commands.insert(0, ("myriad", "predict", trained.model, "IMAGE"))
     print_summary(
-        {"Model": trained.model, "Report": result.report, "Rows": trained.store.path},
-        [
-            ("myriad", "predict", trained.model, "IMAGE"),
-            ("myriad", "evaluate", trained.model, "DATA"),
-        ],
+        {"Model": trained.model, "Report": result.report, "Rows": trained.store.path}, commands
     )
 
 
@@ -82,7 +81,7 @@ def train(
     ] = "fixed",
     epochs: Annotated[int, typer.Option(min=1, help="The most passes over the rows.")] = 50,
     signature: Signature = "fisher",
-    components: Components = 256,
+    components: Components = None,
     regions: Regions = 4,
     step: Step = 6,
     codes: Codes = "pq",

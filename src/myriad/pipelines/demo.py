@@ -70,7 +70,7 @@ def demonstrate(
         raise InputError(
             f"--images must be at least 5, not {images}: three parts are made of them."
         )
-    check_objective(objective)
+    check_objective(objective, Plan())
     glyphs = choose_glyphs(classes, seed=seed, confusables=confusables)
     _clear(out)
     write_json(out / MARK, {"classes": classes, "images": images, "seed": seed})
@@ -96,7 +96,7 @@ def demonstrate(
         train_counts=np.bincount(labels, minlength=classes),
         train_samples=sample_paths(labels, paths),
         bad=tested.bad,
-        ceiling=glyphs.ceiling,
+        ceiling=glyphs.ceiling if glyphs.ceiling < 100 else None,
         **{key: trained.evidence[key] for key in ("history", "search", "settings")},
     )
     write_json(out / MODEL / EVIDENCE, evidence)

@@ -60,6 +60,8 @@ def evaluate(
     if is_store(data):
         store = Store.open(data)
         split = choose_split(store.splits, split, data)
+        if split == "all" and "train" in store.splits:
+            progress.note("All rows are scored, training rows among them; see --split.")
         scored, truths = score_store(folder, store, split, threads=threads, progress=progress)
         bad: list[dict[str, str]] = []
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,12 @@ from myriad.pipelines.describing import BadImages, describe_images
 from myriad.pipelines.outputs import prepare_store, settle_store
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
-from myriad.signatures import FisherSignature, Signature, learn_fisher
+from myriad.signatures import (
+    Signature,
+    learn_bov,
+    learn_fisher,
+    learn_vlad,
+)
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 
 VOCABULARY_IMAGES = 1000
@@ -38,14 +43,23 @@ VOCABULARY_PIXELS = 100_000
 """What a vocabulary needs of an image; larger ones may be read at a fraction of their size."""
 
 
+LEARNERS: dict[str, Callable[..., Signature]] = {
+    "fisher": lambda images, size, **rest: learn_fisher(images, n_components=size or 256, **rest),
+    "bov": lambda images, size, **rest: learn_bov(images, n_words=size or 1024, **rest),
+    "vlad": lambda images, size, **rest: learn_vlad(images, n_words=size or 256, **rest),
+}
+"""How each signature is learned from images and the size of its vocabulary."""
+
+
 @dataclass(frozen=True)
 class ExtractOptions:
     """How images become rows.
 
     Attributes
     ----------
-    signature : ``"fisher"``.
-    components : Gaussians of the mixture.
+    signature : ``"fisher"``, ``"bov"`` or ``"vlad"``.
+    components : Gaussians of the mixture or words of the vocabulary; None for the signature's own
+        default.
     regions : of the spatial pyramid, 1, 4 or 8.
     step : pixels from one patch to the next.
     codes : ``"pq"`` to code rows as they are made, ``"none"`` to keep float32.
@@ -53,15 +67,16 @@ class ExtractOptions:
     """
 
     signature: str = "fisher"
-    components: int = 256
+    components: int | None = None
     regions: int = 4
     step: int = 6
     codes: str = "pq"
     max_bad: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.signature != "fisher":
-            raise InputError(f"--signature must be fisher, not {self.signature!r}.")
+        if self.signature not in LEARNERS:
+            known = ", ".join(LEARNERS)
+            raise InputError(f"--signature must be one of {known}, not {self.signature!r}.")
         if self.codes not in ("pq", "none"):
             raise InputError(f"--codes must be pq or none, not {self.codes!r}.")
         if not 0 <= self.max_bad <= 1:
@@ -163,9 +178,9 @@ def _begin(
         return writer
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
-    signature = learn_fisher(
+    signature = LEARNERS[options.signature](
         _read_some(images, training[:VOCABULARY_IMAGES], options.max_bad),
-        n_components=options.components,
+        options.components,
         regions=options.regions,
         descriptor=DenseSIFT(step=options.step),
         seed=seed,
@@ -174,7 +189,8 @@ def _begin(
     )
     code = None
     if options.codes == "pq":
-        most = min(-(-CODE_VECTORS // options.regions), CODE_BYTES // (4 * signature.dim))
+        regions = signature.dim // signature.period
+        most = min(-(-CODE_VECTORS // regions), CODE_BYTES // (4 * signature.dim))
         code = _learn_code(
             images,
             training[:most],
@@ -220,7 +236,7 @@ def _read_some(
 def _learn_code(
     images: ImageList,
     indices: NDArray[np.int64],
-    signature: FisherSignature,
+    signature: Signature,
     bad: BadImages,
     *,
     seed: int,
@@ -229,7 +245,8 @@ def _learn_code(
 ) -> Code | None:
     """Learn a product code from the signatures of some images; None if they are too few."""
     sample: list[NDArray[np.float32]] = []
-    if len(indices) * signature.regions >= CODE_LEAST:
+    regions = signature.dim // signature.period
+    if len(indices) * regions >= CODE_LEAST:
         with (
             progress.step("Describing a sample", len(indices), "images") as advance,
             pool(threads) as executor,
@@ -240,7 +257,7 @@ def _learn_code(
                     bad.add(images.locate(i), row.reason)
                 else:
                     sample.append(row)
-    if len(sample) * signature.regions < CODE_LEAST:
+    if len(sample) * regions < CODE_LEAST:
         progress.note(
             f"{len(indices) - len(bad.found)} training images are too few to learn codes from: "
             "rows stay float32."
@@ -248,7 +265,7 @@ def _learn_code(
         return None
     return learn_product(
         np.stack(sample),
-        period=signature.dim // signature.regions,
+        period=signature.period,
         seed=seed,
         threads=threads,
         progress=progress,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from myriad.errors import InputError
+from myriad.errors import InputError, WorkError
 from myriad.files import written_whole
 from myriad.images import BadImage, list_inputs
 from myriad.images.reading import read_bytes
@@ -84,6 +84,9 @@ def predict(
             else:
                 predictions.append({"path": path, "labels": ranked})
             advance(1)
+    if not predictions:
+        first = "{path} ({reason})".format(**bad[0])
+        raise WorkError(f"None of the {len(bad)} images could be read. The first: {first}.")
     return Predicted(predictions, bad, time.perf_counter() - began)
 
 

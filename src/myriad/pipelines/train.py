@@ -75,7 +75,7 @@ def train(
     """
     began = time.perf_counter()
     plan = plan or Plan()
-    check_objective(objective)
+    check_objective(objective, plan)
     if is_store(data):
         check_model_place(out, overwrite=overwrite, resume=resume)
         rows = Store.open(data)
@@ -99,7 +99,12 @@ def train(
         rows, objective, plan, threads=threads, progress=progress
     )
     seconds_training = time.perf_counter() - training
-    settings = {"objective": objective, **fitted.setting.to_json(), "seed": plan.seed}
+    settings = {
+        "objective": objective,
+        **fitted.setting.to_json(),
+        "schedule": plan.schedule.name,
+        "seed": plan.seed,
+    }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
     _save(out, rows, fitted, validation, settings, evidence)
     return Trained(
@@ -114,10 +119,12 @@ def train(
     )
 
 
-def check_objective(objective: str) -> None:
-    """Raise `InputError` unless there is a trainer of this name."""
+def check_objective(objective: str, plan: Plan) -> None:
+    """Raise `InputError` unless there is a trainer of this name that can follow the plan."""
     if objective not in TRAINERS:
         raise InputError(f"--objective must be one of {', '.join(TRAINERS)}, not {objective!r}.")
+    if objective != "ovr" and plan.beta is not None:
+        raise InputError(f"--beta belongs to --objective ovr; {objective} draws no negatives.")
 
 
 def fit_store(
@@ -131,8 +138,14 @@ def fit_store(
     parts = set(store.splits.tolist())
     train_rows = store.rows("train")
     val_rows = store.rows("val") if "val" in parts else None
-    if len(np.unique(train_rows.labels)) < 2:
+    present = np.unique(train_rows.labels)
+    if len(present) < 2:
         raise InputError(f"{store.path}: at least two classes are needed to train.")
+    if len(present) < n_classes:
+        progress.note(
+            f"Classes without training images, which will never be ranked well: "
+            f"{n_classes - len(present)} of {n_classes}."
+        )
     if val_rows is None:
         progress.note("No validation images: settings are not searched, accuracy is not measured.")
     fitted = fit(
@@ -153,9 +166,9 @@ def fit_store(
     validation = measure(
         scored.ranks, truths, n_classes=n_classes, seconds=time.perf_counter() - began
     )
-    if store.plan.get("validation") == "drawn":
+    if "val" in trained_parts(store):
         again = fit(
-            store.rows(["train", "val"]),
+            store.rows(trained_parts(store)),
             None,
             plan.settled(fitted.setting, fitted.epochs),
             n_classes=n_classes,
@@ -164,6 +177,14 @@ def fit_store(
         )
         fitted = replace(again, history=fitted.history, table=fitted.table)
     return fitted, scored, validation
+
+
+def trained_parts(store: Store) -> list[str]:
+    """Return the parts that the final weights are trained on.
+
+    Validation rows that were drawn are trained on in the end; those that the user stated never are.
+    """
+    return ["train", "val"] if store.plan.get("validation") == "drawn" else ["train"]
 
 
 def _gather(
@@ -215,7 +236,7 @@ def _save(
 ) -> None:
     model = LinearModel(fitted.W, fitted.b)
     facts = {
-        "training rows": int(np.isin(store.splits, ["train", "val"]).sum()),
+        "training rows": int(np.isin(store.splits, trained_parts(store)).sum()),
         "signature": store.recipe.kind if store.recipe else "none: ready-made rows",
         "features": store.dim,
         "passes": fitted.epochs,

@@ -10,13 +10,13 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor
 from myriad.errors import InputError
 from myriad.signatures.normalisation import check_power, normalise_regions
+from myriad.signatures.pooled import PooledSignature
 from myriad.signatures.pyramid import Pyramid, pyramid_of
-from myriad.signatures.signature import Signature
 from myriad.vocabularies import PCA, Words
 
 
 @dataclass(frozen=True, eq=False)
-class BagOfWordsSignature(Signature, kind="bov"):
+class BagOfWordsSignature(PooledSignature, kind="bov"):
     """Histograms of visual words over a spatial pyramid [GP, LS].
 
     Attributes
@@ -48,11 +48,6 @@ class BagOfWordsSignature(Signature, kind="bov"):
     def dim(self) -> int:
         """The length of a signature: regions x words."""
         return self.regions * self.words.n_words
-
-    @property
-    def colour(self) -> bool:
-        """Whether images must come in colour."""
-        return self.descriptor.colour
 
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image, float32 of shape (dim,)."""

@@ -10,13 +10,13 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor
 from myriad.errors import InputError
 from myriad.signatures.normalisation import check_power, normalise_regions
+from myriad.signatures.pooled import PooledSignature
 from myriad.signatures.pyramid import Pyramid, pyramid_of
-from myriad.signatures.signature import Signature
 from myriad.vocabularies import PCA, GaussianMixture
 
 
 @dataclass(frozen=True, eq=False)
-class FisherSignature(Signature, kind="fisher"):
+class FisherSignature(PooledSignature, kind="fisher"):
     """Fisher vectors of projected local descriptors over a spatial pyramid [GP 5.1].
 
     Attributes
@@ -47,16 +47,6 @@ class FisherSignature(Signature, kind="fisher"):
     def dim(self) -> int:
         """The length of a signature: regions x Gaussians x (means and deviations) x dimensions."""
         return self.regions * 2 * self.mixture.means.size
-
-    @property
-    def colour(self) -> bool:
-        """Whether images must come in colour."""
-        return self.descriptor.colour
-
-    @property
-    def pixels(self) -> int | None:
-        """The most pixels that are looked at."""
-        return self.descriptor.pixels
 
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image, float32 of shape (dim,)."""

@@ -116,7 +116,7 @@ def _project_sample(
     if len(values) < max(n_words, 2):
         raise InputError(
             f"The images gave {len(values)} descriptors, too few for a vocabulary of {n_words}: "
-            "give more images or ask for a smaller vocabulary."
+            "give more images or ask for a smaller vocabulary (--components)."
         )
     with pool(1):  # BLAS on one thread: its sums then do not depend on the machine's cores
         pca = learn_pca(values, pca_dim)

@@ -30,6 +30,11 @@ class Signature(Part):
         """The most pixels that `describe` looks at: a larger image may be read at a lower size."""
         return None
 
+    @property
+    def period(self) -> int:
+        """The number of features after which a row repeats its meaning; all if it never does."""
+        return self.dim
+
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image: float32 of shape (dim,), finite.
 

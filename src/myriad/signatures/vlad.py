@@ -10,14 +10,14 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor
 from myriad.errors import InputError
 from myriad.signatures.normalisation import check_power, normalise_regions
+from myriad.signatures.pooled import PooledSignature
 from myriad.signatures.pyramid import Pyramid, pyramid_of
-from myriad.signatures.signature import Signature
 from myriad.vocabularies import PCA, Words
 from myriad.vocabularies.residuals import add_residuals
 
 
 @dataclass(frozen=True, eq=False)
-class VladSignature(Signature, kind="vlad"):
+class VladSignature(PooledSignature, kind="vlad"):
     """Vectors of locally aggregated descriptors over a spatial pyramid.
 
     Attributes
@@ -53,11 +53,6 @@ class VladSignature(Signature, kind="vlad"):
     def dim(self) -> int:
         """The length of a signature: regions x words x dimensions."""
         return self.regions * self.words.centres.size
-
-    @property
-    def colour(self) -> bool:
-        """Whether images must come in colour."""
-        return self.descriptor.colour
 
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image, float32 of shape (dim,)."""

@@ -1,0 +1,16 @@
+"""Where the console script begins: light, so that an early Ctrl-C ends as quietly as a late one."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def run() -> None:
+    """Import the command and run it."""
+    try:
+        from myriad.cli.main import run as run_command
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr, flush=True)
+        os._exit(130)
+    run_command()
