@@ -138,7 +138,7 @@ USE_CASES = [
         "l.txt is not a list",
         damaged(lambda h: (h / "l.txt").write_bytes(b"\xff\xfe\x00")),
     ),
-    Case("predict: only bad images", "predict model bad", 0, "truncated JPEG", bad_pictures),
+    Case("predict: only bad images", "predict model bad", 1, "None of the 6", bad_pictures),
     Case(
         "predict: a folder of a store",
         "predict model model.store",
