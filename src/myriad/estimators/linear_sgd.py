@@ -54,7 +54,8 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
         passed over [HM, 6].
     epochs : the most passes over the rows.
     early_stopping : stop when held-out accuracy has not risen by more than `theta` points for
-        `patience` epochs, and keep the best number of epochs.
+        `patience` epochs (None: 8, or 4 if 2,000 rows or more are held out), and keep the best
+        number of epochs.
     validation_fraction : part of the rows of each class to hold out.
     refit : train again on all rows, held-out ones included, with what was found.
     memory : bytes that the weights trained together in a search may take.
@@ -90,7 +91,7 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
         epochs: int = 50,
         early_stopping: bool = True,
         theta: float = 0.0,
-        patience: int = 8,
+        patience: int | None = None,
         validation_fraction: float = 0.1,
         refit: bool = True,
         memory: int = 2 << 30,

@@ -24,6 +24,8 @@ from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
 from myriad.training import TRAINERS, Fitted, Plan
 
+TRAIN_AGAIN_BELOW = 20_000
+"""Rows below which the model is trained once more, on validation rows too."""
 EVIDENCE = "evidence.json"
 """What a report is made from, kept in the model folder."""
 
@@ -71,7 +73,7 @@ def train(
 
     Rows made from images are kept in the store `store`, by default beside `out`; a run that is
     broken off goes on from there. Settings and epochs are found on validation rows; then, unless
-    the user set those rows apart, the model is trained once more on all rows.
+    the user set those rows apart or there are plenty, the model is trained once more on all rows.
     """
     began = time.perf_counter()
     plan = plan or Plan()
@@ -182,9 +184,11 @@ def fit_store(
 def trained_parts(store: Store) -> list[str]:
     """Return the parts that the final weights are trained on.
 
-    Validation rows that were drawn are trained on in the end; those that the user stated never are.
+    Validation rows that were drawn are trained on in the end if there are few rows in all, where a
+    tenth more counts; those that the user stated never are.
     """
-    return ["train", "val"] if store.plan.get("validation") == "drawn" else ["train"]
+    drawn = store.plan.get("validation") == "drawn" and store.n_rows < TRAIN_AGAIN_BELOW
+    return ["train", "val"] if drawn else ["train"]
 
 
 def _gather(

@@ -28,7 +28,7 @@ class Plan:
     schedule : how steps shrink.
     warp : how the objective ``warp`` looks for violators.
     epochs : the most passes over the rows.
-    theta, patience : see `Stopping`.
+    theta, patience : see `Stopping`; a patience of None depends on how many rows validate.
     memory : bytes that the weights trained together in a search may take.
     """
 
@@ -40,7 +40,7 @@ class Plan:
     warp: WarpOptions = field(default_factory=WarpOptions)
     epochs: int = 50
     theta: float = 0.0
-    patience: int = 8
+    patience: int | None = None
     memory: int = 2 << 30
     seed: int = 0
 
@@ -60,7 +60,7 @@ class Plan:
             )
         if self.schedule.name == "lam" and self.lam == 0:
             raise InputError("The schedule lam needs a lam above 0.")
-        if self.epochs < 1 or self.patience < 1:
+        if self.epochs < 1 or (self.patience is not None and self.patience < 1):
             raise InputError("epochs and patience must be at least 1.")
         if not 0 <= self.seed < 2**63:
             raise InputError(f"The seed must be a number from 0 to 2^63 - 1, not {self.seed}.")
