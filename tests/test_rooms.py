@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "myriad"
 
-BASE = {"errors", "progress", "files", "parts", "arrays", "_jit", "randomness"}
+BASE = {"errors", "progress", "files", "parts", "arrays", "products", "_jit", "randomness"}
 ROOMS = [
     "parallel",
     "measures",

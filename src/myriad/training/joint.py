@@ -6,7 +6,7 @@ scores a block or, when several settings are trained together, take a setting ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.objectives.joint import JOINT_OBJECTIVES, RANKING, SOFTMAX, WARP
 from myriad.parallel import Team
+from myriad.products import add_product
 from myriad.progress import Advance
 from myriad.store import Rows
 from myriad.training.chunks import Chunk, read_chunks
@@ -32,7 +33,7 @@ from myriad.training.joint_kernels import (
 )
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
-from myriad.training.trainer import BLOCK, Trainer, add_product, class_shards
+from myriad.training.trainer import BLOCK, Trainer, class_shards
 
 SHARD = 256
 """Classes that one product scores."""
@@ -179,7 +180,8 @@ class Joint(Trainer):
             X, labels = chunk.X[part], chunk.labels[part]
             S = score_block(X, V, team)
             if self.objective == SOFTMAX:
-                self._step_softmax(gram, X, labels, S, V, biases, setting, state)
+                A = step_softmax_block(gram, labels, S, biases, setting, state)
+                add_block(A, X, V, team)
             else:
                 classes, coefficients = step_pairs(
                     gram, labels, chunk.index[part], S, biases, last, self._harmonic, setting, state
@@ -187,24 +189,36 @@ class Joint(Trainer):
                 add_pairs(X, labels, classes, coefficients, V)
             fold_scale(V, state)
 
-    def _step_softmax(
-        self,
-        gram: NDArray[Any],
-        X: NDArray[Any],
-        labels: NDArray[np.int32],
-        S: NDArray[Any],
-        V: NDArray[Any],
-        biases: NDArray[np.float64],
-        setting: NDArray[Any],
-        state: NDArray[Any],
-    ) -> None:
-        A = np.empty_like(S)
-        for first in range(0, len(labels), SUB_BLOCK):
-            last = min(first + SUB_BLOCK, len(labels))
-            step_softmax(gram, labels, S, A, biases, setting, state, first, last)
-            if last < len(labels):
-                S[last:] += gram[last:, first:last] @ A[first:last]
-        add_product(np.ascontiguousarray(A.T), X, V)
+
+def step_softmax_block(
+    gram: NDArray[Any],
+    labels: NDArray[np.int32],
+    S: NDArray[Any],
+    biases: NDArray[np.float64],
+    setting: NDArray[Any],
+    state: NDArray[Any],
+) -> NDArray[Any]:
+    """Step through a block by softmax; return the coefficients (B, n_classes) of its rows.
+
+    Rows are corrected one by one within a sub-block, and by one product from sub-block to
+    sub-block. `S`, `biases` and `state` are changed.
+    """
+    A = np.empty_like(S)
+    for first in range(0, len(labels), SUB_BLOCK):
+        last = min(first + SUB_BLOCK, len(labels))
+        step_softmax(gram, labels, S, A, biases, setting, state, first, last)
+        if last < len(labels):
+            S[last:] += gram[last:, first:last] @ A[first:last]
+    return A
+
+
+def add_block(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any], team: Team | None) -> None:
+    """Add ``A^T X`` to the stored weights, a shard of classes at a time."""
+
+    def add(shard: slice) -> None:
+        add_product(np.ascontiguousarray(A[:, shard].T), X, V[shard])
+
+    share(team, add, class_shards(len(V), SHARD))
 
 
 def score_block(X: NDArray[Any], V: NDArray[Any], team: Team | None) -> NDArray[Any]:
@@ -215,10 +229,14 @@ def score_block(X: NDArray[Any], V: NDArray[Any], team: Team | None) -> NDArray[
     def score(shard: slice) -> None:
         np.matmul(X, V[shard].T, out=S[:, shard])
 
-    shards = class_shards(len(V), SHARD)
-    if team is None:
-        for shard in shards:
-            score(shard)
-    else:
-        team.share(score, shards)
+    share(team, score, class_shards(len(V), SHARD))
     return S
+
+
+def share(team: Team | None, function: Callable[[slice], None], shards: list[slice]) -> None:
+    """Let a team work through shards, or do it here where the team has other work."""
+    if team is not None:
+        team.share(function, shards)
+        return
+    for shard in shards:
+        function(shard)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.parallel import Team
+from myriad.products import add_product
 from myriad.progress import Advance
 from myriad.store import Rows
 from myriad.training.chunks import Chunk, read_chunks
@@ -22,9 +23,9 @@ from myriad.training.columns import STATE, begin_epoch, drawn_share, make_column
 from myriad.training.one_vs_rest_kernels import add_rows, fold_scales, step_block, step_sampled
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
-from myriad.training.trainer import BLOCK, Trainer, add_product, class_shards
+from myriad.training.trainer import BLOCK, Trainer, class_shards
 
-SHARD = 96
+SHARD = 128
 """Classes that one thread steps through a chunk at a time."""
 SAMPLED_BELOW = 1 / 6
 """Below this share of drawn pairs, single dot products beat the product of all (measured)."""
