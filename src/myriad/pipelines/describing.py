@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError, WorkError
-from myriad.images import BadImage, read_image
+from myriad.images import BadImage, ImageList, read_image
 from myriad.models import ModelFolder
 from myriad.parallel import map_ordered
 from myriad.signatures import Signature
 
+SAMPLE_PIXELS = 100_000
+"""What a vocabulary needs of an image; larger ones may be read at a fraction of their size."""
 AHEAD = 16
 """Images under way at a time; bounds memory."""
 
@@ -58,6 +60,37 @@ class BadImages:
     def last(self) -> str:
         """Return a sentence about the last one that was found."""
         return "The last one: {path} ({reason}).".format(**self.found[-1]) if self.found else ""
+
+
+@dataclass(frozen=True)
+class SampledImages:
+    """Images to learn a vocabulary from; bad ones are passed over unless they are too many.
+
+    Attributes
+    ----------
+    images : where they come from.
+    indices : which of them to read.
+    max_bad : the part of all images that may be bad.
+    """
+
+    images: ImageList
+    indices: NDArray[np.int64]
+    max_bad: float
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __iter__(self) -> Iterator[NDArray[np.uint8]]:
+        bad = BadImages(len(self.images), self.max_bad)
+        for i in self.indices.tolist():
+            try:
+                image = read_image(self.images.read(i), min_pixels=SAMPLE_PIXELS)
+            except BadImage as error:
+                bad.add(self.images.locate(i), error.reason)
+            else:
+                yield image
+        if len(bad.found) == len(self):
+            raise WorkError(f"None of the {len(self)} training images can be read. {bad.last()}")
 
 
 def read_described(source: ImageSource, i: int, signature: Signature) -> NDArray[np.uint8]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,16 @@ from numpy.typing import NDArray
 
 from myriad.codes import Code, learn_product
 from myriad.descriptors import DenseSIFT
-from myriad.errors import InputError, WorkError
+from myriad.errors import InputError
 from myriad.images import (
     BadImage,
     ImageList,
     find_images,
-    read_image,
     require_classes,
     split_images,
 )
 from myriad.parallel import pool
-from myriad.pipelines.describing import BadImages, describe_images
+from myriad.pipelines.describing import BadImages, SampledImages, describe_images
 from myriad.pipelines.outputs import prepare_store, settle_store
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
@@ -39,9 +38,6 @@ VOCABULARY_IMAGES = 1000
 """Images that the vocabulary is learned from, at most."""
 CODE_VECTORS, CODE_LEAST, CODE_BYTES = 2048, 1024, 512 << 20
 """Vectors that each codebook of 256 centroids is learned from, the fewest, and their memory."""
-VOCABULARY_PIXELS = 100_000
-"""What a vocabulary needs of an image; larger ones may be read at a fraction of their size."""
-
 
 LEARNERS: dict[str, Callable[..., Signature]] = {
     "fisher": lambda images, size, **rest: learn_fisher(images, n_components=size or 256, **rest),
@@ -179,7 +175,7 @@ def _begin(
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
     signature = LEARNERS[options.signature](
-        _read_some(images, training[:VOCABULARY_IMAGES], options.max_bad),
+        SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad),
         options.components,
         regions=options.regions,
         descriptor=DenseSIFT(step=options.step),
@@ -215,22 +211,6 @@ def _begin(
 def count_shards(n_images: int, row_bytes: int) -> int:
     """Return the number of shards: each of so few images that a broken run loses little."""
     return -(-n_images // min(shard_rows(row_bytes), max(256, n_images // 64)))
-
-
-def _read_some(
-    images: ImageList, indices: NDArray[np.int64], max_bad: float
-) -> Iterator[NDArray[np.uint8]]:
-    """Yield images to learn a vocabulary from, passing over bad ones unless they are too many."""
-    bad = BadImages(len(images), max_bad)
-    for i in indices.tolist():
-        try:
-            image = read_image(images.read(i), min_pixels=VOCABULARY_PIXELS)
-        except BadImage as error:
-            bad.add(images.locate(i), error.reason)
-        else:
-            yield image
-    if len(bad.found) == len(indices):
-        raise WorkError(f"None of the {len(indices)} training images can be read. {bad.last()}")
 
 
 def _learn_code(
