@@ -105,6 +105,7 @@ def test_works_in_scikit_learns_machinery(digits):
         ({"lam": -0.1}, "lam"),
         ({"eta": 1.0, "lam": 2.0}, "eta"),
         ({"epochs": 0}, "epochs"),
+        ({"objective": "softmax", "beta": 4}, "beta belongs"),
         ({"schedule": "wild"}, "schedule"),
         ({"schedule": "lam"}, "lam"),
         ({"schedule": "decay", "t0": 0.0}, "t0"),

@@ -19,6 +19,12 @@ class Invented(Signature, kind="invented-for-store-tests"):
     size: int
     weights: np.ndarray
 
+    dim = 1
+    colour = False
+
+    def describe(self, image):
+        return np.full(1, image.mean(), np.float32)
+
 
 def make_rows(n, dim=DIM, seed=0):
     return np.random.default_rng(seed).standard_normal((n, dim)).astype(np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -32,7 +33,7 @@ class LocalDescriptors:
 
 
 @dataclass(frozen=True, eq=False)
-class Descriptor(Part):
+class Descriptor(Part, ABC):
     """The base of all local descriptors; a subclass is one file.
 
     `dim` is the length of a descriptor, `colour` whether `describe` wants images of shape
@@ -47,9 +48,9 @@ class Descriptor(Part):
         """The most pixels that `describe` looks at, or None if all."""
         return None
 
+    @abstractmethod
     def describe(self, image: Bytes) -> LocalDescriptors:
         """Return the descriptors of a uint8 image, the same ones on every call."""
-        raise NotImplementedError
 
 
 def check_image(image: NDArray[np.generic], *, colour: bool) -> None:

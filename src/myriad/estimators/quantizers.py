@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from myriad.arrays import as_rows
 from myriad.codes import Code, learn_product, learn_scalar
 
 
-class _Quantizer(BaseEstimator):
+class _Quantizer(BaseEstimator, ABC):
     """What all quantisers share.
 
     Attributes
@@ -40,8 +41,9 @@ class _Quantizer(BaseEstimator):
         check_is_fitted(self, "code_")
         return self.code_.decode(codes)
 
+    @abstractmethod
     def _learn(self, rows: NDArray[np.float32]) -> Code:
-        raise NotImplementedError
+        """Learn what `fit` keeps."""
 
 
 class ProductQuantizer(_Quantizer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -68,7 +69,7 @@ class DenseSIFT(TransformerMixin, BaseEstimator):
         return True
 
 
-class _Aggregated(TransformerMixin, BaseEstimator):
+class _Aggregated(TransformerMixin, BaseEstimator, ABC):
     """What the signatures over dense SIFT share: a vocabulary to learn, a vector an image."""
 
     regions: int
@@ -100,8 +101,9 @@ class _Aggregated(TransformerMixin, BaseEstimator):
             rows = list(map_ordered(signature.describe, pictures, executor, ahead=AHEAD))
         return np.stack(rows) if rows else np.zeros((0, signature.dim), np.float32)
 
+    @abstractmethod
     def _learn(self, images: Iterable[NDArray[np.uint8]], **options: Any) -> Signature:
-        raise NotImplementedError
+        """Learn what `fit` keeps."""
 
 
 class FisherVector(_Aggregated):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +19,22 @@ SCORE_BYTES = 32 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Model(Part):
+class Model(Part, ABC):
     """The base of all models; a subclass gives `n_classes`, `dim` and `scores`."""
 
     @property
+    @abstractmethod
     def n_classes(self) -> int:
         """The number of classes."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def dim(self) -> int:
         """The number of features of a row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def scores(self, X: Float) -> Float:
         """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
-        raise NotImplementedError
 
     def rank(self, X: Float, k: int) -> tuple[NDArray[np.int32], Float]:
         """Return the `k` best classes of each row and their scores, best first.
@@ -66,7 +66,3 @@ class Model(Part):
         rows = max(1, SCORE_BYTES // (4 * self.n_classes))
         for start in range(0, n_samples, rows):
             yield slice(start, min(start + rows, n_samples))
-
-    def describe(self) -> dict[str, Any]:
-        """Return the facts a model card states."""
-        return {"kind": self.kind, "classes": self.n_classes, "features": self.dim}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from myriad.arrays import Bytes, Float
@@ -9,21 +10,21 @@ from myriad.parts import Part
 
 
 @dataclass(frozen=True, eq=False)
-class Signature(Part):
+class Signature(Part, ABC):
     """The base of all signatures; a subclass is one file.
 
     `describe` works on one thread and lets others run: callers describe images side by side.
     """
 
     @property
+    @abstractmethod
     def dim(self) -> int:
         """The length of a signature."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def colour(self) -> bool:
         """Whether `describe` wants images of shape (height, width, 3) instead of grey ones."""
-        raise NotImplementedError
 
     @property
     def pixels(self) -> int | None:
@@ -35,9 +36,9 @@ class Signature(Part):
         """The number of features after which a row repeats its meaning; all if it never does."""
         return self.dim
 
+    @abstractmethod
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image: float32 of shape (dim,), finite.
 
         An image without descriptors has the zero vector.
         """
-        raise NotImplementedError

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from myriad.errors import InputError
 from myriad.objectives import JOINT_OBJECTIVES
 from myriad.parallel import Team, team
 from myriad.progress import SILENT, Progress
@@ -46,6 +47,8 @@ def fit(
     With validation rows, what the plan leaves open is searched, training stops early and the best
     weights are kept; without, modest numbers stand in and training takes all epochs.
     """
+    if objective != "ovr" and plan.beta is not None:
+        raise InputError(f"beta belongs to the objective ovr; {objective} draws no negatives.")
     square = mean_square(train)
 
     def make(settings: list[Setting], rows: Rows) -> Trainer:
