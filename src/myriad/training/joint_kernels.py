@@ -61,8 +61,8 @@ def step_pairs(gram, labels, index, S, biases, last, harmonic, setting, state):
     ----------
     gram : float array of shape (B, B)
     labels, index : int32 and int64 arrays of shape (B,), the rows' classes and numbers.
-    S : float array of shape (B, n_classes), products of rows and stored weights; changed: each
-        step corrects the products of the rows after it.
+    S : float array of shape (B, n_classes), products of rows and stored weights; changed: they are
+        corrected, when the row's turn comes, for the steps of the rows before it.
     biases, last : of shape (n_classes,); changed.
     setting, state : records of one entry; `state` is changed.
 
@@ -75,20 +75,22 @@ def step_pairs(gram, labels, index, S, biases, last, harmonic, setting, state):
     coefficients = np.zeros(B, S.dtype)
     for i in range(B):
         label = labels[i]
+        products = S[i]
+        for j in range(i):
+            if classes[j] >= 0:
+                change = coefficients[j] * gram[i, j]
+                products[labels[j]] += change
+                products[classes[j]] -= change
         key = mix(state[0].key, index[i])
         c, weight = pick_pair(
-            setting[0], S[i], S, S[i], biases, state[0].sigma, label, key, last, harmonic
+            setting[0], products, S, products, biases, state[0].sigma, label, key, last, harmonic
         )
         eta, bias_step = decay(setting[0], state[0])
-        if c < 0:
-            continue
-        classes[i] = c
-        coefficients[i] = eta * weight
-        biases[label] += bias_step * weight
-        biases[c] -= bias_step * weight
-        for j in range(i + 1, B):
-            S[j, label] += coefficients[i] * gram[i, j]
-            S[j, c] -= coefficients[i] * gram[i, j]
+        if c >= 0:
+            classes[i] = c
+            coefficients[i] = eta * weight
+            biases[label] += bias_step * weight
+            biases[c] -= bias_step * weight
     return classes, coefficients
 
 
