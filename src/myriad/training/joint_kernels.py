@@ -143,14 +143,15 @@ def step_softmax(gram, labels, S, A, biases, setting, state, first, last):
     those beyond by one product.
     """
     n_classes = S.shape[1]
-    p = np.empty(n_classes, np.float64)
+    p, work = np.empty(n_classes, np.float64), np.empty(n_classes, np.float64)
     for i in range(first, last):
-        probabilities(S[i], biases, state[0].sigma, p)
+        probabilities(S[i], biases, state[0].sigma, p, work)
         eta, bias_step = decay(setting[0], state[0])
+        p[labels[i]] -= 1.0
         for c in range(n_classes):
-            push = (1.0 if c == labels[i] else 0.0) - p[c]
-            A[i, c] = eta * push
-            biases[c] += bias_step * push
+            A[i, c] = -eta * p[c]
+        for c in range(n_classes):
+            biases[c] -= bias_step * p[c]
         for j in range(i + 1, last):
             g = gram[i, j]
             for c in range(n_classes):
