@@ -19,8 +19,8 @@ from myriad.store import Rows
 CHUNK_BYTES = 32 << 20
 CHUNK_ROWS = 1024
 BLOCKS = 2
-"""Blocks of a chunk with Gram matrices: its rows are still in the cache when they are scored, which
-is worth a tenth of the time at 1024 features (measured)."""
+"""Blocks of a chunk with Gram matrices: so its rows are still in the cache when they are scored. A
+bare loop of copy, Gram and product took 6 % less at 1024 features, nothing less at 4096."""
 
 
 @dataclass(frozen=True)
