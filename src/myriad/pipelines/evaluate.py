@@ -17,7 +17,7 @@ from myriad.measures import Measures, measure
 from myriad.models import Model, ModelFolder, load_model
 from myriad.parallel import pool
 from myriad.parts import fingerprint
-from myriad.pipelines.describing import BadImages, describe_images, signature_of
+from myriad.pipelines.describing import BadImages, describe_images, open_workers, signature_of
 from myriad.pipelines.evidence import Scored
 from myriad.progress import SILENT, Advance, Progress
 from myriad.store import Store, is_store
@@ -105,8 +105,8 @@ def score_images(
 
     def rows(advance: Advance) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
         batch: list[NDArray[np.float32]] = []
-        with pool(threads) as executor:
-            described = describe_images(images, range(len(images)), signature, executor)
+        with open_workers(threads, len(images)) as mapper:
+            described = describe_images(images, range(len(images)), signature, mapper)
             for i, row in described:
                 advance(1)
                 if isinstance(row, BadImage):

@@ -21,8 +21,8 @@ from myriad.images import (
     require_classes,
     split_images,
 )
-from myriad.parallel import pool
-from myriad.pipelines.describing import BadImages, SampledImages, describe_images
+from myriad.parallel import Mapper
+from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
 from myriad.pipelines.outputs import prepare_store, settle_store
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
@@ -112,6 +112,8 @@ def extract(
 ) -> Extracted:
     """Write the rows of the images in `data` to the store `out`, in random order.
 
+    Images are described in worker processes, as many as `threads`; one worker is this process.
+
     The signature and the code are learned from training images; both are kept in the store. A run
     that is broken off can be resumed: shards that are whole stay, and the result is the same.
 
@@ -132,10 +134,15 @@ def extract(
     require_classes(images)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     plan = _plan(options, found, wanted, seed=seed)
-    writer = _begin(images, work, options, plan, seed=seed, threads=threads, progress=progress)
     bad = BadImages(len(images), options.max_bad)
-    _write_rows(images, writer, bad, seed=seed, threads=threads, progress=progress)
+    with open_workers(threads, len(images)) as mapper:
+        writer = _begin(
+            images, work, options, plan, mapper, seed=seed, threads=threads, progress=progress
+        )
+        _write_rows(images, writer, bad, mapper, seed=seed, progress=progress)
     writer.finish()
+    if bad.found:
+        progress.note(bad.summarise())
     settle_store(work, out)
     return Extracted(Store.open(out), time.perf_counter() - began)
 
@@ -161,6 +168,7 @@ def _begin(
     out: Path,
     options: ExtractOptions,
     plan: dict[str, Any],
+    mapper: Mapper,
     *,
     seed: int,
     threads: int | None,
@@ -175,7 +183,7 @@ def _begin(
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
     signature = LEARNERS[options.signature](
-        SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad),
+        SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, mapper),
         options.components,
         regions=options.regions,
         descriptor=DenseSIFT(step=options.step),
@@ -192,6 +200,7 @@ def _begin(
             training[:most],
             signature,
             BadImages(len(images), options.max_bad),
+            mapper,
             seed=seed,
             threads=threads,
             progress=progress,
@@ -218,6 +227,7 @@ def _learn_code(
     indices: NDArray[np.int64],
     signature: Signature,
     bad: BadImages,
+    mapper: Mapper,
     *,
     seed: int,
     threads: int | None,
@@ -227,11 +237,8 @@ def _learn_code(
     sample: list[NDArray[np.float32]] = []
     regions = signature.dim // signature.period
     if len(indices) * regions >= CODE_LEAST:
-        with (
-            progress.step("Describing a sample", len(indices), "images") as advance,
-            pool(threads) as executor,
-        ):
-            for i, row in describe_images(images, indices.tolist(), signature, executor):
+        with progress.step("Describing a sample", len(indices), "images") as advance:
+            for i, row in describe_images(images, indices.tolist(), signature, mapper):
                 advance(1)
                 if isinstance(row, BadImage):
                     bad.add(images.locate(i), row.reason)
@@ -256,9 +263,9 @@ def _write_rows(
     images: ImageList,
     writer: StoreWriter,
     bad: BadImages,
+    mapper: Mapper,
     *,
     seed: int,
-    threads: int | None,
     progress: Progress,
 ) -> None:
     """Describe all images that no shard holds yet, and write them shard by shard."""
@@ -273,16 +280,10 @@ def _write_rows(
         bad.found.extend(writer.read_bad(number))
     bad.check()
 
-    def finish(row: NDArray[np.float32]) -> NDArray[Any]:
-        return row if code is None else code.encode(row[None, :])[0]
-
-    with (
-        progress.step("Describing images", len(images), "images") as advance,
-        pool(threads) as executor,
-    ):
+    with progress.step("Describing images", len(images), "images") as advance:
         advance(sum(len(shards[number]) for number in done))
         wanted = (i for number in missing for i in shards[number].tolist())
-        described = describe_images(images, wanted, signature, executor, finish=finish)
+        described = describe_images(images, wanted, signature, mapper, code=code)
         for number in missing:
             rows, kept, bad_here = [], [], []
             for _ in range(len(shards[number])):
