@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from myriad.parallel.threads import map_ordered, pool, thread_count
 
@@ -23,9 +23,11 @@ class Mapper(ABC):
     Attributes
     ----------
     workers : pieces that are done side by side.
+    grain : small items, such as images, that are best handed over together as one piece.
     """
 
     workers: int
+    grain: ClassVar[int] = 1
 
     @abstractmethod
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

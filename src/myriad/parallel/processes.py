@@ -44,6 +44,8 @@ class ProcessMapper(Mapper):
     ever writes while the other one does, and this process is free to use the results.
     """
 
+    grain = 16
+
     def __init__(self, workers: int) -> None:
         self.workers = workers
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="myriad worker")

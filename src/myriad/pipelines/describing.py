@@ -24,8 +24,6 @@ Result = TypeVar("Result")
 
 SAMPLE_PIXELS = 100_000
 """What a vocabulary needs of an image; larger ones may be read at a fraction of their size."""
-PIECE = 4
-"""Images that are handed to a worker at a time; bounds memory."""
 MOST_REASONS = 5
 """Reasons that a summary of bad images counts one by one."""
 FEWEST = 128
@@ -164,7 +162,7 @@ def _map_images(
 
     def cut() -> Iterator[tuple[int, ImageFiles]]:
         start = 0
-        while piece := list(islice(numbers, PIECE)):
+        while piece := list(islice(numbers, mapper.grain)):
             sent.append(piece)
             yield start, source.files(piece)
             start += len(piece)
