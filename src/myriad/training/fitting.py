@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from myriad.errors import InputError
-from myriad.objectives import JOINT_OBJECTIVES
+from myriad.models import LinearModel
+from myriad.objectives import BINARY_LOSSES
 from myriad.parallel import Team, team
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
-from myriad.store import Rows
+from myriad.store import BalancedRows, Rows, ScaledRows, unit_variance
+from myriad.training.checkpoints import Checkpoint
 from myriad.training.joint import Joint
+from myriad.training.journey import Journey
+from myriad.training.methods import Fitted
 from myriad.training.one_vs_rest import OneVsRest
-from myriad.training.plan import Fitted, Plan
-from myriad.training.search import grid, search, search_rows
+from myriad.training.search import DECAY_ROWS, Contender, Search, Searched, grid
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
 from myriad.training.trainer import Trainer
 from myriad.training.validation import validate
 
-OBJECTIVES = ("ovr", *JOINT_OBJECTIVES)
+if TYPE_CHECKING:
+    from myriad.training.sgd import SGD
 
 BIAS_SQUARE = 0.1
 """The square of the constant feature, as a part of the mean squared norm of the rows."""
@@ -33,103 +37,141 @@ UNSEARCHED_BETA = 16.0
 
 
 def fit(
+    method: SGD,
     train: Rows,
     val: Rows | None,
-    plan: Plan,
     *,
-    objective: str,
     n_classes: int,
     threads: int | None = None,
     progress: Progress = SILENT,
+    checkpoint: Checkpoint | None = None,
 ) -> Fitted:
-    """Train weights by an objective of `OBJECTIVES`.
-
-    With validation rows, what the plan leaves open is searched, training stops early and the best
-    weights are kept; without, modest numbers stand in and training takes all epochs.
-    """
-    if objective != "ovr" and plan.beta is not None:
-        raise InputError(f"beta belongs to the objective ovr; {objective} draws no negatives.")
-    square = mean_square(train)
-
-    def make(settings: list[Setting], rows: Rows) -> Trainer:
-        return make_trainer(objective, settings, rows, plan, n_classes, square)
-
-    table: list[dict[str, Any]] = []
+    """Train weights by SGD; see `Method.fit`."""
+    task = Task(method, train, val, n_classes)
     with team(threads) as crew:
-        if val is None:
-            beta = (plan.beta or UNSEARCHED_BETA) if objective == "ovr" else None
-            setting = Setting(plan.eta or UNSEARCHED_STEP / square, beta, plan.lam)
-        else:
-            settings = grid(plan, objective, n_classes, square)
-            setting = settings[0]
-            if len(settings) > 1:
-                found = search(
-                    settings,
-                    search_rows(train, len(settings), n_classes, seed=plan.seed),
-                    val,
-                    make=make,
-                    plan=plan,
-                    n_classes=n_classes,
-                    team=crew,
-                    progress=progress,
-                )
-                setting, table = found.setting, found.table
-        trainer = make([setting], train)
-        fitted = run(trainer, train, val, plan, team=crew, progress=progress)
-    return replace(fitted, table=table)
+        journey = Journey(checkpoint)
+        found: Searched | None = None
+        if journey.setting is None:
+            setting, table = task.stated, []
+            if val is not None and method.is_open:
+                found = choose(task, val, journey, team=crew, progress=progress)
+                setting, table = found.contender.setting, found.table
+            journey.begin(setting, table, found)
+        return run(task, journey, found, team=crew, progress=progress)
+
+
+def choose(task: Task, val: Rows, journey: Journey, *, team: Team, progress: Progress) -> Searched:
+    """Search for the setting to train by."""
+    method, began = task.method, time.perf_counter()
+    search = Search(
+        task.train,
+        val,
+        task.make,
+        task.see,
+        method,
+        task.n_classes,
+        task.patience,
+        team,
+        progress,
+        clock=lambda: time.perf_counter() - began,
+    )
+    found = search.run(grid(method, task.n_classes, task.square))
+    if method.lam is None and task.train.n_rows <= DECAY_ROWS:
+        found = search.choose_lam(found.contender.setting)
+    journey.seconds = time.perf_counter() - began if found.trainer else 0.0
+    return found
+
+
+class Task:
+    """What a method is to do with which rows.
+
+    Attributes
+    ----------
+    square : mean squared norm of the rows.
+    """
+
+    def __init__(self, method: SGD, train: Rows, val: Rows | None, n_classes: int) -> None:
+        self.method, self.n_classes = method, n_classes
+        self.train = BalancedRows(train) if method.balanced else train
+        self.val = val
+        self.square = mean_square(train)
+
+    @cached_property
+    def scale(self) -> NDArray[np.float32]:
+        """What brings each feature to unit variance."""
+        return unit_variance(self.train)
+
+    @property
+    def stated(self) -> Setting:
+        """The setting as the method states it, modest numbers in place of what it leaves open."""
+        method = self.method
+        beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
+        eta = method.eta or UNSEARCHED_STEP / self.square
+        return Setting(eta, beta, method.lam or 0.0, method.scale or False)
+
+    @property
+    def patience(self) -> int:
+        """Epochs to wait for a rise of the accuracy."""
+        n_validating = 0 if self.val is None else self.val.n_rows
+        return self.method.patience or default_patience(n_validating)
+
+    def see(self, rows: Rows, setting: Setting) -> Rows:
+        """Return rows as a setting sees them."""
+        return ScaledRows(rows, self.scale) if setting.scale else rows
+
+    def make(self, settings: list[Setting], rows: Rows) -> Trainer:
+        """Return a trainer of some settings for some rows."""
+        return make_trainer(self.method, settings, rows, self.n_classes, self.square)
+
+    def model(
+        self, W: NDArray[np.float32], b: NDArray[np.float32], setting: Setting
+    ) -> LinearModel:
+        """Return the model of weights that a setting came to, for rows that are not scaled."""
+        return LinearModel(W * self.scale if setting.scale else W, b)
 
 
 def make_trainer(
-    objective: str,
-    settings: list[Setting],
-    rows: Rows,
-    plan: Plan,
-    n_classes: int,
-    square: float,
+    method: SGD, settings: list[Setting], rows: Rows, n_classes: int, square: float
 ) -> Trainer:
-    """Return the trainer of an objective; `square` is the mean squared norm of the rows."""
-    options: dict[str, Any] = {"bias_rate": BIAS_SQUARE * square, "schedule": plan.schedule}
-    if objective == "ovr":
+    """Return the trainer of a method; `square` is the mean squared norm of the rows."""
+    options: dict[str, Any] = {"bias_rate": BIAS_SQUARE * square, "schedule": method.schedule}
+    if method.objective == "ovr":
         counts = np.bincount(rows.labels, minlength=n_classes).astype(np.int64)
-        return OneVsRest(settings, counts, rows.dim, loss=plan.loss, **options)
-    return Joint(settings, n_classes, rows.dim, objective=objective, warp=plan.warp, **options)
+        loss = BINARY_LOSSES[method.loss]
+        return OneVsRest(settings, counts, rows.dim, loss=loss, **options)
+    return Joint(
+        settings, n_classes, rows.dim, objective=method.objective, warp=method.warp, **options
+    )
 
 
 def run(
-    trainer: Trainer,
-    train: Rows,
-    val: Rows | None,
-    plan: Plan,
-    *,
-    team: Team,
-    progress: Progress,
+    task: Task, journey: Journey, found: Searched | None, *, team: Team, progress: Progress
 ) -> Fitted:
-    """Train one setting for all epochs of the plan, or until validation accuracy stops rising."""
-    n_validating = 0 if val is None else val.n_rows
-    stopping = Stopping(plan.theta, plan.patience or default_patience(n_validating))
-    history: list[dict[str, Any]] = []
-    best = trainer.weights()
-    began = time.perf_counter()
-    with progress.step("Training", plan.epochs * train.n_rows, "rows") as advance:
-        while trainer.epoch < plan.epochs and not stopping.done:
-            trainer.run_epoch(train, seed=plan.seed, team=team, advance=advance)
-            if val is None:
-                continue
-            (measures,) = validate(trainer, val, team=team)
-            seconds = round(time.perf_counter() - began, 3)
-            history.append(
-                {
-                    "epoch": trainer.epoch,
-                    "top1": measures.at(1),
-                    "top5": measures.at(5),
-                    "seconds": seconds,
-                }
-            )
-            if stopping.watch(trainer.epoch, measures):
-                best = trainer.weights()
-    if val is None:
-        return Fitted(*trainer.weights(), trainer.settings[0], trainer.epoch)
-    return Fitted(*best, trainer.settings[0], stopping.best_epoch, history)
+    """Train one setting for all epochs, or until validation accuracy stops rising."""
+    method, setting, val = task.method, journey.chosen, task.val
+    if found is not None and found.trainer is not None:
+        trainer, stopping, best = found.trainer, found.contender.stopping, found.contender.best
+    else:
+        trainer = task.make([setting], task.train)
+        stopping = Stopping(method.theta, task.patience)
+        best = journey.restore(trainer, stopping)
+    rows, held = task.see(task.train, setting), val and task.see(val, setting)
+    began = time.perf_counter() - journey.seconds
+    contender = Contender(setting, stopping, best, journey.history)
+    with progress.step("Training", method.epochs * rows.n_rows, "rows") as advance:
+        advance(trainer.epoch * rows.n_rows)
+        while trainer.epoch < method.epochs and not stopping.done:
+            trainer.run_epoch(rows, seed=method.seed, team=team, advance=advance)
+            journey.seconds = time.perf_counter() - began
+            if held is not None:
+                (measures,) = validate(trainer, held, team=team)
+                contender.watch(trainer, measures, seconds=journey.seconds, keep=True)
+            journey.keep(trainer, stopping, contender.best, last=False)
+    epochs = trainer.epoch if held is None else stopping.best_epoch
+    weights = contender.best if held is not None and contender.best else trainer.weights()
+    journey.keep(trainer, stopping, weights, last=True)
+    settings = setting.to_json() | {"schedule": method.schedule.name}
+    return Fitted(task.model(*weights, setting), settings, epochs, contender.history, journey.table)
 
 
 def default_patience(n_rows: int) -> int:
