@@ -205,8 +205,13 @@ class _Describing:
     code: Code | None
 
     def __call__(self, number: int, image: NDArray[np.uint8]) -> NDArray[Any]:
-        row = self.signature.describe(image)
-        return row if self.code is None else self.code.encode(row[None, :])[0]
+        return describe_one(image, self.signature, self.code)
+
+
+def describe_one(image: NDArray[np.uint8], signature: Signature, code: Code | None) -> NDArray[Any]:
+    """Return the row that a store keeps of an image."""
+    row = signature.describe(image)
+    return row if code is None else code.encode(row[None, :])[0]
 
 
 def signature_of(folder: ModelFolder) -> Signature:
