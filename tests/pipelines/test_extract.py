@@ -60,6 +60,16 @@ def test_the_bytes_do_not_depend_on_the_workers(images, tmp_path):
         assert bytes_of(tmp_path / str(workers)) == bytes_of(tmp_path / "1")
 
 
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_a_cluster_writes_the_same_bytes(images, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.chdir(images.parent)
+    for name, where in (("here", None), ("cluster", "local:2")):
+        data = find_images(images).root.relative_to(images.parent)
+        extract(data, tmp_path / name, options=OPTIONS, threads=1, cluster=where)
+    assert bytes_of(tmp_path / "cluster") == bytes_of(tmp_path / "here")
+
+
 @pytest.mark.usefixtures("many")
 def test_archives_are_read_by_workers_too(images, tmp_path):
     packed = shutil.make_archive(str(tmp_path / "images"), "zip", images)

@@ -58,7 +58,7 @@ class Archive(ABC):
 
     def __reduce__(self) -> tuple[Callable[[Path, int], Archive], tuple[Path, int]]:
         """Open the archive anew in another process, once for all that is sent to it."""
-        return _open_once, (self.path, self.path.stat().st_mtime_ns)
+        return _open_once, (self.path.absolute(), self.path.stat().st_mtime_ns)
 
 
 class ZipArchive(Archive):

@@ -40,8 +40,8 @@ class ImageFiles:
         return len(self.paths)
 
     def files(self, indices: Sequence[int]) -> ImageFiles:
-        """Return the files at these places."""
-        return ImageFiles(self.root, [self.paths[i] for i in indices], self.archive)
+        """Return the files at these places, by paths that hold in any process."""
+        return ImageFiles(self.root.absolute(), [self.paths[i] for i in indices], self.archive)
 
     def read(self, i: int) -> bytes:
         """Return the content of file `i`; `BadImage` if it cannot be had."""
@@ -99,8 +99,8 @@ class ImageList:
         return self.files([i]).read(0)
 
     def files(self, indices: Sequence[int]) -> ImageFiles:
-        """Return the files of the images at these places."""
-        return ImageFiles(self.root, [self.paths[i] for i in indices], self.archive)
+        """Return the files of the images at these places, by paths that hold in any process."""
+        return ImageFiles(self.root.absolute(), [self.paths[i] for i in indices], self.archive)
 
     def locate(self, i: int) -> str:
         """Return where image `i` is; within an archive, the archive's path comes first."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from myriad.parallel.threads import map_ordered, pool, thread_count
@@ -24,10 +25,13 @@ class Mapper(ABC):
     ----------
     workers : pieces that are done side by side.
     grain : small items, such as images, that are best handed over together as one piece.
+    remote : whether workers may be on other machines, so that they should read and write large
+        things themselves.
     """
 
     workers: int
     grain: ClassVar[int] = 1
+    remote: ClassVar[bool] = False
 
     @abstractmethod
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -36,6 +40,9 @@ class Mapper(ABC):
         The function and the items must be such that can be pickled. Only a few items are under way
         at a time, so memory stays bounded however many there are.
         """
+
+    def require(self, *paths: Path) -> None:  # noqa: B027
+        """Raise `InputError` unless every worker sees these files and folders."""
 
 
 class LocalMapper(Mapper):

@@ -17,7 +17,8 @@ from myriad.descriptors import SpreadImages
 from myriad.errors import InputError, WorkError
 from myriad.images import BadImage, ImageFiles, ImageList, read_image
 from myriad.models import ModelFolder
-from myriad.parallel import Mapper, open_local, open_processes, thread_count
+from myriad.parallel import Mapper, open_cluster, open_local, open_processes, thread_count
+from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
 
 Result = TypeVar("Result")
@@ -40,11 +41,21 @@ class ImageSource(Protocol):
 
 
 @contextmanager
-def open_workers(threads: int | None, n_images: int) -> Iterator[Mapper]:
-    """Yield a mapper for work on images: processes if they are many, else threads.
+def open_workers(
+    threads: int | None,
+    n_images: int,
+    *,
+    cluster: str | None = None,
+    progress: Progress = SILENT,
+) -> Iterator[Mapper]:
+    """Yield a mapper for work on images: a cluster, or processes if they are many, else threads.
 
     What is computed does not depend on which.
     """
+    if cluster is not None:
+        with open_cluster(cluster, progress=progress) as mapper:
+            yield mapper
+        return
     n = thread_count(threads)
     n_processes = min(n, n_images // FEWEST)
     if n_processes > 1:

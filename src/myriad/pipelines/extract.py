@@ -24,6 +24,7 @@ from myriad.images import (
 from myriad.parallel import Mapper
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
 from myriad.pipelines.outputs import prepare_store, settle_store
+from myriad.pipelines.sharding import write_shards
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.signatures import (
@@ -106,6 +107,7 @@ def extract(
     parts: tuple[str, ...] = ("train", "val", "test"),
     seed: int = 0,
     threads: int | None = None,
+    cluster: str | None = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress = SILENT,
@@ -120,6 +122,7 @@ def extract(
     Parameters
     ----------
     parts : which of the images to extract.
+    cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
     began = time.perf_counter()
     options = options or ExtractOptions()
@@ -135,7 +138,8 @@ def extract(
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     plan = _plan(options, found, wanted, seed=seed)
     bad = BadImages(len(images), options.max_bad)
-    with open_workers(threads, len(images)) as mapper:
+    with open_workers(threads, len(images), cluster=cluster, progress=progress) as mapper:
+        mapper.require(images.root)
         writer = _begin(
             images, work, options, plan, mapper, seed=seed, threads=threads, progress=progress
         )
@@ -269,43 +273,14 @@ def _write_rows(
     progress: Progress,
 ) -> None:
     """Describe all images that no shard holds yet, and write them shard by shard."""
-    signature, code = writer.recipe, writer.code
-    assert isinstance(signature, Signature)
     n_shards = writer.header.n_shards
     order = generator(seed, "rows of the store").permutation(len(images))
     shards = np.array_split(order, n_shards)
     done = writer.done_shards()
-    missing = [number for number in range(n_shards) if number not in done]
+    missing = {number: shards[number] for number in range(n_shards) if number not in done}
     for number in done:
         bad.found.extend(writer.read_bad(number))
     bad.check()
-
     with progress.step("Describing images", len(images), "images") as advance:
         advance(sum(len(shards[number]) for number in done))
-        wanted = (i for number in missing for i in shards[number].tolist())
-        described = describe_images(images, wanted, signature, mapper, code=code)
-        for number in missing:
-            rows, kept, bad_here = [], [], []
-            for _ in range(len(shards[number])):
-                i, row = next(described)
-                advance(1)
-                if isinstance(row, BadImage):
-                    bad.add(images.locate(i), row.reason)
-                    bad_here.append(bad.found[-1])
-                else:
-                    rows.append(row)
-                    kept.append(i)
-            writer.write_shard(
-                number,
-                np.stack(rows) if rows else _no_rows(writer),
-                images.labels[kept],
-                [images.locate(i) for i in kept],
-                images.splits[kept].tolist(),
-                bad_here,
-            )
-
-
-def _no_rows(writer: StoreWriter) -> NDArray[Any]:
-    if writer.code is None:
-        return np.zeros((0, writer.header.dim), np.float32)
-    return np.zeros((0, writer.code.bytes_per_row), np.uint8)
+        write_shards(images, missing, writer, mapper, bad, advance)
