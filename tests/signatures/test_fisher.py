@@ -1,5 +1,7 @@
 """Fisher vectors against their definition, scikit-image, and themselves on parts of an image."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -65,6 +67,36 @@ def test_agrees_with_scikit_image():
     np.testing.assert_allclose(
         powered / np.linalg.norm(powered), expected / np.linalg.norm(expected), atol=1e-4
     )
+
+
+def test_weights_agree_with_scikit_image():
+    """All three parts, weights first; on their own scale, so that no part hides behind another."""
+    mixture = make_mixture()
+    values, positions = make_values(seed=1)
+    theirs = TheirMixture(8, covariance_type="diag")
+    theirs.weights_ = mixture.weights.astype(np.float64)
+    theirs.means_ = mixture.means.astype(np.float64)
+    theirs.covariances_ = mixture.variances.astype(np.float64)
+    theirs.precisions_cholesky_ = 1 / np.sqrt(theirs.covariances_)
+    expected = their_fisher_vector(values, theirs, improved=False)
+    expected[8 + 8 * 6 :] *= -1
+    vectors = fisher_vectors(values, positions, mixture, pyramid_of(1), weights=True)
+    np.testing.assert_allclose(vectors[0], expected, atol=1e-4)
+    assert np.abs(vectors[0, :8]).max() > 0.01
+
+
+def test_weights_of_a_region_and_of_an_empty_one():
+    mixture = make_mixture()
+    values, positions = make_values()
+    positions[:, 1] *= 0.6
+    vectors = fisher_vectors(values, positions, mixture, pyramid_of(4), weights=True)
+    assert vectors.shape == (4, 8 + 2 * 8 * 6)
+    assert not vectors[3].any()
+    plain = fisher_vectors(values, positions, mixture, pyramid_of(4))
+    np.testing.assert_array_equal(vectors[:, 8:], plain)
+    first = positions[:, 1] < 1 / 3
+    alone = fisher_vectors(values[first], positions[first], mixture, pyramid_of(1), weights=True)
+    np.testing.assert_allclose(vectors[1], alone[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("regions", [4, 8])
@@ -144,6 +176,16 @@ def test_survives_a_round_trip(signature):
     np.testing.assert_array_equal(again.describe(photograph()), signature.describe(photograph()))
 
 
+def test_a_signature_with_weights(signature):
+    more = replace(signature, weights=True)
+    assert more.dim == signature.dim + 4 * 10
+    described = more.describe(photograph())
+    assert described.shape == (more.dim,)
+    assert np.linalg.norm(described) == pytest.approx(1, abs=1e-4)
+    again = restore(*flatten(more), Signature)
+    np.testing.assert_array_equal(again.describe(photograph()), described)
+
+
 def test_refuses_parts_that_do_not_fit(signature):
     sift, pca, mixture = signature.descriptor, signature.pca, signature.mixture
     narrow = GaussianMixture(
@@ -155,6 +197,7 @@ def test_refuses_parts_that_do_not_fit(signature):
         {"descriptor": pca},
         {"regions": 5},
         {"power": 0.0},
+        {"weights": 1},
     ):
         options = {"descriptor": sift, "pca": pca, "mixture": mixture} | fields
         with pytest.raises(InputError):
