@@ -15,6 +15,7 @@ from myriad.cli.main import VERBS, app
 from myriad.cli.objects import load_schema
 from myriad.images import choose_glyphs, write_glyphs
 from myriad.models import load_model
+from myriad.parts import flatten
 from myriad.store import Store
 
 SMALL = ["--components", "8", "--regions", "1", "--epochs", "10"]
@@ -138,6 +139,28 @@ def test_predict_lists_bad_images_apart(photos, model, tmp_path, capsys):
     assert len(found["predictions"]) == 1
     assert found["bad"][0]["path"].endswith("bad.jpg")
     assert found["bad"][0]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("options", "dim"),
+    [
+        ("--descriptor sift+colour --weights --whiten", 4 + 2 * 4 * 128),
+        ("--signature bov --soft --map chi2 --descriptor colour", 3 * 4),
+        ("--signature bov --map intersection-pca", None),
+        ("--signature vlad --within", 4 * 64),
+    ],
+)
+def test_options_of_signatures_are_kept_in_the_model(photos, tmp_path, capsys, options, dim):
+    words = [*options.split(), "--components", 4, "--regions", 1, "--step", 16]
+    call_json(capsys, "train", photos, "--out", tmp_path / "m", *words, "--epochs", 3)
+    store, folder = Store.open(tmp_path / "m.store"), load_model(tmp_path / "m")
+    assert dim is None or store.dim == dim
+    assert flatten(folder.recipe)[0] == flatten(store.recipe)[0]
+    first = next(path for path in store.paths if path)
+    row = store.rows().read([store.paths.index(first)])
+    np.testing.assert_array_equal(myriad.load(tmp_path / "m").transform([first]), row)
+    found = call_json(capsys, "predict", tmp_path / "m", first)
+    assert len(found["predictions"]) == 1
 
 
 def test_extract_keeps_float_rows_where_asked(photos, tmp_path, capsys):

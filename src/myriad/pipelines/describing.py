@@ -71,11 +71,13 @@ class SampledImages:
     images : where they come from.
     indices : which of them to read.
     max_bad : the part of all images that may be bad.
+    colour : whether they are read in colour.
     """
 
     images: ImageList
     indices: NDArray[np.int64]
     max_bad: float
+    colour: bool = False
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -84,7 +86,9 @@ class SampledImages:
         bad = BadImages(len(self.images), self.max_bad)
         for i in self.indices.tolist():
             try:
-                image = read_image(self.images.read(i), min_pixels=SAMPLE_PIXELS)
+                image = read_image(
+                    self.images.read(i), colour=self.colour, min_pixels=SAMPLE_PIXELS
+                )
             except BadImage as error:
                 bad.add(self.images.locate(i), error.reason)
             else:
