@@ -171,6 +171,19 @@ def test_extract_keeps_float_rows_where_asked(photos, tmp_path, capsys):
     assert found["bytes_per_row"] == 4 * found["dim"] == 4 * 2 * 8 * 64
 
 
+def test_report_of_a_store(model, tmp_path, capsys):
+    store = model.with_name("letters.store")
+    found = call_json(capsys, "report", store, "--out", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert found["report"] == str(tmp_path / "r.html")
+    for section in ("patches", "components", "gaussians", "values", "correlations"):
+        assert f'<section id="{section}">' in page
+    beside = call_json(capsys, "report", store)["report"]
+    assert beside == f"{store}.html"
+    call_json(capsys, "report", store, status=2)
+    call_json(capsys, "report", store, "--overwrite")
+
+
 def test_report_is_made_from_the_model_folder(model, tmp_path, capsys):
     found = call_json(capsys, "report", model, "--out", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -147,6 +147,28 @@ def test_whole_signature_agrees_with_the_definition(signature):
     np.testing.assert_allclose(described, expected, atol=2e-3)
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_knows_which_features_belong_to_a_gaussian(signature, weights):
+    """Moving one Gaussian far away changes its features alone, before any normalisation."""
+    more = replace(signature, weights=weights)
+    columns = more.columns_of(3)
+    assert len(np.unique(columns)) == len(columns) == 4 * (2 * 16 + weights)
+    assert sum(len(more.columns_of(k)) for k in range(more.n_words)) == more.dim
+    values, positions = make_values(dim=16)
+    near = replace(
+        signature.mixture,
+        means=np.zeros_like(signature.mixture.means),
+        variances=np.ones_like(signature.mixture.variances),
+    )
+    means = near.means.copy()
+    means[3] = 1e3
+    far = fisher_vectors(
+        values, positions, replace(near, means=means), pyramid_of(4), weights=False
+    )
+    silent = np.flatnonzero(far.reshape(-1) == 0)
+    np.testing.assert_array_equal(silent, np.sort(signature.columns_of(3)))
+
+
 def test_is_a_grey_signature_and_repeats_itself(signature):
     assert isinstance(signature, Signature)
     assert signature.colour is False

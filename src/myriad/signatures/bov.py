@@ -63,6 +63,11 @@ class BagOfWordsSignature(PooledSignature, kind="bov"):
         return self.map.length(self.regions, self.words.n_words)
 
     @property
+    def power(self) -> float:  # type: ignore[override]
+        """The exponent that counts went through."""
+        return 0.5 if isinstance(self.map, AdditiveMap) and self.map.kernel == "hellinger" else 1.0
+
+    @property
     def period(self) -> int:
         """The features of one region; all if the map mixes regions."""
         return self.dim // self.regions if self.map.by_region else self.dim

@@ -60,6 +60,19 @@ class FisherSignature(PooledSignature, kind="fisher"):
         size = 2 * self.mixture.means.size + self.weights * self.mixture.n_components
         return self.regions * size
 
+    @property
+    def n_words(self) -> int:
+        """The number of Gaussians."""
+        return self.mixture.n_components
+
+    def columns_of(self, word: int) -> NDArray[np.int64]:
+        """Return which features belong to one Gaussian, in all regions."""
+        size, n_gaussians = self.mixture.dim, self.mixture.n_components
+        front = n_gaussians if self.weights else 0
+        first = front + word * size + np.arange(size)
+        own = [np.array([word])] if self.weights else []
+        return self._repeat(np.concatenate([*own, first, first + n_gaussians * size]))
+
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image, float32 of shape (dim,)."""
         local = self.descriptor.describe(image)
