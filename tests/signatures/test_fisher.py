@@ -30,6 +30,16 @@ def make_mixture():
     return learn_mixture(make_values(2000)[0], 8, seed=0, rounds=5, threads=1)
 
 
+def hand_over(mixture):
+    """Return a mixture as scikit-learn has it."""
+    theirs = TheirMixture(mixture.n_components, covariance_type="diag")
+    theirs.weights_ = mixture.weights.astype(np.float64)
+    theirs.means_ = mixture.means.astype(np.float64)
+    theirs.covariances_ = mixture.variances.astype(np.float64)
+    theirs.precisions_cholesky_ = 1 / np.sqrt(theirs.covariances_)
+    return theirs
+
+
 def photograph():
     return cv2.resize(data.camera(), (160, 140), interpolation=cv2.INTER_AREA)
 
@@ -55,11 +65,7 @@ def test_agrees_with_scikit_image():
     """Its deviation part has the opposite sign, and it normalises to norm 1 over the whole."""
     mixture = make_mixture()
     values, positions = make_values(seed=1)
-    theirs = TheirMixture(8, covariance_type="diag")
-    theirs.weights_ = mixture.weights.astype(np.float64)
-    theirs.means_ = mixture.means.astype(np.float64)
-    theirs.covariances_ = mixture.variances.astype(np.float64)
-    theirs.precisions_cholesky_ = 1 / np.sqrt(theirs.covariances_)
+    theirs = hand_over(mixture)
     expected = their_fisher_vector(values, theirs, improved=True)[8:]  # its first 8 are of weights
     expected[8 * 6 :] *= -1
     vectors = fisher_vectors(values, positions, mixture, pyramid_of(1))
@@ -73,11 +79,7 @@ def test_weights_agree_with_scikit_image():
     """All three parts, weights first; on their own scale, so that no part hides behind another."""
     mixture = make_mixture()
     values, positions = make_values(seed=1)
-    theirs = TheirMixture(8, covariance_type="diag")
-    theirs.weights_ = mixture.weights.astype(np.float64)
-    theirs.means_ = mixture.means.astype(np.float64)
-    theirs.covariances_ = mixture.variances.astype(np.float64)
-    theirs.precisions_cholesky_ = 1 / np.sqrt(theirs.covariances_)
+    theirs = hand_over(mixture)
     expected = their_fisher_vector(values, theirs, improved=False)
     expected[8 + 8 * 6 :] *= -1
     vectors = fisher_vectors(values, positions, mixture, pyramid_of(1), weights=True)
