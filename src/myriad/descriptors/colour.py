@@ -9,7 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrays import Bytes, Float
+from myriad.arrays import Bytes
+from myriad.descriptors.cells import Doubles, measure_cells
 from myriad.descriptors.descriptor import LocalDescriptors, check_image
 from myriad.descriptors.geometry import BINS, patch_centres, resize
 from myriad.descriptors.grid import GridDescriptor
@@ -41,46 +42,32 @@ class LocalColour(GridDescriptor, kind="local-colour"):
         check_image(image, colour=True)
         height, width = self.working_size(image)
         resized = np.ascontiguousarray(resize(image, height, width))
-        # Sums of whole numbers are exact in float64, so cells may be differences of large sums.
-        sums, squares = cv2.integral2(resized, sdepth=cv2.CV_64F, sqdepth=cv2.CV_64F)
-        totals = np.concatenate([sums, squares], axis=2)
+        sums, squares = sum_above(resized)
         grids = self.grids(height, width)
-        values = [self._describe_scale(totals, bin_width) for bin_width, _ in grids]
-        positions = [grid for _, grid in grids]
-        return LocalDescriptors(np.concatenate(values), np.concatenate(positions))
-
-    def _describe_scale(self, totals: NDArray[np.float64], bin_width: float) -> Float:
-        """Return the descriptors of one scale.
-
-        Parameters
-        ----------
-        totals : float64 array of shape (height + 1, width + 1, 6), of each channel and its square
-            the sum over all pixels above and to the left.
-        """
-        height, width = totals.shape[0] - 1, totals.shape[1] - 1
-        top, bottom = cell_edges(height, bin_width, self.step)
-        left, right = cell_edges(width, bin_width, self.step)
-        strips = totals[bottom] - totals[top]
-        cells = strips[:, right] - strips[:, left]
-        cells /= ((bottom - top)[:, None] * (right - left))[..., None]
-        means, squares = cells[..., :CHANNELS], cells[..., CHANNELS:]
-        np.sqrt(np.maximum(squares - means**2, 0.0), out=squares)
-        cells *= 1 / 255
-        rows, columns = len(top) // BINS, len(left) // BINS
-        by_patch = cells.reshape(rows, BINS, columns, BINS, -1).swapaxes(1, 2)
-        return by_patch.reshape(rows * columns, self.dim).astype(np.float32)
+        values = np.empty((sum(len(grid) for _, grid in grids), self.dim), np.float32)
+        done = 0
+        for bin_width, grid in grids:
+            y = cell_edges(height, bin_width, self.step)
+            x = cell_edges(width, bin_width, self.step)
+            measure_cells(sums, squares, y, x, values[done : done + len(grid)])
+            done += len(grid)
+        return LocalDescriptors(values, np.concatenate([grid for _, grid in grids]))
 
 
-def cell_edges(
-    length: int, bin_width: float, step: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first pixel of each cell along one axis, and the first one behind it.
+def sum_above(image: Bytes) -> tuple[Doubles, Doubles]:
+    """Return the sums of all bytes above and to the left of each corner, and of their squares."""
+    found = cv2.integral2(image, sdepth=cv2.CV_64F, sqdepth=cv2.CV_64F)
+    return np.asarray(found[0], np.float64), np.asarray(found[1], np.float64)
 
-    Both have shape (patches * BINS,). No cell is empty: its bin has its centre inside the image and
-    is at least two pixels wide.
+
+def cell_edges(length: int, bin_width: float, step: int) -> NDArray[np.int64]:
+    """Return the first pixel of each cell of each patch along one axis, and of what comes behind.
+
+    Returns
+    -------
+    int64 array of shape (patches, BINS + 1), within 0 to `length`. No cell is empty: its bin has
+    its centre inside the image and is at least two pixels wide.
     """
     centres = patch_centres(length, bin_width, step)[:, None] + 0.5
     exact = centres + (np.arange(BINS + 1) - BINS / 2) * bin_width
-    edges = np.floor(exact + (0.5 + _TIE)).astype(np.int64)
-    edges = np.clip(edges, 0, length)
-    return edges[:, :-1].ravel(), edges[:, 1:].ravel()
+    return np.clip(np.floor(exact + (0.5 + _TIE)).astype(np.int64), 0, length)
