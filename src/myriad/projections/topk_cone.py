@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import jit
-from myriad.projections.thresholds import cut, select_largest
+from myriad.objectives.largest import select_largest
+from myriad.projections.thresholds import cut
 
 
 @jit

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
+from myriad.objectives.largest import select_largest
 from myriad.projections.knapsack import find_threshold
-from myriad.projections.thresholds import cut, select_largest
+from myriad.projections.thresholds import cut
 from myriad.projections.topk_cone import walk
 
 
