@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from myriad._jit import jit
+from myriad._jit import inlined, jit
 
 FEW = 32
 """Up to so many, keeping a short sorted list is faster than sorting all."""
+RUN = 16
+"""Entries that are first counted together, which takes a few vector instructions."""
+
+
+@inlined
+def count_above(values, start, stop, bound):
+    """Return how many entries of a run are above a bound."""
+    count = 0
+    for j in range(start, stop):
+        count += values[j] > bound
+    return count
 
 
 @jit
@@ -16,13 +27,17 @@ def select_largest(values, k):
     if k > FEW:
         return np.sort(values.astype(np.float64))[::-1][:k].copy()
     top = np.full(k, -np.inf)
-    least = -np.inf
-    for j in range(len(values)):
-        if values[j] > least:
-            place = k - 1
-            while place > 0 and values[j] > top[place - 1]:
-                top[place] = top[place - 1]
-                place -= 1
-            top[place] = values[j]
-            least = top[k - 1]
+    least = values.dtype.type(-np.inf)
+    for start in range(0, len(values), RUN):
+        stop = min(start + RUN, len(values))
+        if count_above(values, start, stop, least) == 0:
+            continue
+        for j in range(start, stop):
+            if values[j] > least:
+                place = k - 1
+                while place > 0 and values[j] > top[place - 1]:
+                    top[place] = top[place - 1]
+                    place -= 1
+                top[place] = values[j]
+                least = values.dtype.type(top[k - 1])
     return top

@@ -24,6 +24,21 @@ def bound_threshold(last, k, r):
 
 
 @jit
+def find_thresholds(b, k, rho, r):
+    """Return origin, t and u with ``x = min(max(0, (b - origin) - t), u)``; `b` is not empty."""
+    first, u = np.float64(b.max()), r / k
+    if len(b) >= k:
+        t = find_threshold(b.astype(np.float64) - first, u, r, 0.0)
+        if first + t >= rho * r:
+            return first, t, u
+    if rho == 0.0:
+        return 0.0, 0.0, u
+    # The sum is below r, and its price alone holds the entries down: t = rho 1'x.
+    t = find_threshold(b.astype(np.float64), u, 0.0, 1.0 / rho)
+    return 0.0, max(0.0, t), u
+
+
+@jit
 def project(b, x, k, rho, r):
     """Write the solution to `x`.
 
@@ -34,17 +49,6 @@ def project(b, x, k, rho, r):
     rho : the price of the sum, from 0 on.
     r : the bound of the sum.
     """
-    if len(b) == 0:
-        return
-    first, u = np.float64(b.max()), r / k
-    if len(b) >= k:
-        t = find_threshold(b.astype(np.float64) - first, u, r, 0.0)
-        if first + t >= rho * r:
-            cut(b, x, first, t, u)
-            return
-    if rho == 0.0:
-        cut(b, x, 0.0, 0.0, u)
-        return
-    # The sum is below r, and its price alone holds the entries down: t = rho 1'x.
-    t = find_threshold(b.astype(np.float64), u, 0.0, 1.0 / rho)
-    cut(b, x, 0.0, max(0.0, t), u)
+    if len(b) > 0:
+        origin, t, u = find_thresholds(b, k, rho, r)
+        cut(b, x, origin, t, u)

@@ -42,6 +42,29 @@ def find_price(b, k, rho, r, origin, t):
 
 
 @jit
+def find_thresholds(b, k, rho, r):
+    """Return origin, t and u with ``x = min(max(0, (b - origin) - t), u)``; u is 0 where x is.
+
+    Parameters
+    ----------
+    b : float array of at least `k` entries.
+    """
+    top = select_largest(b, k)
+    if top.sum() <= 0.0:  # [TK, Lemma 4], which is exact for every rho
+        return 0.0, 0.0, 0.0
+    first = top[0]
+    t = find_threshold(b.astype(np.float64) - first, r / k, r, 0.0)
+    if find_price(b, k, rho, r, first, t) >= 0.0:
+        return first, t, r / k
+    # Entries at the bound may be zero or not, whatever the rounding: a little below it is safe.
+    bound = bound_threshold(first, top[k - 1], k, rho, r)
+    bound -= 1e-9 * (abs(bound) + abs(first))
+    ordered = np.sort(b[b >= min(bound, top[k - 1])].astype(np.float64))[::-1].copy()
+    t, u = walk(ordered, k, rho, r / k)
+    return 0.0, t, u
+
+
+@jit
 def project(b, x, k, rho, r):
     """Write the solution to `x`.
 
@@ -52,20 +75,8 @@ def project(b, x, k, rho, r):
     rho : the price of the sum, from 0 on.
     r : the bound of the sum.
     """
-    x[:] = 0.0
     if k > len(b):
+        x[:] = 0.0
         return
-    top = select_largest(b, k)
-    if top.sum() <= 0.0:  # [TK, Lemma 4], which is exact for every rho
-        return
-    first = top[0]
-    t = find_threshold(b.astype(np.float64) - first, r / k, r, 0.0)
-    if find_price(b, k, rho, r, first, t) >= 0.0:
-        cut(b, x, first, t, r / k)
-        return
-    # Entries at the bound may be zero or not, whatever the rounding: a little below it is safe.
-    bound = bound_threshold(first, top[k - 1], k, rho, r)
-    bound -= 1e-9 * (abs(bound) + abs(first))
-    ordered = np.sort(b[b >= min(bound, top[k - 1])].astype(np.float64))[::-1].copy()
-    t, u = walk(ordered, k, rho, r / k)
-    cut(b, x, 0.0, t, u)
+    origin, t, u = find_thresholds(b, k, rho, r)
+    cut(b, x, origin, t, u)

@@ -126,6 +126,10 @@ class Ascent(ABC):
         """Make the weights anew from the variables, and return the values of both."""
 
     @abstractmethod
+    def change_lam(self, lam: float) -> None:
+        """Go on with another `lam` from where the variables are, or near."""
+
+    @abstractmethod
     def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return weights and biases as they were last certified."""
 

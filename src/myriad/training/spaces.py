@@ -30,7 +30,7 @@ from myriad.training.duals_kernels import (
 )
 from myriad.training.trainer import class_shards
 
-SHARD = 256
+SHARD = 512
 """Classes that one product scores, and features that one thread sums."""
 BLOCK_BYTES = 16 << 20
 
@@ -50,9 +50,8 @@ class Space(ABC):
         self.constants = np.zeros(n_classes, dtype)
         self.bias = bias
 
-    def score(self, X: NDArray[Any], team: Team) -> NDArray[Any]:
-        """Return the scores (m, n_classes) of rows, made a shard of classes at a time."""
-        S = np.empty((len(X), len(self.V)), self.V.dtype)
+    def score(self, X: NDArray[Any], S: NDArray[Any], team: Team) -> None:
+        """Write the scores (m, n_classes) of rows, a shard of classes at a time."""
 
         def score(shard: slice) -> None:
             np.matmul(X, self.V[shard].T, out=S[:, shard])
@@ -60,7 +59,6 @@ class Space(ABC):
                 S[:, shard] += self.bias * self.constants[shard]
 
         team.share(score, class_shards(len(self.V), SHARD))
-        return S
 
     def gram(self, chunk: Chunk, number: int, part: slice) -> NDArray[Any]:
         """Return the products (B, B) of the rows of a block with one another."""

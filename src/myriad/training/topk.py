@@ -59,6 +59,7 @@ class TopKAscent(Ascent):
         shape = (block, n_classes)
         self._classes, self._values = np.empty(shape, np.int32), np.empty(shape)
         self._changed, self._steps = np.empty(shape, np.int32), np.empty(shape, dtype)
+        self._scores = np.empty(shape, dtype)
         self._counts, self._n_changed = np.empty(block, np.int32), np.empty(block, np.int32)
 
     def _with_grams(self) -> bool:
@@ -67,7 +68,8 @@ class TopKAscent(Ascent):
     def _step_chunk(self, chunk: Chunk, team: Team) -> None:
         for number, part in enumerate(chunk.blocks(self.block)):
             X, index = chunk.X[part], chunk.index[part]
-            S = self.space.score(X, team)
+            S = self._scores[: len(X)]
+            self.space.score(X, S, team)
             counts, n_changed = self._counts[: len(X)], self._n_changed[: len(X)]
             self.duals.load(index, self._classes, self._values, counts)
             step_topk(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.objectives.largest import select_largest
+from myriad.objectives.largest import RUN, count_above, select_largest
 from myriad.objectives.topk import ALPHA, conjugate
 from myriad.projections import topk_beta, topk_simplex
 
@@ -23,7 +23,11 @@ TOPK = np.dtype(
     ]
 )
 SLACK = 1e-9
-"""How far below their bound entries are still looked at, as a part: more than rounding."""
+"""How far below a sure bound entries are still looked at, as a part: more than rounding."""
+MARGIN = 0.25
+"""How far below its last threshold a row's new one is expected, as a part of its largest variable."""
+ROUNDING, TINY = 1e-6, 1e-30
+"""What a bound may lose when it is rounded to the precision of the products."""
 
 
 @jit
@@ -48,7 +52,10 @@ def step_topk(gram, labels, S, classes, values, counts, changed, steps, n_change
         n_old = counts[i]
         old_classes, old_values = classes[i, :n_old], values[i, :n_old]
         take_out(old_classes, old_values, S[i], labels[i], gram[i, i])
-        n_new = find_variables(S[i], new_classes, new_values, labels[i], gram[i, i], setting)
+        guess = guess_bound(old_classes, old_values, S[i], gram[i, i])
+        n_new = find_variables(
+            S[i], new_classes, new_values, labels[i], gram[i, i], setting, guess
+        )
         n_changed[i] = compare(
             old_classes, old_values, new_classes[:n_new], new_values[:n_new],
             changed[i], steps[i], labels[i],
@@ -78,40 +85,80 @@ def take_out(classes, values, q, label, square):
     q[label] -= square * total
 
 
+@inlined
+def guess_bound(classes, values, q, square):
+    """Return a product below which variables were zero when the row was last seen, a bit lower."""
+    bound, largest = np.inf, 0.0
+    for m in range(len(classes)):
+        bound = min(bound, q[classes[m]] - square * values[m])
+        largest = max(largest, values[m])
+    return bound - MARGIN * square * largest
+
+
 @jit
-def find_variables(q, classes, values, label, square, setting):
+def find_variables(q, classes, values, label, square, setting, guess):
     """Write the best variables of a row, those above zero; return how many there are.
 
-    Only the largest products matter, so the projection gets those that may come out above zero.
-    `q`, float of shape (n_classes,), are the row's products without its own part; the truth's is
-    changed. `square` is the row's squared norm.
+    Only the largest products matter, so the projection gets few: those above a guess. Where its
+    threshold comes out below the guess, others would have counted: then those above a bound that
+    is sure.
+
+    Parameters
+    ----------
+    q : float array of shape (n_classes,), the row's products without its own part; the truth's is
+        changed.
+    square : the row's squared norm.
+    guess : of the least product whose variable is above zero; infinite for none.
     """
-    k, r, variant = setting[0].k, setting[0].r, setting[0].variant
+    k, r = setting[0].k, setting[0].r
     if square <= 0.0:
         return fill_vertex(classes, values, label, k, r)
     shift = 1.0 - np.float64(q[label])
     q[label] = -np.inf
+    if guess < np.inf:
+        n = solve_above(q, classes, values, guess, shift, square, setting, False)
+        if n >= 0:
+            return n
     top = select_largest(q, k)
     first, last = (top[0] + shift) / square, (top[k - 1] + shift) / square
-    if variant == ALPHA:
+    if setting[0].variant == ALPHA:
         if top.sum() + k * shift <= 0.0:
             return 0
         bound = topk_simplex.bound_threshold(first, last, k, 1.0, r)
     else:
+        if first <= 0.0:
+            return 0
         bound = topk_beta.bound_threshold(last, k, r)
-    bound -= SLACK * (abs(bound) + abs(first))
-    n = gather(q, classes, values, bound * square - shift)
+    bound = (bound - SLACK * (abs(bound) + abs(first))) * square - shift
+    return solve_above(q, classes, values, bound, shift, square, setting, True)
+
+
+@jit
+def solve_above(q, classes, values, bound, shift, square, setting, sure):
+    """Write the best variables if only products from `bound` on count; return how many are not 0.
+
+    Returns -1 if others may have counted: the bound is not sure, and fewer than k are above it, or
+    the threshold comes out below it.
+    """
+    k, r = setting[0].k, setting[0].r
+    n = gather(q, classes, values, bound)
+    if not sure and n < k:
+        return -1
     for m in range(n):
         values[m] = (values[m] + shift) / square
-    x = np.empty(n, np.float64)
-    if variant == ALPHA:
-        topk_simplex.project(values[:n], x, k, 1.0, r)
+    if setting[0].variant == ALPHA:
+        origin, t, u = topk_simplex.find_thresholds(values[:n], k, 1.0, r)
     else:
-        topk_beta.project(values[:n], x, k, 1.0, r)
+        origin, t, u = topk_beta.find_thresholds(values[:n], k, 1.0, r)
+    if u == 0.0:
+        return 0
+    if not sure and (origin + t) * square - shift < bound:
+        return -1
     kept = 0
     for m in range(n):
-        if x[m] > 0.0:
-            classes[kept], values[kept] = classes[m], x[m]
+        x = min((values[m] - origin) - t, u)
+        if x > 0.0:
+            classes[kept], values[kept] = classes[m], x
             kept += 1
     return kept
 
@@ -129,12 +176,19 @@ def fill_vertex(classes, values, label, k, r):
 
 @jit
 def gather(q, classes, values, bound):
-    """Write the classes whose product is at least `bound` and their products; return how many."""
+    """Write the classes whose product is `bound` or more and their products; return how many.
+
+    A few that are a bit below it may be among them.
+    """
     n = 0
-    for c in range(len(q)):
-        if q[c] >= bound:
+    least = q.dtype.type(bound - ROUNDING * abs(bound) - TINY)
+    for start in range(0, len(q), RUN):
+        stop = min(start + RUN, len(q))
+        if count_above(q, start, stop, least) == 0:
+            continue
+        for c in range(start, stop):  # without a branch, which would be guessed wrong too often
             classes[n], values[n] = c, q[c]
-            n += 1
+            n += q[c] > least
     return n
 
 
