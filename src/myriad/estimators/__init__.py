@@ -1,7 +1,9 @@
 """The public doors: scikit-learn estimators over `training`, and trained models to use."""
 
+from myriad.estimators.dual_svm import DualSVM
 from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
+from myriad.estimators.topk_svm import TopKSVM
 from myriad.estimators.trained import Classifier, load
 from myriad.estimators.transformers import VLAD, BagOfVisualWords, DenseSIFT, FisherVector
 
@@ -10,9 +12,11 @@ __all__ = [
     "BagOfVisualWords",
     "Classifier",
     "DenseSIFT",
+    "DualSVM",
     "FisherVector",
     "LinearSGD",
     "ProductQuantizer",
     "ScalarQuantizer",
+    "TopKSVM",
     "load",
 ]

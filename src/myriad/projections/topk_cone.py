@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import jit
-from myriad.objectives.largest import select_largest
+from myriad.objectives.largest import select_largest, sort_down
 from myriad.projections.thresholds import cut
 
 
@@ -74,6 +74,7 @@ def project(b, x, k, rho):
     top = select_largest(b, k)
     if top.sum() <= 0.0:  # [TK, Lemma 4], which is exact for every rho
         return
-    top = np.sort(b.astype(np.float64))[::-1].copy()
-    t, u = walk(top, k, rho, np.inf)
+    ordered = b.astype(np.float64)
+    sort_down(ordered)
+    t, u = walk(ordered, k, rho, np.inf)
     cut(b, x, 0.0, t, u)

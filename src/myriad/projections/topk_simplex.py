@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.objectives.largest import select_largest
+from myriad.objectives.largest import select_largest, sort_down
 from myriad.projections.knapsack import find_threshold
 from myriad.projections.thresholds import cut
 from myriad.projections.topk_cone import walk
@@ -42,6 +42,19 @@ def find_price(b, k, rho, r, origin, t):
 
 
 @jit
+def order_from(b, bound):
+    """Return the entries from a bound on, float64 and in descending order."""
+    chosen = np.empty(len(b), np.float64)
+    n = 0
+    for j in range(len(b)):
+        if b[j] >= bound:
+            chosen[n] = b[j]
+            n += 1
+    sort_down(chosen[:n])
+    return chosen[:n]
+
+
+@jit
 def find_thresholds(b, k, rho, r):
     """Return origin, t and u with ``x = min(max(0, (b - origin) - t), u)``; u is 0 where x is.
 
@@ -59,8 +72,7 @@ def find_thresholds(b, k, rho, r):
     # Entries at the bound may be zero or not, whatever the rounding: a little below it is safe.
     bound = bound_threshold(first, top[k - 1], k, rho, r)
     bound -= 1e-9 * (abs(bound) + abs(first))
-    ordered = np.sort(b[b >= min(bound, top[k - 1])].astype(np.float64))[::-1].copy()
-    t, u = walk(ordered, k, rho, r / k)
+    t, u = walk(order_from(b, min(bound, top[k - 1])), k, rho, r / k)
     return 0.0, t, u
 
 

@@ -1,24 +1,31 @@
 """The block engine and what drives it: methods that turn rows into models."""
 
 from myriad.training.checkpoints import Checkpoint
+from myriad.training.dual import Certified
+from myriad.training.dual_methods import DUAL_OFFERS, BinaryDual, TopK
 from myriad.training.fitting import hold_out
 from myriad.training.joint import WarpOptions
 from myriad.training.methods import Fitted, Method, Offer, make_method, number_or
 from myriad.training.sgd import SGD, SGD_OFFERS
+from myriad.training.spaces import check_gram
 from myriad.training.steps import Schedule
 
-OFFERS: dict[str, Offer] = {**SGD_OFFERS}
+OFFERS: dict[str, Offer] = {**SGD_OFFERS, **DUAL_OFFERS}
 """The methods by the name of their objective: a new one is one line here."""
 
 __all__ = [
     "OFFERS",
     "SGD",
+    "BinaryDual",
+    "Certified",
     "Checkpoint",
     "Fitted",
     "Method",
     "Offer",
     "Schedule",
+    "TopK",
     "WarpOptions",
+    "check_gram",
     "hold_out",
     "make_method",
     "number_or",

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.errors import WorkError
 from myriad.parallel import Team
 from myriad.progress import Advance, Progress
 from myriad.store import Rows
@@ -68,7 +69,10 @@ class Ascent(ABC):
     duals : the variables.
     epoch : passes made.
     block : rows whose scores come from one product.
+    certificate : the last one made.
     """
+
+    certificate: Certificate
 
     def __init__(self, rows: Rows, n_classes: int, *, lam: float, dtype: Any, block: int) -> None:
         self.rows = rows
@@ -114,6 +118,17 @@ class Ascent(ABC):
         team.share(work, range(len(ranges)))
         return np.sum(results, axis=0)
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that training goes on from, after a certificate."""
+        names = ("starts", "counts", "classes", "values")
+        return dict(zip(names, self.duals.table(), strict=True))
+
+    def restore(self, arrays: dict[str, NDArray[Any]], epoch: int, team: Team) -> None:
+        """Go on from arrays that `state` returned after so many epochs."""
+        self.duals.restore(**arrays)
+        self.epoch = epoch
+        self.certify(team)
+
     def _with_grams(self) -> bool:
         return True
 
@@ -121,8 +136,14 @@ class Ascent(ABC):
     def _step_chunk(self, chunk: Chunk, team: Team) -> None:
         """Step through the rows of a chunk."""
 
-    @abstractmethod
     def certify(self, team: Team) -> Certificate:
+        """Make the weights anew from the variables; return the values of both, kept too."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.certificate = self._certify(team)
+        return self.certificate
+
+    @abstractmethod
+    def _certify(self, team: Team) -> Certificate:
         """Make the weights anew from the variables, and return the values of both."""
 
     @abstractmethod
@@ -143,15 +164,23 @@ def ascend(
     seed: int,
     team: Team,
     progress: Progress,
+    history: list[dict[str, Any]] | None = None,
+    observe: Callable[[list[dict[str, Any]]], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Train until the relative gap is at most `tol`, or for so many epochs or seconds.
 
     Returns the certificates made on the way, the last being that of the weights as they are: for
-    each the epoch, the seconds since the beginning, primal, dual and gap.
+    each the epoch, the seconds since the beginning, primal, dual and gap. A `history` is gone on
+    with; `observe` is called with it after each certificate.
     """
-    history: list[dict[str, Any]] = []
-    began = time.perf_counter()
-    first, check = ascent.epoch, ascent.epoch + min(FIRST_CHECK, epochs)
+    history = list(history or [])
+    began = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
+    first = ascent.epoch - (history[-1]["epoch"] if history else 0)
+    check = first + min(FIRST_CHECK, epochs)
+    if history:
+        if history[-1]["gap"] <= tol or ascent.epoch - first >= epochs:
+            return history
+        check = min(first + epochs, ascent.epoch + plan_check(history, tol))
     title = f"Training to a gap of {tol:g}"
     with progress.step(title, epochs * ascent.rows.n_rows, "rows") as advance:
         while True:
@@ -162,7 +191,16 @@ def ascend(
                 continue
             certificate = ascent.certify(team)
             spent = round(time.perf_counter() - began, 3)
-            history.append({"epoch": ascent.epoch, "seconds": spent, **certificate.to_json()})
+            if not np.isfinite(certificate.gap):
+                raise WorkError(
+                    f"The weights overflowed in epoch {ascent.epoch}: the rows are too large for "
+                    f"lam={ascent.lam:g}. Scale them to norms of about 1."
+                )
+            history.append(
+                {"epoch": ascent.epoch - first, "seconds": spent, **certificate.to_json()}
+            )
+            if observe is not None:
+                observe(history)
             if certificate.gap <= tol or late or ascent.epoch - first >= epochs:
                 return history
             check = min(first + epochs, ascent.epoch + plan_check(history, tol))

@@ -122,7 +122,7 @@ class BinaryAscent(Ascent):
             add_rows(steps, X, self.V[shard])
         self.constants[shard] += self.bias * steps.sum(axis=1)
 
-    def certify(self, team: Team) -> Certificate:
+    def _certify(self, team: Team) -> Certificate:
         """Make the weights anew from the variables, and return the values of every class."""
         weights = sum_columns(self.rows, self.duals, self.n_classes, team, signed=True)
         columns, table = np.zeros((self.n_classes, 1)), self.duals.table()
@@ -152,7 +152,7 @@ class BinaryAscent(Ascent):
         return self._certified
 
     def change_lam(self, lam: float) -> None:
-        """Go on with another `lam`; where its bounds are narrower, all variables shrink with them."""
+        """Go on with another `lam`; where its bounds are narrower, the variables shrink alike."""
         if lam > self.lam:
             factor = self.lam / lam
             self.duals.scale(factor)

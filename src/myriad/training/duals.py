@@ -82,6 +82,18 @@ class SparseDuals:
         """Multiply all variables by a number."""
         self.values *= factor
 
+    def restore(
+        self,
+        starts: NDArray[np.int64],
+        counts: NDArray[np.int32],
+        classes: NDArray[np.int32],
+        values: NDArray[np.float64],
+    ) -> None:
+        """Take over what `table` returned."""
+        self.starts, self.counts, self.rooms = starts.copy(), counts.copy(), counts.copy()
+        self.classes, self.values = classes.copy(), values.copy()
+        self._end = len(classes)
+
     def _pack(self, wanted: int) -> None:
         size = int(SPARE * (self.n_nonzero + wanted)) + 1024
         classes, values = np.empty(size, np.int32), np.empty(size, np.float64)

@@ -1,6 +1,6 @@
 """Moving rows of sparse dual variables, and the weights that they make.
 
-A variable x of a wrong class c of a row is ``-x`` in the row's dual column, and its truth has the sum
+A variable x of a wrong class of a row is ``-x`` in the row's dual column, and its truth has the sum
 of all; with one-vs-rest a variable stands for its own class alone, with the sign of the row there.
 """
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.errors import InputError
 from myriad.parallel import Team
 from myriad.store import Rows
 from myriad.training.chunks import Chunk
@@ -143,6 +144,24 @@ class KernelSpace(Space):
         weights = np.zeros(self.V.shape)
         spread_columns(rows.labels, *duals.table(), weights)
         return weights, np.zeros(len(weights))
+
+
+def check_gram(K: NDArray[np.float64]) -> None:
+    """Raise `InputError` unless a matrix can be the products of rows with one another.
+
+    What rounding to float32 may do to one is forgiven.
+    """
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise InputError(f"A Gram matrix is square, not of shape {K.shape}.")
+    size = float(np.abs(K).max(initial=0.0))
+    if not np.allclose(K, K.T, rtol=1e-5, atol=1e-6 * size):
+        raise InputError("The Gram matrix is not symmetric: it must hold k(x_i, x_j) for all rows.")
+    try:
+        np.linalg.cholesky(K + (1e-5 * max(size, 1e-30)) * np.eye(len(K)))
+    except np.linalg.LinAlgError:
+        raise InputError(
+            "The Gram matrix has a negative eigenvalue: it does not come from a kernel."
+        ) from None
 
 
 def sum_columns(

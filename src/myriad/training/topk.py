@@ -87,7 +87,7 @@ class TopKAscent(Ascent):
             self.duals.store(index, self._classes, self._values, counts)
             self.space.add(X, index, self._changed, self._steps, n_changed)
 
-    def certify(self, team: Team) -> Certificate:
+    def _certify(self, team: Team) -> Certificate:
         """Make the weights anew from the variables, and return the values of both."""
         weights, constants = self.space.rebuild(self.rows, self.duals, team)
         biases, table = self.space.bias * constants, self.duals.table()

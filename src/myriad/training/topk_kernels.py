@@ -25,7 +25,7 @@ TOPK = np.dtype(
 SLACK = 1e-9
 """How far below a sure bound entries are still looked at, as a part: more than rounding."""
 MARGIN = 0.25
-"""How far below its last threshold a row's new one is expected, as a part of its largest variable."""
+"""How far a row's threshold is expected to fall, as a part of its largest variable."""
 ROUNDING, TINY = 1e-6, 1e-30
 """What a bound may lose when it is rounded to the precision of the products."""
 
@@ -53,9 +53,7 @@ def step_topk(gram, labels, S, classes, values, counts, changed, steps, n_change
         old_classes, old_values = classes[i, :n_old], values[i, :n_old]
         take_out(old_classes, old_values, S[i], labels[i], gram[i, i])
         guess = guess_bound(old_classes, old_values, S[i], gram[i, i])
-        n_new = find_variables(
-            S[i], new_classes, new_values, labels[i], gram[i, i], setting, guess
-        )
+        n_new = find_variables(S[i], new_classes, new_values, labels[i], gram[i, i], setting, guess)
         n_changed[i] = compare(
             old_classes, old_values, new_classes[:n_new], new_values[:n_new],
             changed[i], steps[i], labels[i],
