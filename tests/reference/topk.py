@@ -9,7 +9,7 @@ def loss(scores, label, k, variant):
 
 
 def project(b, k, r, variant):
-    """Minimise |b - x|^2 + (1'x)^2 by trying every partition into upper, middle and zero entries."""
+    """Minimise |b - x|^2 + (1'x)^2 by trying every partition of the entries."""
     m, ordered = len(b), np.sort(b)[::-1]
     best, solution = (b**2).sum(), np.zeros(m)
     for n_upper in range(m + 1):
