@@ -8,7 +8,10 @@ import typer
 
 Loss = Annotated[
     str | None,
-    typer.Option(help="Loss of ovr: hinge, logistic or squared.", show_default="hinge"),
+    typer.Option(
+        help="Loss of ovr: hinge, logistic or squared; of dual: hinge or squared_hinge.",
+        show_default="hinge",
+    ),
 ]
 Beta = Annotated[
     str | None,
@@ -19,7 +22,23 @@ Beta = Annotated[
 Eta = Annotated[
     str | None, typer.Option(help="Step: a number, or auto to search.", show_default="auto")
 ]
-Lam = Annotated[str | None, typer.Option(help="Weight of the squared norm.", show_default="0")]
+Lam = Annotated[
+    str | None,
+    typer.Option(
+        help="Weight of the squared norm: a number, or auto to try some where rows are few.",
+        show_default="0",
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(help="Bring features to unit variance: yes, no or auto.", show_default="auto"),
+]
+Balanced = Annotated[
+    bool | None,
+    typer.Option(
+        "--balanced", help="Draw classes uniformly: of the joint objectives.", show_default=False
+    ),
+]
 ScheduleName = Annotated[
     str | None,
     typer.Option(
@@ -29,4 +48,18 @@ ScheduleName = Annotated[
 ]
 Epochs = Annotated[
     int | None, typer.Option(min=1, help="The most passes over the rows.", show_default="50")
+]
+K = Annotated[
+    int | None,
+    typer.Option("--k", help="Guesses that topk allows, 1 to classes - 1.", show_default="1"),
+]
+Variant = Annotated[
+    str | None, typer.Option(help="Loss of topk: alpha or beta.", show_default="alpha")
+]
+Tol = Annotated[
+    str | None,
+    typer.Option(
+        help="Relative duality gap at which topk and dual stop, between 0 and 1.",
+        show_default="0.001",
+    ),
 ]

@@ -19,7 +19,19 @@ from myriad.cli.choices import (
     Signature,
     Step,
 )
-from myriad.cli.methods import Beta, Epochs, Eta, Lam, Loss, ScheduleName
+from myriad.cli.methods import (
+    Balanced,
+    Beta,
+    Epochs,
+    Eta,
+    K,
+    Lam,
+    Loss,
+    Scale,
+    ScheduleName,
+    Tol,
+    Variant,
+)
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
@@ -75,8 +87,13 @@ def train(
     beta: Beta = None,
     eta: Eta = None,
     lam: Lam = None,
+    scale: Scale = None,
+    balanced: Balanced = None,
     schedule: ScheduleName = None,
     epochs: Epochs = None,
+    k: K = None,
+    variant: Variant = None,
+    tol: Tol = None,
     signature: Signature = "fisher",
     components: Components = None,
     regions: Regions = 4,
@@ -99,8 +116,13 @@ def train(
         beta=beta,
         eta=eta,
         lam=lam,
+        scale=scale,
+        balanced=balanced,
         schedule=schedule,
         epochs=epochs,
+        k=k,
+        variant=variant,
+        tol=tol,
     )
     trained = work(
         data,

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.models import LinearModel
 from myriad.objectives import BINARY_LOSSES
 from myriad.parallel import Team, team
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
-from myriad.store import Rows
+from myriad.store import BalancedRows, Rows, ScaledRows, feature_moments, unit_variance
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.joint import Joint
 from myriad.training.journey import Journey
 from myriad.training.methods import Fitted
 from myriad.training.one_vs_rest import OneVsRest
-from myriad.training.search import grid, search, search_rows
+from myriad.training.search import DECAY_ROWS, Contender, Search, Searched, grid
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
 from myriad.training.trainer import Trainer
@@ -46,107 +48,182 @@ def fit(
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
     """Train weights by SGD; see `Method.fit`."""
-    square = mean_square(train)
-
-    def make(settings: list[Setting], rows: Rows) -> Trainer:
-        return make_trainer(method, settings, rows, n_classes, square)
-
+    task = Task(method, train, val, n_classes)
     with team(threads) as crew:
         journey = Journey(checkpoint)
+        found: Searched | None = None
         if journey.setting is None:
-            setting, table = _choose(
-                method, make, train, val, n_classes, square, team=crew, progress=progress
-            )
-            journey.begin(setting, table)
-        return run(journey, make, train, val, method, team=crew, progress=progress)
+            setting, table = task.stated, []
+            if val is not None and method.is_open:
+                found = choose(task, val, journey, team=crew, progress=progress)
+                setting, table = found.contender.setting, found.table
+            journey.begin(setting, table, found)
+        return run(task, journey, found, team=crew, progress=progress)
 
 
-def _choose(
-    method: SGD,
-    make: Callable[[list[Setting], Rows], Trainer],
-    train: Rows,
-    val: Rows | None,
-    n_classes: int,
-    square: float,
-    *,
-    team: Team,
-    progress: Progress,
-) -> tuple[Setting, list[dict[str, Any]]]:
-    """Return the setting to train by, and what was tried to find it."""
-    if val is None:
-        beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
-        return Setting(method.eta or UNSEARCHED_STEP / square, beta, method.lam), []
-    settings = grid(method, n_classes, square)
-    if len(settings) == 1:
-        return settings[0], []
-    found = search(
-        settings,
-        search_rows(train, len(settings), n_classes, seed=method.seed),
+def choose(task: Task, val: Rows, journey: Journey, *, team: Team, progress: Progress) -> Searched:
+    """Search for the setting to train by."""
+    method, began = task.method, time.perf_counter()
+    search = Search(
+        task.train,
         val,
-        make=make,
-        method=method,
-        n_classes=n_classes,
-        team=team,
-        progress=progress,
+        task.make,
+        task.see,
+        method,
+        task.n_classes,
+        task.patience,
+        team,
+        progress,
+        clock=lambda: time.perf_counter() - began,
     )
-    return found.setting, found.table
+    found = search.run(grid(method, task.n_classes, task.unit))
+    if method.lam is None and task.train.n_rows <= DECAY_ROWS:
+        found = search.choose_lam(found.contender.setting)
+    journey.seconds = time.perf_counter() - began if found.trainer else 0.0
+    return found
+
+
+class Task:
+    """What a method is to do with which rows.
+
+    Attributes
+    ----------
+    square : mean squared norm of the rows.
+    """
+
+    def __init__(self, method: SGD, train: Rows, val: Rows | None, n_classes: int) -> None:
+        self.method, self.n_classes = method, n_classes
+        self.train = BalancedRows(train) if method.balanced else train
+        self.val = val
+        self.square = mean_square(train)
+
+    @cached_property
+    def scale(self) -> NDArray[np.float32]:
+        """What brings each feature to unit variance."""
+        return unit_variance(self.train)
+
+    @cached_property
+    def moments(self) -> NDArray[np.float64]:
+        """The mean square of each feature."""
+        return feature_moments(self.train)[1]
+
+    @property
+    def unit(self) -> float:
+        """The step that would undo a row's own loss."""
+        if self.method.conditioning.adagrad == "none":
+            return 1.0 / self.square
+        return 1.0 / math.sqrt(self.square * self.train.dim)
+
+    @property
+    def stated(self) -> Setting:
+        """The setting as the method states it, modest numbers in place of what it leaves open."""
+        method = self.method
+        beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
+        eta = method.eta or UNSEARCHED_STEP * self.unit
+        return Setting(eta, beta, method.lam or 0.0, method.scale or False)
+
+    @property
+    def patience(self) -> int:
+        """Epochs to wait for a rise of the accuracy."""
+        n_validating = 0 if self.val is None else self.val.n_rows
+        return self.method.patience or default_patience(n_validating)
+
+    def see(self, rows: Rows, setting: Setting) -> Rows:
+        """Return rows as a setting sees them."""
+        return ScaledRows(rows, self.scale) if setting.scale else rows
+
+    def make(self, settings: list[Setting], rows: Rows) -> Trainer:
+        """Return a trainer of some settings for some rows."""
+        moments = None
+        if self.method.conditioning.adagrad == "feature":
+            moments = self.moments * (self.scale**2 if settings[0].scale else 1.0)
+        trainer = make_trainer(
+            self.method, settings, rows, self.n_classes, self.square, moments=moments
+        )
+        start = self.method.start
+        if start is not None:
+            W = start.weights / self.scale if settings[0].scale else start.weights
+            trainer.begin_from(W, start.biases)
+        return trainer
+
+    def model(
+        self, W: NDArray[np.float32], b: NDArray[np.float32], setting: Setting
+    ) -> LinearModel:
+        """Return the model of weights that a setting came to, for rows that are not scaled."""
+        return LinearModel(W * self.scale if setting.scale else W, b)
 
 
 def make_trainer(
-    method: SGD, settings: list[Setting], rows: Rows, n_classes: int, square: float
+    method: SGD,
+    settings: list[Setting],
+    rows: Rows,
+    n_classes: int,
+    square: float,
+    *,
+    moments: NDArray[np.float64] | None = None,
+    counts: tuple[NDArray[np.int64], int] | None = None,
 ) -> Trainer:
-    """Return the trainer of a method; `square` is the mean squared norm of the rows."""
-    options: dict[str, Any] = {"bias_rate": BIAS_SQUARE * square, "schedule": method.schedule}
+    """Return the trainer of a method.
+
+    Parameters
+    ----------
+    square : the mean squared norm of the rows.
+    moments : the mean square of each feature, for adagrad by feature.
+    counts : rows of each class and of all, by default as in `rows`.
+    """
+    options: dict[str, Any] = {
+        "bias_rate": BIAS_SQUARE * square,
+        "schedule": method.schedule,
+        "conditioning": method.conditioning,
+        "moments": moments,
+    }
     if method.objective == "ovr":
-        counts = np.bincount(rows.labels, minlength=n_classes).astype(np.int64)
+        own, n_rows = counts or (count_classes(rows, n_classes), rows.n_rows)
         loss = BINARY_LOSSES[method.loss]
-        return OneVsRest(settings, counts, rows.dim, loss=loss, **options)
+        return OneVsRest(settings, own, rows.dim, n_rows=n_rows, loss=loss, **options)
     return Joint(
         settings, n_classes, rows.dim, objective=method.objective, warp=method.warp, **options
     )
 
 
+def count_classes(rows: Rows, n_classes: int) -> NDArray[np.int64]:
+    """Return how many rows each class has."""
+    if rows.sets is not None:
+        return rows.sets.counts(n_classes)
+    return np.bincount(rows.labels[rows.labels >= 0], minlength=n_classes).astype(np.int64)
+
+
 def run(
-    journey: Journey,
-    make: Callable[[list[Setting], Rows], Trainer],
-    train: Rows,
-    val: Rows | None,
-    method: SGD,
-    *,
-    team: Team,
-    progress: Progress,
+    task: Task, journey: Journey, found: Searched | None, *, team: Team, progress: Progress
 ) -> Fitted:
     """Train one setting for all epochs, or until validation accuracy stops rising."""
-    trainer = make([journey.chosen], train)
-    n_validating = 0 if val is None else val.n_rows
-    stopping = Stopping(method.theta, method.patience or default_patience(n_validating))
-    best = journey.restore(trainer, stopping) or trainer.weights()
+    method, setting, val = task.method, journey.chosen, task.val
+    if found is not None and found.trainer is not None:
+        trainer, stopping, best = found.trainer, found.contender.stopping, found.contender.best
+    else:
+        trainer = task.make([setting], task.train)
+        stopping = Stopping(method.theta, task.patience)
+        best = journey.restore(trainer, stopping)
+    rows, held = task.see(task.train, setting), val and task.see(val, setting)
     began = time.perf_counter() - journey.seconds
-    with progress.step("Training", method.epochs * train.n_rows, "rows") as advance:
-        advance(trainer.epoch * train.n_rows)
+    contender = Contender(setting, stopping, best, journey.history)
+    with progress.step("Training", method.epochs * rows.n_rows, "rows") as advance:
+        advance(trainer.epoch * rows.n_rows)
         while trainer.epoch < method.epochs and not stopping.done:
-            trainer.run_epoch(train, seed=method.seed, team=team, advance=advance)
-            if val is not None:
-                (measures,) = validate(trainer, val, team=team)
-                if stopping.watch(trainer.epoch, measures):
-                    best = trainer.weights()
-            journey.seconds = round(time.perf_counter() - began, 3)
-            if val is not None:
-                journey.history.append(
-                    {
-                        "epoch": trainer.epoch,
-                        "top1": measures.at(1),
-                        "top5": measures.at(5),
-                        "seconds": journey.seconds,
-                    }
-                )
-            journey.keep(trainer, stopping, best, last=False)
-    epochs = trainer.epoch if val is None else stopping.best_epoch
-    if val is None:
-        best = trainer.weights()
-    journey.keep(trainer, stopping, best, last=True)
-    settings = journey.chosen.to_json() | {"schedule": method.schedule.name}
-    return Fitted(LinearModel(*best), settings, epochs, journey.history, journey.table)
+            trainer.run_epoch(rows, seed=method.seed, team=team, advance=advance)
+            journey.seconds = time.perf_counter() - began
+            if held is not None:
+                (measures,) = validate(trainer, held, team=team)
+                contender.watch(trainer, measures, seconds=journey.seconds, keep=True)
+            if method.callback is not None:
+                row = contender.history[-1] if held is not None else {"epoch": trainer.epoch}
+                method.callback(dict(row))
+            journey.keep(trainer, stopping, contender.best, last=False)
+    epochs = trainer.epoch if held is None else stopping.best_epoch
+    weights = contender.best if held is not None and contender.best else trainer.weights()
+    journey.keep(trainer, stopping, weights, last=True)
+    settings = setting.to_json() | method.stated_json()
+    return Fitted(task.model(*weights, setting), settings, epochs, contender.history, journey.table)
 
 
 def default_patience(n_rows: int) -> int:
