@@ -70,7 +70,8 @@ MaxBad = Annotated[
 Objective = Annotated[
     str,
     typer.Option(
-        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp or softmax."
+        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, softmax; in the "
+        "dual: topk or dual (one-vs-rest)."
     ),
 ]
 Cluster = Annotated[

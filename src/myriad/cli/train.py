@@ -25,7 +25,19 @@ from myriad.cli.choices import (
     Whiten,
     Within,
 )
-from myriad.cli.methods import Balanced, Beta, Epochs, Eta, Lam, Loss, Scale, ScheduleName
+from myriad.cli.methods import (
+    Balanced,
+    Beta,
+    Epochs,
+    Eta,
+    K,
+    Lam,
+    Loss,
+    Scale,
+    ScheduleName,
+    Tol,
+    Variant,
+)
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
@@ -85,6 +97,9 @@ def train(
     balanced: Balanced = None,
     schedule: ScheduleName = None,
     epochs: Epochs = None,
+    k: K = None,
+    variant: Variant = None,
+    tol: Tol = None,
     signature: Signature = "fisher",
     components: Components = None,
     regions: Regions = 4,
@@ -117,6 +132,9 @@ def train(
         balanced=balanced,
         schedule=schedule,
         epochs=epochs,
+        k=k,
+        variant=variant,
+        tol=tol,
     )
     extracting = ExtractOptions(
         signature=signature,
