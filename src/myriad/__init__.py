@@ -19,6 +19,7 @@ _HOMES = {
     "Store": "myriad.store",
     "VLAD": "myriad.estimators",
     "WorkError": "myriad.errors",
+    "Wsabie": "myriad.estimators",
     "load": "myriad.estimators",
 }
 """Where each public name lives; it is imported when first asked for."""

@@ -19,7 +19,26 @@ from myriad.cli.choices import (
     Signature,
     Step,
 )
-from myriad.cli.methods import Balanced, Beta, Epochs, Eta, Lam, Loss, Scale, ScheduleName
+from myriad.cli.methods import (
+    Adagrad,
+    Balanced,
+    Beta,
+    Dim,
+    Discriminant,
+    Ensemble,
+    Epochs,
+    Eta,
+    Index,
+    Lam,
+    LastViolators,
+    Loss,
+    Margin,
+    MaxNorm,
+    RankWeight,
+    Sampling,
+    Scale,
+    ScheduleName,
+)
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
@@ -79,6 +98,16 @@ def train(
     balanced: Balanced = None,
     schedule: ScheduleName = None,
     epochs: Epochs = None,
+    dim: Dim = None,
+    margin: Margin = None,
+    discriminant: Discriminant = None,
+    sampling: Sampling = None,
+    rank_weight: RankWeight = None,
+    last_violators: LastViolators = None,
+    adagrad: Adagrad = None,
+    max_norm: MaxNorm = None,
+    ensemble: Ensemble = None,
+    index: Index = None,
     signature: Signature = "fisher",
     components: Components = None,
     regions: Regions = 4,
@@ -105,6 +134,16 @@ def train(
         balanced=balanced,
         schedule=schedule,
         epochs=epochs,
+        dim=dim,
+        margin=margin,
+        discriminant=discriminant,
+        sampling=sampling,
+        rank_weight=rank_weight,
+        last_violators=last_violators,
+        adagrad=adagrad,
+        max_norm=max_norm,
+        ensemble=ensemble,
+        index=index,
     )
     trained = work(
         data,

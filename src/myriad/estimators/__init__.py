@@ -4,6 +4,7 @@ from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
 from myriad.estimators.trained import Classifier, load
 from myriad.estimators.transformers import VLAD, BagOfVisualWords, DenseSIFT, FisherVector
+from myriad.estimators.wsabie import Wsabie
 
 __all__ = [
     "VLAD",
@@ -14,5 +15,6 @@ __all__ = [
     "LinearSGD",
     "ProductQuantizer",
     "ScalarQuantizer",
+    "Wsabie",
     "load",
 ]

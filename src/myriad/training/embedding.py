@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from myriad.errors import InputError, WorkError
 from myriad.measures import LabelSets
+from myriad.models.embedding import DISCRIMINANTS
 from myriad.parallel import Team
 from myriad.products import add_product
 from myriad.progress import Advance
@@ -37,11 +38,12 @@ from myriad.training.trainer import BLOCK, class_shards
 from myriad.training.violators import MEMORY
 
 ADAGRAD = {False: FIXED_STEP, True: BY_GRADIENTS, "count": BY_COUNTS}
-SCALES = {"euclidean": 2.0, "linear": 1.0}
+CHECKED_DIM = 24
+"""Random signs of more rows are of full rank for all practical purposes."""
 MAP_SHARD = 64
 """Rows of the map that one product changes."""
 ALL_FROM = 0.2
-"""Products with all prototypes pay where a row makes draws of this part of the classes (measured)."""
+"""Draws a row, as a part of the classes, from which products with all prototypes pay (measured)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +73,7 @@ class EmbeddingOptions:
     max_norm: float | None = None
 
     def __post_init__(self) -> None:
-        if self.discriminant not in SCALES:
+        if self.discriminant not in DISCRIMINANTS:
             raise InputError(
                 f"discriminant must be euclidean or linear, not {self.discriminant!r}."
             )
@@ -128,10 +130,10 @@ class Embedding:
     ) -> None:
         self.block, self.whole = block, whole
         self.epoch = 0
-        self._unit = UNIT / square
-        signs = generator(seed, "embedding").integers(0, 2, (dim, n_features), dtype=np.int8)
-        self.V = (2 * signs - 1).astype(dtype)
-        self.V *= math.sqrt(self._unit / dim / UNIT)
+        self._often = 0.0  # draws a row, lately
+        self._unit = 1.0 / square
+        self.V = draw_signs(dim, n_features, seed).astype(dtype)
+        self.V *= math.sqrt(self._unit / dim)
         self.P = np.zeros((n_classes, dim), dtype)
         self._bounds = np.zeros((2, n_classes), dtype)
         self._memory = np.zeros(n_classes, MEMORY)
@@ -145,7 +147,7 @@ class Embedding:
     def _make_state(self, eta: float, margin: float, options: EmbeddingOptions) -> NDArray[Any]:
         n_classes = len(self.P)
         state = np.zeros(1, STATE)
-        state["scale"] = SCALES[options.discriminant]
+        state["scale"] = DISCRIMINANTS[options.discriminant]
         state["margin"], state["eta"] = margin, eta
         state["adagrad"] = ADAGRAD[options.adagrad]
         state["rank_weight"], state["replacement"] = options.rank_weight, options.replacement
@@ -180,14 +182,14 @@ class Embedding:
             self._often = (self.tally["draws"] - before) / len(chunk.X)
             advance(len(chunk.X))
         self.epoch += 1
-        if not (np.isfinite(self.V.sum()) and np.isfinite(self.P.sum())):
+        with np.errstate(over="ignore", invalid="ignore"):
+            sound = np.isfinite(self.V.sum()) and np.isfinite(self.P.sum())
+        if not sound:
             eta = float(self._state["eta"][0])
             raise WorkError(
                 f"The embedding overflowed in epoch {self.epoch} with eta={eta:g}. "
                 f"Try a smaller step, such as {eta / 10:.1g}."
             )
-
-    _often = 0.0
 
     @np.errstate(over="ignore", invalid="ignore")
     def _walk(
@@ -222,6 +224,13 @@ class Embedding:
             self.V *= self._axes["sigma"][:, None].astype(self.V.dtype)
             self._axes["sigma"] = 1.0
 
+    def take(self, V: NDArray[Any], P: NDArray[Any]) -> None:
+        """Go on from a map and prototypes that were trained before."""
+        self.V[...], self.P[...] = V, P
+        self._bounds[0] = np.square(self.P).sum(axis=1)
+        if self._state["max_norm"][0] > 0:
+            self._bound_map(float(self._state["max_norm"][0]))
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that training changes, records as bytes: what a checkpoint keeps."""
         arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
@@ -239,7 +248,16 @@ class Embedding:
             mine[...] = kept.view(mine.dtype).reshape(mine.shape)
 
 
-UNIT = 1.0
+def draw_signs(dim: int, n_features: int, seed: int) -> NDArray[np.int8]:
+    """Return random signs, of full rank: what a map of lower rank misses is never learned.
+
+    Only small ones need to be looked at.
+    """
+    random = generator(seed, "embedding")
+    while True:
+        signs = 2 * random.integers(0, 2, (dim, n_features), dtype=np.int8) - 1
+        if dim > CHECKED_DIM or np.linalg.matrix_rank(signs) == dim:
+            return signs
 
 
 def describe_rows(sets: LabelSets, index: NDArray[np.int64], root: np.uint64) -> NDArray[Any]:

@@ -200,4 +200,3 @@ def step_block(gram, rows, classes, S, Z, P, bounds, memory, axes, state):
         n_stepped += 1
         state[0].steps += 1
     return stepped[:n_stepped]
-

@@ -34,10 +34,10 @@ def score(P, squares, z, c, scale):
 @inlined
 def holds(labels, c):
     """Tell whether a class is one of the labels of a row."""
+    found = False
     for label in labels:
-        if label == c:
-            return True
-    return False
+        found |= label == c
+    return found
 
 
 @inlined
