@@ -47,3 +47,10 @@ Objective = Annotated[
         help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, softmax or wsabie."
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Describe images on a Dask cluster: its scheduler's address, or local:N.",
+        show_default=False,
+    ),
+]

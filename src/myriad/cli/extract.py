@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.choices import Codes, Components, ImagesArgument, MaxBad, Regions, Signature, Step
+from myriad.cli.choices import (
+    Cluster,
+    Codes,
+    Components,
+    ImagesArgument,
+    MaxBad,
+    Regions,
+    Signature,
+    Step,
+)
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
@@ -44,6 +53,7 @@ def extract(
     step: Step = 6,
     codes: Codes = "pq",
     max_bad: MaxBad = 0.05,
+    cluster: Cluster = None,
     *,
     run: Run,
 ) -> Extracted:
@@ -58,6 +68,7 @@ def extract(
         options=options,
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

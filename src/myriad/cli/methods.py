@@ -94,13 +94,13 @@ LastViolators = Annotated[
 Adagrad = Annotated[
     str | None,
     typer.Option(
-        help="Steps of wsabie shrink by gradients (yes), by their number (count) or not (no).",
-        show_default="yes",
+        help="Steps shrink by gradients: yes, count or no (wsabie); none, class or feature.",
+        show_default="yes of wsabie, else none",
     ),
 ]
 MaxNorm = Annotated[
     str | None,
-    typer.Option(help="Bound on the norms in wsabie: a number or none.", show_default="none"),
+    typer.Option(help="Bound on the norms of weights: a number.", show_default="none"),
 ]
 Ensemble = Annotated[
     int | None,

@@ -87,7 +87,9 @@ class EmbeddingModel(Model, kind="embedding"):
     def scores_of(self, X: Float, classes: slice) -> Float:
         """Return the scores of some classes only."""
         searched = self._searched
-        scores: Float = (np.float32(searched.scale) * self.embed(X)) @ self.prototypes[classes].T
+        Z = self.embed(X)
+        Z *= np.float32(searched.scale)
+        scores: Float = Z @ self.prototypes[classes].T
         scores += searched.offsets[classes]
         return scores
 

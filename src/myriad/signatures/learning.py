@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import DenseSIFT, Descriptor
+from myriad.descriptors import DenseSIFT, Descriptor, SpreadImages
 from myriad.descriptors.sampling import sample_descriptors
 from myriad.errors import InputError
 from myriad.parallel.threads import pool
@@ -23,7 +23,7 @@ _SIFT = DenseSIFT()
 
 
 def learn_fisher(
-    images: Iterable[Bytes],
+    images: Iterable[Bytes] | SpreadImages,
     *,
     n_components: int = 256,
     regions: int = 4,
@@ -39,7 +39,7 @@ def learn_fisher(
     Parameters
     ----------
     images : uint8 images, grey or in colour as the descriptor wants them; each is looked at once.
-        A thousand, of all classes, are plenty.
+        A thousand, of all classes, are plenty. Those that are spread are sampled by their workers.
     n_components : the number of Gaussians.
     regions : of the pyramid, 1, 4 or 8.
     pca_dim : the length of a projected descriptor.
@@ -54,7 +54,7 @@ def learn_fisher(
 
 
 def learn_bov(
-    images: Iterable[Bytes],
+    images: Iterable[Bytes] | SpreadImages,
     *,
     n_words: int = 1024,
     regions: int = 4,
@@ -73,7 +73,7 @@ def learn_bov(
 
 
 def learn_vlad(
-    images: Iterable[Bytes],
+    images: Iterable[Bytes] | SpreadImages,
     *,
     n_words: int = 256,
     regions: int = 4,
@@ -94,7 +94,7 @@ def learn_vlad(
 
 
 def _project_sample(
-    images: Iterable[Bytes],
+    images: Iterable[Bytes] | SpreadImages,
     descriptor: Descriptor,
     n_words: int,
     regions: int,
