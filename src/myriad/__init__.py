@@ -22,6 +22,7 @@ _HOMES = {
     "TopKSVM": "myriad.estimators",
     "VLAD": "myriad.estimators",
     "WorkError": "myriad.errors",
+    "Wsabie": "myriad.estimators",
     "load": "myriad.estimators",
 }
 """Where each public name lives; it is imported when first asked for."""

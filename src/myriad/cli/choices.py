@@ -72,6 +72,7 @@ Objective = Annotated[
     typer.Option(
         help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, softmax; in the "
         "dual: topk or dual (one-vs-rest)."
+        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, softmax or wsabie."
     ),
 ]
 Cluster = Annotated[
