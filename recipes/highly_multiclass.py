@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -78,8 +79,6 @@ def read_omniglot(path: Path, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 def draw_glyphs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and labels of characters drawn with noise; see `myriad demo`."""
-    import tempfile
-
     from myriad.images import choose_glyphs, find_images, write_glyphs
 
     with tempfile.TemporaryDirectory() as folder:

@@ -8,6 +8,7 @@ the pointer is told by ``data-tip`` attributes, the whole plot by an ``aria-labe
 
 from myriad.report.plots.curves import plot_accuracy_at, plot_history
 from myriad.report.plots.histogram import plot_histogram
+from myriad.report.plots.places import plot_places
 from myriad.report.plots.scatter import plot_by_training, plot_trials
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "plot_by_training",
     "plot_histogram",
     "plot_history",
+    "plot_places",
     "plot_trials",
 ]
