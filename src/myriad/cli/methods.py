@@ -8,7 +8,10 @@ import typer
 
 Loss = Annotated[
     str | None,
-    typer.Option(help="Loss of ovr: hinge, logistic or squared.", show_default="hinge"),
+    typer.Option(
+        help="Loss of ovr: hinge, logistic or squared; of dual: hinge or squared_hinge.",
+        show_default="hinge",
+    ),
 ]
 Beta = Annotated[
     str | None,
@@ -46,6 +49,18 @@ ScheduleName = Annotated[
 Epochs = Annotated[
     int | None, typer.Option(min=1, help="The most passes over the rows.", show_default="50")
 ]
+K = Annotated[
+    int | None,
+    typer.Option("--k", help="Guesses that topk allows, 1 to classes - 1.", show_default="1"),
+]
+Variant = Annotated[
+    str | None, typer.Option(help="Loss of topk: alpha or beta.", show_default="alpha")
+]
+Tol = Annotated[
+    str | None,
+    typer.Option(
+        help="Relative duality gap at which topk and dual stop, between 0 and 1.",
+        show_default="0.001",
 Dim = Annotated[
     int | None,
     typer.Option(

@@ -1,7 +1,10 @@
 """The public doors: scikit-learn estimators over `training`, and trained models to use."""
 
+from myriad.estimators.descriptors import DenseSIFT, LocalColour
+from myriad.estimators.dual_svm import DualSVM
 from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
+from myriad.estimators.topk_svm import TopKSVM
 from myriad.estimators.trained import Classifier, load
 from myriad.estimators.transformers import VLAD, BagOfVisualWords, DenseSIFT, FisherVector
 from myriad.estimators.wsabie import Wsabie
@@ -11,10 +14,13 @@ __all__ = [
     "BagOfVisualWords",
     "Classifier",
     "DenseSIFT",
+    "DualSVM",
     "FisherVector",
     "LinearSGD",
+    "LocalColour",
     "ProductQuantizer",
     "ScalarQuantizer",
+    "TopKSVM",
     "Wsabie",
     "load",
 ]
