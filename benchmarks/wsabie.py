@@ -25,12 +25,12 @@ import numpy as np
 from record import describe_run, write_results
 from wsabie_sequential import step_sequentially
 
-from myriad.measures import LabelSets
 from myriad.models.embedding import EmbeddingModel, add_index
 from myriad.parallel import Team, team
 from myriad.randomness import mix
 from myriad.store import ArrayRows
-from myriad.training.embedding import Embedding, EmbeddingOptions, describe_rows
+from myriad.training.embedding import Embedding, EmbeddingOptions, make_keys
+from myriad.training.targets import make_targets
 
 PRODUCT_ROWS = 256
 
@@ -73,11 +73,11 @@ def run_sequentially(trainer: Embedding, rows: ArrayRows, n: int) -> float:
     """Make the first `n` steps of the next epoch one row at a time; return the seconds."""
     root = mix(mix(np.uint64(0), np.uint64(0xE3BED)), np.uint64(trainer.epoch))
     order = rows.order(seed=0, epoch=trainer.epoch)[:n]
-    sets = LabelSets.from_labels(rows.labels[order])
-    described = describe_rows(sets, order, root)
+    targets, classes = make_targets(rows, order, 0)
+    make_keys(targets, root)
     began = time.perf_counter()
     step_sequentially(
-        rows.X, order, described, sets.classes, trainer.V, trainer.P, trainer._bounds,
+        rows.X, order, targets, classes, trainer.V, trainer.P, trainer._bounds,
         trainer._memory, trainer._axes, trainer._state, trainer._unit,
     )  # fmt: skip
     return time.perf_counter() - began

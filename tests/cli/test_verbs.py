@@ -258,3 +258,32 @@ def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):
         ["--images", 9, "--classes", 3, "--objective", "best"],
     ):
         call_json(capsys, "plan", *wrong, status=2)
+
+
+def test_a_small_embedding_of_many_classes(photos, model, tmp_path, capsys):
+    store, out = model.with_name("letters.store"), tmp_path / "m"
+    options = [
+        "--objective",
+        "wsabie",
+        "--dim",
+        6,
+        "--epochs",
+        8,
+        "--ensemble",
+        2,
+        "--index",
+        "ivf",
+    ]
+    found = call_json(capsys, "train", store, "--out", out, *options)
+    assert found["settings"]["objective"] == "wsabie"
+    assert {"dim", "eta", "margin", "recall"} <= set(found["settings"])
+    assert load_model(out).model.prototypes.shape == (12, 12)
+    tree = tmp_path / "tree.csv"
+    names = load_model(out).class_names
+    tree.write_text("class,parent\n" + "".join(f"{name},letter\n" for name in names))
+    measured = call_json(capsys, "evaluate", out, photos, "--hierarchy", tree)
+    assert measured["sibling_top1"] == 100.0
+    assert 0 <= measured["class_confusion"] <= 100 - measured["top1"]
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Classes that lie close together" in page
+    assert "Map of 12 classes" in page

@@ -152,3 +152,15 @@ def test_a_step_too_large_is_an_error_not_nan(digits):
     X_train, _, y_train, _ = digits
     with pytest.raises(WorkError, match="smaller step"):
         Wsabie(eta=1e30, margin=1.0, adagrad=False).fit(X_train, y_train)
+
+
+def test_several_labels_a_row():
+    rng = np.random.default_rng(0)
+    y = rng.random((600, 8)) < 0.25
+    X = y @ rng.standard_normal((8, 20)) + 0.1 * rng.standard_normal((600, 20))
+    found = Wsabie(dim=10, epochs=20, threads=1).fit(X[:500], y[:500].astype(int))
+    some = y[500:].any(axis=1)
+    best = found.predict(X[500:])
+    assert np.mean(y[500:][some, best[some]]) > 0.9
+    with pytest.raises(InputError, match="classes"):
+        found.partial_fit(X[:4], [["new"], [0], [1], [2]])

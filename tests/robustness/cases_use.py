@@ -207,6 +207,13 @@ USE_CASES = [
         "-x",
         damaged(lambda h: (h / "-x.png").write_bytes(picture(0, 0))),
     ),
+    Case(
+        "evaluate: no such hierarchy",
+        "evaluate model images --hierarchy tree.csv",
+        2,
+        "tree.csv cannot be read as a hierarchy",
+        trained(),
+    ),
     Case("evaluate: no data", "evaluate model nowhere", 2, "nowhere does not exist", trained()),
     Case(
         "evaluate: other classes",

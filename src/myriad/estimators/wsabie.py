@@ -6,15 +6,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from myriad.errors import InputError
-from myriad.estimators.rows_classifier import RowsClassifier, seed_of
+from myriad.estimators.rows_classifier import RowsClassifier, as_source, seed_of
+from myriad.measures import LabelSets
 from myriad.models import EmbeddingModel
 from myriad.parallel import team
 from myriad.progress import SILENT, Progress
-from myriad.store import ArrayRows
+from myriad.store import Rows
 from myriad.training import EmbeddingOptions, Fitted, WsabieMethod, number_or
 from myriad.training.embedding import Embedding
 from myriad.training.embedding_runs import Task, model_of
@@ -151,16 +151,17 @@ class Wsabie(RowsClassifier):
         classes : all labels that will ever come, at the first call; by default those of `y`.
         """
         first = not hasattr(self, "model_")
-        array, y = validate_data(self, X, y, dtype=np.float32, order="C", reset=first)
-        check_classification_targets(y)
+        X, seen, labels = self._take_arrays(X, y, reset=first)
         if first:
-            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+            self.classes_ = seen if classes is None else np.unique(np.asarray(classes))
             if len(self.classes_) < 2:
-                raise InputError("At least two classes are needed: there is one class only.")
-        labels = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
-        if (self.classes_[labels] != y).any():
+                raise InputError("At least two classes are needed: give all of them as classes.")
+        numbers = np.searchsorted(self.classes_, seen).clip(0, len(self.classes_) - 1)
+        if (self.classes_[numbers] != seen).any():
             raise InputError("y has labels that are not among the classes of the first call.")
-        rows = ArrayRows(array, labels.astype(np.int32), [str(c) for c in self.classes_])
+        numbers = numbers.astype(np.int32)
+        several = isinstance(labels, LabelSets)
+        rows = as_source(X, labels.renumbered(numbers) if several else numbers[labels])
         method = self._method()
         trainer = self._trainer or self._begin(rows, method)
         with team(self.threads) as crew:
@@ -169,7 +170,7 @@ class Wsabie(RowsClassifier):
         self.n_epochs_ = self.n_iter_ = trainer.epoch
         return self
 
-    def _begin(self, rows: ArrayRows, method: WsabieMethod) -> Embedding:
+    def _begin(self, rows: Rows, method: WsabieMethod) -> Embedding:
         """Return an embedding at its beginning, or as `fit` has left it."""
         fitted = getattr(self, "model_", None)
         dim = method.dim_for(rows.dim)

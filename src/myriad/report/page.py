@@ -193,6 +193,7 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
         "histogram": plots.plot_histogram(accuracies, measures.class_top1) if accuracies else None,
         "by_training": plots.plot_by_training(plotted),
         "search": plots.plot_trials(evidence.search),
+        "places": plots.plot_places(evidence.places),
     }
 
 

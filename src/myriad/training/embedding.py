@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from myriad.errors import InputError, WorkError
-from myriad.measures import LabelSets
 from myriad.models.embedding import DISCRIMINANTS
 from myriad.parallel import Team
 from myriad.products import add_product
@@ -29,7 +28,6 @@ from myriad.training.embedding_kernels import (
     BY_COUNTS,
     BY_GRADIENTS,
     FIXED_STEP,
-    ROW,
     STATE,
     step_block,
 )
@@ -173,13 +171,11 @@ class Embedding:
         root = mix(mix(np.uint64(seed), np.uint64(0xE3BED)), np.uint64(self.epoch))
         options: dict[str, Any] = {"seed": seed, "epoch": self.epoch, "dtype": self.V.dtype}
         for chunk in read_chunks(rows, block=self.block, with_grams=True, team=team, **options):
-            if rows.sets is None:
-                sets = LabelSets.from_labels(chunk.labels)
-            else:
-                sets = rows.sets.select(chunk.index)
             before = self.tally["draws"]
-            self._walk(chunk, describe_rows(sets, chunk.index, root), sets.classes, team)
-            self._often = (self.tally["draws"] - before) / len(chunk.X)
+            make_keys(chunk.targets, root)
+            self._walk(chunk, team)
+            draws = (self.tally["draws"] - before) / len(chunk.X)
+            self._often += (draws - self._often) / 4
             advance(len(chunk.X))
         self.epoch += 1
         with np.errstate(over="ignore", invalid="ignore"):
@@ -192,9 +188,7 @@ class Embedding:
             )
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _walk(
-        self, chunk: Chunk, described: NDArray[Any], classes: NDArray[np.int32], team: Team
-    ) -> None:
+    def _walk(self, chunk: Chunk, team: Team) -> None:
         """Step through a chunk, block by block."""
         whole = self._often > ALL_FROM * len(self.P) if self.whole is None else self.whole
         for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
@@ -206,7 +200,7 @@ class Embedding:
                 np.sqrt(self._bounds[0], out=self._bounds[1])
             gram *= self._unit
             stepped = step_block(
-                gram, described[part], classes, S, Z, self.P, self._bounds, self._memory,
+                gram, chunk.targets[part], chunk.classes, S, Z, self.P, self._bounds, self._memory,
                 self._axes, self._state,
             )  # fmt: skip
             if len(stepped):
@@ -260,10 +254,7 @@ def draw_signs(dim: int, n_features: int, seed: int) -> NDArray[np.int8]:
             return signs
 
 
-def describe_rows(sets: LabelSets, index: NDArray[np.int64], root: np.uint64) -> NDArray[Any]:
-    """Return the keys of rows and where their labels lie, as `ROW` of shape (n_rows,)."""
-    described = np.empty(len(index), ROW)
-    described["first"], described["last"] = sets.starts[:-1], sets.starts[1:]
+def make_keys(targets: NDArray[Any], root: np.uint64) -> None:
+    """Turn the numbers of rows among their `targets` into keys of draws, in place."""
     with np.errstate(over="ignore"):
-        described["key"] = mix.py_func(root, index.astype(np.uint64))
-    return described
+        targets["key"] = mix.py_func(root, targets["key"])

@@ -23,8 +23,6 @@ from myriad.training.violators import (
 
 FIXED_STEP, BY_GRADIENTS, BY_COUNTS = 0, 1, 2
 
-ROW = np.dtype([("key", np.uint64), ("first", np.int64), ("last", np.int64)])
-"""A row's key of draws, and where its labels lie."""
 AXIS = np.dtype(
     [
         ("alpha", np.float64),  # sum of the squared gradients of a row of the map, or of its steps
@@ -156,14 +154,15 @@ def choose(P, bounds, products, z, labels, key, memory, marks, moved, state):
 
 
 @jit
-def step_block(gram, rows, classes, S, Z, P, bounds, memory, axes, state):
+def step_block(gram, targets, classes, S, Z, P, bounds, memory, axes, state):
     """Step through the rows of a block.
 
     Parameters
     ----------
     gram : float array of shape (B, B), products of the rows.
-    rows, classes : `ROW` of shape (B,), and the int32 labels that they point to. A row without
-        labels, or with all, makes no step.
+    targets, classes : `TARGET` of shape (B,), whose keys make the draws and whose weights weigh
+        the steps, and the int32 labels that they point to. A row without labels, or with all, makes
+        no step.
     S : float array of shape (B, n_classes), products of rows and prototypes at the beginning of
         the block, changed; or (B, 0), then each class drawn is scored.
     Z : float array of shape (B, dim), products of rows and map. Changed: each row that makes a step
@@ -180,7 +179,7 @@ def step_block(gram, rows, classes, S, Z, P, bounds, memory, axes, state):
     touched = np.empty(2 * len(Z), np.int64)
     z, marks = np.empty_like(Z[0]), np.empty(S.shape[1], np.uint8)
     for i in range(len(Z)):
-        labels = classes[rows[i].first : rows[i].last]
+        labels = classes[targets[i].first : targets[i].last]
         if len(labels) == 0 or len(labels) == len(P):
             continue
         moved = correct(gram, Z, axes, stepped[:n_stepped], i, z)
@@ -188,10 +187,11 @@ def step_block(gram, rows, classes, S, Z, P, bounds, memory, axes, state):
             for c in touched[: 2 * n_stepped]:  # moved since: their products mean nothing
                 S[i, c] = np.inf
         label, c, weight = choose(
-            P, bounds, S[i], z, labels, rows[i].key, memory, marks, moved, state[0]
+            P, bounds, S[i], z, labels, targets[i].key, memory, marks, moved, state[0]
         )
         if c < 0:
             continue
+        weight *= targets[i].weight
         move_map(P, z, label, c, weight, gram[i, i], Z[i], axes, state[0])
         move_prototype(P, bounds[0], z, label, weight, memory, state[0])
         move_prototype(P, bounds[0], z, c, -weight, memory, state[0])

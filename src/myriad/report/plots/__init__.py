@@ -15,6 +15,7 @@ from myriad.report.plots.lines import (
     plot_weights,
 )
 from myriad.report.plots.patches import draw_colours, draw_gradients
+from myriad.report.plots.places import plot_places
 from myriad.report.plots.scatter import plot_by_training, plot_trials
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "plot_histogram",
     "plot_history",
     "plot_kept_variance",
+    "plot_places",
     "plot_trials",
     "plot_variances",
     "plot_weights",
