@@ -14,6 +14,7 @@ _HOMES = {
     "InputError": "myriad.errors",
     "LinearSGD": "myriad.estimators",
     "MyriadError": "myriad.errors",
+    "NearestMeans": "myriad.estimators",
     "ProductQuantizer": "myriad.estimators",
     "ScalarQuantizer": "myriad.estimators",
     "Store": "myriad.store",

@@ -44,6 +44,7 @@ MaxBad = Annotated[
 Objective = Annotated[
     str,
     typer.Option(
-        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp or softmax."
+        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp or softmax; "
+        "or means (nearest class means)."
     ),
 ]

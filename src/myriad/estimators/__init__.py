@@ -1,6 +1,7 @@
 """The public doors: scikit-learn estimators over `training`, and trained models to use."""
 
 from myriad.estimators.linear_sgd import LinearSGD
+from myriad.estimators.nearest_means import NearestMeans
 from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
 from myriad.estimators.trained import Classifier, load
 from myriad.estimators.transformers import VLAD, BagOfVisualWords, DenseSIFT, FisherVector
@@ -12,6 +13,7 @@ __all__ = [
     "DenseSIFT",
     "FisherVector",
     "LinearSGD",
+    "NearestMeans",
     "ProductQuantizer",
     "ScalarQuantizer",
     "load",

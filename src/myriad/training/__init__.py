@@ -3,18 +3,21 @@
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.fitting import hold_out
 from myriad.training.joint import WarpOptions
+from myriad.training.means import MEANS_OFFER, ClassSums, Means
 from myriad.training.methods import Fitted, Method, Offer, make_method, number_or
 from myriad.training.sgd import SGD, SGD_OFFERS
 from myriad.training.steps import Schedule
 
-OFFERS: dict[str, Offer] = {**SGD_OFFERS}
+OFFERS: dict[str, Offer] = {**SGD_OFFERS, "means": MEANS_OFFER}
 """The methods by the name of their objective: a new one is one line here."""
 
 __all__ = [
     "OFFERS",
     "SGD",
     "Checkpoint",
+    "ClassSums",
     "Fitted",
+    "Means",
     "Method",
     "Offer",
     "Schedule",
