@@ -48,3 +48,13 @@ Objective = Annotated[
         "or means (nearest class means)."
     ),
 ]
+StudyStore = Annotated[
+    Path | None, typer.Option(help="Where rows made from images are kept; by default OUT.store.")
+]
+
+
+def split_list(text: str | None) -> list[str] | None:
+    """Return the words of a list with commas between, or None if there is no list."""
+    if text is None:
+        return None
+    return [word for part in text.split(",") if (word := part.strip())]

@@ -55,7 +55,13 @@ def write_report(
     """
     if os.path.isdir(path) or not os.path.isdir(path.parent):
         raise InputError(f"The report cannot be written to {path}: name a file in a folder.")
-    page = render_report(read_evidence(evidence), read_image=read_image, progress=progress)
+    write_page(
+        path, render_report(read_evidence(evidence), read_image=read_image, progress=progress)
+    )
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page, whole or not at all."""
     try:
         with written_whole(path) as beside:
             beside.write_text(page, encoding="utf-8", newline="\n")
@@ -72,6 +78,7 @@ def render_report(evidence: Evidence, *, read_image: ReadImage, progress: Progre
     n_classes = len(evidence.classes) or evidence.measures.classes
     return render_page(
         "report.html",
+        scripts=("tips.js", "report.js"),
         evidence=evidence,
         measures=evidence.measures,
         highlights=highlights,
@@ -88,9 +95,9 @@ def render_report(evidence: Evidence, *, read_image: ReadImage, progress: Progre
     )
 
 
-def render_page(template: str, **context: Any) -> str:
-    """Fill a template that extends ``shell.html``, with our style and script inside."""
-    script = _read_template("report.js")
+def render_page(template: str, *, scripts: tuple[str, ...] = ("tips.js",), **context: Any) -> str:
+    """Fill a template that extends ``shell.html``, with our style and scripts inside."""
+    script = "".join(_read_template(name) for name in scripts)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return (
         _make_environment()

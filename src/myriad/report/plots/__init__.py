@@ -8,12 +8,20 @@ the pointer is told by ``data-tip`` attributes, the whole plot by an ``aria-labe
 
 from myriad.report.plots.curves import plot_accuracy_at, plot_history
 from myriad.report.plots.histogram import plot_histogram
+from myriad.report.plots.lines import Series, plot_passes, plot_values
+from myriad.report.plots.ranking import Entry, plot_costs, plot_ranking
 from myriad.report.plots.scatter import plot_by_training, plot_trials
 
 __all__ = [
+    "Entry",
+    "Series",
     "plot_accuracy_at",
     "plot_by_training",
+    "plot_costs",
     "plot_histogram",
     "plot_history",
+    "plot_passes",
+    "plot_ranking",
     "plot_trials",
+    "plot_values",
 ]
