@@ -21,6 +21,7 @@ from myriad.pipelines.trials import SWEPT, Trial, Tuned
 from myriad.progress import SILENT, Progress
 from myriad.store import Store
 from myriad.training import OFFERS, Method, make_method
+from myriad.training.methods import yes_or_no
 
 LEDGER, PAGE = "tuning.json", "tuning.html"
 EPOCHS = 20
@@ -197,14 +198,25 @@ class _Study:
         measures = measure(scored.ranks, truths, n_classes=n_classes)
         return Trial(
             study,
-            _pick(words | fitted.settings, *sorted(self.options, key=_place)),
+            self._spell(words | fitted.settings),
             measures.sample_at[0],
             measures.sample_at[4],
             fitted.epochs,
             round(seconds, 3),
             [_pick(epoch, "epoch", "top1", "top5") for epoch in fitted.history],
-            [_pick(tried, *SWEPT, "epochs", "top1", "top5") for tried in fitted.table],
+            [dict(tried) for tried in fitted.table],
         )
+
+    def _spell(self, settings: Words) -> Words:
+        """Return the settings that are options, each as a user would state it."""
+        names = sorted(self.options, key=lambda name: SWEPT.index(name) if name in SWEPT else 9)
+        found = _pick(settings, *names)
+        return {
+            name: ("no", "yes")[value]
+            if isinstance(value, bool) and self.options[name] is not yes_or_no
+            else value
+            for name, value in found.items()
+        }
 
     def _kept(self) -> Words:
         """Return what the search found besides the settings that are tried."""
@@ -231,10 +243,6 @@ def _wait(method: Method, epochs: int) -> Method:
     if "patience" in {field.name for field in fields(method)}:
         return replace(method, patience=epochs)  # type: ignore[call-arg]
     return method
-
-
-def _place(name: str) -> int:
-    return SWEPT.index(name) if name in SWEPT else len(SWEPT)
 
 
 def _pick(row: dict[str, Any], *names: str) -> dict[str, Any]:
