@@ -13,6 +13,7 @@ _HOMES = {
     "FisherVector": "myriad.estimators",
     "InputError": "myriad.errors",
     "LinearSGD": "myriad.estimators",
+    "LocalColour": "myriad.estimators",
     "MyriadError": "myriad.errors",
     "NearestMeans": "myriad.estimators",
     "ProductQuantizer": "myriad.estimators",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from myriad.report.plots import Entry, Series, plot_costs, plot_passes, plot_ranking, plot_values
-from myriad.report.plots.lines import spread
+from myriad.report.plots.series import spread
 from myriad.report.studies import render_comparison, render_tuning, write_comparison
 from tests.report.browser import needs_browser, open_page
 from tests.report.markup import Markup

@@ -1,10 +1,11 @@
 """The public doors: scikit-learn estimators over `training`, and trained models to use."""
 
+from myriad.estimators.descriptors import DenseSIFT, LocalColour
 from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.nearest_means import NearestMeans
 from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
 from myriad.estimators.trained import Classifier, load
-from myriad.estimators.transformers import VLAD, BagOfVisualWords, DenseSIFT, FisherVector
+from myriad.estimators.transformers import VLAD, BagOfVisualWords, FisherVector
 
 __all__ = [
     "VLAD",
@@ -13,6 +14,7 @@ __all__ = [
     "DenseSIFT",
     "FisherVector",
     "LinearSGD",
+    "LocalColour",
     "NearestMeans",
     "ProductQuantizer",
     "ScalarQuantizer",

@@ -53,14 +53,18 @@ def write_report(
         Returns the image of a path of the evidence as uint8 array (height, width, 3) in RGB or
         (height, width) in grey, or None if there is none: a placeholder is shown.
     """
+    check_place(path)
+    page = render_report(read_evidence(evidence), read_image=read_image, progress=progress)
+    write_page(page, path)
+
+
+def check_place(path: Path) -> None:
+    """Raise `InputError` unless a page may be written to `path`; better now than after the work."""
     if os.path.isdir(path) or not os.path.isdir(path.parent):
         raise InputError(f"The report cannot be written to {path}: name a file in a folder.")
-    write_page(
-        path, render_report(read_evidence(evidence), read_image=read_image, progress=progress)
-    )
 
 
-def write_page(path: Path, page: str) -> None:
+def write_page(page: str, path: Path) -> None:
     """Write a page, whole or not at all."""
     try:
         with written_whole(path) as beside:
@@ -78,7 +82,6 @@ def render_report(evidence: Evidence, *, read_image: ReadImage, progress: Progre
     n_classes = len(evidence.classes) or evidence.measures.classes
     return render_page(
         "report.html",
-        scripts=("tips.js", "report.js"),
         evidence=evidence,
         measures=evidence.measures,
         highlights=highlights,
@@ -91,13 +94,14 @@ def render_report(evidence: Evidence, *, read_image: ReadImage, progress: Progre
         search=_arrange_search(evidence.search),
         table=embed_json(_pack_classes(evidence.classes)),
         bad_reasons=Counter(item.reason for item in evidence.bad).most_common(5),
-        limits={"bad": MOST_BAD_SHOWN, "many_bad": MANY_BAD, "many_trials": MANY_TRIALS},
+        bad=[(item.path, item.reason) for item in evidence.bad[:MOST_BAD_SHOWN]],
+        limits={"many_bad": MANY_BAD, "many_trials": MANY_TRIALS},
     )
 
 
-def render_page(template: str, *, scripts: tuple[str, ...] = ("tips.js",), **context: Any) -> str:
-    """Fill a template that extends ``shell.html``, with our style and scripts inside."""
-    script = "".join(_read_template(name) for name in scripts)
+def render_page(template: str, **context: Any) -> str:
+    """Fill a template that extends ``shell.html``, with our style and script inside."""
+    script = _read_template("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return (
         _make_environment()

@@ -10,7 +10,7 @@ from typing import Any
 from myriad.report import plots
 from myriad.report.evidence import clean_text
 from myriad.report.page import render_page, write_page
-from myriad.report.plots.lines import MOST_LINES
+from myriad.report.plots.series import MOST_LINES
 from myriad.report.wording import show_number
 
 STUDIES = {
@@ -28,7 +28,7 @@ REGULARISED = ("none", "lam", "lam, step shrinking")
 
 def write_comparison(content: Mapping[str, Any], path: Path, *, created: str = "") -> None:
     """Write the page of a comparison, as ``compare`` prints it, as one HTML file."""
-    write_page(path, render_comparison(content, created=created))
+    write_page(render_comparison(content, created=created), path)
 
 
 def render_comparison(content: Mapping[str, Any], *, created: str = "") -> str:
@@ -67,7 +67,7 @@ def render_comparison(content: Mapping[str, Any], *, created: str = "") -> str:
 
 def write_tuning(content: Mapping[str, Any], path: Path, *, created: str = "") -> None:
     """Write the page of tuned settings, as ``tune`` prints them, as one HTML file."""
-    write_page(path, render_tuning(content, created=created))
+    write_page(render_tuning(content, created=created), path)
 
 
 def render_tuning(content: Mapping[str, Any], *, created: str = "") -> str:

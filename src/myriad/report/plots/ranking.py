@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from myriad.report.plots.axes import Axis, make_percent_axis, make_value_axis
 from myriad.report.plots.canvas import Canvas
-from myriad.report.plots.lines import LINE_GAP, shorten, spread
+from myriad.report.plots.series import LINE_GAP, shorten, spread
 from myriad.report.wording import show_percent, show_seconds
 
 ROW = 28

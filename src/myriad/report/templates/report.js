@@ -1,5 +1,5 @@
-/* The class table: search, sort, pages. All text goes in as text, never as markup.
-   The state of the table is in the address, so that it can be linked to:
+/* The class table (search, sort, pages) and the tips of the plots. All text goes in as text,
+   never as markup. The state of the table is in the address, so that it can be linked to:
    #classes?q=rose&sort=top1&down=1&page=2 */
 "use strict";
 (() => {
@@ -8,7 +8,8 @@
   const ACCURACIES = new Set(["top1", "top5"]);
   const find = (id) => document.getElementById(id);
   const state = { q: "", sort: "name", down: false, page: 1 };
-  const rows = JSON.parse(find("class-data").textContent);
+  const table = find("class-data");  /* a report of a store has none */
+  const rows = table ? JSON.parse(table.textContent) : [];
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "variant" });
   const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
   const folded = rows.map((row) => fold(row[COLUMNS.name]));
@@ -157,5 +158,24 @@
     readAddress();
   }
 
-  startTable();
+  function startTips() {
+    const tip = find("tip");
+    const hide = () => { tip.hidden = true; };
+    document.addEventListener("pointerover", (event) => {
+      const mark = event.target.closest("[data-tip]");
+      if (!mark) return hide();
+      tip.textContent = mark.dataset.tip;
+      tip.hidden = false;
+      const box = mark.getBoundingClientRect();
+      const left = box.left + box.width / 2 - tip.offsetWidth / 2;
+      const room = document.documentElement.clientWidth - tip.offsetWidth - 6;
+      const above = box.top - tip.offsetHeight - 8;
+      tip.style.left = Math.max(6, Math.min(left, room)) + "px";
+      tip.style.top = (above > 4 ? above : box.bottom + 8) + "px";
+    });
+    document.addEventListener("scroll", hide, { passive: true });
+  }
+
+  if (table) startTable();
+  startTips();
 })();
