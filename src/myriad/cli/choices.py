@@ -28,7 +28,34 @@ Components = Annotated[
 ]
 Regions = Annotated[int, typer.Option(help="Regions of the spatial pyramid: 1, 4 or 8.")]
 Step = Annotated[int, typer.Option(min=1, max=4096, help="Pixels from one patch to the next.")]
-Signature = Annotated[str, typer.Option(help="What describes an image: fisher, bov or vlad.")]
+Signature = Annotated[
+    str,
+    typer.Option(
+        help="What describes an image: fisher, bov, vlad, efficientnet-lite0 or onnx:FILE."
+    ),
+]
+OnnxSize = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=4096,
+        help="Height and width of the images that onnx:FILE takes; by default as it says, or 224.",
+    ),
+]
+OnnxMean = Annotated[
+    str,
+    typer.Option(
+        help="What onnx:FILE wants taken off pixels from 0 to 255: one number, three, or imagenet "
+        "or clip."
+    ),
+]
+OnnxDeviation = Annotated[str, typer.Option(help="What the rest is divided by, in the same ways.")]
+OnnxOutput = Annotated[
+    str | None,
+    typer.Option(
+        help="The output of onnx:FILE to take, or a value inside it; by default the first."
+    ),
+]
 Codes = Annotated[str, typer.Option(help="How rows are kept: pq (32 times smaller) or none.")]
 ImagesArgument = Annotated[
     Path,

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.choices import Codes, Components, ImagesArgument, MaxBad, Regions, Signature, Step
+from myriad.cli.choices import (
+    Codes,
+    Components,
+    ImagesArgument,
+    MaxBad,
+    OnnxDeviation,
+    OnnxMean,
+    OnnxOutput,
+    OnnxSize,
+    Regions,
+    Signature,
+    Step,
+)
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
@@ -44,14 +56,20 @@ def extract(
     step: Step = 6,
     codes: Codes = "pq",
     max_bad: MaxBad = 0.05,
+    onnx_size: OnnxSize = None,
+    onnx_mean: OnnxMean = "imagenet",
+    onnx_deviation: OnnxDeviation = "imagenet",
+    onnx_output: OnnxOutput = None,
     *,
     run: Run,
 ) -> Extracted:
     """Turn images into a store of rows to train on."""
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.extract import extract as work
+    from myriad.signatures import OnnxOptions
 
-    options = ExtractOptions(signature, components, regions, step, codes, max_bad)
+    onnx = OnnxOptions(onnx_size, onnx_mean, onnx_deviation, onnx_output)
+    options = ExtractOptions(signature, components, regions, step, codes, max_bad, onnx)
     return work(
         images,
         out,

@@ -15,6 +15,10 @@ from myriad.cli.choices import (
     DataArgument,
     MaxBad,
     Objective,
+    OnnxDeviation,
+    OnnxMean,
+    OnnxOutput,
+    OnnxSize,
     Regions,
     Signature,
     Step,
@@ -86,14 +90,20 @@ def train(
     step: Step = 6,
     codes: Codes = "pq",
     max_bad: MaxBad = 0.05,
+    onnx_size: OnnxSize = None,
+    onnx_mean: OnnxMean = "imagenet",
+    onnx_deviation: OnnxDeviation = "imagenet",
+    onnx_output: OnnxOutput = None,
     *,
     run: Run,
 ) -> Result:
     """Train a model on images or on a store."""
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.train import train as work
+    from myriad.signatures import OnnxOptions
     from myriad.training import BETA_WORDS, ETA_WORDS, Plan, Schedule, parse_setting
 
+    onnx = OnnxOptions(onnx_size, onnx_mean, onnx_deviation, onnx_output)
     plan = Plan(
         eta=parse_setting("--eta", eta, ETA_WORDS),
         beta=parse_setting("--beta", beta, BETA_WORDS),
@@ -106,7 +116,7 @@ def train(
         data,
         out,
         store=store,
-        extracting=ExtractOptions(signature, components, regions, step, codes, max_bad),
+        extracting=ExtractOptions(signature, components, regions, step, codes, max_bad, onnx),
         objective=objective,
         plan=plan,
         threads=run.threads,

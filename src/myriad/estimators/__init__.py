@@ -1,5 +1,6 @@
 """The public doors: scikit-learn estimators over `training`, and trained models to use."""
 
+from myriad.estimators.backbone import Backbone
 from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
 from myriad.estimators.trained import Classifier, load
@@ -7,6 +8,7 @@ from myriad.estimators.transformers import VLAD, BagOfVisualWords, DenseSIFT, Fi
 
 __all__ = [
     "VLAD",
+    "Backbone",
     "BagOfVisualWords",
     "Classifier",
     "DenseSIFT",

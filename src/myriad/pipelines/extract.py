@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +22,21 @@ from myriad.images import (
     split_images,
 )
 from myriad.parallel import pool
+from myriad.parts import fingerprint
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images
 from myriad.pipelines.outputs import prepare_store, settle_store
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.signatures import (
+    EFFICIENTNET,
+    Backbone,
+    OnnxOptions,
     Signature,
+    is_backbone,
     learn_bov,
     learn_fisher,
     learn_vlad,
+    open_backbone,
 )
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 
@@ -53,13 +59,15 @@ class ExtractOptions:
 
     Attributes
     ----------
-    signature : ``"fisher"``, ``"bov"`` or ``"vlad"``.
+    signature : ``"fisher"``, ``"bov"`` or ``"vlad"``, which are learned, or a network, see
+        `open_backbone`.
     components : Gaussians of the mixture or words of the vocabulary; None for the signature's own
         default.
     regions : of the spatial pyramid, 1, 4 or 8.
     step : pixels from one patch to the next.
     codes : ``"pq"`` to code rows as they are made, ``"none"`` to keep float32.
     max_bad : the part of the images that may be bad.
+    onnx : how images are brought to a network of the user's own.
     """
 
     signature: str = "fisher"
@@ -68,11 +76,20 @@ class ExtractOptions:
     step: int = 6
     codes: str = "pq"
     max_bad: float = 0.05
+    onnx: OnnxOptions = field(default_factory=OnnxOptions)
 
     def __post_init__(self) -> None:
-        if self.signature not in LEARNERS:
-            known = ", ".join(LEARNERS)
-            raise InputError(f"--signature must be one of {known}, not {self.signature!r}.")
+        if self.signature not in LEARNERS and not is_backbone(self.signature):
+            known = ", ".join([*LEARNERS, EFFICIENTNET])
+            raise InputError(
+                f"--signature must be one of {known} or onnx:FILE, not {self.signature!r}."
+            )
+        if self.onnx != OnnxOptions() and not self.signature.startswith("onnx:"):
+            raise InputError(
+                f"--onnx-* options belong to --signature onnx:FILE, not to {self.signature}."
+            )
+        if self.components is not None and is_backbone(self.signature):
+            raise InputError(f"--components: the network {self.signature} has no vocabulary.")
         if self.codes not in ("pq", "none"):
             raise InputError(f"--codes must be pq or none, not {self.codes!r}.")
         if not 0 <= self.max_bad <= 1:
@@ -121,6 +138,9 @@ def extract(
     """
     began = time.perf_counter()
     options = options or ExtractOptions()
+    backbone = None
+    if is_backbone(options.signature):
+        backbone = open_backbone(options.signature, options.onnx)
     with progress.step("Finding images") as advance:
         found = find_images(data)
         images = split_images(found, seed=seed)
@@ -132,7 +152,11 @@ def extract(
     require_classes(images)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     plan = _plan(options, found, wanted, seed=seed)
-    writer = _begin(images, work, options, plan, seed=seed, threads=threads, progress=progress)
+    if backbone is not None:
+        plan["network"] = fingerprint(backbone)
+    writer = _begin(
+        images, work, options, plan, backbone, seed=seed, threads=threads, progress=progress
+    )
     bad = BadImages(len(images), options.max_bad)
     _write_rows(images, writer, bad, seed=seed, threads=threads, progress=progress)
     writer.finish()
@@ -147,9 +171,10 @@ def _plan(
 
     The images are taken as they were found, since the parts drawn of them follow from the seed.
     How many images may be bad is left out: a run that found too many can be resumed with a higher
-    limit.
+    limit. What concerns a network is in its fingerprint.
     """
-    return {name: value for name, value in asdict(options).items() if name != "max_bad"} | {
+    left_out = ("max_bad", "onnx")
+    return {name: value for name, value in asdict(options).items() if name not in left_out} | {
         "seed": seed,
         "images": found.select(wanted).fingerprint(),
         "validation": "stated" if (found.splits == "val").any() else "drawn",
@@ -161,6 +186,7 @@ def _begin(
     out: Path,
     options: ExtractOptions,
     plan: dict[str, Any],
+    backbone: Backbone | None,
     *,
     seed: int,
     threads: int | None,
@@ -174,7 +200,7 @@ def _begin(
         return writer
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
-    signature = LEARNERS[options.signature](
+    signature = backbone or LEARNERS[options.signature](
         SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad),
         options.components,
         regions=options.regions,
