@@ -74,3 +74,15 @@ Objective = Annotated[
         help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp or softmax."
     ),
 ]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Labels of rows: a column or array, a file with one a row (.txt, .csv, .npy, "
+        ".parquet; may be repeated), or the word folder; by default the column label.",
+        show_default=False,
+    ),
+]
+RowsColumn = Annotated[
+    str | None,
+    typer.Option(help="The column or array of the rows, where a file has several."),
+]

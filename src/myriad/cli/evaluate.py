@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from myriad.cli.accuracies import print_accuracies
-from myriad.cli.choices import DataArgument, MaxBad, ModelArgument
+from myriad.cli.choices import DataArgument, Labels, MaxBad, ModelArgument, RowsColumn
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
@@ -30,12 +30,21 @@ def evaluate(
         ),
     ] = None,
     max_bad: MaxBad = 0.05,
+    labels: Labels = None,
+    rows: RowsColumn = None,
     *,
     run: Run,
 ) -> Evaluated:
-    """Measure a model's accuracy on images or on a store."""
+    """Measure a model's accuracy on images, on a store or on files of rows."""
     from myriad.pipelines.evaluate import evaluate as work
 
     return work(
-        model, data, split=split, max_bad=max_bad, threads=run.threads, progress=run.progress
+        model,
+        data,
+        split=split,
+        max_bad=max_bad,
+        labels=labels or (),
+        column=rows,
+        threads=run.threads,
+        progress=run.progress,
     )

@@ -16,8 +16,10 @@ import typer
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
+from myriad.cli.export import export
 from myriad.cli.extract import extract
 from myriad.cli.failure import INTERRUPTED
+from myriad.cli.import_ import import_
 from myriad.cli.predict import predict
 from myriad.cli.report import report
 from myriad.cli.train import train
@@ -28,6 +30,8 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict,
     "evaluate": evaluate,
     "extract": extract,
+    "import": import_,
+    "export": export,
     "report": report,
 }
 

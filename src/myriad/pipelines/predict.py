@@ -15,10 +15,14 @@ from myriad.errors import InputError, WorkError
 from myriad.files import written_whole
 from myriad.images import BadImage, list_inputs
 from myriad.images.reading import read_bytes
-from myriad.models import load_model
+from myriad.models import ModelFolder, load_model
 from myriad.parallel import pool
 from myriad.pipelines.describing import describe_images, signature_of
 from myriad.progress import SILENT, Progress
+from myriad.store.formats import RowFile, is_row_data, open_row_files
+
+BLOCK = 1024
+"""Rows ranked at a time."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +61,21 @@ def predict(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Predicted:
-    """Rank the `k` best labels of every image among the inputs: files, folders, lists of files."""
+    """Rank the `k` best labels of every image among the inputs: files, folders, lists of files.
+
+    Files of ready-made rows may be given instead of images.
+    """
     began = time.perf_counter()
     if k < 1:
         raise InputError(f"-k must be at least 1, not {k}.")
     folder = load_model(model)
+    of_rows = [is_row_data(Path(word)) for word in inputs]
+    if any(of_rows):
+        if not all(of_rows):
+            other = inputs[of_rows.index(False)]
+            raise InputError(f"{other} is no file of rows, others are: give images or rows.")
+        ranked = rank_rows(folder, [Path(word) for word in inputs], k, progress)
+        return Predicted(ranked, [], time.perf_counter() - began)
     signature = signature_of(folder)
     files = Files(list_inputs(list(inputs)))
     predictions: list[dict[str, Any]] = []
@@ -70,9 +84,7 @@ def predict(
 
         def rank(row: np.ndarray) -> list[dict[str, Any]]:
             labels, scores = folder.model.rank(row[None, :], k)
-            names = [folder.class_names[c] for c in labels[0]]
-            ranked = zip(names, scores[0].tolist(), strict=True)
-            return [{"label": name, "score": score} for name, score in ranked]
+            return name_ranked(folder, labels[0], scores[0])
 
         described = describe_images(
             files, range(len(files.paths)), signature, executor, finish=rank
@@ -88,6 +100,43 @@ def predict(
         first = "{path} ({reason})".format(**bad[0])
         raise WorkError(f"None of the {len(bad)} images could be read. The first: {first}.")
     return Predicted(predictions, bad, time.perf_counter() - began)
+
+
+def rank_rows(
+    folder: ModelFolder, paths: Sequence[Path], k: int, progress: Progress
+) -> list[dict[str, Any]]:
+    """Rank the `k` best labels of every row of some files, which are called ``FILE:ROW``."""
+    files = open_row_files(paths)
+    check_features(files[0], folder)
+    predictions: list[dict[str, Any]] = []
+    total = sum(file.n_rows for file in files)
+    with progress.step("Ranking", total, "rows") as advance, pool(1):
+        for file in files:
+            first = 0
+            for X in file.checked_blocks(BLOCK):
+                labels, scores = folder.model.rank(X, k)
+                for i in range(len(X)):
+                    ranked = name_ranked(folder, labels[i], scores[i])
+                    predictions.append({"path": file.locate(first + i), "labels": ranked})
+                first += len(X)
+                advance(len(X))
+    return predictions
+
+
+def name_ranked(
+    folder: ModelFolder, labels: np.ndarray, scores: np.ndarray
+) -> list[dict[str, Any]]:
+    """Return the ranked classes of one image or row by name, best first."""
+    ranked = zip((folder.class_names[c] for c in labels), scores.tolist(), strict=True)
+    return [{"label": name, "score": score} for name, score in ranked]
+
+
+def check_features(file: RowFile, folder: ModelFolder) -> None:
+    """Raise `InputError` unless the rows of a file are as wide as a model wants them."""
+    if file.dim != folder.model.dim:
+        raise InputError(
+            f"The rows of {file.path} have {file.dim} features, the model takes {folder.model.dim}."
+        )
 
 
 def write_csv(predicted: Predicted, path: Path) -> None:
