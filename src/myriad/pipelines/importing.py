@@ -216,8 +216,7 @@ def _refer(rows: _Rows, writer: StoreWriter, progress: Progress) -> None:
         for file in rows.files:
             references.append(refer(file.path, file.n_rows))
             advance(1)
-    splits = rows.known.splits.tolist()
-    writer.refer(references, rows.labels(slice(None)), _stream_names(rows), splits)
+    writer.refer(references, rows.labels(slice(None)), _stream_names(rows), rows.known.splits)
 
 
 def _stream_names(rows: _Rows) -> Iterator[bytes]:

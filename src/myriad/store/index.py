@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +72,7 @@ def small_batch(
     form: RowFormat,
     labels: NDArray[np.int32] | LabelSets,
     paths: Iterable[bytes],
-    splits: Sequence[str],
+    splits: NDArray[np.str_],
 ) -> pa.RecordBatch:
     """Return the small columns of rows that lie in no shard."""
     columns = [

@@ -213,7 +213,7 @@ class StoreWriter:
         references: Sequence[Reference],
         labels: ArrayLike | LabelSets,
         paths: Iterable[bytes],
-        splits: Sequence[str],
+        splits: NDArray[np.str_],
     ) -> None:
         """Take the rows of files, where they are, for the rows of a store without shards.
 
