@@ -56,6 +56,32 @@ OnnxOutput = Annotated[
         help="The output of onnx:FILE to take, or a value inside it; by default the first."
     ),
 ]
+DescriptorName = Annotated[
+    str,
+    typer.Option(
+        "--descriptor", help="What describes a patch: sift, colour or sift+colour (both together)."
+    ),
+]
+Whiten = Annotated[
+    bool, typer.Option("--whiten", help="Divide projected descriptors by their deviation.")
+]
+Weights = Annotated[
+    bool, typer.Option("--weights", help="fisher: add the gradient of the Gaussians' weights.")
+]
+Soft = Annotated[
+    bool, typer.Option("--soft", help="bov: let a patch count for several words near it.")
+]
+HistogramMap = Annotated[
+    str,
+    typer.Option(
+        "--map",
+        help="bov: the kernel that counts are mapped for: hellinger, chi2, intersection or "
+        "intersection-pca.",
+    ),
+]
+Within = Annotated[
+    bool, typer.Option("--within", help="vlad: bring each word's sum to norm 1 by itself.")
+]
 Codes = Annotated[str, typer.Option(help="How rows are kept: pq (32 times smaller) or none.")]
 ImagesArgument = Annotated[
     Path,
@@ -71,7 +97,15 @@ MaxBad = Annotated[
 Objective = Annotated[
     str,
     typer.Option(
-        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp or softmax."
+        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, auc, softmax or "
+        "wsabie; in the dual: topk or dual (one-vs-rest)."
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Describe images on a Dask cluster: its scheduler's address, or local:N.",
+        show_default=False,
     ),
 ]
 Labels = Annotated[

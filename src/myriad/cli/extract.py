@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from myriad.cli.choices import (
+    Cluster,
     Codes,
     Components,
+    DescriptorName,
+    HistogramMap,
     ImagesArgument,
     MaxBad,
     OnnxDeviation,
@@ -18,7 +21,11 @@ from myriad.cli.choices import (
     OnnxSize,
     Regions,
     Signature,
+    Soft,
     Step,
+    Weights,
+    Whiten,
+    Within,
 )
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
@@ -54,12 +61,19 @@ def extract(
     components: Components = None,
     regions: Regions = 4,
     step: Step = 6,
+    descriptor: DescriptorName = "sift",
+    whiten: Whiten = False,
+    weights: Weights = False,
+    soft: Soft = False,
+    map: HistogramMap = "hellinger",
+    within: Within = False,
     codes: Codes = "pq",
     max_bad: MaxBad = 0.05,
     onnx_size: OnnxSize = None,
     onnx_mean: OnnxMean = "imagenet",
     onnx_deviation: OnnxDeviation = "imagenet",
     onnx_output: OnnxOutput = None,
+    cluster: Cluster = None,
     *,
     run: Run,
 ) -> Extracted:
@@ -69,13 +83,28 @@ def extract(
     from myriad.signatures import OnnxOptions
 
     onnx = OnnxOptions(onnx_size, onnx_mean, onnx_deviation, onnx_output)
-    options = ExtractOptions(signature, components, regions, step, codes, max_bad, onnx)
+    options = ExtractOptions(
+        signature=signature,
+        components=components,
+        regions=regions,
+        step=step,
+        codes=codes,
+        max_bad=max_bad,
+        descriptor=descriptor,
+        whiten=whiten,
+        weights=weights,
+        soft=soft,
+        map=map,
+        within=within,
+        onnx=onnx,
+    )
     return work(
         images,
         out,
         options=options,
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

@@ -28,6 +28,16 @@ def describe_pictures(
     return np.stack(rows) if rows else np.zeros((0, signature.dim), np.float32)
 
 
+class Pictures:
+    """Images that may be gone through more than once; each time they are read anew."""
+
+    def __init__(self, images: Iterable[Picture], *, colour: bool, pixels: int | None) -> None:
+        self._images, self._colour, self._pixels = images, colour, pixels
+
+    def __iter__(self) -> Iterator[NDArray[np.uint8]]:
+        return read_pictures(self._images, colour=self._colour, pixels=self._pixels)
+
+
 def read_pictures(
     images: Iterable[Picture], *, colour: bool, pixels: int | None
 ) -> Iterator[NDArray[np.uint8]]:
