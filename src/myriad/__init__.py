@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "Backbone": "myriad.estimators",
     "BadImage": "myriad.images",
     "BagOfVisualWords": "myriad.estimators",
     "Classifier": "myriad.estimators",

@@ -55,6 +55,15 @@ OBJECTS = {
         "dim": 4096,
         "bytes_per_row": 512,
     },
+    "import": {
+        "store": "s",
+        "rows": 100,
+        "bad": 0,
+        "dim": 512,
+        "bytes_per_row": 1024,
+        "seconds": 0.2,
+    },
+    "export": {"source": "m", "files": ["m.onnx"], "dim": 64, "classes": 10, "seconds": 0.1},
     "report": {"report": "model/report.html"},
     "error": {"error": "No such file."},
 }

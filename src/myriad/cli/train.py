@@ -17,6 +17,10 @@ from myriad.cli.choices import (
     HistogramMap,
     MaxBad,
     Objective,
+    OnnxDeviation,
+    OnnxMean,
+    OnnxOutput,
+    OnnxSize,
     Regions,
     Signature,
     Soft,
@@ -134,14 +138,20 @@ def train(
     within: Within = False,
     codes: Codes = "pq",
     max_bad: MaxBad = 0.05,
+    onnx_size: OnnxSize = None,
+    onnx_mean: OnnxMean = "imagenet",
+    onnx_deviation: OnnxDeviation = "imagenet",
+    onnx_output: OnnxOutput = None,
     *,
     run: Run,
 ) -> Result:
     """Train a model on images or on a store."""
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.train import train as work
+    from myriad.signatures import OnnxOptions
     from myriad.training import OFFERS, make_method
 
+    onnx = OnnxOptions(onnx_size, onnx_mean, onnx_deviation, onnx_output)
     method = make_method(
         OFFERS,
         objective,
@@ -182,6 +192,7 @@ def train(
         soft=soft,
         map=map,
         within=within,
+        onnx=onnx,
     )
     trained = work(
         data,

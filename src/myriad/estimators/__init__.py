@@ -1,5 +1,6 @@
 """The public doors: scikit-learn estimators over `training`, and trained models to use."""
 
+from myriad.estimators.backbone import Backbone
 from myriad.estimators.descriptors import DenseSIFT, LocalColour
 from myriad.estimators.dual_svm import DualSVM
 from myriad.estimators.linear_sgd import LinearSGD
@@ -12,6 +13,7 @@ from myriad.estimators.wsabie import Wsabie
 
 __all__ = [
     "VLAD",
+    "Backbone",
     "BagOfVisualWords",
     "Classifier",
     "DenseSIFT",
