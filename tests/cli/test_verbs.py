@@ -238,3 +238,23 @@ def test_fitting_a_store_in_python(model):
     assert list(fitted.classes_) == store.class_names
     truth = np.array(store.class_names)[val.labels]
     assert (fitted.predict(val.read(np.arange(val.n_rows))) == truth).mean() > 0.5
+
+
+def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):
+    from tests.pipelines.test_plan import CORE
+
+    monkeypatch.setattr("myriad.pipelines.plan.know_machine", lambda **rest: CORE)
+    found = call_json(capsys, "plan", "--like", "web97k", "--memory", "1GB")
+    assert [row["step"] for row in found["rows"]][-1] == "in all"
+    assert found["rows"][1]["paper"] == "one month [HM, 8.3]"
+    assert found["advice"]
+    shown = call(capsys, "plan", "--images", 200, "--classes", 10, "--components", 4)
+    assert "learn the codes" in shown.out
+    for wrong in (
+        ["--like", "mnist"],
+        ["--images", 10],
+        ["--like", "web97k", "--images", 3],
+        ["--images", 9, "--classes", 3, "--memory", "much"],
+        ["--images", 9, "--classes", 3, "--objective", "best"],
+    ):
+        call_json(capsys, "plan", *wrong, status=2)

@@ -73,3 +73,10 @@ Objective = Annotated[
         help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp or softmax."
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Describe images on a Dask cluster: its scheduler's address, or local:N.",
+        show_default=False,
+    ),
+]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from myriad.cli.accuracies import print_accuracies
-from myriad.cli.choices import DataArgument, MaxBad, ModelArgument
+from myriad.cli.choices import Cluster, DataArgument, MaxBad, ModelArgument
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def evaluate(
         ),
     ] = None,
     max_bad: MaxBad = 0.05,
+    cluster: Cluster = None,
     *,
     run: Run,
 ) -> Evaluated:
@@ -37,5 +38,11 @@ def evaluate(
     from myriad.pipelines.evaluate import evaluate as work
 
     return work(
-        model, data, split=split, max_bad=max_bad, threads=run.threads, progress=run.progress
+        model,
+        data,
+        split=split,
+        max_bad=max_bad,
+        threads=run.threads,
+        cluster=cluster,
+        progress=run.progress,
     )

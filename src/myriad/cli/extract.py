@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from myriad.cli.choices import (
+    Cluster,
     Codes,
     Components,
     DescriptorName,
@@ -64,6 +65,7 @@ def extract(
     within: Within = False,
     codes: Codes = "pq",
     max_bad: MaxBad = 0.05,
+    cluster: Cluster = None,
     *,
     run: Run,
 ) -> Extracted:
@@ -91,6 +93,7 @@ def extract(
         options=options,
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

@@ -18,6 +18,7 @@ from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
 from myriad.cli.extract import extract
 from myriad.cli.failure import INTERRUPTED
+from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
 from myriad.cli.train import train
@@ -29,6 +30,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate,
     "extract": extract,
     "report": report,
+    "plan": plan,
 }
 
 app = typer.Typer(

@@ -3,6 +3,7 @@
 from myriad.descriptors.colour import LocalColour
 from myriad.descriptors.descriptor import Descriptor, LocalDescriptors
 from myriad.descriptors.grid import GridDescriptor
+from myriad.descriptors.sampling import SpreadImages
 from myriad.descriptors.sift import DenseSIFT
 from myriad.descriptors.sift_colour import SiftColour
 
@@ -21,4 +22,5 @@ __all__ = [
     "LocalColour",
     "LocalDescriptors",
     "SiftColour",
+    "SpreadImages",
 ]

@@ -17,7 +17,7 @@ from myriad.measures import LabelSets, Measures, Truths, average_precisions, mea
 from myriad.models import Model, ModelFolder, load_model
 from myriad.parallel import pool
 from myriad.parts import fingerprint
-from myriad.pipelines.describing import BadImages, describe_images, signature_of
+from myriad.pipelines.describing import BadImages, describe_images, open_workers, signature_of
 from myriad.pipelines.evidence import Scored
 from myriad.progress import SILENT, Advance, Progress
 from myriad.store import Rows, Store, is_store
@@ -49,6 +49,7 @@ def evaluate(
     split: str | None = None,
     max_bad: float = 0.05,
     threads: int | None = None,
+    cluster: str | None = None,
     progress: Progress = SILENT,
 ) -> Evaluated:
     """Measure the model in folder `model` on `data`: images in any layout, or a store.
@@ -56,12 +57,15 @@ def evaluate(
     Parameters
     ----------
     split : the part to use; by default ``test`` where the data has one, else all of it.
+    cluster : where images are described: the address of a Dask scheduler, or ``local:N``.
     """
     began = time.perf_counter()
     folder = load_model(model)
     precisions: tuple[float | None, float | None] = (None, None)
     truths: Truths
     if is_store(data):
+        if cluster is not None:
+            raise InputError(f"--cluster describes images, and {data} is a store: leave it out.")
         store = Store.open(data)
         split = choose_split(store.splits, split, data)
         if split == "all" and "train" in store.splits:
@@ -77,7 +81,7 @@ def evaluate(
         if split != "all":
             images = images.select(images.splits == split)
         scored, truths, bad = score_images(
-            folder, images, max_bad=max_bad, threads=threads, progress=progress
+            folder, images, max_bad=max_bad, threads=threads, cluster=cluster, progress=progress
         )
     seconds = time.perf_counter() - began
     n_classes = len(folder.class_names)
@@ -109,6 +113,7 @@ def score_images(
     *,
     max_bad: float,
     threads: int | None,
+    cluster: str | None = None,
     progress: Progress,
 ) -> tuple[Scored, NDArray[np.int32], list[dict[str, str]]]:
     """Describe and rank images; return them, their true classes by number, and the bad ones."""
@@ -119,8 +124,9 @@ def score_images(
 
     def rows(advance: Advance) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
         batch: list[NDArray[np.float32]] = []
-        with pool(threads) as executor:
-            described = describe_images(images, range(len(images)), signature, executor)
+        with open_workers(threads, len(images), cluster=cluster, progress=progress) as mapper:
+            mapper.require(images.root)
+            described = describe_images(images, range(len(images)), signature, mapper)
             for i, row in described:
                 advance(1)
                 if isinstance(row, BadImage):

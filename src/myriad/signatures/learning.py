@@ -5,17 +5,17 @@ The same images and seed give the same bits on any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass, replace
 from typing import TypedDict, Unpack
 
 import numpy as np
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import DenseSIFT, Descriptor
-from myriad.descriptors.sampling import sample_descriptors
+from myriad.descriptors import DenseSIFT, Descriptor, SpreadImages
+from myriad.descriptors.sampling import map_images, sample_descriptors
 from myriad.errors import InputError
-from myriad.parallel.threads import map_ordered, pool, thread_count
+from myriad.parallel.threads import pool
 from myriad.progress import SILENT, Progress
 from myriad.signatures.bov import BagOfWordsSignature
 from myriad.signatures.fisher import FisherSignature
@@ -63,7 +63,7 @@ class Learning(TypedDict, total=False):
 
 
 def learn_fisher(
-    images: Iterable[Bytes],
+    images: Iterable[Bytes] | SpreadImages,
     *,
     n_components: int = 256,
     weights: bool = False,
@@ -74,7 +74,7 @@ def learn_fisher(
     Parameters
     ----------
     images : uint8 images, grey or in colour as the descriptor wants them; each is looked at once.
-        A thousand, of all classes, are plenty.
+        A thousand, of all classes, are plenty. Those that are spread are sampled by their workers.
     n_components : the number of Gaussians.
     weights : whether signatures hold the gradient with respect to the Gaussians' weights too.
     options : see `Learning`.
@@ -93,7 +93,7 @@ def learn_fisher(
 
 
 def learn_bov(
-    images: Iterable[Bytes],
+    images: Iterable[Bytes] | SpreadImages,
     *,
     n_words: int = 1024,
     soft: bool = False,
@@ -111,7 +111,7 @@ def learn_bov(
     """
     if map not in MAPS:
         raise InputError(f"The map must be one of {', '.join(MAPS)}, not {map!r}.")
-    if map == KERNEL_PCA and iter(images) is images:
+    if map == KERNEL_PCA and isinstance(images, Iterator):
         raise InputError("A kernel PCA looks at the images twice: give a list, not an iterator.")
     pca, values = _project_sample(images, n_words, **options)
     words = learn_words(values, n_words, seed=options.get("seed", 0))
@@ -126,7 +126,7 @@ def learn_bov(
 
 
 def learn_vlad(
-    images: Iterable[Bytes],
+    images: Iterable[Bytes] | SpreadImages,
     *,
     n_words: int = 256,
     within: bool = False,
@@ -144,7 +144,7 @@ def _frame(options: Learning, pca: PCA) -> tuple[Descriptor, PCA]:
 
 
 def _project_sample(
-    images: Iterable[Bytes],
+    images: Iterable[Bytes] | SpreadImages,
     n_words: int,
     *,
     regions: int = 4,
@@ -187,20 +187,27 @@ def _spread(values: Float, words: Words) -> float:
     return max(float(np.sqrt(squares)), 1e-6)
 
 
+@dataclass(frozen=True)
+class _Counting:
+    """Counts the words of one image."""
+
+    signature: BagOfWordsSignature
+
+    def __call__(self, number: int, image: Bytes) -> Float:
+        return join_regions(self.signature.count(image))
+
+
 def _add_kernel_pca(
-    signature: BagOfWordsSignature, images: Iterable[Bytes], options: Learning
+    signature: BagOfWordsSignature, images: Iterable[Bytes] | SpreadImages, options: Learning
 ) -> BagOfWordsSignature:
     """Return the signature with kernel PCA on its histograms of the images."""
     threads, progress = options.get("threads"), options.get("progress", SILENT)
     total = len(images) if isinstance(images, Sized) else None
     histograms = []
-    with (
-        pool(threads) as executor,
-        progress.step("Counting words for the kernel PCA", total, "images") as advance,
-    ):
-        ahead = 2 * thread_count(threads)
-        for counted in map_ordered(signature.count, images, executor, ahead=ahead):
-            histograms.append(join_regions(counted))
+    with progress.step("Counting words for the kernel PCA", total, "images") as advance:
+        counting = _Counting(signature)
+        for histogram in map_images(counting, images, colour=signature.colour, threads=threads):
+            histograms.append(histogram)
             advance(1)
     with pool(1):
         pca = learn_intersection_pca(

@@ -19,6 +19,9 @@ from myriad.training.targets import make_targets
 
 CHUNK_BYTES = 32 << 20
 CHUNK_ROWS = 1024
+BLOCKS = 2
+"""Blocks of a chunk with Gram matrices: so its rows are still in the cache when they are scored. A
+bare loop of copy, Gram and product took 6 % less at 1024 features, nothing less at 4096."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,9 @@ class Chunk:
             yield slice(first, min(first + size, len(self.X)))
 
 
-def chunk_rows(dim: int, block: int) -> int:
+def chunk_rows(dim: int, block: int, *, with_grams: bool) -> int:
     """Return how many rows a chunk holds: whole blocks, bounded in rows and in bytes."""
-    rows = min(CHUNK_ROWS, CHUNK_BYTES // (4 * dim))
+    rows = min(BLOCKS * block if with_grams else CHUNK_ROWS, CHUNK_BYTES // (4 * dim))
     return max(block, rows // block * block)
 
 
@@ -72,7 +75,7 @@ def read_chunks(
     team: Team,
 ) -> Iterator[Chunk]:
     """Yield the chunks of one epoch, the next being prepared while the current one is used."""
-    source = rows.blocks(chunk_rows(rows.dim, block), seed=seed, epoch=epoch)
+    source = rows.blocks(chunk_rows(rows.dim, block, with_grams=with_grams), seed=seed, epoch=epoch)
 
     def prepare(start: int) -> Chunk | None:
         taken = next(source, None)
