@@ -22,6 +22,17 @@ MEASURES = {
     "map11": None,
     "seconds": 1.5,
 }
+TRIAL = {
+    "study": "beta",
+    "settings": {"eta": 0.1},
+    "top1": 61.0,
+    "top5": 80.0,
+    "epochs": 3,
+    "seconds": 1.0,
+    "history": [],
+    "search": [],
+    "error": None,
+}
 OBJECTS = {
     "evaluate": MEASURES,
     "train": {
@@ -43,6 +54,37 @@ OBJECTS = {
         "dim": 4096,
         "bytes_per_row": 512,
         "seconds": 4.2,
+    },
+    "trial": TRIAL,
+    "tune": {
+        "store": "s",
+        "objective": "ovr",
+        "classes": 10,
+        "rows": [TRIAL],
+        "best": TRIAL,
+        "command": ["myriad", "train"],
+        "seconds": 3.0,
+        "report": "t/report.html",
+    },
+    "compare": {
+        "store": "s",
+        "classes": 10,
+        "rows": [
+            {
+                "objective": "ovr",
+                "validation": {"n": 10, "top1": 60.0},
+                "test": None,
+                "seconds": 1.0,
+                "epochs": 3,
+                "settings": {"eta": 0.1},
+                "history": [{"epoch": 1, "top1": 60.0}],
+                "model": "c/ovr",
+                "error": None,
+            }
+        ],
+        "best": None,
+        "seconds": 3.0,
+        "report": "c/report.html",
     },
     "plan": {
         "rows": [
