@@ -23,7 +23,7 @@ MEASURES = {
     "seconds": 1.5,
 }
 TRIAL = {
-    "study": "beta",
+    "study": "grid",
     "settings": {"eta": 0.1},
     "top1": 61.0,
     "top5": 80.0,
