@@ -26,11 +26,8 @@ __all__ = [
     "Method",
     "Offer",
     "Schedule",
-<<<<<<< HEAD
-    "TopK",
-=======
     "Session",
->>>>>>> 5b92d046e85bbe6bb15ad8bda6ba1cc6ea9118a6
+    "TopK",
     "WarpOptions",
     "check_gram",
     "hold_out",
