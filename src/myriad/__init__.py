@@ -17,6 +17,7 @@ _HOMES = {
     "ProductQuantizer": "myriad.estimators",
     "ScalarQuantizer": "myriad.estimators",
     "Store": "myriad.store",
+    "TraceNormClassifier": "myriad.estimators",
     "VLAD": "myriad.estimators",
     "WorkError": "myriad.errors",
     "load": "myriad.estimators",

@@ -44,6 +44,6 @@ MaxBad = Annotated[
 Objective = Annotated[
     str,
     typer.Option(
-        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp or softmax."
+        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, softmax or trace."
     ),
 ]

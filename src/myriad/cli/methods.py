@@ -22,8 +22,8 @@ Eta = Annotated[
 Lam = Annotated[
     str | None,
     typer.Option(
-        help="Weight of the squared norm: a number, or auto to try some where rows are few.",
-        show_default="0",
+        help="Weight of the penalty: a number, or auto to try some.",
+        show_default="0; auto of trace",
     ),
 ]
 Scale = Annotated[
@@ -45,4 +45,28 @@ ScheduleName = Annotated[
 ]
 Epochs = Annotated[
     int | None, typer.Option(min=1, help="The most passes over the rows.", show_default="50")
+]
+Gauge = Annotated[
+    str | None,
+    typer.Option(
+        help="Penalty of trace: trace (low rank), l1 (few weights) or l1_l2 (few features).",
+        show_default="trace",
+    ),
+]
+Tol = Annotated[
+    float | None,
+    typer.Option(
+        help="Of trace: stop this close to the optimum, as a part of the objective.",
+        show_default="0.01",
+    ),
+]
+Batch = Annotated[
+    int | None,
+    typer.Option(help="Of trace: rows of the first mini-batches.", show_default="1024"),
+]
+SubspaceEvery = Annotated[
+    int | None,
+    typer.Option(
+        help="Of trace: atoms between two minimisations over the support.", show_default="8"
+    ),
 ]

@@ -19,7 +19,20 @@ from myriad.cli.choices import (
     Signature,
     Step,
 )
-from myriad.cli.methods import Balanced, Beta, Epochs, Eta, Lam, Loss, Scale, ScheduleName
+from myriad.cli.methods import (
+    Balanced,
+    Batch,
+    Beta,
+    Epochs,
+    Eta,
+    Gauge,
+    Lam,
+    Loss,
+    Scale,
+    ScheduleName,
+    SubspaceEvery,
+    Tol,
+)
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
@@ -79,6 +92,10 @@ def train(
     balanced: Balanced = None,
     schedule: ScheduleName = None,
     epochs: Epochs = None,
+    gauge: Gauge = None,
+    tol: Tol = None,
+    batch: Batch = None,
+    subspace_every: SubspaceEvery = None,
     signature: Signature = "fisher",
     components: Components = None,
     regions: Regions = 4,
@@ -105,6 +122,10 @@ def train(
         balanced=balanced,
         schedule=schedule,
         epochs=epochs,
+        gauge=gauge,
+        tol=tol,
+        batch=batch,
+        subspace_every=subspace_every,
     )
     trained = work(
         data,

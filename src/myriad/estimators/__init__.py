@@ -2,6 +2,7 @@
 
 from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
+from myriad.estimators.trace_norm import TraceNormClassifier
 from myriad.estimators.trained import Classifier, load
 from myriad.estimators.transformers import VLAD, BagOfVisualWords, DenseSIFT, FisherVector
 
@@ -14,5 +15,6 @@ __all__ = [
     "LinearSGD",
     "ProductQuantizer",
     "ScalarQuantizer",
+    "TraceNormClassifier",
     "load",
 ]

@@ -1,7 +1,18 @@
 """What was learned: scores, chunked top-k ranking, files."""
 
+from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder, is_model, load_model, save_model
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
 
-__all__ = ["LinearModel", "Model", "ModelFolder", "is_model", "load_model", "save_model"]
+__all__ = [
+    "ChosenModel",
+    "FactoredModel",
+    "LatentModel",
+    "LinearModel",
+    "Model",
+    "ModelFolder",
+    "is_model",
+    "load_model",
+    "save_model",
+]

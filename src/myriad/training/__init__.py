@@ -1,5 +1,6 @@
 """The block engine and what drives it: methods that turn rows into models."""
 
+from myriad.training.atoms import TRACE_OFFER, AtomDescent
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.conditioning import Conditioning
 from myriad.training.fitting import hold_out
@@ -9,12 +10,13 @@ from myriad.training.sessions import Session
 from myriad.training.sgd import SGD, SGD_OFFERS
 from myriad.training.steps import Schedule
 
-OFFERS: dict[str, Offer] = {**SGD_OFFERS}
+OFFERS: dict[str, Offer] = {**SGD_OFFERS, "trace": TRACE_OFFER}
 """The methods by the name of their objective: a new one is one line here."""
 
 __all__ = [
     "OFFERS",
     "SGD",
+    "AtomDescent",
     "Checkpoint",
     "Conditioning",
     "Fitted",
