@@ -13,14 +13,17 @@ from typing import Annotated, Any
 
 import typer
 
+from myriad.cli.compare import compare
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
 from myriad.cli.extract import extract
 from myriad.cli.failure import INTERRUPTED
+from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
 from myriad.cli.train import train
+from myriad.cli.tune import tune
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
@@ -28,7 +31,10 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict,
     "evaluate": evaluate,
     "extract": extract,
+    "tune": tune,
+    "compare": compare,
     "report": report,
+    "plan": plan,
 }
 
 app = typer.Typer(
