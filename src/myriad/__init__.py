@@ -22,6 +22,7 @@ _HOMES = {
     "ScalarQuantizer": "myriad.estimators",
     "Store": "myriad.store",
     "TopKSVM": "myriad.estimators",
+    "TraceNormClassifier": "myriad.estimators",
     "VLAD": "myriad.estimators",
     "WorkError": "myriad.errors",
     "Wsabie": "myriad.estimators",

@@ -7,6 +7,7 @@ from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.nearest_means import NearestMeans
 from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
 from myriad.estimators.topk_svm import TopKSVM
+from myriad.estimators.trace_norm import TraceNormClassifier
 from myriad.estimators.trained import Classifier, load
 from myriad.estimators.transformers import VLAD, BagOfVisualWords, FisherVector
 from myriad.estimators.wsabie import Wsabie
@@ -25,6 +26,7 @@ __all__ = [
     "ProductQuantizer",
     "ScalarQuantizer",
     "TopKSVM",
+    "TraceNormClassifier",
     "Wsabie",
     "load",
 ]
