@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from myriad.cli.accuracies import print_accuracies
 from myriad.cli.choices import Cluster, DataArgument, MaxBad, ModelArgument
+from myriad.cli.tables import print_facts
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
@@ -15,8 +17,13 @@ if TYPE_CHECKING:
 
 
 def show(evaluated: Evaluated, run: Run) -> None:
-    """Print the accuracies."""
+    """Print the accuracies, and the losses that know which classes are alike."""
     print_accuracies(evaluated.measures, part=evaluated.split)
+    rows = {
+        "Class-confusion loss": evaluated.class_confusion,
+        "Sibling precision": evaluated.sibling,
+    }
+    print_facts({name: f"{value:.2f} %" for name, value in rows.items() if value is not None})
 
 
 @verb(show=show)
@@ -27,6 +34,13 @@ def evaluate(
         str | None,
         typer.Option(
             help="train, val, test or all; by default test where the data has one, else all."
+        ),
+    ] = None,
+    hierarchy: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV file of columns class and parent: siblings count as right, too.",
+            show_default=False,
         ),
     ] = None,
     max_bad: MaxBad = 0.05,
@@ -42,6 +56,7 @@ def evaluate(
         data,
         split=split,
         max_bad=max_bad,
+        hierarchy=hierarchy,
         threads=run.threads,
         cluster=cluster,
         progress=run.progress,

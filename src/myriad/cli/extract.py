@@ -11,11 +11,17 @@ from myriad.cli.choices import (
     Cluster,
     Codes,
     Components,
+    DescriptorName,
+    HistogramMap,
     ImagesArgument,
     MaxBad,
     Regions,
     Signature,
+    Soft,
     Step,
+    Weights,
+    Whiten,
+    Within,
 )
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
@@ -51,6 +57,12 @@ def extract(
     components: Components = None,
     regions: Regions = 4,
     step: Step = 6,
+    descriptor: DescriptorName = "sift",
+    whiten: Whiten = False,
+    weights: Weights = False,
+    soft: Soft = False,
+    map: HistogramMap = "hellinger",
+    within: Within = False,
     codes: Codes = "pq",
     max_bad: MaxBad = 0.05,
     cluster: Cluster = None,
@@ -61,7 +73,20 @@ def extract(
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.extract import extract as work
 
-    options = ExtractOptions(signature, components, regions, step, codes, max_bad)
+    options = ExtractOptions(
+        signature=signature,
+        components=components,
+        regions=regions,
+        step=step,
+        codes=codes,
+        max_bad=max_bad,
+        descriptor=descriptor,
+        whiten=whiten,
+        weights=weights,
+        soft=soft,
+        map=map,
+        within=within,
+    )
     return work(
         images,
         out,

@@ -56,7 +56,7 @@ def sample_descriptors(
     reservoir = _Reservoir(most, max(most // 4, per_image), descriptor.dim)
     total = len(images) if isinstance(images, Sized) else None
     with progress.step("Sampling descriptors", total, "images") as advance:
-        for ranks, values in _draw_all(draw, images, threads):
+        for ranks, values in map_images(draw, images, colour=descriptor.colour, threads=threads):
             reservoir.add(ranks, values)
             advance(1)
     return reservoir.content()
@@ -79,16 +79,20 @@ class _Draw:
         return draws.random(len(values)), values
 
 
-def _draw_all(
-    draw: _Draw, images: Iterable[Bytes] | SpreadImages, threads: int | None
-) -> Iterator[Sample]:
-    """Yield the sample of each image."""
+def map_images(
+    function: Callable[[int, Bytes], Result],
+    images: Iterable[Bytes] | SpreadImages,
+    *,
+    colour: bool,
+    threads: int | None,
+) -> Iterator[Result]:
+    """Yield ``function(number, image)`` of images in order, by their workers or in threads."""
     if isinstance(images, SpreadImages):
-        yield from images.spread(draw, colour=draw.descriptor.colour)
+        yield from images.spread(function, colour=colour)
         return
     ahead = 2 * thread_count(threads)
     with pool(threads) as executor:
-        yield from map_ordered(lambda job: draw(*job), enumerate(images), executor, ahead=ahead)
+        yield from map_ordered(lambda job: function(*job), enumerate(images), executor, ahead=ahead)
 
 
 class _Reservoir:

@@ -1,7 +1,16 @@
 """What was learned: scores, chunked top-k ranking, files."""
 
+from myriad.models.embedding import EmbeddingModel
 from myriad.models.folder import ModelFolder, is_model, load_model, save_model
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
 
-__all__ = ["LinearModel", "Model", "ModelFolder", "is_model", "load_model", "save_model"]
+__all__ = [
+    "EmbeddingModel",
+    "LinearModel",
+    "Model",
+    "ModelFolder",
+    "is_model",
+    "load_model",
+    "save_model",
+]

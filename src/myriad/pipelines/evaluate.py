@@ -13,12 +13,22 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.images import BadImage, ImageList, find_images
-from myriad.measures import LabelSets, Measures, Truths, average_precisions, measure
+from myriad.measures import (
+    LabelSets,
+    Measures,
+    Truths,
+    average_precisions,
+    class_confusion,
+    measure,
+    number_parents,
+    sibling_precision,
+)
 from myriad.models import Model, ModelFolder, load_model
 from myriad.parallel import pool
 from myriad.parts import fingerprint
 from myriad.pipelines.describing import BadImages, describe_images, open_workers, signature_of
 from myriad.pipelines.evidence import Scored
+from myriad.pipelines.hierarchy import read_hierarchy
 from myriad.progress import SILENT, Advance, Progress
 from myriad.store import Rows, Store, is_store
 
@@ -36,10 +46,20 @@ class Evaluated:
     scored: Scored
     split: str
     bad: list[dict[str, str]]
+    sibling: float | None = None
+
+    @property
+    def class_confusion(self) -> float | None:
+        """The class-confusion loss in percent; see `measures.class_confusion`."""
+        return class_confusion(self.scored.truths, self.scored.guesses)
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``evaluate`` prints."""
-        return self.measures.to_json() | {"split": self.split}
+        return self.measures.to_json() | {
+            "split": self.split,
+            "class_confusion": self.class_confusion,
+            "sibling_top1": self.sibling,
+        }
 
 
 def evaluate(
@@ -48,6 +68,7 @@ def evaluate(
     *,
     split: str | None = None,
     max_bad: float = 0.05,
+    hierarchy: Path | None = None,
     threads: int | None = None,
     cluster: str | None = None,
     progress: Progress = SILENT,
@@ -57,10 +78,14 @@ def evaluate(
     Parameters
     ----------
     split : the part to use; by default ``test`` where the data has one, else all of it.
+    hierarchy : a CSV file with the columns ``class`` and ``parent``, for the sibling precision.
     cluster : where images are described: the address of a Dask scheduler, or ``local:N``.
     """
     began = time.perf_counter()
     folder = load_model(model)
+    parents = None
+    if hierarchy is not None:
+        parents = number_parents(folder.class_names, read_hierarchy(hierarchy))
     precisions: tuple[float | None, float | None] = (None, None)
     truths: Truths
     if is_store(data):
@@ -93,7 +118,10 @@ def evaluate(
         seconds=seconds,
         precisions=precisions,
     )
-    return Evaluated(measures, scored, split, bad)
+    sibling = None
+    if parents is not None:
+        sibling = sibling_precision(scored.truths, scored.guesses[:, None], parents)
+    return Evaluated(measures, scored, split, bad, sibling)
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.codes import Code, learn_product
-from myriad.descriptors import DenseSIFT
+from myriad.descriptors import DESCRIPTORS
 from myriad.errors import InputError
 from myriad.images import (
     BadImage,
@@ -28,6 +28,7 @@ from myriad.pipelines.sharding import write_shards
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.signatures import (
+    MAPS,
     Signature,
     learn_bov,
     learn_fisher,
@@ -47,6 +48,9 @@ LEARNERS: dict[str, Callable[..., Signature]] = {
 }
 """How each signature is learned from images and the size of its vocabulary."""
 
+OWN_OPTIONS = {"weights": "fisher", "soft": "bov", "map": "bov", "within": "vlad"}
+"""Options that belong to one signature."""
+
 
 @dataclass(frozen=True)
 class ExtractOptions:
@@ -61,6 +65,12 @@ class ExtractOptions:
     step : pixels from one patch to the next.
     codes : ``"pq"`` to code rows as they are made, ``"none"`` to keep float32.
     max_bad : the part of the images that may be bad.
+    descriptor : ``"sift"``, ``"colour"`` or ``"sift+colour"``.
+    whiten : whether projected descriptors are divided by their deviation.
+    weights : of Fisher vectors: whether they hold the gradient of the Gaussians' weights.
+    soft : of bags of words: whether a descriptor counts for several words.
+    map : of bags of words: one of ``signatures.MAPS``.
+    within : of VLAD: whether each word's sum is brought to norm 1 by itself.
     """
 
     signature: str = "fisher"
@@ -69,6 +79,12 @@ class ExtractOptions:
     step: int = 6
     codes: str = "pq"
     max_bad: float = 0.05
+    descriptor: str = "sift"
+    whiten: bool = False
+    weights: bool = False
+    soft: bool = False
+    map: str = "hellinger"
+    within: bool = False
 
     def __post_init__(self) -> None:
         if self.signature not in LEARNERS:
@@ -78,6 +94,28 @@ class ExtractOptions:
             raise InputError(f"--codes must be pq or none, not {self.codes!r}.")
         if not 0 <= self.max_bad <= 1:
             raise InputError(f"--max-bad must be a part from 0 to 1, not {self.max_bad}.")
+        for name, offered in (("descriptor", tuple(DESCRIPTORS)), ("map", MAPS)):
+            if getattr(self, name) not in offered:
+                known = ", ".join(offered)
+                raise InputError(f"--{name} must be one of {known}, not {getattr(self, name)!r}.")
+        for name, signature in OWN_OPTIONS.items():
+            if self.signature != signature and getattr(self, name) != getattr(type(self), name):
+                raise InputError(
+                    f"--{name} belongs to --signature {signature}: {self.signature} has none."
+                )
+
+    def learning(self) -> dict[str, Any]:
+        """Return what the learner of the signature is told of these options."""
+        own = {
+            name: getattr(self, name)
+            for name, signature in OWN_OPTIONS.items()
+            if signature == self.signature
+        }
+        return own | {
+            "regions": self.regions,
+            "whiten": self.whiten,
+            "descriptor": DESCRIPTORS[self.descriptor](step=self.step),
+        }
 
 
 @dataclass(frozen=True)
@@ -186,11 +224,11 @@ def _begin(
         return writer
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
+    learning = options.learning()
     signature = LEARNERS[options.signature](
         SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, mapper),
         options.components,
-        regions=options.regions,
-        descriptor=DenseSIFT(step=options.step),
+        **learning,
         seed=seed,
         threads=threads,
         progress=progress,

@@ -244,7 +244,7 @@ def plan_extraction(
 def plan_training(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float) -> list[Step]:
     """Return the steps from a store to a model."""
     weights = 4.0 * job.classes * dim
-    chunks = 3 * chunk_rows(dim, BLOCK) * 4 * dim
+    chunks = 3 * chunk_rows(dim, BLOCK, with_grams=False) * 4 * dim
     n_train = job.images * (1 - HELD_OUT)
     grid = _grid(job)
     together = max(1, min(len(grid), int((2 << 30) // weights)))

@@ -131,8 +131,8 @@ def read_evidence(content: Any) -> Evidence:
         search=source.items("search", _read_trial),
         classes=source.items("classes", _read_class),
         pairs=source.items("pairs", _read_pair),
-        settings=_flatten_settings(source.entry("settings").content),
-        environment=_flatten_settings(source.entry("environment").content),
+        settings=flatten_settings(source.entry("settings").content),
+        environment=flatten_settings(source.entry("environment").content),
         bad=source.items("bad", lambda entry: BadImage(entry.text("path"), entry.text("reason"))),
         ceiling=source.percent("ceiling"),
         model_bytes=None if size is None else int(size),
@@ -280,7 +280,7 @@ def _read_trial(entry: _Entry) -> Trial:
     return Trial(tuple(settings), entry.percent("top1"))
 
 
-def _flatten_settings(content: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
+def flatten_settings(content: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     """Return nested settings as lines of a dotted name and a short value."""
     lines: list[tuple[str, str]] = []
 

@@ -4,7 +4,7 @@ from myriad.store.rows import ArrayRows, Block, Rows
 from myriad.store.shards import shard_rows
 from myriad.store.sparse import SparseRows
 from myriad.store.store import Store, StoreRows, is_store
-from myriad.store.views import BalancedRows, ScaledRows, unit_variance
+from myriad.store.views import BalancedRows, ScaledRows, feature_moments, unit_variance
 from myriad.store.writing import StoreWriter, holds_only_store
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Store",
     "StoreRows",
     "StoreWriter",
+    "feature_moments",
     "holds_only_store",
     "is_store",
     "shard_rows",
