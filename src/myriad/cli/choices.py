@@ -70,9 +70,8 @@ MaxBad = Annotated[
 Objective = Annotated[
     str,
     typer.Option(
-        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, softmax; in the "
-        "dual: topk or dual (one-vs-rest)."
-        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, softmax or wsabie."
+        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, auc, softmax or "
+        "wsabie; in the dual: topk or dual (one-vs-rest)."
     ),
 ]
 Cluster = Annotated[

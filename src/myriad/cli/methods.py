@@ -61,6 +61,8 @@ Tol = Annotated[
     typer.Option(
         help="Relative duality gap at which topk and dual stop, between 0 and 1.",
         show_default="0.001",
+    ),
+]
 Dim = Annotated[
     int | None,
     typer.Option(
@@ -111,6 +113,12 @@ Adagrad = Annotated[
     typer.Option(
         help="Steps shrink by gradients: yes, count or no (wsabie); none, class or feature.",
         show_default="yes of wsabie, else none",
+    ),
+]
+Average = Annotated[
+    bool | None,
+    typer.Option(
+        "--average", help="Take the mean of the weights of the latest steps.", show_default=False
     ),
 ]
 MaxNorm = Annotated[

@@ -27,6 +27,7 @@ from myriad.cli.choices import (
 )
 from myriad.cli.methods import (
     Adagrad,
+    Average,
     Balanced,
     Beta,
     Dim,
@@ -117,6 +118,7 @@ def train(
     rank_weight: RankWeight = None,
     last_violators: LastViolators = None,
     adagrad: Adagrad = None,
+    average: Average = None,
     max_norm: MaxNorm = None,
     ensemble: Ensemble = None,
     index: Index = None,
@@ -155,6 +157,17 @@ def train(
         k=k,
         variant=variant,
         tol=tol,
+        dim=dim,
+        margin=margin,
+        discriminant=discriminant,
+        sampling=sampling,
+        rank_weight=rank_weight,
+        last_violators=last_violators,
+        adagrad=adagrad,
+        average=average,
+        max_norm=max_norm,
+        ensemble=ensemble,
+        index=index,
     )
     extracting = ExtractOptions(
         signature=signature,
@@ -169,16 +182,6 @@ def train(
         soft=soft,
         map=map,
         within=within,
-        dim=dim,
-        margin=margin,
-        discriminant=discriminant,
-        sampling=sampling,
-        rank_weight=rank_weight,
-        last_violators=last_violators,
-        adagrad=adagrad,
-        max_norm=max_norm,
-        ensemble=ensemble,
-        index=index,
     )
     trained = work(
         data,

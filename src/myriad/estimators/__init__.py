@@ -6,7 +6,7 @@ from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
 from myriad.estimators.topk_svm import TopKSVM
 from myriad.estimators.trained import Classifier, load
-from myriad.estimators.transformers import VLAD, BagOfVisualWords, DenseSIFT, FisherVector
+from myriad.estimators.transformers import VLAD, BagOfVisualWords, FisherVector
 from myriad.estimators.wsabie import Wsabie
 
 __all__ = [

@@ -14,8 +14,7 @@ from myriad.training.spaces import check_gram
 from myriad.training.steps import Schedule
 from myriad.training.wsabie import WSABIE_OFFERS, WsabieMethod
 
-OFFERS: dict[str, Offer] = {**SGD_OFFERS, **DUAL_OFFERS}
-OFFERS: dict[str, Offer] = {**SGD_OFFERS, **WSABIE_OFFERS}
+OFFERS: dict[str, Offer] = {**SGD_OFFERS, **DUAL_OFFERS, **WSABIE_OFFERS}
 """The methods by the name of their objective: a new one is one line here."""
 
 __all__ = [

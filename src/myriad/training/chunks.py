@@ -7,7 +7,7 @@ trained on, the next is read, decoded and multiplied with itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ class Chunk:
     ----------
     X : float array of shape (m, n_features), C-contiguous.
     targets, classes : what is known of the rows, and their labels; see `targets`.
+    index, labels : int64 and int32 arrays of shape (m,), the rows' numbers in their source and
+        their class, of several the lowest.
     start : position of the first row in the epoch's order.
     grams : ``X_b X_b^T`` of each block of rows; empty when nobody needs them.
     """
@@ -39,6 +41,8 @@ class Chunk:
     X: NDArray[Any]
     targets: NDArray[Any]
     classes: NDArray[np.int32]
+    index: NDArray[np.int64]
+    labels: NDArray[np.int32]
     start: int
     grams: list[NDArray[Any]]
 
@@ -47,7 +51,7 @@ class Chunk:
 
         Its targets are its own.
         """
-        view = Chunk(self.X * scale, self.targets.copy(), self.classes, self.start, [])
+        view = replace(self, X=self.X * scale, targets=self.targets.copy(), grams=[])
         if block is not None:
             view.grams.extend(view.X[part] @ view.X[part].T for part in view.blocks(block))
         return view
@@ -82,7 +86,8 @@ def read_chunks(
         if taken is None:
             return None
         X = taken.X.astype(dtype, copy=False)
-        chunk = Chunk(X, *make_targets(rows, taken.index, start), start, [])
+        known = make_targets(rows, taken.index, start)
+        chunk = Chunk(X, *known, taken.index, rows.labels[taken.index], start, [])
         if with_grams:
             chunk.grams.extend(X[part] @ X[part].T for part in chunk.blocks(block))
         return chunk
