@@ -4,12 +4,14 @@ from myriad.models.embedding import EmbeddingModel
 from myriad.models.folder import ModelFolder, is_model, load_model, save_model
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
+from myriad.models.neighbours import NeighboursModel
 
 __all__ = [
     "EmbeddingModel",
     "LinearModel",
     "Model",
     "ModelFolder",
+    "NeighboursModel",
     "is_model",
     "load_model",
     "save_model",
