@@ -71,7 +71,7 @@ Objective = Annotated[
     str,
     typer.Option(
         help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, auc, softmax or "
-        "wsabie; in the dual: topk or dual (one-vs-rest)."
+        "wsabie; in the dual: topk or dual (one-vs-rest). Or knn, nearest neighbours."
     ),
 ]
 Cluster = Annotated[

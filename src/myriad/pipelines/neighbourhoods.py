@@ -37,7 +37,7 @@ def describe_embedding(model: Model, class_names: Sequence[str]) -> dict[str, An
         chosen = np.sort(np.random.default_rng(0).permutation(model.n_classes)[:MOST_PLACES])
     places = [
         {"name": class_names[c], "x": round(float(x), 2), "y": round(float(y), 2)}
-        for c, (x, y) in zip(chosen, map_points(model.prototypes[chosen]), strict=True)
+        for c, (x, y) in zip(chosen.tolist(), map_points(model.prototypes[chosen]), strict=True)
     ]
     return {"groups": groups, "places": places}
 
