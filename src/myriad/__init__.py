@@ -16,6 +16,7 @@ _HOMES = {
     "LinearSGD": "myriad.estimators",
     "LocalColour": "myriad.estimators",
     "MyriadError": "myriad.errors",
+    "NearestMeans": "myriad.estimators",
     "ProductQuantizer": "myriad.estimators",
     "ScalarQuantizer": "myriad.estimators",
     "Store": "myriad.store",

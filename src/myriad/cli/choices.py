@@ -71,7 +71,7 @@ Objective = Annotated[
     str,
     typer.Option(
         help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, auc, softmax or "
-        "wsabie; in the dual: topk or dual (one-vs-rest). Or knn, nearest neighbours."
+        "wsabie; in the dual: topk or dual (one-vs-rest); or means (nearest class means) or knn."
     ),
 ]
 Cluster = Annotated[
@@ -81,3 +81,13 @@ Cluster = Annotated[
         show_default=False,
     ),
 ]
+StudyStore = Annotated[
+    Path | None, typer.Option(help="Where rows made from images are kept; by default OUT.store.")
+]
+
+
+def split_list(text: str | None) -> list[str] | None:
+    """Return the words of a list with commas between, or None if there is no list."""
+    if text is None:
+        return None
+    return [word for part in text.split(",") if (word := part.strip())]

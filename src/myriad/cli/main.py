@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from myriad.cli.compare import compare
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
@@ -22,6 +23,7 @@ from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
 from myriad.cli.train import train
+from myriad.cli.tune import tune
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
@@ -29,6 +31,8 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict,
     "evaluate": evaluate,
     "extract": extract,
+    "tune": tune,
+    "compare": compare,
     "report": report,
     "plan": plan,
 }

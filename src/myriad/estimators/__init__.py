@@ -3,6 +3,7 @@
 from myriad.estimators.descriptors import DenseSIFT, LocalColour
 from myriad.estimators.dual_svm import DualSVM
 from myriad.estimators.linear_sgd import LinearSGD
+from myriad.estimators.nearest_means import NearestMeans
 from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
 from myriad.estimators.topk_svm import TopKSVM
 from myriad.estimators.trained import Classifier, load
@@ -18,6 +19,7 @@ __all__ = [
     "FisherVector",
     "LinearSGD",
     "LocalColour",
+    "NearestMeans",
     "ProductQuantizer",
     "ScalarQuantizer",
     "TopKSVM",

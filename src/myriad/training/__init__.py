@@ -7,15 +7,22 @@ from myriad.training.dual_methods import DUAL_OFFERS, BinaryDual, TopK
 from myriad.training.embedding import EmbeddingOptions
 from myriad.training.fitting import hold_out
 from myriad.training.joint import WarpOptions
+from myriad.training.means import MEANS_OFFER, ClassSums, Means
 from myriad.training.methods import Fitted, Method, Offer, make_method, number_or, one_of
-from myriad.training.neighbours import KNN_OFFERS
+from myriad.training.neighbours import KNN_OFFER
 from myriad.training.sessions import Session
 from myriad.training.sgd import SGD, SGD_OFFERS
 from myriad.training.spaces import check_gram
 from myriad.training.steps import Schedule
 from myriad.training.wsabie import WSABIE_OFFERS, WsabieMethod
 
-OFFERS: dict[str, Offer] = {**SGD_OFFERS, **DUAL_OFFERS, **WSABIE_OFFERS, **KNN_OFFERS}
+OFFERS: dict[str, Offer] = {
+    **SGD_OFFERS,
+    **DUAL_OFFERS,
+    **WSABIE_OFFERS,
+    "means": MEANS_OFFER,
+    "knn": KNN_OFFER,
+}
 """The methods by the name of their objective: a new one is one line here."""
 
 __all__ = [
@@ -24,9 +31,11 @@ __all__ = [
     "BinaryDual",
     "Certified",
     "Checkpoint",
+    "ClassSums",
     "Conditioning",
     "EmbeddingOptions",
     "Fitted",
+    "Means",
     "Method",
     "Offer",
     "Schedule",

@@ -95,4 +95,4 @@ def read_voters(name: str, value: Any) -> int | None:
     return None if number is None else int(number)
 
 
-KNN_OFFERS = {"knn": Offer(NeighboursMethod, {"k": read_voters})}
+KNN_OFFER = Offer(NeighboursMethod, {"k": read_voters})

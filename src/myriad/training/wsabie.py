@@ -153,7 +153,7 @@ class WsabieMethod(Method):
         X = rows.read(np.arange(min(rows.n_rows, INDEX_ROWS)))
         indexed, recall = add_index(model, X, seed=self.seed)
         progress.note(
-            f"Ranking looks into {indexed.probes} of {len(indexed.centres or [])} cells and finds "
+            f"Ranking looks into {indexed.probes} of {0 if indexed.centres is None else len(indexed.centres)} cells and finds "
             f"{100 * recall:.1f} % of the 5 best classes."
         )
         return indexed, round(recall, 4)

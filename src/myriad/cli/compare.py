@@ -1,0 +1,137 @@
+"""``myriad compare``: all objectives on the same rows, in one table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from myriad.cli.accuracies import PARTS
+from myriad.cli.choices import (
+    Codes,
+    Components,
+    DataArgument,
+    MaxBad,
+    Regions,
+    Signature,
+    Step,
+    StudyStore,
+    split_list,
+)
+from myriad.cli.methods import Epochs
+from myriad.cli.tables import print_summary, print_table
+from myriad.cli.text import format_seconds
+from myriad.cli.verb import Run, verb
+
+if TYPE_CHECKING:
+    from myriad.pipelines.compare import Candidate, Compared
+
+ACCURACIES = {
+    "Top-1": "top1",
+    "Top-5": "top5",
+    "Top-1 by class": "class_top1",
+    "Top-5 by class": "class_top5",
+}
+"""Columns over samples, and as the mean over classes."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A comparison and its page."""
+
+    compared: Compared
+    page: Path
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        return self.compared.to_json() | {"report": str(self.page)}
+
+
+def show(result: Result, run: Run) -> None:
+    """Print the table, the best first, and what to do next."""
+    compared = result.compared
+    candidates = compared.candidates
+    _print_part(candidates, "val", [c.validation for c in candidates], told=True)
+    if any(candidate.test is not None for candidate in candidates):
+        print()
+        _print_part(candidates, "test", [c.test or {} for c in candidates], told=False)
+    best = compared.best
+    commands = [] if best is None else [("myriad", "evaluate", best.model, "DATA")]
+    print_summary({"Report": result.page, "Rows": compared.store.path}, commands)
+
+
+def _print_part(
+    candidates: list[Candidate], part: str, found: list[dict[str, float | None]], *, told: bool
+) -> None:
+    """Print the accuracies in percent on one part of the data; `told`: how they came about too."""
+    n = int(max((accuracies.get("n") or 0 for accuracies in found), default=0))
+    columns = ["Objective", *ACCURACIES]
+    columns += ["Training", "Passes", "Settings"] if told else []
+    lines = []
+    for candidate, accuracies in zip(candidates, found, strict=True):
+        line: list[Any] = [candidate.objective, *(accuracies.get(k) for k in ACCURACIES.values())]
+        if told:
+            seconds = None if candidate.seconds is None else format_seconds(candidate.seconds)
+            line += [seconds, candidate.epochs or None, _tell(candidate)]
+        lines.append(line)
+    title = f"Accuracy in % on {n:,} {PARTS[part]}, over samples and as the mean over classes"
+    print_table(columns, lines, title=title, right=("Training",))
+
+
+def _tell(candidate: Candidate) -> str:
+    if candidate.error is not None:
+        return f"failed: {candidate.error}"
+    return ", ".join(f"{name} {value}" for name, value in candidate.settings.items())
+
+
+@verb(show=show, writes=True, resumes=True)
+def compare(
+    data: DataArgument,
+    out: Annotated[
+        Path, typer.Option(help="The folder for the models, the table and its page.")
+    ] = Path("myriad-compare"),
+    objectives: Annotated[
+        str | None,
+        typer.Option(help="Objectives to compare, with commas between.", show_default="all"),
+    ] = None,
+    epochs: Epochs = None,
+    store: StudyStore = None,
+    signature: Signature = "fisher",
+    components: Components = None,
+    regions: Regions = 4,
+    step: Step = 6,
+    codes: Codes = "pq",
+    max_bad: MaxBad = 0.05,
+    *,
+    run: Run,
+) -> Result:
+    """Train all objectives on the same rows and compare their accuracies."""
+    from myriad.pipelines.compare import PAGE
+    from myriad.pipelines.compare import compare as work
+    from myriad.pipelines.extract import ExtractOptions
+    from myriad.report.studies import write_comparison
+
+    compared = work(
+        data,
+        out,
+        objectives=split_list(objectives),
+        epochs=epochs,
+        store=store,
+        extracting=ExtractOptions(
+            signature=signature,
+            components=components,
+            regions=regions,
+            step=step,
+            codes=codes,
+            max_bad=max_bad,
+        ),
+        seed=run.seed,
+        threads=run.threads,
+        overwrite=run.overwrite,
+        resume=run.resume,
+        progress=run.progress,
+    )
+    write_comparison(compared.to_json(), out / PAGE)
+    return Result(compared, out / PAGE)
