@@ -98,7 +98,7 @@ Objective = Annotated[
     str,
     typer.Option(
         help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, auc, softmax or "
-        "wsabie; in the dual: topk or dual (one-vs-rest); means (nearest class means); or "
+        "wsabie; in the dual: topk or dual (one-vs-rest); means (nearest class means), knn, or "
         "trace (low rank)."
     ),
 ]

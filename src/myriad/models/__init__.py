@@ -5,6 +5,7 @@ from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder, is_model, load_model, save_model
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
+from myriad.models.neighbours import NeighboursModel
 
 __all__ = [
     "ChosenModel",
@@ -14,6 +15,7 @@ __all__ = [
     "LinearModel",
     "Model",
     "ModelFolder",
+    "NeighboursModel",
     "is_model",
     "load_model",
     "save_model",
