@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "Backbone": "myriad.estimators",
     "BadImage": "myriad.images",
     "BagOfVisualWords": "myriad.estimators",
     "Classifier": "myriad.estimators",
@@ -21,6 +22,7 @@ _HOMES = {
     "ScalarQuantizer": "myriad.estimators",
     "Store": "myriad.store",
     "TopKSVM": "myriad.estimators",
+    "TraceNormClassifier": "myriad.estimators",
     "VLAD": "myriad.estimators",
     "WorkError": "myriad.errors",
     "Wsabie": "myriad.estimators",

@@ -17,8 +17,10 @@ from myriad.cli.compare import compare
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
+from myriad.cli.export import export
 from myriad.cli.extract import extract
 from myriad.cli.failure import INTERRUPTED
+from myriad.cli.import_ import import_
 from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
@@ -31,6 +33,8 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict,
     "evaluate": evaluate,
     "extract": extract,
+    "import": import_,
+    "export": export,
     "tune": tune,
     "compare": compare,
     "report": report,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,23 @@ from myriad.images import (
     split_images,
 )
 from myriad.parallel import Mapper
+from myriad.parts import fingerprint
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
 from myriad.pipelines.outputs import prepare_store, settle_store
 from myriad.pipelines.sharding import write_shards
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.signatures import (
+    EFFICIENTNET,
     MAPS,
+    Backbone,
+    OnnxOptions,
     Signature,
+    is_backbone,
     learn_bov,
     learn_fisher,
     learn_vlad,
+    open_backbone,
 )
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 
@@ -58,7 +64,8 @@ class ExtractOptions:
 
     Attributes
     ----------
-    signature : ``"fisher"``, ``"bov"`` or ``"vlad"``.
+    signature : ``"fisher"``, ``"bov"`` or ``"vlad"``, which are learned, or a network, see
+        `open_backbone`.
     components : Gaussians of the mixture or words of the vocabulary; None for the signature's own
         default.
     regions : of the spatial pyramid, 1, 4 or 8.
@@ -71,6 +78,7 @@ class ExtractOptions:
     soft : of bags of words: whether a descriptor counts for several words.
     map : of bags of words: one of ``signatures.MAPS``.
     within : of VLAD: whether each word's sum is brought to norm 1 by itself.
+    onnx : how images are brought to a network of the user's own.
     """
 
     signature: str = "fisher"
@@ -85,11 +93,20 @@ class ExtractOptions:
     soft: bool = False
     map: str = "hellinger"
     within: bool = False
+    onnx: OnnxOptions = field(default_factory=OnnxOptions)
 
     def __post_init__(self) -> None:
-        if self.signature not in LEARNERS:
-            known = ", ".join(LEARNERS)
-            raise InputError(f"--signature must be one of {known}, not {self.signature!r}.")
+        if self.signature not in LEARNERS and not is_backbone(self.signature):
+            known = ", ".join([*LEARNERS, EFFICIENTNET])
+            raise InputError(
+                f"--signature must be one of {known} or onnx:FILE, not {self.signature!r}."
+            )
+        if self.onnx != OnnxOptions() and not self.signature.startswith("onnx:"):
+            raise InputError(
+                f"--onnx-* options belong to --signature onnx:FILE, not to {self.signature}."
+            )
+        if self.components is not None and is_backbone(self.signature):
+            raise InputError(f"--components: the network {self.signature} has no vocabulary.")
         if self.codes not in ("pq", "none"):
             raise InputError(f"--codes must be pq or none, not {self.codes!r}.")
         if not 0 <= self.max_bad <= 1:
@@ -164,6 +181,9 @@ def extract(
     """
     began = time.perf_counter()
     options = options or ExtractOptions()
+    backbone = None
+    if is_backbone(options.signature):
+        backbone = open_backbone(options.signature, options.onnx)
     with progress.step("Finding images") as advance:
         found = find_images(data)
         images = split_images(found, seed=seed)
@@ -175,11 +195,21 @@ def extract(
     require_classes(images)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     plan = _plan(options, found, wanted, seed=seed)
+    if backbone is not None:
+        plan["network"] = fingerprint(backbone)
     bad = BadImages(len(images), options.max_bad)
     with open_workers(threads, len(images), cluster=cluster, progress=progress) as mapper:
         mapper.require(images.root)
         writer = _begin(
-            images, work, options, plan, mapper, seed=seed, threads=threads, progress=progress
+            images,
+            work,
+            options,
+            plan,
+            mapper,
+            backbone,
+            seed=seed,
+            threads=threads,
+            progress=progress,
         )
         _write_rows(images, writer, bad, mapper, seed=seed, progress=progress)
     writer.finish()
@@ -196,9 +226,10 @@ def _plan(
 
     The images are taken as they were found, since the parts drawn of them follow from the seed.
     How many images may be bad is left out: a run that found too many can be resumed with a higher
-    limit.
+    limit. What concerns a network is in its fingerprint.
     """
-    return {name: value for name, value in asdict(options).items() if name != "max_bad"} | {
+    left_out = ("max_bad", "onnx")
+    return {name: value for name, value in asdict(options).items() if name not in left_out} | {
         "seed": seed,
         "images": found.select(wanted).fingerprint(),
         "validation": "stated" if (found.splits == "val").any() else "drawn",
@@ -211,6 +242,7 @@ def _begin(
     options: ExtractOptions,
     plan: dict[str, Any],
     mapper: Mapper,
+    backbone: Backbone | None,
     *,
     seed: int,
     threads: int | None,
@@ -225,7 +257,7 @@ def _begin(
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
     learning = options.learning()
-    signature = LEARNERS[options.signature](
+    signature = backbone or LEARNERS[options.signature](
         SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, mapper),
         options.components,
         **learning,

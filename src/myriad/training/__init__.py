@@ -1,5 +1,6 @@
 """The block engine and what drives it: methods that turn rows into models."""
 
+from myriad.training.atoms import TRACE_OFFER, AtomDescent
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.conditioning import Conditioning
 from myriad.training.dual import Certified
@@ -21,6 +22,7 @@ OFFERS: dict[str, Offer] = {
     **DUAL_OFFERS,
     **WSABIE_OFFERS,
     "means": MEANS_OFFER,
+    "trace": TRACE_OFFER,
     "knn": KNN_OFFER,
 }
 """The methods by the name of their objective: a new one is one line here."""
@@ -28,6 +30,7 @@ OFFERS: dict[str, Offer] = {
 __all__ = [
     "OFFERS",
     "SGD",
+    "AtomDescent",
     "BinaryDual",
     "Certified",
     "Checkpoint",
