@@ -24,7 +24,7 @@ from myriad.training.ascent import Ascent, Certificate, ascend
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.fitting import mean_square
 from myriad.training.methods import Fitted, Method
-from myriad.training.search import search_rows
+from myriad.training.search import part_of
 
 LAM_PARTS = tuple(10 ** (-half / 2) for half in range(1, 14))
 """Values of lam tried, in half decades, as parts of the mean squared norm of the rows."""
@@ -106,6 +106,8 @@ class DualMethod(Method):
         """Train on rows; see `Method.fit`."""
         if train.sets is not None:
             raise InputError(f"The objective {self.objective} takes rows with one label each.")
+        if train.weights is not None:
+            raise InputError(f"The objective {self.objective} counts all rows alike: no weights.")
         kept = checkpoint.load() if checkpoint is not None else None
         state: dict[str, Any] = kept[0] if kept else {}
         with team(threads) as crew:
@@ -167,7 +169,7 @@ class DualMethod(Method):
         square = mean_square(train) + self.bias**2
         if val is None:
             return UNSEARCHED_PART * square, []
-        some = search_rows(train, len(LAM_PARTS), n_classes, seed=self.seed)
+        some = part_of(train, len(LAM_PARTS), n_classes, seed=self.seed)
         path = [float(f"{part * square:.3g}") for part in LAM_PARTS]
         table = self.follow(path, some, val, n_classes, team=crew, progress=progress)
         best = max(table, key=lambda row: (row["top1"], row["top5"]))
