@@ -1,0 +1,224 @@
+"""How much each feature says about the class: mutual information from counts [CC, section 3.2].
+
+``I(x; y) = H(y) + H(x) - H(x, y)`` in bits, with x rounded to its sign (at least 0, or below) or to
+equal bins of its range. With several labels a row it is the sum of the informations about each
+class being there or not. One pass over the rows counts; entropies follow from the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from myriad.arrays import Float, Ints
+from myriad.codes.information_kernels import count_bins, count_signs, find_ranges, mark_full
+from myriad.errors import InputError
+from myriad.parallel import Team, team
+
+BINS = (2, 4, 8, 16, 32)
+"""Numbers of equal bins that a feature's range may be cut into."""
+MEMORY = 1 << 30
+"""Bytes of counters; where they would take more, the rows are read several times."""
+_TILE = 16384  # features counted by one call
+_ENTROPY_CELLS = 1 << 22  # counts whose entropy is computed at a time
+
+
+@dataclass(frozen=True)
+class LabelledBlock:
+    """Some rows with their classes.
+
+    Attributes
+    ----------
+    X : float32 (m, n_features)
+    starts, classes : row i has the classes ``classes[starts[i]:starts[i + 1]]``, int64 (m + 1,)
+        and int32.
+    """
+
+    X: Float
+    starts: NDArray[np.int64]
+    classes: Ints
+
+
+Read = Callable[[], Iterable[LabelledBlock]]
+"""Passes over all rows; called once for each pass that is needed."""
+
+
+def label_block(X: Float, labels: Ints) -> LabelledBlock:
+    """Return rows with one class each; rows of the class -1 have none."""
+    known = labels >= 0
+    starts = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
+    return LabelledBlock(X, starts, labels[known].astype(np.int32))
+
+
+def measure_information(
+    read: Read,
+    *,
+    dim: int,
+    n_classes: int,
+    bins: int | None = None,
+    several: bool = False,
+    threads: int | None = None,
+    memory: int = MEMORY,
+) -> NDArray[np.float64]:
+    """Return the mutual information of each feature with the class, in bits, (dim,).
+
+    Parameters
+    ----------
+    bins : None for the sign, else how many equal bins the range of a feature is cut into, which
+        takes one more pass to find the ranges.
+    several : whether rows may have several classes; see the top of this file.
+    memory : bytes that counters may take; more passes are made where they would take more.
+    """
+    if bins is not None and bins not in BINS:
+        raise InputError(f"Information is measured in {BINS} bins, not {bins!r}.")
+    cell = 5 if bins is None else 4 * bins
+    rows = n_classes + several
+    most = max(1, memory // (cell * max(1, rows)))
+    information = np.zeros(dim, np.float64)
+    with team(threads) as crew:
+        ranges = None if bins is None else _read_ranges(read, dim, crew)
+        for first in range(0, dim, most):
+            part = slice(first, min(first + most, dim))
+            if ranges is None or bins is None:
+                counts, sizes, total = _count_signs(read, part, rows, several, crew)
+            else:
+                counts, sizes, total = _count_bins(read, part, rows, several, bins, ranges, crew)
+            if total == 0:
+                raise InputError("Mutual information needs rows with known classes.")
+            information[part] = _inform(counts, sizes, total, several)
+    return information
+
+
+def rank_features(information: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return the numbers of the features, the most informative first, equals in their order."""
+    return np.argsort(-information, kind="stable").astype(np.int32)
+
+
+def _tiles(width: int) -> list[tuple[int, int]]:
+    return [(first, min(first + _TILE, width)) for first in range(0, width, _TILE)]
+
+
+def _blocks(read: Read, several: bool, rows: int) -> Iterable[LabelledBlock]:
+    """Yield the blocks; with several labels every row that has any also has the last class."""
+    for block in read():
+        if not several:
+            yield block
+            continue
+        labelled = np.diff(block.starts) > 0
+        starts = block.starts + np.concatenate([[0], np.cumsum(labelled)])
+        ends = block.starts[1:][labelled]
+        classes = np.insert(block.classes, ends, rows - 1).astype(np.int32)
+        yield LabelledBlock(block.X, starts, classes)
+
+
+def _count_signs(
+    read: Read, part: slice, rows: int, several: bool, crew: Team
+) -> tuple[NDArray[Any], NDArray[np.int64], int]:
+    """Return the counts of values of at least 0, uint32 (rows, width), and of rows."""
+    width = part.stop - part.start
+    small = np.zeros((rows, width), np.uint8)
+    counts = np.zeros((rows, width), np.uint32)
+    held, sizes, total = np.zeros(rows, np.int64), np.zeros(rows, np.int64), 0
+    for block in _blocks(read, several, rows):
+        full = np.zeros(len(block.classes), np.bool_)
+        mark_full(block.classes, held, full)
+        X = block.X[:, part]
+
+        def count(tile: tuple[int, int], block: Any = block, X: Any = X, full: Any = full) -> None:
+            count_signs(X, block.starts, block.classes, full, small, counts, *tile)
+
+        crew.share(count, _tiles(width))
+        sizes += np.bincount(block.classes, minlength=rows)
+        total += int((np.diff(block.starts) > 0).sum())
+    counts += small
+    return counts, sizes, total
+
+
+def _read_ranges(read: Read, dim: int, crew: Team) -> tuple[Float, Float]:
+    """Return the lowest and the highest value of each feature, in rows with a class."""
+    lows = np.full(dim, np.inf, np.float32)
+    highs = np.full(dim, -np.inf, np.float32)
+    for block in read():
+        labelled = np.diff(block.starts) > 0
+        X = block.X if labelled.all() else block.X[labelled]
+
+        def widen(tile: tuple[int, int], X: Float = X) -> None:
+            find_ranges(X, lows, highs, *tile)
+
+        crew.share(widen, _tiles(dim))
+    return lows, highs
+
+
+def _count_bins(
+    read: Read,
+    part: slice,
+    rows: int,
+    several: bool,
+    bins: int,
+    ranges: tuple[Float, Float],
+    crew: Team,
+) -> tuple[NDArray[Any], NDArray[np.int64], int]:
+    """Return the counts in equal bins, uint32 (rows, width, bins), and of rows."""
+    width = part.stop - part.start
+    lows, highs = (limit[part] for limit in ranges)
+    with np.errstate(invalid="ignore"):
+        spans = highs.astype(np.float64) - lows
+    scales = np.divide(bins, spans, out=np.zeros(width), where=spans > 0)
+    counts = np.zeros((rows, width, bins), np.uint32)
+    sizes, total = np.zeros(rows, np.int64), 0
+    for block in _blocks(read, several, rows):
+        X = block.X[:, part]
+
+        def count(tile: tuple[int, int], block: Any = block, X: Any = X) -> None:
+            count_bins(X, block.starts, block.classes, lows, scales, counts, *tile)
+
+        crew.share(count, _tiles(width))
+        sizes += np.bincount(block.classes, minlength=rows)
+        total += int((np.diff(block.starts) > 0).sum())
+    return counts, sizes, total
+
+
+def _inform(
+    counts: NDArray[Any], sizes: NDArray[np.int64], total: int, several: bool
+) -> NDArray[np.float64]:
+    """Return the information of each feature from its counts, a few features at a time."""
+    width = counts.shape[1]
+    step = max(1, _ENTROPY_CELLS // counts[:, 0].size)
+    information = np.empty(width, np.float64)
+    for first in range(0, width, step):
+        part = counts[:, first : first + step].astype(np.float64)
+        if part.ndim == 2:
+            part = np.stack([sizes[:, None] - part, part], axis=2)
+        measure = _inform_about_each if several else _inform_about_one
+        information[first : first + step] = measure(part, sizes.astype(np.float64), float(total))
+    return np.maximum(information, 0.0)  # rounding may leave a tiny negative number
+
+
+def _inform_about_one(
+    cells: NDArray[np.float64], sizes: NDArray[np.float64], total: float
+) -> NDArray[np.float64]:
+    """Return the information about the class from `cells` (n_classes, width, n_bins)."""
+    joint = _weigh(cells).sum(axis=(0, 2))
+    alone = _weigh(cells.sum(axis=0)).sum(axis=1)
+    return (joint - alone - _weigh(sizes).sum() + _weigh(total)) / total
+
+
+def _inform_about_each(
+    cells: NDArray[np.float64], sizes: NDArray[np.float64], total: float
+) -> NDArray[np.float64]:
+    """Return the sum of the informations about each class; the last row counts all rows."""
+    present, every, sizes = cells[:-1], cells[-1], sizes[:-1]
+    joint = (_weigh(present) + _weigh(every - present)).sum(axis=(0, 2))
+    alone = len(present) * _weigh(every).sum(axis=1)
+    classes = (_weigh(sizes) + _weigh(total - sizes)).sum()
+    return (joint - alone - classes + len(present) * _weigh(total)) / total
+
+
+def _weigh(counts: Any) -> Any:
+    """Return ``n log2 n``, which is 0 for none."""
+    return xlogy(counts, counts) / np.log(2)
