@@ -21,7 +21,7 @@ from record import describe_run, write_results
 
 from myriad.parallel import Team, team
 from myriad.store import ArrayRows
-from myriad.training import Plan
+from myriad.training import SGD
 from myriad.training.fitting import make_trainer, mean_square
 from myriad.training.settings import Setting
 
@@ -76,7 +76,7 @@ def time_epochs(
     """Return the seconds of each epoch."""
     square = mean_square(rows)
     setting = Setting(0.3 / square, beta)
-    trainer = make_trainer(objective, [setting], rows, Plan(), n_classes, square)
+    trainer = make_trainer(SGD(objective=objective), [setting], rows, n_classes, square)
     seconds = []
     for _ in range(EPOCHS):
         began = time.perf_counter()

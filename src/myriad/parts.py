@@ -87,6 +87,11 @@ def fingerprint(part: Part) -> str:
     return digest.hexdigest()
 
 
+def size_of(part: Part) -> int:
+    """Return the bytes of a part's arrays."""
+    return sum(array.nbytes for array in flatten(part)[1].values())
+
+
 def arrays_below(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
     """Return the arrays of the part that is called `name`, by their names within it."""
     start = len(name) + 1

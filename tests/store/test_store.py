@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from myriad.errors import InputError, WorkError
+from myriad.measures import LabelSets
 from myriad.store import Store, is_store, shard_rows
 from tests.store.making import (
     CLASSES,
@@ -241,3 +242,21 @@ def test_failed_writing_is_explained_and_leaves_nothing(tmp_path, monkeypatch):
 )
 def test_size_of_a_shard(bytes_per_row, n):
     assert shard_rows(bytes_per_row) == n
+
+
+def test_several_labels_a_row_come_back(tmp_path):
+    lists = [[0, 2], [], [1]]
+    writer = Store.create(
+        tmp_path / "s", class_names=["a", "b", "c"], dim=2, n_shards=2, several=True
+    )
+    rows = np.arange(6, dtype=np.float32).reshape(3, 2)
+    writer.write_shard(0, rows[:2], LabelSets.from_lists(lists[:2]), ["p", "q"])
+    writer.write_shard(1, rows[2:], LabelSets.from_lists(lists[2:]), ["r"])
+    with pytest.raises(InputError):
+        writer.write_shard(1, rows[2:], [1], ["r"])
+    writer.finish()
+    store = Store.open(tmp_path / "s")
+    assert [store.sets.of(i).tolist() for i in range(3)] == lists
+    assert store.labels.tolist() == [0, -1, 1]
+    some = store.rows().select([2, 0])
+    assert [some.sets.of(i).tolist() for i in range(2)] == [[1], [0, 2]]

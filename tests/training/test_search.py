@@ -8,7 +8,7 @@ import pytest
 from myriad.errors import InputError
 from myriad.measures import measure
 from myriad.store import ArrayRows
-from myriad.training import BETA_WORDS, Plan, Schedule, fit, hold_out, parse_setting
+from myriad.training import OFFERS, SGD, Schedule, hold_out, make_method
 from myriad.training.search import default_betas, grid, search_rows
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
@@ -29,13 +29,14 @@ def test_betas_are_powers_of_two_up_to_all():
 
 
 def test_given_numbers_are_not_searched():
-    assert grid(Plan(eta=0.5, beta=4.0, lam=0.1), "ovr", 10, 2.0) == [Setting(0.5, 4.0, 0.1)]
-    assert {s.eta for s in grid(Plan(eta=0.5), "ovr", 10, 2.0)} == {0.5}
-    assert {s.beta for s in grid(Plan(), "warp", 10, 2.0)} == {None}
+    assert grid(SGD(eta=0.5, beta=4.0, lam=0.1), 10, 2.0) == [Setting(0.5, 4.0, 0.1)]
+    assert {s.eta for s in grid(SGD(eta=0.5), 10, 2.0)} == {0.5}
+    assert {s.beta for s in grid(SGD(objective="warp"), 10, 2.0)} == {None}
 
 
 def test_steps_scale_with_the_rows():
-    small, large = grid(Plan(), "warp", 10, 1.0), grid(Plan(), "warp", 10, 100.0)
+    warp = SGD(objective="warp")
+    small, large = grid(warp, 10, 1.0), grid(warp, 10, 100.0)
     for a, b in zip(small, large, strict=True):
         assert a.eta == pytest.approx(100 * b.eta)
 
@@ -51,12 +52,16 @@ def test_large_problems_are_searched_on_a_part():
 @pytest.mark.parametrize("objective", ["ovr", "multiclass", "ranking", "warp", "softmax"])
 def test_the_best_weights_on_validation_are_kept(objective):
     train, val = hold_out(make_rows(), 0.2, seed=0)
-    fitted = fit(train, val, Plan(epochs=12), objective=objective, n_classes=6, threads=1)
-    scores = val.read(np.arange(val.n_rows)) @ fitted.W.T + fitted.b
+    fitted = SGD(objective=objective, epochs=12).fit(train, val, n_classes=6, threads=1)
+    scores = val.read(np.arange(val.n_rows)) @ fitted.model.weights.T + fitted.model.biases
     top1 = 100 * (scores.argmax(axis=1) == val.labels).mean()
     assert top1 == pytest.approx(max(h["top1"] for h in fitted.history), abs=0.9)
     assert fitted.history[fitted.epochs - 1]["top1"] == max(h["top1"] for h in fitted.history)
-    chosen = [row for row in fitted.table if fitted.setting.to_json().items() <= row.items()]
+    chosen = [
+        row
+        for row in fitted.table
+        if Setting.from_json(fitted.settings).to_json().items() <= row.items()
+    ]
     keys = ("epochs", "top1", "top5")
     assert max(tuple(row[key] for key in keys) for row in fitted.table) == tuple(
         chosen[0][key] for key in keys
@@ -65,9 +70,11 @@ def test_the_best_weights_on_validation_are_kept(objective):
 
 def test_a_step_that_diverges_loses_the_search_and_breaks_nothing():
     train, val = hold_out(make_rows(), 0.2, seed=0)
-    plan = Plan(loss=2, beta=math.inf, epochs=5)  # the squared loss diverges at the largest step
-    fitted = fit(train, val, plan, objective="ovr", n_classes=6, threads=2)
-    assert np.isfinite(fitted.W).all()
+    method = SGD(
+        loss="squared", beta=math.inf, epochs=5
+    )  # the squared loss diverges at the largest step
+    fitted = method.fit(train, val, n_classes=6, threads=2)
+    assert np.isfinite(fitted.model.weights).all()
     assert fitted.history[-1]["top1"] > 40
 
 
@@ -110,12 +117,16 @@ def test_stopping_waits_and_remembers_the_best():
 )
 def test_a_wrong_plan_is_refused(wrong, name):
     with pytest.raises(InputError, match=name):
-        Plan(**wrong)
+        SGD(**wrong)
 
 
 def test_words_for_numbers():
-    assert parse_setting("--beta", "all", BETA_WORDS) == math.inf
-    assert parse_setting("--beta", "auto", BETA_WORDS) is None
-    assert parse_setting("--beta", "2.5", BETA_WORDS) == 2.5
+    assert make_method(OFFERS, "ovr", beta="all").beta == math.inf
+    assert make_method(OFFERS, "ovr", beta="auto").beta is None
+    assert make_method(OFFERS, "ovr", beta="2.5").beta == 2.5
     with pytest.raises(InputError, match="--beta must be a number or auto or all, not 'many'"):
-        parse_setting("--beta", "many", BETA_WORDS)
+        make_method(OFFERS, "ovr", beta="many")
+    with pytest.raises(InputError, match="--beta does not belong to --objective warp"):
+        make_method(OFFERS, "warp", beta="2")
+    with pytest.raises(InputError, match="--objective must be one of ovr"):
+        make_method(OFFERS, "wrap")

@@ -39,7 +39,7 @@ def show(result: Result, run: Run) -> None:
     facts = {
         "Training": format_seconds(trained.seconds_training),
         "In all": format_seconds(found.seconds),
-        "Model size": format_bytes(trained.fitted.W.nbytes),
+        "Model size": format_bytes(trained.model_bytes),
         "Settings": ", ".join(f"{name} {value}" for name, value in trained.settings.items()),
     }
     if found.ceiling < 100:

@@ -19,6 +19,7 @@ from myriad.cli.choices import (
     Signature,
     Step,
 )
+from myriad.cli.methods import Beta, Epochs, Eta, Lam, Loss, ScheduleName
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
@@ -50,7 +51,7 @@ def show(result: Result, run: Run) -> None:
             "Settings": settings,
             "Passes": trained.fitted.epochs,
             "Training": format_seconds(trained.seconds_training),
-            "Model size": format_bytes(trained.fitted.W.nbytes),
+            "Model size": format_bytes(trained.model_bytes),
         }
     )
     commands = [("myriad", "evaluate", trained.model, "DATA")]
@@ -70,16 +71,12 @@ def train(
         typer.Option(help="Where rows made from images are kept; by default OUT.store."),
     ] = None,
     objective: Objective = "ovr",
-    beta: Annotated[
-        str, typer.Option(help="Negatives a positive: a number, all, or auto to search.")
-    ] = "auto",
-    eta: Annotated[str, typer.Option(help="Step: a number, or auto to search.")] = "auto",
-    lam: Annotated[float, typer.Option(min=0, max=1e6, help="Weight of the squared norm.")] = 0.0,
-    schedule: Annotated[
-        str,
-        typer.Option(help="How the step shrinks: fixed, lam (by 1 / lam t) or decay (by 1 / t)."),
-    ] = "fixed",
-    epochs: Annotated[int, typer.Option(min=1, help="The most passes over the rows.")] = 50,
+    loss: Loss = None,
+    beta: Beta = None,
+    eta: Eta = None,
+    lam: Lam = None,
+    schedule: ScheduleName = None,
+    epochs: Epochs = None,
     signature: Signature = "fisher",
     components: Components = None,
     regions: Regions = 4,
@@ -92,23 +89,25 @@ def train(
     """Train a model on images or on a store."""
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.train import train as work
-    from myriad.training import BETA_WORDS, ETA_WORDS, Plan, Schedule, parse_setting
+    from myriad.training import OFFERS, make_method
 
-    plan = Plan(
-        eta=parse_setting("--eta", eta, ETA_WORDS),
-        beta=parse_setting("--beta", beta, BETA_WORDS),
-        lam=lam,
-        schedule=Schedule(schedule, t0=1000.0),
-        epochs=epochs,
+    method = make_method(
+        OFFERS,
+        objective,
         seed=run.seed,
+        loss=loss,
+        beta=beta,
+        eta=eta,
+        lam=lam,
+        schedule=schedule,
+        epochs=epochs,
     )
     trained = work(
         data,
         out,
         store=store,
         extracting=ExtractOptions(signature, components, regions, step, codes, max_bad),
-        objective=objective,
-        plan=plan,
+        method=method,
         threads=run.threads,
         overwrite=run.overwrite,
         resume=run.resume,

@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Self
+import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import NDArray
 
-from myriad.errors import InputError
+from myriad.estimators.rows_classifier import RowsClassifier, seed_of
 from myriad.models import LinearModel
-from myriad.objectives import BINARY_LOSSES
-from myriad.progress import SILENT, Progress
-from myriad.store import ArrayRows, Rows, Store
-from myriad.training import (
-    BETA_WORDS,
-    ETA_WORDS,
-    TRAINERS,
-    Fitted,
-    Plan,
-    Schedule,
-    WarpOptions,
-    hold_out,
-    parse_setting,
-)
+from myriad.progress import Progress
+from myriad.training import SGD, Schedule, WarpOptions, number_or
+
+_ETA, _BETA = number_or(auto=None), number_or(auto=None, all=math.inf)
 
 
-class LinearSGD(ClassifierMixin, BaseEstimator):
+class LinearSGD(RowsClassifier):
     """A linear classifier of many classes, trained by SGD in exact blocks.
 
     The steps are those of example-at-a-time SGD, at the speed of a matrix product. Numbers given as
@@ -72,6 +58,8 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
     history_ : held-out accuracy after each epoch.
     search_ : the settings tried, with the held-out accuracy of each.
     """
+
+    model_: LinearModel
 
     def __init__(
         self,
@@ -122,77 +110,12 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.progress = progress
 
-    def fit(self, X: ArrayLike | Store, y: ArrayLike | None = None) -> Self:
-        """Train on rows `X` and labels `y`, or on the training rows of a `Store`.
-
-        A store's own validation rows are held out if it has any.
-        """
-        plan = self._plan()
-        held_out: Rows | None = None
-        if isinstance(X, Store):
-            self.classes_ = np.array(X.class_names, dtype=object)
-            self.n_features_in_ = X.dim
-            rows: Rows = X.rows("train")
-            held_out = X.rows("val") if "val" in set(X.splits) else None
-        else:
-            array, y = validate_data(self, X, y, dtype=np.float32, order="C")
-            check_classification_targets(y)
-            self.classes_, labels = np.unique(y, return_inverse=True)
-            rows = ArrayRows(array, labels.astype(np.int32))
-        if len(self.classes_) < 2:
-            raise InputError("At least two classes are needed: y holds one class only.")
-        fitted = self._fit_rows(rows, held_out, plan)
-        self.model_ = LinearModel(fitted.W, fitted.b)
-        self.settings_ = fitted.setting.to_json()
-        self.n_epochs_ = self.n_iter_ = fitted.epochs
-        self.history_, self.search_ = fitted.history, fitted.table
-        return self
-
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return the scores, of shape (n_samples, n_classes); for two classes their difference."""
-        rows = self._rows(X)
-        scores = self.model_.scores(rows)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the best label of each row."""
-        return self.predict_topk(X, 1)[0][:, 0]
-
-    def predict_topk(self, X: ArrayLike, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Return the `k` best labels of each row and their scores, best first.
-
-        Scores are made for a bounded number of rows at a time.
-        """
-        rows = self._rows(X)
-        labels, scores = self.model_.rank(rows, k)
-        return self.classes_[labels], scores
-
-    @property
-    def coef_(self) -> NDArray[np.float32]:
-        """The weights, of shape (n_classes, n_features), for two classes as well."""
-        return self.model_.weights
-
-    @property
-    def intercept_(self) -> NDArray[np.float32]:
-        """The biases, of shape (n_classes,)."""
-        return self.model_.biases
-
-    def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
-        check_is_fitted(self, "model_")
-        rows: NDArray[np.float32] = validate_data(self, X, dtype=np.float32, order="C", reset=False)
-        return rows
-
-    def _plan(self) -> Plan:
-        if self.objective not in TRAINERS:
-            raise InputError(
-                f"objective must be one of {sorted(TRAINERS)}, not {self.objective!r}."
-            )
-        if self.loss not in BINARY_LOSSES:
-            raise InputError(f"loss must be one of {sorted(BINARY_LOSSES)}, not {self.loss!r}.")
-        return Plan(
-            loss=BINARY_LOSSES[self.loss],
-            eta=parse_setting("eta", self.eta, ETA_WORDS),
-            beta=parse_setting("beta", self.beta, BETA_WORDS),
+    def _method(self) -> SGD:
+        return SGD(
+            objective=self.objective,
+            loss=self.loss,
+            eta=_ETA("eta", self.eta),
+            beta=_BETA("beta", self.beta),
             lam=self.lam,
             schedule=Schedule(self.schedule, self.t0),
             warp=WarpOptions(
@@ -204,33 +127,17 @@ class LinearSGD(ClassifierMixin, BaseEstimator):
             ),
             epochs=self.epochs,
             theta=self.theta,
-            patience=self.patience,
+            patience=self.patience if self.early_stopping else self.epochs,
             memory=self.memory,
-            seed=_seed(self.random_state),
+            seed=seed_of(self.random_state),
         )
 
-    def _fit_rows(self, rows: Rows, held_out: Rows | None, plan: Plan) -> Fitted:
-        train = TRAINERS[self.objective]
-        options: dict[str, Any] = {
-            "n_classes": len(self.classes_),
-            "threads": self.threads,
-            "progress": self.progress or SILENT,
-        }
-        kept, own_split = rows, held_out is None
-        if own_split and (self.early_stopping or plan.is_open(self.objective)):
-            kept, held_out = hold_out(rows, self.validation_fraction, seed=plan.seed)
-        if held_out is None:
-            return train(rows, None, plan, **options)
-        if not self.early_stopping:
-            plan = replace(plan, patience=plan.epochs)
-        fitted = train(kept, held_out, plan, **options)
-        if not (self.refit and own_split):
-            return fitted
-        again = train(rows, None, plan.settled(fitted.setting, fitted.epochs), **options)
-        return replace(again, history=fitted.history, table=fitted.table)
+    @property
+    def coef_(self) -> NDArray[np.float32]:
+        """The weights, of shape (n_classes, n_features), for two classes as well."""
+        return self.model_.weights
 
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31))
+    @property
+    def intercept_(self) -> NDArray[np.float32]:
+        """The biases, of shape (n_classes,)."""
+        return self.model_.biases

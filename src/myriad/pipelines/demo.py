@@ -17,9 +17,9 @@ from myriad.measures import Measures
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.evidence import gather_evidence
 from myriad.pipelines.extract import ExtractOptions
-from myriad.pipelines.train import EVIDENCE, Trained, check_objective, sample_paths, train
+from myriad.pipelines.train import EVIDENCE, Trained, sample_paths, train
 from myriad.progress import SILENT, Progress
-from myriad.training import Plan
+from myriad.training import OFFERS, make_method
 
 IMAGES, MODEL, STORE, REPORT = "images", "model", "store", "report.html"
 MARK = "demo.json"
@@ -70,7 +70,7 @@ def demonstrate(
         raise InputError(
             f"--images must be at least 5, not {images}: three parts are made of them."
         )
-    check_objective(objective, Plan())
+    method = make_method(OFFERS, objective, seed=seed)
     glyphs = choose_glyphs(classes, seed=seed, confusables=confusables)
     _clear(out)
     write_json(out / MARK, {"classes": classes, "images": images, "seed": seed})
@@ -80,8 +80,7 @@ def demonstrate(
         out / MODEL,
         store=out / STORE,
         extracting=DESCRIBED,
-        objective=objective,
-        plan=Plan(seed=seed),
+        method=method,
         threads=threads,
         progress=progress,
     )

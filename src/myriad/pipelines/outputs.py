@@ -95,6 +95,11 @@ def store_beside(model: Path) -> Path:
     return place.with_name(f"{place.name}.store")
 
 
+def training_beside(model: Path) -> Path:
+    """Return the folder where the state of an unfinished training is kept."""
+    return _beside(model, "training")
+
+
 def check_file_place(path: Path, *, option: str, overwrite: bool) -> None:
     """Raise `InputError` unless a file may be written at `path`, which an option names."""
     if path.exists() and not path.is_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,19 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrays import first_bad_row
-from myriad.errors import InputError, WorkError
+from myriad.errors import InputError
 from myriad.files import dump_json, read_json
 from myriad.measures import Measures, measure
-from myriad.models import LinearModel, ModelFolder, load_model, save_model
+from myriad.models import ModelFolder, load_model, save_model
+from myriad.parts import size_of
 from myriad.pipelines.card import write_card
 from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.evidence import Scored, gather_evidence
 from myriad.pipelines.extract import ExtractOptions, extract
-from myriad.pipelines.outputs import check_model_place, store_beside
+from myriad.pipelines.outputs import check_model_place, store_beside, training_beside
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
-from myriad.training import TRAINERS, Fitted, Plan
+from myriad.training import SGD, Checkpoint, Fitted, Method
 
 TRAIN_AGAIN_BELOW = 20_000
 """Rows below which the model is trained once more, on validation rows too."""
@@ -43,6 +44,11 @@ class Trained:
     seconds: float
     seconds_training: float
 
+    @property
+    def model_bytes(self) -> int:
+        """The size of the model's arrays."""
+        return size_of(self.fitted.model)
+
     def to_json(self) -> dict[str, Any]:
         """Return what ``train`` prints."""
         return {
@@ -62,8 +68,7 @@ def train(
     *,
     store: Path | None = None,
     extracting: ExtractOptions | None = None,
-    objective: str = "ovr",
-    plan: Plan | None = None,
+    method: Method | None = None,
     threads: int | None = None,
     overwrite: bool = False,
     resume: bool = False,
@@ -76,8 +81,7 @@ def train(
     the user set those rows apart or there are plenty, the model is trained once more on all rows.
     """
     began = time.perf_counter()
-    plan = plan or Plan()
-    check_objective(objective, plan)
+    method = method or SGD()
     if is_store(data):
         check_model_place(out, overwrite=overwrite, resume=resume)
         rows = Store.open(data)
@@ -89,7 +93,7 @@ def train(
             store,
             options=extracting,
             parts=("train", "val"),
-            seed=plan.seed,
+            seed=method.seed,
             threads=threads,
             overwrite=overwrite,
             resume=resume,
@@ -97,18 +101,21 @@ def train(
         ).store
     out.mkdir(parents=True, exist_ok=True)  # if it cannot be made, that shows before the training
     training = time.perf_counter()
+    state = training_beside(out)
+    if not resume:
+        shutil.rmtree(state, ignore_errors=True)
     fitted, scored, validation = fit_store(
-        rows, objective, plan, threads=threads, progress=progress
+        rows, method, threads=threads, progress=progress, state=state
     )
     seconds_training = time.perf_counter() - training
     settings = {
-        "objective": objective,
-        **fitted.setting.to_json(),
-        "schedule": plan.schedule.name,
-        "seed": plan.seed,
+        "objective": method.objective,
+        **fitted.settings,
+        "seed": method.seed,
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
     _save(out, rows, fitted, validation, settings, evidence)
+    shutil.rmtree(state, ignore_errors=True)
     return Trained(
         out,
         rows,
@@ -121,40 +128,32 @@ def train(
     )
 
 
-def check_objective(objective: str, plan: Plan) -> None:
-    """Raise `InputError` unless there is a trainer of this name that can follow the plan."""
-    if objective not in TRAINERS:
-        raise InputError(f"--objective must be one of {', '.join(TRAINERS)}, not {objective!r}.")
-    if objective != "ovr" and plan.beta is not None:
-        raise InputError(f"--beta belongs to --objective ovr; {objective} draws no negatives.")
-
-
 def fit_store(
-    store: Store, objective: str, plan: Plan, *, threads: int | None, progress: Progress
+    store: Store,
+    method: Method,
+    *,
+    threads: int | None,
+    progress: Progress,
+    state: Path | None = None,
 ) -> tuple[Fitted, Scored, Measures]:
-    """Train on a store; return the final weights, and the validation rows as scored before the
+    """Train on a store; return the final model, and the validation rows as scored before the
     validation rows themselves were trained on.
+
+    Parameters
+    ----------
+    state : a folder for checkpoints, from which a run that was broken off goes on.
     """
-    fit = TRAINERS[objective]
     n_classes = len(store.class_names)
     parts = set(store.splits.tolist())
     train_rows = store.rows("train")
     val_rows = store.rows("val") if "val" in parts else None
-    present = np.unique(train_rows.labels)
-    if len(present) < 2:
-        raise InputError(f"{store.path}: at least two classes are needed to train.")
-    if len(present) < n_classes:
-        progress.note(
-            f"Classes without training images, which will never be ranked well: "
-            f"{n_classes - len(present)} of {n_classes}."
-        )
+    check_classes(train_rows.labels, store, progress)
     if val_rows is None:
         progress.note("No validation images: settings are not searched, accuracy is not measured.")
-    fitted = fit(
-        train_rows, val_rows, plan, n_classes=n_classes, threads=threads, progress=progress
+    options: dict[str, Any] = {"n_classes": n_classes, "threads": threads, "progress": progress}
+    fitted = method.fit(
+        train_rows, val_rows, **options, checkpoint=checkpoint_in(state, "first", method, store)
     )
-    if first_bad_row(fitted.W) is not None or not np.isfinite(fitted.b).all():
-        raise WorkError("Training diverged: weights overflowed. Try a smaller --eta or --lam.")
     if val_rows is None:
         nothing = np.zeros(0, np.int32)
         return (
@@ -163,22 +162,43 @@ def fit_store(
             measure(nothing, nothing, n_classes=n_classes),
         )
     began = time.perf_counter()
-    folder = ModelFolder(LinearModel(fitted.W, fitted.b), store.class_names, None, {})
+    folder = ModelFolder(fitted.model, store.class_names, None, {})
     scored, truths = score_store(folder, store, "val", threads=threads, progress=progress)
     validation = measure(
         scored.ranks, truths, n_classes=n_classes, seconds=time.perf_counter() - began
     )
     if "val" in trained_parts(store):
-        again = fit(
+        again = method.settled(fitted)
+        refitted = again.fit(
             store.rows(trained_parts(store)),
             None,
-            plan.settled(fitted.setting, fitted.epochs),
-            n_classes=n_classes,
-            threads=threads,
-            progress=progress,
+            **options,
+            checkpoint=checkpoint_in(state, "again", again, store),
         )
-        fitted = replace(again, history=fitted.history, table=fitted.table)
+        fitted = replace(refitted, history=fitted.history, table=fitted.table)
     return fitted, scored, validation
+
+
+def check_classes(labels: NDArray[np.int32], store: Store, progress: Progress) -> None:
+    """Raise `InputError` unless there are two classes to tell apart; note those without rows."""
+    n_classes, n_present = len(store.class_names), len(np.unique(labels))
+    if n_present < 2:
+        raise InputError(f"{store.path}: at least two classes are needed to train.")
+    if n_present < n_classes:
+        progress.note(
+            f"Classes without training images, which will never be ranked well: "
+            f"{n_classes - n_present} of {n_classes}."
+        )
+
+
+def checkpoint_in(
+    folder: Path | None, name: str, method: Method, store: Store
+) -> Checkpoint | None:
+    """Return the checkpoint of one training on a store, if there is a folder for it."""
+    if folder is None:
+        return None
+    key = {"method": repr(method), "store": store.fingerprint}
+    return Checkpoint(folder / f"{name}.safetensors", key)
 
 
 def trained_parts(store: Store) -> list[str]:
@@ -217,7 +237,7 @@ def _gather(
         | {"epochs": fitted.epochs, "features": store.dim, "extraction": store.plan},
         bad=store.bad,
         data=str(data),
-        model_bytes=fitted.W.nbytes + fitted.b.nbytes,
+        model_bytes=size_of(fitted.model),
     )
 
 
@@ -238,7 +258,6 @@ def _save(
     settings: dict[str, Any],
     evidence: dict[str, Any],
 ) -> None:
-    model = LinearModel(fitted.W, fitted.b)
     facts = {
         "training rows": int(np.isin(store.splits, trained_parts(store)).sum()),
         "signature": store.recipe.kind if store.recipe else "none: ready-made rows",
@@ -246,7 +265,7 @@ def _save(
         "passes": fitted.epochs,
         **settings,
     }
-    contents = ModelFolder(model, store.class_names, store.recipe, settings)
+    contents = ModelFolder(fitted.model, store.class_names, store.recipe, settings)
     card = write_card(out.name or out.resolve().name, validation, facts)
     save_model(out, contents, card=card, texts={EVIDENCE: dump_json(evidence)})
 

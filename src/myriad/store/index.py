@@ -10,28 +10,42 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.files import written_whole
-from myriad.store.shards import decode_paths, map_batch, write_batch
-
-_SCHEMA = pa.schema(
-    [
-        pa.field("label", pa.int32(), nullable=False),
-        pa.field("path", pa.large_binary(), nullable=False),
-        pa.field("split", pa.utf8(), nullable=False),
-    ]
+from myriad.measures import LabelSets
+from myriad.store.shards import (
+    RowFormat,
+    decode_paths,
+    map_batch,
+    read_labels,
+    row_schema,
+    write_batch,
 )
 
 
-class Index:
-    """The mapped index of a store."""
+def index_schema(form: RowFormat) -> pa.Schema:
+    """Return the columns of an index: those of a shard but for the rows."""
+    return pa.schema([field for field in row_schema(form) if field.name != "row"])
 
-    def __init__(self, path: Path, n_rows: int, n_classes: int) -> None:
-        self._batch = map_batch(path, _SCHEMA)
+
+class Index:
+    """The mapped index of a store.
+
+    Attributes
+    ----------
+    labels : int32 (n_rows,), the class of each row, -1 where unknown; of several the lowest.
+    sets : all labels of each row, or None where rows have one.
+    """
+
+    def __init__(self, path: Path, form: RowFormat, n_rows: int, n_classes: int) -> None:
+        self._batch = map_batch(path, index_schema(form))
         if self._batch.num_rows != n_rows:
             raise InputError(
                 f"{path} is damaged: it has {self._batch.num_rows} rows, not {n_rows}."
             )
-        self.labels: NDArray[np.int32] = self._batch.column("label").to_numpy()
-        if n_rows and not -1 <= self.labels.min() <= self.labels.max() < n_classes:
+        found = read_labels(self._batch.column("label"))
+        self.sets = found if isinstance(found, LabelSets) else None
+        self.labels: NDArray[np.int32] = found.first() if isinstance(found, LabelSets) else found
+        numbers = found.classes if isinstance(found, LabelSets) else found
+        if len(numbers) and not -1 <= numbers.min() <= numbers.max() < n_classes:
             raise InputError(f"{path} is damaged: it has labels of classes that do not exist.")
 
     def read_paths(self) -> list[str]:
@@ -45,16 +59,18 @@ class Index:
         return names[coded.indices.to_numpy()] if len(names) else np.empty(0, np.str_)
 
 
-def small_columns(batch: pa.RecordBatch) -> pa.RecordBatch:
+def small_columns(batch: pa.RecordBatch, form: RowFormat) -> pa.RecordBatch:
     """Return a copy of a shard's columns without its rows, so that its file can be closed."""
-    small = batch.select(_SCHEMA.names).replace_schema_metadata(None)
-    return pa.ipc.read_record_batch(small.serialize(), _SCHEMA)
+    schema = index_schema(form)
+    small = batch.select(schema.names).replace_schema_metadata(None)
+    return pa.ipc.read_record_batch(small.serialize(), schema)
 
 
-def write_index(path: Path, batches: list[pa.RecordBatch]) -> int:
+def write_index(path: Path, form: RowFormat, batches: list[pa.RecordBatch]) -> int:
     """Write the small columns of all shards, in their order, into one file; return its rows."""
-    table = pa.Table.from_batches(batches, _SCHEMA).combine_chunks()
-    batch = (table.to_batches() or [pa.RecordBatch.from_pylist([], _SCHEMA)])[0]
+    schema = index_schema(form)
+    table = pa.Table.from_batches(batches, schema).combine_chunks()
+    batch = (table.to_batches() or [pa.RecordBatch.from_pylist([], schema)])[0]
     with written_whole(path) as beside:
         write_batch(beside, batch)
     return batch.num_rows

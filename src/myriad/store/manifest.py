@@ -33,6 +33,7 @@ class Header:
     code : the code of the rows, or None for floats.
     recipe : what turns an image into a row, if known.
     plan : what the run that wrote the store was asked to do; plain JSON.
+    several : whether rows may have several labels.
     """
 
     class_names: list[str]
@@ -42,11 +43,13 @@ class Header:
     code: Code | None
     recipe: Signature | None
     plan: dict[str, Any]
+    several: bool = False
 
     @property
     def form(self) -> RowFormat:
         """How a row lies in a shard."""
-        return RowFormat(self.dtype, self.dim if self.code is None else self.code.bytes_per_row)
+        width = self.dim if self.code is None else self.code.bytes_per_row
+        return RowFormat(self.dtype, width, self.several)
 
 
 def check_header(header: Header, where: str) -> None:
@@ -65,6 +68,8 @@ def check_header(header: Header, where: str) -> None:
         raise InputError(f"{where}: rows of type {header.dtype!r} do not fit its code.")
     if header.code is not None and header.code.dim != header.dim:
         raise InputError(f"{where}: its code is for {header.code.dim} features, not {header.dim}.")
+    if type(header.several) is not bool:
+        raise InputError(f"{where}: whether rows have several labels must be true or false.")
     if not isinstance(header.plan, dict):
         raise InputError(f"{where}: the plan must be a JSON object.")
 
@@ -89,6 +94,7 @@ def header_to_json(folder: Path, header: Header) -> dict[str, Any]:
         "dim": header.dim,
         "dtype": header.dtype,
         "n_shards": header.n_shards,
+        "several": header.several,
         **settings,
         "arrays": asdict(record_file(folder / ARRAYS, 0)),
         "plan": header.plan,
@@ -115,7 +121,8 @@ def read_header(path: Path) -> tuple[Header, dict[str, Any]]:
     plain = {
         name: content.get(name) for name in ("class_names", "dim", "dtype", "n_shards", "plan")
     }
-    header = Header(**plain, code=code, recipe=recipe)  # type: ignore[arg-type]
+    several = content.get("several", False)
+    header = Header(**plain, code=code, recipe=recipe, several=several)  # type: ignore[arg-type]
     check_header(header, f"{path} is damaged")
     return header, content
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from myriad.arrays import Float, Ints, first_bad_row
 from myriad.errors import InputError
+from myriad.measures import LabelSets
 from myriad.store.shuffling import WINDOW_BYTES, shuffle_groups, window_size
 
 _RUN_BYTES = 1 << 20
@@ -33,7 +34,9 @@ class Rows(ABC):
     Attributes
     ----------
     n_rows, dim : its shape.
-    labels : int32 (n_rows,), class numbers, -1 where unknown.
+    labels : int32 (n_rows,), class numbers, -1 where unknown; of several labels the lowest.
+    sets : all labels of each row, or None where rows have one.
+    weights : float32 (n_rows,), how much each row counts, or None where all count 1.
     class_names : the names of the classes.
     """
 
@@ -41,6 +44,8 @@ class Rows(ABC):
     dim: int
     labels: Ints
     class_names: list[str]
+    sets: LabelSets | None = None
+    weights: Float | None = None
     dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def blocks(self, size: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Block]:
@@ -93,17 +98,19 @@ class ArrayRows(Rows):
     ----------
     X : (n_rows, dim) floats or integers; not copied. Kept whole as the attribute `X`, also by the
         selections made of these rows, whose numbers in it are `chosen`.
-    y : class numbers (n_rows,), or None if unknown.
+    y : class numbers (n_rows,), `LabelSets` for several a row, or None if unknown.
     class_names : names of the classes; by default their numbers.
+    weights : how much each row counts (n_rows,).
     dtype : of the blocks; float64 is for comparisons, since kernels are made for float32.
     """
 
     def __init__(
         self,
         X: NDArray[Any],
-        y: ArrayLike | None = None,
+        y: ArrayLike | LabelSets | None = None,
         class_names: Sequence[str] | None = None,
         *,
+        weights: ArrayLike | None = None,
         dtype: Any = np.float32,
     ) -> None:
         if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
@@ -112,16 +119,21 @@ class ArrayRows(Rows):
         self.chosen: NDArray[np.int64] | None = None
         self.dtype = np.dtype(dtype)
         self.n_rows, self.dim = X.shape
-        labels = np.full(self.n_rows, -1) if y is None else np.asarray(y)
+        if isinstance(y, LabelSets):
+            self.sets = y
+        labels = np.full(self.n_rows, -1) if y is None else _first_labels(y)
         if labels.shape != (self.n_rows,) or labels.dtype.kind not in "iu":
             raise InputError(f"{self.n_rows} rows need as many whole numbers as labels.")
-        top = int(labels.max(initial=-1))
+        numbers = labels if self.sets is None else self.sets.classes
+        top = int(numbers.max(initial=-1))
         self.class_names = [str(c) for c in range(top + 1)]
         if class_names is not None:
             self.class_names = list(class_names)
         if labels.min(initial=0) < -1 or top >= len(self.class_names):
             raise InputError(f"Labels must lie between -1 and {len(self.class_names) - 1}.")
         self.labels = labels.astype(np.int32)
+        if weights is not None:
+            self.weights = _check_weights(weights, self.n_rows)
 
     def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
         """Return the order of an epoch.
@@ -140,6 +152,8 @@ class ArrayRows(Rows):
         selected = copy(self)
         selected.n_rows = len(index)
         selected.labels = self.labels[index]
+        selected.sets = None if self.sets is None else self.sets.select(index)
+        selected.weights = None if self.weights is None else self.weights[index]
         selected.chosen = index if self.chosen is None else self.chosen[index]
         return selected
 
@@ -157,6 +171,19 @@ class ArrayRows(Rows):
             bad = first_bad_row(out) if suspect else None
         if bad is not None:
             raise InputError(f"Row {numbers[bad]} has a NaN, infinite or too large value.")
+
+
+def _first_labels(y: ArrayLike | LabelSets) -> NDArray[Any]:
+    return y.first() if isinstance(y, LabelSets) else np.asarray(y)
+
+
+def _check_weights(weights: ArrayLike, n_rows: int) -> Float:
+    found = np.asarray(weights, np.float32)
+    if found.shape != (n_rows,):
+        raise InputError(f"{n_rows} rows need as many weights, not {found.shape}.")
+    if not np.isfinite(found).all() or (found < 0).any():
+        raise InputError("The weights of rows must be numbers from 0 on.")
+    return found
 
 
 def check_indices(indices: ArrayLike, n_rows: int) -> NDArray[np.int64]:

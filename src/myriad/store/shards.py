@@ -1,8 +1,8 @@
 """One shard: an Arrow IPC file of one batch, uncompressed, so that its rows can be mapped.
 
 Columns: `row` (fixed-size list of float32 or float16, or fixed-size binary codes), `label` (int32,
--1 if unknown), `path` (bytes, since a path need not be UTF-8), `split` (text). The images of the
-shard that were bad are kept in the schema's metadata.
+-1 if unknown, or a list of int32 where rows may have several), `path` (bytes, since a path need not
+be UTF-8), `split` (text). The images of the shard that were bad are kept in the schema's metadata.
 """
 
 from __future__ import annotations
@@ -20,19 +20,29 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.files import checksum, written_whole
+from myriad.measures import LabelSets
 
 SHARD_BYTES = 64 << 20
 SHARD_ROWS = 4096
 FLOATS = {"float32": pa.float32(), "float16": pa.float16()}
 _META = b"myriad"
+ONE_LABEL, LABELS = pa.int32(), pa.list_(pa.field("item", pa.int32(), nullable=False))
 
 
 @dataclass(frozen=True)
 class RowFormat:
-    """How a row lies in a shard: ``"float32"``, ``"float16"`` or ``"codes"``, and its width."""
+    """How a row lies in a shard: ``"float32"``, ``"float16"`` or ``"codes"``, and its width;
+    and whether it may have several labels.
+    """
 
     dtype: str
     width: int
+    several: bool = False
+
+    @property
+    def labels(self) -> pa.DataType:
+        """The type of the column `label`."""
+        return LABELS if self.several else ONE_LABEL
 
     @property
     def numpy(self) -> np.dtype[Any]:
@@ -84,7 +94,7 @@ def row_schema(form: RowFormat) -> pa.Schema:
     """Return the columns of a shard, none of which may be null."""
     columns = {
         "row": form.arrow,
-        "label": pa.int32(),
+        "label": form.labels,
         "path": pa.large_binary(),
         "split": pa.utf8(),
     }
@@ -96,7 +106,7 @@ def write_shard(
     form: RowFormat,
     rows: NDArray[Any],
     *,
-    labels: NDArray[np.int32],
+    labels: NDArray[np.int32] | LabelSets,
     paths: Sequence[str],
     splits: Sequence[str],
     bad: Sequence[dict[str, str]],
@@ -106,7 +116,7 @@ def write_shard(
         raise InputError(f"{path} would hold {rows.size} elements: write fewer rows a shard.")
     columns = [
         _row_column(form, rows),
-        pa.array(labels, pa.int32()),
+        _label_column(labels),
         pa.array([encode_path(name) for name in paths], pa.large_binary()),
         pa.array(list(splits), pa.utf8()),
     ]
@@ -158,6 +168,22 @@ def _row_column(form: RowFormat, rows: NDArray[Any]) -> pa.Array:
             form.arrow, len(flat), [None, pa.py_buffer(flat)]
         )
     return pa.FixedSizeListArray.from_arrays(pa.array(flat.ravel()), type=form.arrow)
+
+
+def _label_column(labels: NDArray[np.int32] | LabelSets) -> pa.Array:
+    if isinstance(labels, LabelSets):
+        return pa.ListArray.from_arrays(
+            pa.array(labels.starts.astype(np.int32)), pa.array(labels.classes), type=LABELS
+        )
+    return pa.array(labels, ONE_LABEL)
+
+
+def read_labels(column: Any) -> NDArray[np.int32] | LabelSets:
+    """Return the labels in a column."""
+    if pa.types.is_list(column.type):
+        starts = column.offsets.to_numpy().astype(np.int64)
+        return LabelSets(starts - starts[0], column.flatten().to_numpy())
+    return column.to_numpy()
 
 
 def map_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:

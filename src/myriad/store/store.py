@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from myriad.arrays import Float, Ints
 from myriad.codes import Code
 from myriad.errors import InputError
+from myriad.measures import LabelSets
 from myriad.signatures import Signature
 from myriad.store.index import Index
 from myriad.store.manifest import (
@@ -54,7 +57,8 @@ class Store:
     recipe : what turns an image into a row, if known.
     plan : what the run that wrote the store was asked to do.
     bad : the images that gave no row, each ``{"path": ..., "reason": ...}``.
-    labels : int32 (n_rows,), -1 where unknown.
+    labels : int32 (n_rows,), -1 where unknown; of several labels the lowest.
+    sets : all labels of each row, or None where rows have one.
     """
 
     def __init__(
@@ -75,6 +79,7 @@ class Store:
         self.plan: dict[str, Any] = header.plan
         self.bad = bad
         self.labels: Ints = index.labels
+        self.sets: LabelSets | None = index.sets
         self.bytes_per_row = header.form.bytes_per_row
         self.starts = np.cumsum([0, *(record.rows for record in records)])
         """Shard i holds the rows ``starts[i]`` to ``starts[i + 1]``."""
@@ -100,7 +105,7 @@ class Store:
             check_size(folder / shard_name(number), record)
         n_rows = sum(record.rows for record in records)
         verify_file(folder / INDEX, read_record(content.get("index"), folder / STORE))
-        index = Index(folder / INDEX, n_rows, len(header.class_names))
+        index = Index(folder / INDEX, header.form, n_rows, len(header.class_names))
         bad = read_bad(content, folder / STORE)
         return cls(folder, header, records, index, bad=bad, verify=verify)
 
@@ -116,6 +121,12 @@ class Store:
     def n_shards(self) -> int:
         """Number of shards."""
         return len(self._records)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of all rows, labels and splits."""
+        sums = [record.sha256 for record in self._records]
+        return hashlib.sha256(json.dumps([self.class_names, sums]).encode()).hexdigest()
 
     @cached_property
     def paths(self) -> list[str]:
@@ -162,6 +173,7 @@ class StoreRows(Rows):
         self.chosen = chosen
         self.n_rows, self.dim = len(chosen), store.dim
         self.labels = store.labels[chosen]
+        self.sets = None if store.sets is None else store.sets.select(chosen)
         self.class_names = store.class_names
 
     @property

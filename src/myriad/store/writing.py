@@ -17,6 +17,7 @@ from myriad.arrays import as_rows
 from myriad.codes import Code
 from myriad.errors import InputError, WorkError
 from myriad.files import write_json
+from myriad.measures import LabelSets
 from myriad.signatures import Signature
 from myriad.store.index import small_columns, write_index
 from myriad.store.manifest import (
@@ -62,6 +63,7 @@ class StoreWriter:
         code: Code | None = None,
         recipe: Signature | None = None,
         plan: dict[str, Any] | None = None,
+        several: bool = False,
     ) -> Self:
         """Begin a store in a new or empty folder.
 
@@ -69,11 +71,14 @@ class StoreWriter:
         ----------
         dtype : ``"float32"`` or ``"float16"``; rows with a `code` are always kept as codes.
         plan : what this run was asked to do, plain JSON; `resume` must be asked the same.
+        several : whether rows may have several labels.
         """
         folder = Path(path)
         kept_as = dtype if code is None else "codes"
         plan = {} if plan is None else plan
-        header = Header(list(class_names), dim, kept_as, n_shards, code, recipe, _as_json(plan))
+        header = Header(
+            list(class_names), dim, kept_as, n_shards, code, recipe, _as_json(plan), several
+        )
         check_header(header, f"The store {folder} cannot be made")
         with explained(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -132,7 +137,7 @@ class StoreWriter:
         self,
         number: int,
         rows: NDArray[Any],
-        labels: ArrayLike,
+        labels: ArrayLike | LabelSets,
         paths: Sequence[str],
         splits: Sequence[str] | str = "",
         bad: Sequence[dict[str, str]] = (),
@@ -142,7 +147,7 @@ class StoreWriter:
         Parameters
         ----------
         rows : floats (n, dim), which are coded if the store is, or codes (n, bytes_per_row) uint8.
-        labels : n class numbers, -1 where unknown.
+        labels : n class numbers, -1 where unknown; `LabelSets` in a store of several labels a row.
         paths : n names; where each row comes from.
         splits : n names such as ``"train"``, or one for all.
         bad : the images of this shard that gave no row, each ``{"path": ..., "reason": ...}``.
@@ -185,9 +190,15 @@ class StoreWriter:
             raise InputError("Rows with values beyond 65504 cannot be kept as float16.")
         return floats.astype(form.numpy, copy=False)
 
-    def _check_labels(self, labels: ArrayLike) -> NDArray[np.int32]:
-        numbers = np.asarray(labels, dtype=np.int32)
+    def _check_labels(self, labels: ArrayLike | LabelSets) -> NDArray[np.int32] | LabelSets:
         n_classes = len(self.header.class_names)
+        if isinstance(labels, LabelSets) != self.header.several:
+            raise InputError("Labels must be sets in a store of several labels a row, only there.")
+        if isinstance(labels, LabelSets):
+            if labels.classes.max(initial=-1) >= n_classes:
+                raise InputError(f"Labels must lie between 0 and {n_classes - 1}.")
+            return labels
+        numbers = np.asarray(labels, dtype=np.int32)
         if numbers.size and not -1 <= numbers.min() <= numbers.max() < n_classes:
             raise InputError(f"Labels must lie between -1 and {n_classes - 1}.")
         return numbers
@@ -200,12 +211,12 @@ class StoreWriter:
             if not path.exists():
                 raise WorkError(f"{self.path} lacks {path.name}: run again with --resume.")
             content = map_shard(path, self.header.form)
-            small.append(small_columns(content.batch))
+            small.append(small_columns(content.batch, self.header.form))
             bad.extend(content.bad)
             record = self._records.get(number) or record_file(path, len(content.rows))
             records.append(record)
         with explained(self.path):
-            n_rows = write_index(self.path / INDEX, small)
+            n_rows = write_index(self.path / INDEX, self.header.form, small)
             content_of_store = {
                 **header_to_json(self.path, self.header),
                 "n_rows": n_rows,

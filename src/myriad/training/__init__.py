@@ -1,25 +1,25 @@
-"""The block engine and what drives it."""
+"""The block engine and what drives it: methods that turn rows into models."""
 
-from functools import partial
-
-from myriad.training.fitting import OBJECTIVES, fit, hold_out
+from myriad.training.checkpoints import Checkpoint
+from myriad.training.fitting import hold_out
 from myriad.training.joint import WarpOptions
-from myriad.training.plan import BETA_WORDS, ETA_WORDS, Fitted, Plan, parse_setting
+from myriad.training.methods import Fitted, Method, Offer, make_method, number_or
+from myriad.training.sgd import SGD, SGD_OFFERS
 from myriad.training.steps import Schedule
 
-TRAINERS = {objective: partial(fit, objective=objective) for objective in OBJECTIVES}
-"""What trains each objective: from rows, validation rows and a plan to weights."""
+OFFERS: dict[str, Offer] = {**SGD_OFFERS}
+"""The methods by the name of their objective: a new one is one line here."""
 
 __all__ = [
-    "BETA_WORDS",
-    "ETA_WORDS",
-    "OBJECTIVES",
-    "TRAINERS",
+    "OFFERS",
+    "SGD",
+    "Checkpoint",
     "Fitted",
-    "Plan",
+    "Method",
+    "Offer",
     "Schedule",
     "WarpOptions",
-    "fit",
     "hold_out",
-    "parse_setting",
+    "make_method",
+    "number_or",
 ]

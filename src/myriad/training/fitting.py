@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from myriad.errors import InputError
-from myriad.objectives import JOINT_OBJECTIVES
+from myriad.models import LinearModel
+from myriad.objectives import BINARY_LOSSES
 from myriad.parallel import Team, team
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.store import Rows
+from myriad.training.checkpoints import Checkpoint
 from myriad.training.joint import Joint
+from myriad.training.journey import Journey
+from myriad.training.methods import Fitted
 from myriad.training.one_vs_rest import OneVsRest
-from myriad.training.plan import Fitted, Plan
 from myriad.training.search import grid, search, search_rows
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
 from myriad.training.trainer import Trainer
 from myriad.training.validation import validate
 
-OBJECTIVES = ("ovr", *JOINT_OBJECTIVES)
+if TYPE_CHECKING:
+    from myriad.training.sgd import SGD
 
 BIAS_SQUARE = 0.1
 """The square of the constant feature, as a part of the mean squared norm of the rows."""
@@ -33,103 +36,117 @@ UNSEARCHED_BETA = 16.0
 
 
 def fit(
+    method: SGD,
     train: Rows,
     val: Rows | None,
-    plan: Plan,
     *,
-    objective: str,
     n_classes: int,
     threads: int | None = None,
     progress: Progress = SILENT,
+    checkpoint: Checkpoint | None = None,
 ) -> Fitted:
-    """Train weights by an objective of `OBJECTIVES`.
-
-    With validation rows, what the plan leaves open is searched, training stops early and the best
-    weights are kept; without, modest numbers stand in and training takes all epochs.
-    """
-    if objective != "ovr" and plan.beta is not None:
-        raise InputError(f"beta belongs to the objective ovr; {objective} draws no negatives.")
+    """Train weights by SGD; see `Method.fit`."""
     square = mean_square(train)
 
     def make(settings: list[Setting], rows: Rows) -> Trainer:
-        return make_trainer(objective, settings, rows, plan, n_classes, square)
+        return make_trainer(method, settings, rows, n_classes, square)
 
-    table: list[dict[str, Any]] = []
     with team(threads) as crew:
-        if val is None:
-            beta = (plan.beta or UNSEARCHED_BETA) if objective == "ovr" else None
-            setting = Setting(plan.eta or UNSEARCHED_STEP / square, beta, plan.lam)
-        else:
-            settings = grid(plan, objective, n_classes, square)
-            setting = settings[0]
-            if len(settings) > 1:
-                found = search(
-                    settings,
-                    search_rows(train, len(settings), n_classes, seed=plan.seed),
-                    val,
-                    make=make,
-                    plan=plan,
-                    n_classes=n_classes,
-                    team=crew,
-                    progress=progress,
-                )
-                setting, table = found.setting, found.table
-        trainer = make([setting], train)
-        fitted = run(trainer, train, val, plan, team=crew, progress=progress)
-    return replace(fitted, table=table)
+        journey = Journey(checkpoint)
+        if journey.setting is None:
+            setting, table = _choose(
+                method, make, train, val, n_classes, square, team=crew, progress=progress
+            )
+            journey.begin(setting, table)
+        return run(journey, make, train, val, method, team=crew, progress=progress)
+
+
+def _choose(
+    method: SGD,
+    make: Callable[[list[Setting], Rows], Trainer],
+    train: Rows,
+    val: Rows | None,
+    n_classes: int,
+    square: float,
+    *,
+    team: Team,
+    progress: Progress,
+) -> tuple[Setting, list[dict[str, Any]]]:
+    """Return the setting to train by, and what was tried to find it."""
+    if val is None:
+        beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
+        return Setting(method.eta or UNSEARCHED_STEP / square, beta, method.lam), []
+    settings = grid(method, n_classes, square)
+    if len(settings) == 1:
+        return settings[0], []
+    found = search(
+        settings,
+        search_rows(train, len(settings), n_classes, seed=method.seed),
+        val,
+        make=make,
+        method=method,
+        n_classes=n_classes,
+        team=team,
+        progress=progress,
+    )
+    return found.setting, found.table
 
 
 def make_trainer(
-    objective: str,
-    settings: list[Setting],
-    rows: Rows,
-    plan: Plan,
-    n_classes: int,
-    square: float,
+    method: SGD, settings: list[Setting], rows: Rows, n_classes: int, square: float
 ) -> Trainer:
-    """Return the trainer of an objective; `square` is the mean squared norm of the rows."""
-    options: dict[str, Any] = {"bias_rate": BIAS_SQUARE * square, "schedule": plan.schedule}
-    if objective == "ovr":
+    """Return the trainer of a method; `square` is the mean squared norm of the rows."""
+    options: dict[str, Any] = {"bias_rate": BIAS_SQUARE * square, "schedule": method.schedule}
+    if method.objective == "ovr":
         counts = np.bincount(rows.labels, minlength=n_classes).astype(np.int64)
-        return OneVsRest(settings, counts, rows.dim, loss=plan.loss, **options)
-    return Joint(settings, n_classes, rows.dim, objective=objective, warp=plan.warp, **options)
+        loss = BINARY_LOSSES[method.loss]
+        return OneVsRest(settings, counts, rows.dim, loss=loss, **options)
+    return Joint(
+        settings, n_classes, rows.dim, objective=method.objective, warp=method.warp, **options
+    )
 
 
 def run(
-    trainer: Trainer,
+    journey: Journey,
+    make: Callable[[list[Setting], Rows], Trainer],
     train: Rows,
     val: Rows | None,
-    plan: Plan,
+    method: SGD,
     *,
     team: Team,
     progress: Progress,
 ) -> Fitted:
-    """Train one setting for all epochs of the plan, or until validation accuracy stops rising."""
+    """Train one setting for all epochs, or until validation accuracy stops rising."""
+    trainer = make([journey.chosen], train)
     n_validating = 0 if val is None else val.n_rows
-    stopping = Stopping(plan.theta, plan.patience or default_patience(n_validating))
-    history: list[dict[str, Any]] = []
-    best = trainer.weights()
-    began = time.perf_counter()
-    with progress.step("Training", plan.epochs * train.n_rows, "rows") as advance:
-        while trainer.epoch < plan.epochs and not stopping.done:
-            trainer.run_epoch(train, seed=plan.seed, team=team, advance=advance)
-            if val is None:
-                continue
-            (measures,) = validate(trainer, val, team=team)
-            seconds = round(time.perf_counter() - began, 3)
-            history.append(
-                {
-                    "epoch": trainer.epoch,
-                    "top1": measures.at(1),
-                    "top5": measures.at(5),
-                    "seconds": seconds,
-                }
-            )
-            if stopping.watch(trainer.epoch, measures):
-                best = trainer.weights()
+    stopping = Stopping(method.theta, method.patience or default_patience(n_validating))
+    best = journey.restore(trainer, stopping) or trainer.weights()
+    began = time.perf_counter() - journey.seconds
+    with progress.step("Training", method.epochs * train.n_rows, "rows") as advance:
+        advance(trainer.epoch * train.n_rows)
+        while trainer.epoch < method.epochs and not stopping.done:
+            trainer.run_epoch(train, seed=method.seed, team=team, advance=advance)
+            if val is not None:
+                (measures,) = validate(trainer, val, team=team)
+                if stopping.watch(trainer.epoch, measures):
+                    best = trainer.weights()
+            journey.seconds = round(time.perf_counter() - began, 3)
+            if val is not None:
+                journey.history.append(
+                    {
+                        "epoch": trainer.epoch,
+                        "top1": measures.at(1),
+                        "top5": measures.at(5),
+                        "seconds": journey.seconds,
+                    }
+                )
+            journey.keep(trainer, stopping, best, last=False)
+    epochs = trainer.epoch if val is None else stopping.best_epoch
     if val is None:
-        return Fitted(*trainer.weights(), trainer.settings[0], trainer.epoch)
-    return Fitted(*best, trainer.settings[0], stopping.best_epoch, history)
+        best = trainer.weights()
+    journey.keep(trainer, stopping, best, last=True)
+    settings = journey.chosen.to_json() | {"schedule": method.schedule.name}
+    return Fitted(LinearModel(*best), settings, epochs, journey.history, journey.table)
 
 
 def default_patience(n_rows: int) -> int:

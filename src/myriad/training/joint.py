@@ -84,6 +84,8 @@ class Joint(Trainer):
     sampled : whether only the classes looked at are scored; None decides by their number.
     """
 
+    _changing = ("V", "_biases", "_last", "_states")
+
     def __init__(
         self,
         settings: Sequence[Setting],

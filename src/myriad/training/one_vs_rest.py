@@ -49,6 +49,8 @@ class OneVsRest(Trainer):
     sampled : whether only drawn rows are multiplied; None lets the share of draws decide.
     """
 
+    _changing = ("V", "states")
+
     def __init__(
         self,
         settings: Sequence[Setting],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,12 @@ from myriad.parallel import Team
 from myriad.progress import Progress
 from myriad.randomness import generator
 from myriad.store import Rows
-from myriad.training.plan import Plan
 from myriad.training.settings import Setting
 from myriad.training.trainer import Trainer
 from myriad.training.validation import validate
+
+if TYPE_CHECKING:
+    from myriad.training.sgd import SGD
 
 STEPS = (0.1, 0.3, 1.0)
 JOINT_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
@@ -47,19 +49,21 @@ class Searched:
     table: list[dict[str, Any]]
 
 
-def grid(plan: Plan, objective: str, n_classes: int, square: float) -> list[Setting]:
-    """Return the settings to try; a number that the plan gives is not searched.
+def grid(method: SGD, n_classes: int, square: float) -> list[Setting]:
+    """Return the settings to try; a number that the method states is not searched.
 
     Parameters
     ----------
     square : mean squared norm of a row.
     """
-    parts = STEPS if objective == "ovr" else JOINT_STEPS
-    steps = [float(f"{part / square:.3g}") for part in parts] if plan.eta is None else [plan.eta]
+    parts = STEPS if method.objective == "ovr" else JOINT_STEPS
+    steps = [float(f"{part / square:.3g}") for part in parts]
+    if method.eta is not None:
+        steps = [method.eta]
     betas: list[float] | list[None] = [None]
-    if objective == "ovr":
-        betas = default_betas(n_classes) if plan.beta is None else [plan.beta]
-    return [Setting(eta, beta, plan.lam) for beta in betas for eta in steps]
+    if method.objective == "ovr":
+        betas = default_betas(n_classes) if method.beta is None else [method.beta]
+    return [Setting(eta, beta, method.lam) for beta in betas for eta in steps]
 
 
 def default_betas(n_classes: int) -> list[float]:
@@ -92,7 +96,7 @@ def search(
     val: Rows,
     *,
     make: Callable[[list[Setting], Rows], Trainer],
-    plan: Plan,
+    method: SGD,
     n_classes: int,
     team: Team,
     progress: Progress,
@@ -102,10 +106,10 @@ def search(
     Parameters
     ----------
     make : makes a trainer of some settings for some rows.
-    plan : its seed, and its memory: more settings than fit are trained in groups, one after the
+    method : its seed, and its memory: more settings than fit are trained in groups, one after the
         other.
     """
-    together = max(1, plan.memory // (4 * n_classes * train.dim))
+    together = max(1, method.memory // (4 * n_classes * train.dim))
     alive = list(settings)
     table: dict[Setting, dict[str, Any]] = {}
     carried: Trainer | None = None
@@ -117,7 +121,7 @@ def search(
             for group in groups:
                 trainer = carried or make(group, train)
                 while trainer.epoch < target:
-                    trainer.run_epoch(train, seed=plan.seed, team=team, advance=advance)
+                    trainer.run_epoch(train, seed=method.seed, team=team, advance=advance)
                 measured = validate(trainer, val, team=team)
                 for setting, m in zip(trainer.settings, measured, strict=True):
                     row = setting.to_json() | {"epochs": target, "top1": m.at(1), "top5": m.at(5)}

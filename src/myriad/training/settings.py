@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,12 @@ class Setting:
     eta: float
     beta: float | None = None
     lam: float = 0.0
+
+    @classmethod
+    def from_json(cls, settings: Mapping[str, Any]) -> Self:
+        """Return the setting among the numbers that `to_json` gave."""
+        beta = settings.get("beta")
+        return cls(settings["eta"], math.inf if beta == "all" else beta, settings["lam"])
 
     def to_json(self) -> dict[str, Any]:
         """Return the setting with ``beta`` as the word ``"all"`` where it is infinite."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.errors import WorkError
+from myriad.errors import InputError, WorkError
 from myriad.parallel import Team
 from myriad.progress import Advance
 from myriad.store import Rows
@@ -35,6 +35,7 @@ class Trainer(ABC):
     n_classes: int
     V: NDArray[Any]
     epoch: int = 0
+    _changing: tuple[str, ...] = ("V",)
 
     @abstractmethod
     def scales(self) -> NDArray[np.float64]:
@@ -81,6 +82,22 @@ class Trainer(ABC):
         part = self.part(number)
         scales = self.scales()[part].astype(self.V.dtype)
         return self.V[part] * scales[:, None], self.biases()[part].astype(self.V.dtype)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that training changes, records as bytes: what a checkpoint keeps."""
+        arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
+        return {
+            name: array.view(np.uint8) if array.dtype.names else array
+            for name, array in arrays.items()
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the arrays that `state` gave."""
+        for name in self._changing:
+            mine, kept = getattr(self, name), arrays.get(name.strip("_"))
+            if kept is None or kept.nbytes != mine.nbytes:
+                raise InputError("The checkpoint does not fit this training: delete it.")
+            mine[...] = kept.view(mine.dtype).reshape(mine.shape)
 
     def rows_of(self, numbers: Sequence[int]) -> NDArray[np.int64]:
         """Return the rows of V that belong to some settings."""

@@ -1,0 +1,139 @@
+"""Linear classifiers by stochastic gradient descent: what to train and for how long."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Self
+
+from myriad.errors import InputError
+from myriad.objectives import BINARY_LOSSES, JOINT_OBJECTIVES
+from myriad.progress import SILENT, Progress
+from myriad.store import Rows
+from myriad.training.checkpoints import Checkpoint
+from myriad.training.fitting import fit
+from myriad.training.joint import WarpOptions
+from myriad.training.methods import Fitted, Method, Offer, number_or, one_of, whole_number
+from myriad.training.settings import Setting
+from myriad.training.steps import FIXED, NUMBERS, Schedule
+
+OBJECTIVES = ("ovr", *JOINT_OBJECTIVES)
+
+DECAY_T0 = 1000.0
+"""Steps after which the schedule ``decay`` has halved the step, unless stated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGD(Method):
+    """Stochastic gradient descent on a linear model, in exact blocks.
+
+    Attributes
+    ----------
+    objective : one of `OBJECTIVES`.
+    loss : of ``ovr``: one of `BINARY_LOSSES`.
+    eta, beta : a number, or None to search for it; `beta` belongs to ``ovr``.
+    lam : weight of the squared norm.
+    schedule : how steps shrink.
+    warp : how the objective ``warp`` looks for violators.
+    epochs : the most passes over the rows.
+    theta, patience : see `Stopping`; a patience of None depends on how many rows validate.
+    memory : bytes that the weights trained together in a search may take.
+    """
+
+    objective: str = "ovr"
+    loss: str = "hinge"
+    eta: float | None = None
+    beta: float | None = None
+    lam: float = 0.0
+    schedule: Schedule = FIXED
+    warp: WarpOptions = field(default_factory=WarpOptions)
+    epochs: int = 50
+    theta: float = 0.0
+    patience: int | None = None
+    memory: int = 2 << 30
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_words()
+        for name in ("eta", "beta"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise InputError(f"{name} must be positive, not {value!r}.")
+        if self.eta is not None and math.isinf(self.eta):
+            raise InputError("eta must be a finite number.")
+        if not 0 <= self.lam < math.inf:
+            raise InputError(f"lam must be a number from 0 on, not {self.lam!r}.")
+        if self.eta is not None and self.eta * self.lam >= 1:
+            raise InputError(
+                f"eta * lam is {self.eta * self.lam:g}: a step would shrink the weights below "
+                "nothing. Choose a smaller eta or lam."
+            )
+        if self.schedule.name == "lam" and self.lam == 0:
+            raise InputError("The schedule lam needs a lam above 0.")
+        if self.epochs < 1 or (self.patience is not None and self.patience < 1):
+            raise InputError("epochs and patience must be at least 1.")
+
+    def _check_words(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise InputError(
+                f"objective must be one of {', '.join(OBJECTIVES)}, not {self.objective!r}."
+            )
+        if self.loss not in BINARY_LOSSES:
+            raise InputError(f"loss must be one of {sorted(BINARY_LOSSES)}, not {self.loss!r}.")
+        if self.objective != "ovr" and self.beta is not None:
+            raise InputError(
+                f"beta belongs to the objective ovr; {self.objective} draws no negatives."
+            )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a number is left to be searched."""
+        return self.eta is None or (self.objective == "ovr" and self.beta is None)
+
+    def fit(
+        self,
+        train: Rows,
+        val: Rows | None,
+        *,
+        n_classes: int,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+        checkpoint: Checkpoint | None = None,
+    ) -> Fitted:
+        """Train on rows; see `Method.fit`."""
+        return fit(
+            self,
+            train,
+            val,
+            n_classes=n_classes,
+            threads=threads,
+            progress=progress,
+            checkpoint=checkpoint,
+        )
+
+    def settled(self, fitted: Fitted) -> Self:
+        """Return the method with nothing left to search or to stop early."""
+        setting = Setting.from_json(fitted.settings)
+        return replace(
+            self, eta=setting.eta, beta=setting.beta, lam=setting.lam, epochs=fitted.epochs
+        )
+
+
+_JOINT_OPTIONS = {
+    "eta": number_or(auto=None),
+    "lam": number_or(),
+    "schedule": one_of({name: Schedule(name, t0=DECAY_T0) for name in NUMBERS}),
+    "epochs": whole_number,
+}
+_OVR_OPTIONS = _JOINT_OPTIONS | {
+    "beta": number_or(auto=None, all=math.inf),
+    "loss": one_of({name: name for name in BINARY_LOSSES}),
+}
+
+SGD_OFFERS = {
+    objective: Offer(
+        partial(SGD, objective=objective), _OVR_OPTIONS if objective == "ovr" else _JOINT_OPTIONS
+    )
+    for objective in OBJECTIVES
+}
