@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
-from myriad.codes import BINS, LabelledBlock, label_block, measure_information, rank_features
+from myriad.codes import BINS, measure_information, rank_features
 from myriad.codes import information as counting
 from myriad.errors import InputError
+from myriad.measures import LabelSets
 from tests.reference import information as plain
 
 DIM, CLASSES = 11, 5
@@ -24,7 +25,7 @@ def make_rows(n, seed=0):
 
 def blocks_of(X, labels, size=97):
     parts = [slice(start, start + size) for start in range(0, len(X), size)]
-    return lambda: (label_block(X[part], labels[part]) for part in parts)
+    return lambda: ((X[part], LabelSets.from_labels(labels[part])) for part in parts)
 
 
 @pytest.mark.parametrize("bins", [None, *BINS])
@@ -53,13 +54,10 @@ def test_several_labels_are_summed(bins):
     sets = [sorted({c, *rng.integers(0, CLASSES, rng.integers(0, 3))}) for c in labels.tolist()]
     for i in range(0, 400, 7):
         sets[i] = []
-    starts = np.cumsum([0, *map(len, sets)])
-    classes = np.array([c for row in sets for c in row], np.int32)
+    parts = [slice(first, first + 150) for first in range(0, 400, 150)]
 
     def read():
-        for first in range(0, 400, 150):
-            some = starts[first : first + 151]
-            yield LabelledBlock(X[first : first + 150], some - some[0], classes[some[0] : some[-1]])
+        return ((X[part], LabelSets.from_lists(sets[part])) for part in parts)
 
     found = measure_information(read, dim=DIM, n_classes=CLASSES, bins=bins, several=True)
     expected = plain.inform(X, sets, CLASSES, bins, several=True)

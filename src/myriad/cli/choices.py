@@ -29,7 +29,15 @@ Components = Annotated[
 Regions = Annotated[int, typer.Option(help="Regions of the spatial pyramid: 1, 4 or 8.")]
 Step = Annotated[int, typer.Option(min=1, max=4096, help="Pixels from one patch to the next.")]
 Signature = Annotated[str, typer.Option(help="What describes an image: fisher, bov or vlad.")]
-Codes = Annotated[str, typer.Option(help="How rows are kept: pq (32 times smaller) or none.")]
+Codes = Annotated[
+    str, typer.Option(help="How rows are kept: pq, bits, bilinear, scalar, or none for float32.")
+]
+Ratio = Annotated[
+    float | None,
+    typer.Option(
+        help="How many times smaller coded rows are, at least.", show_default="32; scalar 4"
+    ),
+]
 ImagesArgument = Annotated[
     Path,
     typer.Argument(

@@ -29,6 +29,12 @@ def evaluate(
             help="train, val, test or all; by default test where the data has one, else all."
         ),
     ] = None,
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain", help="Let a model of bits score plain values, without coding them first."
+        ),
+    ] = False,
     max_bad: MaxBad = 0.05,
     *,
     run: Run,
@@ -37,5 +43,11 @@ def evaluate(
     from myriad.pipelines.evaluate import evaluate as work
 
     return work(
-        model, data, split=split, max_bad=max_bad, threads=run.threads, progress=run.progress
+        model,
+        data,
+        split=split,
+        plain=plain,
+        max_bad=max_bad,
+        threads=run.threads,
+        progress=run.progress,
     )

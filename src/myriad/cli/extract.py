@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.choices import Codes, Components, ImagesArgument, MaxBad, Regions, Signature, Step
+from myriad.cli.choices import (
+    Codes,
+    Components,
+    ImagesArgument,
+    MaxBad,
+    Ratio,
+    Regions,
+    Signature,
+    Step,
+)
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
@@ -43,6 +52,7 @@ def extract(
     regions: Regions = 4,
     step: Step = 6,
     codes: Codes = "pq",
+    ratio: Ratio = None,
     max_bad: MaxBad = 0.05,
     *,
     run: Run,
@@ -51,7 +61,7 @@ def extract(
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.extract import extract as work
 
-    options = ExtractOptions(signature, components, regions, step, codes, max_bad)
+    options = ExtractOptions(signature, components, regions, step, codes, max_bad, ratio)
     return work(
         images,
         out,

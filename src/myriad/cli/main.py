@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from myriad.cli.compress import compress
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
@@ -28,6 +29,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict,
     "evaluate": evaluate,
     "extract": extract,
+    "compress": compress,
     "report": report,
 }
 

@@ -8,13 +8,7 @@ from myriad.codes.bilinear import BilinearCode, learn_bilinear
 from myriad.codes.bits import SignCode, learn_bits
 from myriad.codes.chosen import ChosenCode, learn_chosen
 from myriad.codes.code import Code
-from myriad.codes.information import (
-    BINS,
-    LabelledBlock,
-    label_block,
-    measure_information,
-    rank_features,
-)
+from myriad.codes.information import BINS, measure_information, rank_features
 from myriad.codes.product import ProductCode, learn_product
 from myriad.codes.rotated import ROTATIONS, RotatedCode, learn_rotated
 from myriad.codes.scalar import ScalarCode, learn_scalar
@@ -36,12 +30,10 @@ __all__ = [
     "BilinearCode",
     "ChosenCode",
     "Code",
-    "LabelledBlock",
     "ProductCode",
     "RotatedCode",
     "ScalarCode",
     "SignCode",
-    "label_block",
     "learn_bilinear",
     "learn_bits",
     "learn_chosen",

@@ -8,16 +8,17 @@ class being there or not. One pass over the rows counts; entropies follow from t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from myriad.arrays import Float, Ints
+from myriad.arrays import Float
 from myriad.codes.information_kernels import count_bins, count_signs, find_ranges, mark_full
 from myriad.errors import InputError
+from myriad.measures import LabelSets
 from myriad.parallel import Team, team
 
 BINS = (2, 4, 8, 16, 32)
@@ -28,31 +29,8 @@ _TILE = 16384  # features counted by one call
 _ENTROPY_CELLS = 1 << 22  # counts whose entropy is computed at a time
 
 
-@dataclass(frozen=True)
-class LabelledBlock:
-    """Some rows with their classes.
-
-    Attributes
-    ----------
-    X : float32 (m, n_features)
-    starts, classes : row i has the classes ``classes[starts[i]:starts[i + 1]]``, int64 (m + 1,)
-        and int32.
-    """
-
-    X: Float
-    starts: NDArray[np.int64]
-    classes: Ints
-
-
-Read = Callable[[], Iterable[LabelledBlock]]
-"""Passes over all rows; called once for each pass that is needed."""
-
-
-def label_block(X: Float, labels: Ints) -> LabelledBlock:
-    """Return rows with one class each; rows of the class -1 have none."""
-    known = labels >= 0
-    starts = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
-    return LabelledBlock(X, starts, labels[known].astype(np.int32))
+Read = Callable[[], Iterable[tuple[Float, LabelSets]]]
+"""Passes over all rows, in blocks with their labels; called once for each pass that is needed."""
 
 
 def measure_information(
@@ -103,17 +81,19 @@ def _tiles(width: int) -> list[tuple[int, int]]:
     return [(first, min(first + _TILE, width)) for first in range(0, width, _TILE)]
 
 
-def _blocks(read: Read, several: bool, rows: int) -> Iterable[LabelledBlock]:
+def _call(kernel: Callable[..., None], work: tuple[Any, ...], tile: tuple[int, int]) -> None:
+    kernel(*work, *tile)
+
+
+def _blocks(read: Read, several: bool, rows: int) -> Iterable[tuple[Float, LabelSets]]:
     """Yield the blocks; with several labels every row that has any also has the last class."""
-    for block in read():
-        if not several:
-            yield block
-            continue
-        labelled = np.diff(block.starts) > 0
-        starts = block.starts + np.concatenate([[0], np.cumsum(labelled)])
-        ends = block.starts[1:][labelled]
-        classes = np.insert(block.classes, ends, rows - 1).astype(np.int32)
-        yield LabelledBlock(block.X, starts, classes)
+    for X, sets in read():
+        if several:
+            labelled = sets.sizes > 0
+            starts = sets.starts + np.concatenate([[0], np.cumsum(labelled)])
+            classes = np.insert(sets.classes, sets.starts[1:][labelled], rows - 1)
+            sets = LabelSets(starts, classes.astype(np.int32))
+        yield X, sets
 
 
 def _count_signs(
@@ -124,17 +104,13 @@ def _count_signs(
     small = np.zeros((rows, width), np.uint8)
     counts = np.zeros((rows, width), np.uint32)
     held, sizes, total = np.zeros(rows, np.int64), np.zeros(rows, np.int64), 0
-    for block in _blocks(read, several, rows):
-        full = np.zeros(len(block.classes), np.bool_)
-        mark_full(block.classes, held, full)
-        X = block.X[:, part]
-
-        def count(tile: tuple[int, int], block: Any = block, X: Any = X, full: Any = full) -> None:
-            count_signs(X, block.starts, block.classes, full, small, counts, *tile)
-
-        crew.share(count, _tiles(width))
-        sizes += np.bincount(block.classes, minlength=rows)
-        total += int((np.diff(block.starts) > 0).sum())
+    for X, sets in _blocks(read, several, rows):
+        full = np.zeros(len(sets.classes), np.bool_)
+        mark_full(sets.classes, held, full)
+        work = X[:, part], sets.starts, sets.classes, full, small, counts
+        crew.share(partial(_call, count_signs, work), _tiles(width))
+        sizes += sets.counts(rows)
+        total += int((sets.sizes > 0).sum())
     counts += small
     return counts, sizes, total
 
@@ -143,14 +119,10 @@ def _read_ranges(read: Read, dim: int, crew: Team) -> tuple[Float, Float]:
     """Return the lowest and the highest value of each feature, in rows with a class."""
     lows = np.full(dim, np.inf, np.float32)
     highs = np.full(dim, -np.inf, np.float32)
-    for block in read():
-        labelled = np.diff(block.starts) > 0
-        X = block.X if labelled.all() else block.X[labelled]
-
-        def widen(tile: tuple[int, int], X: Float = X) -> None:
-            find_ranges(X, lows, highs, *tile)
-
-        crew.share(widen, _tiles(dim))
+    for X, sets in read():
+        labelled = sets.sizes > 0
+        known = X if labelled.all() else X[labelled]
+        crew.share(partial(_call, find_ranges, (known, lows, highs)), _tiles(dim))
     return lows, highs
 
 
@@ -171,15 +143,11 @@ def _count_bins(
     scales = np.divide(bins, spans, out=np.zeros(width), where=spans > 0)
     counts = np.zeros((rows, width, bins), np.uint32)
     sizes, total = np.zeros(rows, np.int64), 0
-    for block in _blocks(read, several, rows):
-        X = block.X[:, part]
-
-        def count(tile: tuple[int, int], block: Any = block, X: Any = X) -> None:
-            count_bins(X, block.starts, block.classes, lows, scales, counts, *tile)
-
-        crew.share(count, _tiles(width))
-        sizes += np.bincount(block.classes, minlength=rows)
-        total += int((np.diff(block.starts) > 0).sum())
+    for X, sets in _blocks(read, several, rows):
+        work = X[:, part], sets.starts, sets.classes, lows, scales, counts
+        crew.share(partial(_call, count_bins, work), _tiles(width))
+        sizes += sets.counts(rows)
+        total += int((sets.sizes > 0).sum())
     return counts, sizes, total
 
 

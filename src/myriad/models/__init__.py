@@ -1,7 +1,18 @@
 """What was learned: scores, chunked top-k ranking, files."""
 
+from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.folder import ModelFolder, is_model, load_model, save_model
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
 
-__all__ = ["LinearModel", "Model", "ModelFolder", "is_model", "load_model", "save_model"]
+__all__ = [
+    "CodedModel",
+    "LinearModel",
+    "Model",
+    "ModelFolder",
+    "is_model",
+    "load_model",
+    "make_plain",
+    "match_rows",
+    "save_model",
+]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.images import BadImage, ImageList, find_images
 from myriad.measures import Measures, measure
-from myriad.models import Model, ModelFolder, load_model
+from myriad.models import CodedModel, Model, ModelFolder, load_model, match_rows
 from myriad.parallel import pool
 from myriad.parts import fingerprint
 from myriad.pipelines.describing import BadImages, describe_images, signature_of
@@ -45,6 +45,7 @@ def evaluate(
     data: Path,
     *,
     split: str | None = None,
+    plain: bool = False,
     max_bad: float = 0.05,
     threads: int | None = None,
     progress: Progress = SILENT,
@@ -54,9 +55,12 @@ def evaluate(
     Parameters
     ----------
     split : the part to use; by default ``test`` where the data has one, else all of it.
+    plain : whether a model of coded rows is to score plain rows without coding them.
     """
     began = time.perf_counter()
     folder = load_model(model)
+    if plain and isinstance(folder.model, CodedModel):
+        folder = replace(folder, model=replace(folder.model, rounded=False))
     if is_store(data):
         store = Store.open(data)
         split = choose_split(store.splits, split, data)
@@ -130,9 +134,10 @@ def score_store(
     folder: ModelFolder, store: Store, split: str, *, threads: int | None, progress: Progress
 ) -> tuple[Scored, NDArray[np.int32]]:
     """Rank the rows of a store; return them and their true classes by number."""
-    if store.dim != folder.model.dim:
+    dim = store.dim if store.code is None else store.code.dim
+    if dim != folder.model.dim:
         raise InputError(
-            f"The rows of {store.path} have {store.dim} features, the model takes "
+            f"The rows of {store.path} have {dim} features, the model takes "
             f"{folder.model.dim}: they were made by another recipe."
         )
     recipes = (folder.recipe, store.recipe)
@@ -141,16 +146,17 @@ def score_store(
             f"The rows of {store.path} were made with another vocabulary than the model's, so its "
             "scores would mean nothing. Evaluate on the images themselves."
         )
+    model, prepare = match_rows(folder.model, store.code, str(store.path))
     rows = store.rows(None if split == "all" else split)
     known, truths = match_classes(store.class_names, folder.class_names, rows.labels)
 
     def batches(advance: Advance) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
         for block in rows.blocks(max(BATCH, min(1024, (32 << 20) // (4 * rows.dim)))):
             advance(len(block.X))
-            yield block.X, known[block.index]
+            yield prepare(block.X), known[block.index]
 
     with progress.step("Scoring rows", rows.n_rows, "rows") as advance, pool(threads):
-        ranks, guesses = rank_batches(folder.model, batches(advance))
+        ranks, guesses = rank_batches(model, batches(advance))
     return Scored(known, guesses, ranks, rows.paths), truths
 
 
