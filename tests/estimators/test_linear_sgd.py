@@ -43,7 +43,7 @@ def test_joint_objectives_find_their_step(digits, objective):
     found = LinearSGD(objective=objective, patience=15).fit(X_train, y_train)
     assert found.score(X_test, y_test) > 0.92
     assert "beta" not in found.settings_
-    assert len(found.search_) == 5
+    assert len(found.search_) == 10
 
 
 def test_softmax_at_its_optimum_agrees_with_scikit_learn(digits):

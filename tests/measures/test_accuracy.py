@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import recall_score, top_k_accuracy_score
 
-from myriad.measures import count_confusions, measure, ranks_of_truth
+from myriad.measures import (
+    LabelSets,
+    count_confusions,
+    measure,
+    rank_truths,
+    ranks_of_truth,
+)
 from myriad.measures.accuracy import UNKNOWN
 
 
@@ -79,3 +85,26 @@ def test_confusions_are_counted_most_frequent_first():
         (0, 2, 1, 1),
         (1, 0, 1, 4),
     ]
+
+
+def test_a_row_of_several_classes_is_right_if_any_is_near_the_top():
+    scores = np.array([[5, 4, 3, 2], [1, 2, 3, 4], [1, 1, 0, 0], [9, 9, 9, 9]], np.float32)
+    sets = LabelSets.from_lists([[1, 2], [3], [0, 1], []])
+    ranks = rank_truths(scores, sets)
+    assert ranks[:3].tolist() == [2, 1, 1]
+    found = measure(ranks, sets, n_classes=4)
+    assert found.n == 3
+    assert found.at(1) == pytest.approx(200 / 3)
+    assert found.at(2) == 100
+    # Class 0: right; class 1: wrong and right; class 2: wrong; class 3: right.
+    assert found.class_at[0] == pytest.approx(100 * (1 + 0.5 + 0 + 1) / 4)
+
+
+def test_sets_of_one_class_are_ranked_as_single_labels():
+    scores = np.random.default_rng(0).integers(0, 4, (50, 6)).astype(np.float32)
+    labels = np.arange(50, dtype=np.int32) % 6
+    sets = LabelSets.from_labels(labels)
+    assert (rank_truths(scores, sets) == rank_truths(scores, labels)).all()
+    assert measure(rank_truths(scores, sets), sets, n_classes=6) == measure(
+        rank_truths(scores, labels), labels, n_classes=6
+    )

@@ -4,18 +4,21 @@ import threading
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import myriad.store.rows as rows_module
 import myriad.store.store as store_module
 from myriad.errors import InputError
-from myriad.store import ArrayRows
+from myriad.store import ArrayRows, BalancedRows, ScaledRows, SparseRows, unit_variance
 from myriad.store.shuffling import shuffle_groups, window_size
 from tests.store.making import DIM, all_rows, make_rows, write_store
 
 SIZES = (10, 7, 10, 0, 3)
 
 
-@pytest.fixture(params=["array", "memmap", "store", "coded", "selected", "selected-store"])
+@pytest.fixture(
+    params=["array", "memmap", "store", "coded", "selected", "selected-store", "sparse", "scaled"]
+)
 def source(request, tmp_path):
     """Return a source of rows and the rows it should give."""
     X = all_rows(SIZES)
@@ -26,6 +29,11 @@ def source(request, tmp_path):
         np.save(tmp_path / "x.npy", X.astype(np.float16))
         mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
         return ArrayRows(mapped, y), X.astype(np.float16).astype(np.float32)
+    if request.param == "sparse":
+        return SparseRows(csr_matrix(X), y), X
+    if request.param == "scaled":
+        scale = np.linspace(0.5, 2.0, X.shape[1]).astype(np.float32)
+        return ScaledRows(ArrayRows(X, y), scale), X * scale
     chosen = np.array([3, 29, 11, 5, 17, 18, 19, 28, 0])
     if request.param == "selected":
         return ArrayRows(X.astype(np.float64), y).select(chosen), X[chosen]
@@ -226,3 +234,21 @@ def test_selection_copies_nothing_and_names_the_row_of_the_array():
     np.testing.assert_array_equal(selected.read([0]), X[[6]])
     with pytest.raises(InputError, match="Row 13 "):
         selected.read([1])
+
+
+def test_balanced_rows_draw_every_class_alike():
+    y = np.repeat([0, 1, 2], [900, 90, 10])
+    rows = BalancedRows(ArrayRows(np.zeros((1000, 1), np.float32), y))
+    drawn = y[np.concatenate([rows.order(seed=0, epoch=e) for e in range(10)])]
+    np.testing.assert_allclose(np.bincount(drawn) / 10_000, 1 / 3, atol=0.02)
+    assert (rows.order(seed=0, epoch=0) != rows.order(seed=0, epoch=1)).any()
+
+
+def test_unit_variance_keeps_the_mean_squared_norm():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 6)) * [1, 10, 0.1, 5, 1, 0] + 1
+    rows = ArrayRows(X.astype(np.float32))
+    scaled = ScaledRows(rows, unit_variance(rows)).read(np.arange(500))
+    deviations = scaled.std(axis=0)[:5]
+    np.testing.assert_allclose(deviations, deviations[0], rtol=1e-4)
+    assert (scaled**2).sum() == pytest.approx((X**2).sum(), rel=1e-4)

@@ -8,10 +8,11 @@ import pytest
 from myriad.errors import InputError
 from myriad.measures import measure
 from myriad.store import ArrayRows
-from myriad.training import OFFERS, SGD, Schedule, hold_out, make_method
-from myriad.training.search import default_betas, grid, search_rows
+from myriad.training import OFFERS, SGD, Checkpoint, Schedule, hold_out, make_method
+from myriad.training.search import decays, default_betas, grid, part_of
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
+from myriad.training.trainer import Trainer
 
 
 def make_rows(n=600, dim=8, n_classes=6, seed=0, spread=1.2):
@@ -29,7 +30,9 @@ def test_betas_are_powers_of_two_up_to_all():
 
 
 def test_given_numbers_are_not_searched():
-    assert grid(SGD(eta=0.5, beta=4.0, lam=0.1), 10, 2.0) == [Setting(0.5, 4.0, 0.1)]
+    stated = SGD(eta=0.5, beta=4.0, lam=0.1, scale=True)
+    assert grid(stated, 10, 2.0) == [Setting(0.5, 4.0, 0.1, True)]
+    assert not stated.is_open
     assert {s.eta for s in grid(SGD(eta=0.5), 10, 2.0)} == {0.5}
     assert {s.beta for s in grid(SGD(objective="warp"), 10, 2.0)} == {None}
 
@@ -43,8 +46,8 @@ def test_steps_scale_with_the_rows():
 
 def test_large_problems_are_searched_on_a_part():
     rows = make_rows(n=5000)
-    assert search_rows(rows, 10, 6, seed=0) is rows
-    part = search_rows(rows, 10**8, 6, seed=0)
+    assert part_of(rows, 10, 6, seed=0) is rows
+    part = part_of(rows, 10**8, 6, seed=0)
     assert part.n_rows == 2000
     assert set(part.labels) == set(range(6))
 
@@ -118,6 +121,83 @@ def test_stopping_waits_and_remembers_the_best():
 def test_a_wrong_plan_is_refused(wrong, name):
     with pytest.raises(InputError, match=name):
         SGD(**wrong)
+
+
+def test_a_search_ends_where_plain_training_would_be():
+    """What the search trained is gone on with, and comes to the same as training anew."""
+    train, val = hold_out(make_rows(), 0.2, seed=0)
+    method = SGD(objective="warp", epochs=6, scale=False)
+    fitted = method.fit(train, val, n_classes=6, threads=1)
+    setting = Setting.from_json(fitted.settings)
+    alone = SGD(objective="warp", epochs=6, eta=setting.eta, scale=False)
+    again = alone.fit(train, val, n_classes=6, threads=1)
+    np.testing.assert_array_equal(fitted.model.weights, again.model.weights)
+    assert [h["top1"] for h in fitted.history] == [h["top1"] for h in again.history]
+
+
+def test_scaling_is_found_where_it_helps_and_folded_into_the_weights():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(20), 60).astype(np.int32)
+    X = rng.standard_normal((1200, 30)) + 1.5 * rng.standard_normal((20, 30))[labels]
+    X *= 0.6 ** np.arange(30)  # a decaying spectrum: plain steps hardly move the last features
+    train, val = hold_out(ArrayRows(X.astype(np.float32), labels), 0.3, seed=0)
+    options = {"objective": "multiclass", "epochs": 5}
+    fitted = {
+        scale: SGD(scale=scale, **options).fit(train, val, n_classes=20, threads=1)
+        for scale in (None, True, False)
+    }
+    best = {scale: max(h["top1"] for h in found.history) for scale, found in fitted.items()}
+    assert best[True] > best[False] + 5
+    assert best[None] == best[True]
+    assert fitted[None].settings["scale"] is True
+    scores = fitted[None].model.scores(val.read(np.arange(val.n_rows)))
+    top1 = 100 * (scores.argmax(axis=1) == val.labels).mean()
+    assert top1 == pytest.approx(best[None], abs=0.6)
+
+
+def test_lam_is_tried_on_small_data():
+    train, val = hold_out(make_rows(n=200), 0.3, seed=0)
+    method = SGD(objective="multiclass", lam=None, scale=False, epochs=12)
+    fitted = method.fit(train, val, n_classes=6, threads=1)
+    assert len({row["lam"] for row in fitted.table}) == 4
+    assert all(setting.eta * setting.lam < 0.5 for setting in decays(Setting(0.5), 10, 6))
+
+
+def test_training_goes_on_from_a_checkpoint_to_the_same_weights(tmp_path, monkeypatch):
+    train, val = hold_out(make_rows(), 0.2, seed=0)
+    for objective in ("ovr", "warp", "softmax"):
+        method = SGD(objective=objective, epochs=8, patience=8)
+        whole = method.fit(train, val, n_classes=6, threads=1)
+        place = tmp_path / f"{objective}.safetensors"
+        for stop in (3, 4, 7):
+            with monkeypatch.context() as patch:
+                patch.setattr(Trainer, "run_epoch", break_off_after(stop, Trainer.run_epoch))
+                checkpoint = Checkpoint(place, {"objective": objective}, every=0.0)
+                with pytest.raises(KeyboardInterrupt):
+                    method.fit(train, val, n_classes=6, threads=1, checkpoint=checkpoint)
+        checkpoint = Checkpoint(place, {"objective": objective}, every=0.0)
+        fitted = method.fit(train, val, n_classes=6, threads=1, checkpoint=checkpoint)
+        np.testing.assert_array_equal(fitted.model.weights, whole.model.weights)
+        assert [h["top1"] for h in fitted.history] == [h["top1"] for h in whole.history]
+        assert fitted.table == whole.table
+
+
+def break_off_after(epochs, run_epoch):
+    def run(self, *args, **kwargs):
+        if self.epoch == epochs and len(self.settings) == 1:
+            raise KeyboardInterrupt
+        run_epoch(self, *args, **kwargs)
+
+    return run
+
+
+def test_a_checkpoint_of_another_training_is_not_gone_on_from(tmp_path):
+    Checkpoint(tmp_path / "c", {"seed": 1}).save({"epoch": 3}, {})
+    assert Checkpoint(tmp_path / "c", {"seed": 2}).load() is None
+    assert Checkpoint(tmp_path / "c", {"seed": 1}).load() == ({"epoch": 3}, {})
+    (tmp_path / "c").write_bytes(b"x" * 100)
+    with pytest.raises(InputError, match="damaged"):
+        Checkpoint(tmp_path / "c", {"seed": 1}).load()
 
 
 def test_words_for_numbers():

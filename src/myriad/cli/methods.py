@@ -19,7 +19,23 @@ Beta = Annotated[
 Eta = Annotated[
     str | None, typer.Option(help="Step: a number, or auto to search.", show_default="auto")
 ]
-Lam = Annotated[str | None, typer.Option(help="Weight of the squared norm.", show_default="0")]
+Lam = Annotated[
+    str | None,
+    typer.Option(
+        help="Weight of the squared norm: a number, or auto to try some where rows are few.",
+        show_default="0",
+    ),
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(help="Bring features to unit variance: yes, no or auto.", show_default="auto"),
+]
+Balanced = Annotated[
+    bool | None,
+    typer.Option(
+        "--balanced", help="Draw classes uniformly: of the joint objectives.", show_default=False
+    ),
+]
 ScheduleName = Annotated[
     str | None,
     typer.Option(

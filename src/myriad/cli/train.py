@@ -20,7 +20,7 @@ from myriad.cli.choices import (
     Signature,
     Step,
 )
-from myriad.cli.methods import Beta, Epochs, Eta, Lam, Loss, ScheduleName
+from myriad.cli.methods import Balanced, Beta, Epochs, Eta, Lam, Loss, Scale, ScheduleName
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
@@ -76,6 +76,8 @@ def train(
     beta: Beta = None,
     eta: Eta = None,
     lam: Lam = None,
+    scale: Scale = None,
+    balanced: Balanced = None,
     schedule: ScheduleName = None,
     epochs: Epochs = None,
     signature: Signature = "fisher",
@@ -101,6 +103,8 @@ def train(
         beta=beta,
         eta=eta,
         lam=lam,
+        scale=scale,
+        balanced=balanced,
         schedule=schedule,
         epochs=epochs,
     )

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from myriad.estimators.rows_classifier import RowsClassifier, seed_of
 from myriad.models import LinearModel
 from myriad.progress import Progress
-from myriad.training import SGD, Schedule, WarpOptions, number_or
+from myriad.training import SGD, Schedule, WarpOptions, number_or, one_of
 
 _ETA, _BETA = number_or(auto=None), number_or(auto=None, all=math.inf)
+_SCALE = one_of({"auto": None, True: True, False: False})
 
 
 class LinearSGD(RowsClassifier):
@@ -30,7 +31,10 @@ class LinearSGD(RowsClassifier):
     beta : of ``ovr``: average number of negatives drawn a positive, ``"all"`` for every row, or
         ``"auto"``.
     eta : step, or ``"auto"``.
-    lam : weight of the squared norm of the weights.
+    lam : weight of the squared norm of the weights; ``"auto"`` tries several where rows are few.
+    scale : bring each feature to unit variance, True or False, or ``"auto"`` to find out whether
+        that helps, unless `lam` is stated. The weights are for plain rows all the same.
+    balanced : of the joint objectives: draw classes uniformly, then a row of each [GP, Eq. 4].
     schedule : ``"fixed"`` step; ``"lam"``, 1 / (lam (t + t0)) with t0 such that it begins at `eta`;
         or ``"decay"``, eta t0 / (t + t0).
     t0 : of ``decay``: steps after which the step has halved.
@@ -68,7 +72,9 @@ class LinearSGD(RowsClassifier):
         loss: str = "hinge",
         beta: float | str = "auto",
         eta: float | str = "auto",
-        lam: float = 0.0,
+        lam: float | str = 0.0,
+        scale: bool | str = "auto",
+        balanced: bool = False,
         schedule: str = "fixed",
         t0: float = 1000.0,
         replacement: bool = True,
@@ -92,6 +98,8 @@ class LinearSGD(RowsClassifier):
         self.beta = beta
         self.eta = eta
         self.lam = lam
+        self.scale = scale
+        self.balanced = balanced
         self.schedule = schedule
         self.t0 = t0
         self.replacement = replacement
@@ -116,7 +124,9 @@ class LinearSGD(RowsClassifier):
             loss=self.loss,
             eta=_ETA("eta", self.eta),
             beta=_BETA("beta", self.beta),
-            lam=self.lam,
+            lam=_ETA("lam", self.lam),
+            scale=_SCALE("scale", self.scale),
+            balanced=self.balanced,
             schedule=Schedule(self.schedule, self.t0),
             warp=WarpOptions(
                 self.replacement,

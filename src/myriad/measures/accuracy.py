@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad._jit import jit
+from myriad.measures.label_sets import LabelSets
 
 DEPTH = 10
 """Accuracies are reported at k = 1 to this."""
@@ -49,6 +50,48 @@ def ranks_of_truth(scores, labels):
     return ranks
 
 
+@jit
+def ranks_of_sets(scores, starts, classes):
+    """Return the rank of each row's best true class among the classes that are not true.
+
+    Parameters
+    ----------
+    scores : float array of shape (n_samples, n_classes)
+    starts, classes : the true classes of the rows; see `LabelSets`.
+
+    Returns
+    -------
+    int32 array of shape (n_samples,); `UNKNOWN` for a row without a class or with a NaN for one.
+    """
+    n_samples, n_classes = scores.shape
+    ranks = np.empty(n_samples, np.int32)
+    for i in range(n_samples):
+        labels = classes[starts[i] : starts[i + 1]]
+        truth = -np.inf
+        for c in labels:
+            truth = max(truth, scores[i, c])
+        if len(labels) == 0 or np.isnan(truth):
+            ranks[i] = UNKNOWN
+            continue
+        better = 1
+        for c in range(n_classes):
+            better += scores[i, c] >= truth
+        for c in labels:
+            better -= scores[i, c] >= truth
+        ranks[i] = better
+    return ranks
+
+
+Truths = NDArray[np.int32] | LabelSets
+
+
+def rank_truths(scores: NDArray[Any], truths: Truths) -> NDArray[np.int32]:
+    """Return the rank of each row's truth: its class, or the best of its classes [HM, 8.4]."""
+    if isinstance(truths, LabelSets):
+        return ranks_of_sets(scores, truths.starts, truths.classes)
+    return ranks_of_truth(scores, truths)
+
+
 @dataclass(frozen=True)
 class Measures:
     """How well rows were ranked; every accuracy is a percentage, or None where no row was scored.
@@ -60,6 +103,9 @@ class Measures:
     unknown : rows whose class the model does not know; they count as wrong.
     classes : how many classes the model knows.
     sample_at, class_at : accuracy at k = 1..10 over samples, and as the mean over classes present.
+        A row of several classes is right if any of them is among the k, and counts for each.
+    map, map11 : mean average precision over the classes present, as an area and by VOC's eleven
+        points; None unless rows have several labels.
     """
 
     n: int
@@ -69,6 +115,8 @@ class Measures:
     sample_at: tuple[float | None, ...]
     class_at: tuple[float | None, ...]
     seconds: float = 0.0
+    map: float | None = None
+    map11: float | None = None
 
     def at(self, k: int) -> float:
         """Return the accuracy over samples at `k`, 0 where nothing was scored."""
@@ -86,18 +134,20 @@ class Measures:
             "class_top1": self.class_at[0],
             "class_top5": self.class_at[4],
             "accuracy_at": {str(k): self.sample_at[k - 1] for k in range(1, DEPTH + 1)},
-            "map": None,
+            "map": self.map,
+            "map11": self.map11,
             "seconds": round(self.seconds, 3),
         }
 
 
 def measure(
     ranks: NDArray[np.int32],
-    truths: NDArray[np.int32],
+    truths: Truths,
     *,
     n_classes: int,
     bad: int = 0,
     seconds: float = 0.0,
+    precisions: tuple[float | None, float | None] = (None, None),
 ) -> Measures:
     """Turn ranks into accuracies.
 
@@ -105,9 +155,16 @@ def measure(
     ----------
     ranks : the rank of each row's truth, `UNKNOWN` where the model does not know the class.
     truths : a number for each row's true class, unknown classes having numbers of their own, so
-        that the mean over classes counts them as classes that are always wrong.
+        that the mean over classes counts them as classes that are always wrong. With several
+        classes a row, rows without one are left out.
     n_classes : how many classes the model knows; accuracy at k beyond it is that at `n_classes`.
     """
+    by_row = np.arange(len(ranks))
+    if isinstance(truths, LabelSets):
+        some = np.flatnonzero(truths.sizes)
+        ranks, truths = ranks[some], truths.select(some)
+        by_row = np.repeat(np.arange(len(ranks)), truths.sizes)
+    classes = truths.classes if isinstance(truths, LabelSets) else truths
     n = len(ranks)
     unknown = int(np.count_nonzero(ranks == UNKNOWN))
     nothing: tuple[float | None, ...] = (None,) * DEPTH
@@ -115,8 +172,8 @@ def measure(
     if n:
         hits = ranks[:, None] <= np.minimum(np.arange(1, DEPTH + 1), n_classes)[None, :]
         sample_at = tuple(float(v) for v in 100.0 * hits.mean(axis=0, dtype=np.float64))
-        _, present = np.unique(truths, return_inverse=True)
+        _, present = np.unique(classes, return_inverse=True)
         sizes = np.bincount(present)
-        by_class = [np.bincount(present, weights=column) / sizes for column in hits.T]
+        by_class = [np.bincount(present, weights=column[by_row]) / sizes for column in hits.T]
         class_at = tuple(float(100.0 * column.mean()) for column in by_class)
-    return Measures(n, bad, unknown, n_classes, sample_at, class_at, seconds)
+    return Measures(n, bad, unknown, n_classes, sample_at, class_at, seconds, *precisions)

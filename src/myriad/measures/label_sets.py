@@ -80,6 +80,11 @@ class LabelSets:
         places = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], sizes)
         return LabelSets(starts, self.classes[places])
 
+    def part(self, rows: slice) -> LabelSets:
+        """Return the labels of rows that follow one another."""
+        starts = self.starts[rows.start : rows.stop + 1]
+        return LabelSets(starts - starts[0], self.classes[starts[0] : starts[-1]])
+
     def renumbered(self, numbers: NDArray[np.int32]) -> LabelSets:
         """Return the labels with class c as ``numbers[c]``; those numbered -1 are left out."""
         changed = numbers[self.classes]

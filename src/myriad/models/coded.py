@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from myriad.arrays import Float
@@ -10,8 +9,6 @@ from myriad.codes import Code
 from myriad.errors import InputError
 from myriad.models.model import Model
 from myriad.parts import fingerprint
-
-Prepare = Callable[[Float], Float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +49,38 @@ class CodedModel(Model, kind="coded"):
 
     def scores(self, X: Float) -> Float:
         """Return the scores of plain rows, float32 of shape (n_samples, n_classes)."""
+        return self.model.scores(self._prepare(X))
+
+    def scores_of(self, X: Float, classes: slice) -> Float:
+        """Return the scores of some classes only."""
+        return self.model.scores_of(self._prepare(X), classes)
+
+    def _prepare(self, X: Float) -> Float:
         if self.rounded:
-            return self.model.scores(self.code.decode(self.code.encode(X)))
-        return self.model.scores(self.code.project(X))
+            return self.code.decode(self.code.encode(X))
+        return self.code.project(X)
+
+
+@dataclass(frozen=True, eq=False)
+class ExpandedModel(Model):
+    """A model of plain rows, for rows decoded from a code that does not restore them."""
+
+    code: Code
+    model: Model
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.model.n_classes
+
+    @property
+    def dim(self) -> int:
+        """The number of features of a decoded row."""
+        return self.code.decoded_dim
+
+    def scores(self, X: Float) -> Float:
+        """Return the scores of decoded rows, float32 of shape (n_samples, n_classes)."""
+        return self.model.scores(self.code.expand(X))
 
 
 def make_plain(model: Model, code: Code | None) -> Model:
@@ -65,25 +91,20 @@ def make_plain(model: Model, code: Code | None) -> Model:
     return model if code is None or code.restores else CodedModel(code, model)
 
 
-def match_rows(model: Model, code: Code | None, where: str) -> tuple[Model, Prepare]:
-    """Return the model for rows decoded from a code, and what to do to the rows before.
+def match_rows(model: Model, code: Code | None, where: str) -> Model:
+    """Return a model for the rows of a store, given one of plain rows and the store's code.
 
     Parameters
     ----------
-    model : of plain rows.
     where : what to call the rows in an error.
     """
     if code is None or code.restores:
-        return model, _leave
+        return model
     if not isinstance(model, CodedModel):
-        return model, code.expand
+        return ExpandedModel(code, model)
     if fingerprint(model.code) != fingerprint(code):
         raise InputError(
             f"The rows of {where} are coded by another code than the model's, so its scores would "
             "mean nothing. Use the plain rows, or code them as the training rows were."
         )
-    return model.model, _leave
-
-
-def _leave(rows: Float) -> Float:
-    return rows
+    return model.model

@@ -47,8 +47,12 @@ class LinearModel(Model, kind="linear"):
         """The number of features of a row."""
         return int(self.weights.shape[1])
 
+    def scores_of(self, X: Float, classes: slice) -> Float:
+        """Return the scores of some classes only."""
+        scores: Float = X @ self.weights[classes].T
+        scores += self.biases[classes]
+        return scores
+
     def scores(self, X: Float) -> Float:
         """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
-        scores: Float = X @ self.weights.T
-        scores += self.biases
-        return scores
+        return self.scores_of(X, slice(None))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.measures import ranks_of_truth
+from myriad.measures import LabelSets, Truths, rank_truths
 from myriad.models.ranking import select_top
 from myriad.parts import Part
 
@@ -48,17 +48,21 @@ class Model(Part, ABC):
             select_top(self.scores(X[part]), labels[part], best[part])
         return labels, best
 
-    def judge(
-        self, X: Float, truths: NDArray[np.int32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the rank of each row's true class, and the best class of each row.
+    def scores_of(self, X: Float, classes: slice) -> Float:
+        """Return the scores of some classes only, float32 of shape (n_samples, so many)."""
+        some: Float = self.scores(X)[:, classes]
+        return some
 
-        See `measures.ranks_of_truth`.
+    def judge(self, X: Float, truths: Truths) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the rank of each row's truth, and the best class of each row.
+
+        See `measures.rank_truths`.
         """
         ranks, guesses = np.empty(len(X), np.int32), np.empty(len(X), np.int32)
         for part in self._parts(len(X)):
             scores = self.scores(X[part])
-            ranks[part] = ranks_of_truth(scores, truths[part])
+            some = truths[part] if not isinstance(truths, LabelSets) else truths.part(part)
+            ranks[part] = rank_truths(scores, some)
             guesses[part] = scores.argmax(axis=1)
         return ranks, guesses
 

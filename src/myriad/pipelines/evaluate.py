@@ -13,17 +13,19 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.images import BadImage, ImageList, find_images
-from myriad.measures import Measures, measure
+from myriad.measures import LabelSets, Measures, Truths, average_precisions, measure
 from myriad.models import CodedModel, Model, ModelFolder, load_model, match_rows
 from myriad.parallel import pool
 from myriad.parts import fingerprint
 from myriad.pipelines.describing import BadImages, describe_images, signature_of
 from myriad.pipelines.evidence import Scored
 from myriad.progress import SILENT, Advance, Progress
-from myriad.store import Store, is_store
+from myriad.store import Rows, Store, is_store
 
 BATCH = 64
-"""Rows scored by one product."""
+"""Rows scored by one product, at least."""
+PRECISION_BYTES = 256 << 20
+"""Scores held at a time for the precision of classes."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,20 @@ def evaluate(
     folder = load_model(model)
     if plain and isinstance(folder.model, CodedModel):
         folder = replace(folder, model=replace(folder.model, rounded=False))
+    precisions: tuple[float | None, float | None] = (None, None)
+    truths: Truths
     if is_store(data):
         store = Store.open(data)
         split = choose_split(store.splits, split, data)
         if split == "all" and "train" in store.splits:
             progress.note("All rows are scored, training rows among them; see --split.")
         scored, truths = score_store(folder, store, split, threads=threads, progress=progress)
+        if isinstance(truths, LabelSets):
+            rows = store.rows(None if split == "all" else split)
+            matched = match_rows(folder.model, store.code, str(data))
+            precisions = mean_precisions(
+                replace(folder, model=matched), rows, threads=threads, progress=progress
+            )
         bad: list[dict[str, str]] = []
     else:
         images = find_images(data)
@@ -78,7 +88,14 @@ def evaluate(
         )
     seconds = time.perf_counter() - began
     n_classes = len(folder.class_names)
-    measures = measure(scored.ranks, truths, n_classes=n_classes, bad=len(bad), seconds=seconds)
+    measures = measure(
+        scored.ranks,
+        truths,
+        n_classes=n_classes,
+        bad=len(bad),
+        seconds=seconds,
+        precisions=precisions,
+    )
     return Evaluated(measures, scored, split, bad)
 
 
@@ -132,7 +149,7 @@ def score_images(
 
 def score_store(
     folder: ModelFolder, store: Store, split: str, *, threads: int | None, progress: Progress
-) -> tuple[Scored, NDArray[np.int32]]:
+) -> tuple[Scored, Truths]:
     """Rank the rows of a store; return them and their true classes by number."""
     dim = store.dim if store.code is None else store.code.dim
     if dim != folder.model.dim:
@@ -146,28 +163,92 @@ def score_store(
             f"The rows of {store.path} were made with another vocabulary than the model's, so its "
             "scores would mean nothing. Evaluate on the images themselves."
         )
-    model, prepare = match_rows(folder.model, store.code, str(store.path))
+    model = match_rows(folder.model, store.code, str(store.path))
     rows = store.rows(None if split == "all" else split)
-    known, truths = match_classes(store.class_names, folder.class_names, rows.labels)
+    known, truths = match_truths(store.class_names, folder.class_names, rows)
 
-    def batches(advance: Advance) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
-        for block in rows.blocks(max(BATCH, min(1024, (32 << 20) // (4 * rows.dim)))):
+    def batches(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
+        for block in rows.blocks(block_size(rows.dim)):
             advance(len(block.X))
-            yield prepare(block.X), known[block.index]
+            yield block.X, select(known, block.index)
 
     with progress.step("Scoring rows", rows.n_rows, "rows") as advance, pool(threads):
         ranks, guesses = rank_batches(model, batches(advance))
-    return Scored(known, guesses, ranks, rows.paths), truths
+    shown = nearest_truths(known, guesses) if isinstance(known, LabelSets) else known
+    return Scored(shown, guesses, ranks, rows.paths), truths
+
+
+def mean_precisions(
+    folder: ModelFolder, rows: Rows, *, threads: int | None, progress: Progress
+) -> tuple[float | None, float | None]:
+    """Return the mean average precision of rows with several labels: area, and eleven points.
+
+    The scores of a group of classes for all rows are held at a time.
+    """
+    known, _ = match_truths(rows.class_names, folder.class_names, rows)
+    assert isinstance(known, LabelSets)
+    n_classes = len(folder.class_names)
+    size = max(1, PRECISION_BYTES // (5 * max(1, rows.n_rows)))
+    groups = [slice(c, min(c + size, n_classes)) for c in range(0, n_classes, size)]
+    areas, elevens = [], []
+    work = len(groups) * rows.n_rows
+    with progress.step("Ranking rows for each class", work, "rows") as advance, pool(threads):
+        for group in groups:
+            width = group.stop - group.start
+            scores = np.empty((rows.n_rows, width), np.float32)
+            for block in rows.blocks(block_size(rows.dim)):
+                scores[block.index] = folder.model.scores_of(block.X, group)
+                advance(len(block.X))
+            numbers = np.arange(n_classes) - group.start
+            numbers[(numbers < 0) | (numbers >= width)] = -1
+            positive = known.renumbered(numbers.astype(np.int32)).to_matrix(width)
+            area, eleven = average_precisions(scores, positive)
+            areas.append(area)
+            elevens.append(eleven)
+    found = [np.concatenate(values) for values in (areas, elevens)]
+    if np.isnan(found[0]).all():
+        return None, None
+    return float(np.nanmean(found[0])), float(np.nanmean(found[1]))
+
+
+def block_size(dim: int) -> int:
+    """Return how many rows are scored by one product."""
+    return max(BATCH, min(1024, (32 << 20) // (4 * dim)))
+
+
+def nearest_truths(sets: LabelSets, guesses: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return one class for each row of several: the guess where it is right, else the lowest."""
+    labels = sets.first()
+    rows = np.repeat(np.arange(len(sets)), sets.sizes)
+    right = rows[sets.classes == guesses[rows]]
+    labels[right] = guesses[right]
+    return labels
+
+
+def select(truths: Truths, index: NDArray[np.int64]) -> Truths:
+    """Return the truths of some rows."""
+    return truths.select(index) if isinstance(truths, LabelSets) else truths[index]
 
 
 def rank_batches(
-    model: Model, batches: Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]
+    model: Model, batches: Iterator[tuple[NDArray[np.float32], Any]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the rank of the truth and the best class of every row."""
     judged = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
     judged += [model.judge(X, labels) for X, labels in batches]
     ranks, guesses = zip(*judged, strict=True)
     return np.concatenate(ranks), np.concatenate(guesses)
+
+
+def match_truths(
+    data_names: Sequence[str], model_names: Sequence[str], rows: Rows
+) -> tuple[Truths, Truths]:
+    """Return the labels of rows twice, as `match_classes` does; of several, all of them."""
+    if rows.sets is None:
+        return match_classes(data_names, model_names, rows.labels)
+    each = np.arange(len(data_names), dtype=np.int32)
+    known, own = match_classes(data_names, model_names, each)
+    return rows.sets.renumbered(known), rows.sets.renumbered(own)
 
 
 def match_classes(

@@ -2,17 +2,23 @@
 
 from myriad.store.rows import ArrayRows, Block, Rows
 from myriad.store.shards import shard_rows
+from myriad.store.sparse import SparseRows
 from myriad.store.store import Store, StoreRows, is_store
+from myriad.store.views import BalancedRows, ScaledRows, unit_variance
 from myriad.store.writing import StoreWriter, holds_only_store
 
 __all__ = [
     "ArrayRows",
+    "BalancedRows",
     "Block",
     "Rows",
+    "ScaledRows",
+    "SparseRows",
     "Store",
     "StoreRows",
     "StoreWriter",
     "holds_only_store",
     "is_store",
     "shard_rows",
+    "unit_variance",
 ]

@@ -3,7 +3,7 @@
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.fitting import hold_out
 from myriad.training.joint import WarpOptions
-from myriad.training.methods import Fitted, Method, Offer, make_method, number_or
+from myriad.training.methods import Fitted, Method, Offer, make_method, number_or, one_of
 from myriad.training.sgd import SGD, SGD_OFFERS
 from myriad.training.steps import Schedule
 
@@ -22,4 +22,5 @@ __all__ = [
     "hold_out",
     "make_method",
     "number_or",
+    "one_of",
 ]

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.models import LinearModel
 from myriad.objectives import BINARY_LOSSES
 from myriad.parallel import Team, team
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
-from myriad.store import Rows
+from myriad.store import BalancedRows, Rows, ScaledRows, unit_variance
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.joint import Joint
 from myriad.training.journey import Journey
 from myriad.training.methods import Fitted
 from myriad.training.one_vs_rest import OneVsRest
-from myriad.training.search import grid, search, search_rows
+from myriad.training.search import DECAY_ROWS, Contender, Search, Searched, grid
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
 from myriad.training.trainer import Trainer
@@ -46,50 +47,87 @@ def fit(
     checkpoint: Checkpoint | None = None,
 ) -> Fitted:
     """Train weights by SGD; see `Method.fit`."""
-    square = mean_square(train)
-
-    def make(settings: list[Setting], rows: Rows) -> Trainer:
-        return make_trainer(method, settings, rows, n_classes, square)
-
+    task = Task(method, train, val, n_classes)
     with team(threads) as crew:
         journey = Journey(checkpoint)
+        found: Searched | None = None
         if journey.setting is None:
-            setting, table = _choose(
-                method, make, train, val, n_classes, square, team=crew, progress=progress
-            )
-            journey.begin(setting, table)
-        return run(journey, make, train, val, method, team=crew, progress=progress)
+            setting, table = task.stated, []
+            if val is not None and method.is_open:
+                found = choose(task, val, journey, team=crew, progress=progress)
+                setting, table = found.contender.setting, found.table
+            journey.begin(setting, table, found)
+        return run(task, journey, found, team=crew, progress=progress)
 
 
-def _choose(
-    method: SGD,
-    make: Callable[[list[Setting], Rows], Trainer],
-    train: Rows,
-    val: Rows | None,
-    n_classes: int,
-    square: float,
-    *,
-    team: Team,
-    progress: Progress,
-) -> tuple[Setting, list[dict[str, Any]]]:
-    """Return the setting to train by, and what was tried to find it."""
-    if val is None:
-        beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
-        return Setting(method.eta or UNSEARCHED_STEP / square, beta, method.lam), []
-    settings = grid(method, n_classes, square)
-    if len(settings) == 1:
-        return settings[0], []
-    found = search(
-        settings,
-        search_rows(train, len(settings), n_classes, seed=method.seed),
+def choose(task: Task, val: Rows, journey: Journey, *, team: Team, progress: Progress) -> Searched:
+    """Search for the setting to train by."""
+    method, began = task.method, time.perf_counter()
+    search = Search(
+        task.train,
         val,
-        make=make,
-        method=method,
-        n_classes=n_classes,
-        team=team,
-        progress=progress,
+        task.make,
+        task.see,
+        method,
+        task.n_classes,
+        task.patience,
+        team,
+        progress,
+        clock=lambda: time.perf_counter() - began,
     )
-    return found.setting, found.table
+    found = search.run(grid(method, task.n_classes, task.square))
+    if method.lam is None and task.train.n_rows <= DECAY_ROWS:
+        found = search.choose_lam(found.contender.setting)
+    journey.seconds = time.perf_counter() - began if found.trainer else 0.0
+    return found
+
+
+class Task:
+    """What a method is to do with which rows.
+
+    Attributes
+    ----------
+    square : mean squared norm of the rows.
+    """
+
+    def __init__(self, method: SGD, train: Rows, val: Rows | None, n_classes: int) -> None:
+        self.method, self.n_classes = method, n_classes
+        self.train = BalancedRows(train) if method.balanced else train
+        self.val = val
+        self.square = mean_square(train)
+
+    @cached_property
+    def scale(self) -> NDArray[np.float32]:
+        """What brings each feature to unit variance."""
+        return unit_variance(self.train)
+
+    @property
+    def stated(self) -> Setting:
+        """The setting as the method states it, modest numbers in place of what it leaves open."""
+        method = self.method
+        beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
+        eta = method.eta or UNSEARCHED_STEP / self.square
+        return Setting(eta, beta, method.lam or 0.0, method.scale or False)
+
+    @property
+    def patience(self) -> int:
+        """Epochs to wait for a rise of the accuracy."""
+        n_validating = 0 if self.val is None else self.val.n_rows
+        return self.method.patience or default_patience(n_validating)
+
+    def see(self, rows: Rows, setting: Setting) -> Rows:
+        """Return rows as a setting sees them."""
+        return ScaledRows(rows, self.scale) if setting.scale else rows
+
+    def make(self, settings: list[Setting], rows: Rows) -> Trainer:
+        """Return a trainer of some settings for some rows."""
+        return make_trainer(self.method, settings, rows, self.n_classes, self.square)
+
+    def model(
+        self, W: NDArray[np.float32], b: NDArray[np.float32], setting: Setting
+    ) -> LinearModel:
+        """Return the model of weights that a setting came to, for rows that are not scaled."""
+        return LinearModel(W * self.scale if setting.scale else W, b)
 
 
 def make_trainer(
@@ -107,46 +145,33 @@ def make_trainer(
 
 
 def run(
-    journey: Journey,
-    make: Callable[[list[Setting], Rows], Trainer],
-    train: Rows,
-    val: Rows | None,
-    method: SGD,
-    *,
-    team: Team,
-    progress: Progress,
+    task: Task, journey: Journey, found: Searched | None, *, team: Team, progress: Progress
 ) -> Fitted:
     """Train one setting for all epochs, or until validation accuracy stops rising."""
-    trainer = make([journey.chosen], train)
-    n_validating = 0 if val is None else val.n_rows
-    stopping = Stopping(method.theta, method.patience or default_patience(n_validating))
-    best = journey.restore(trainer, stopping) or trainer.weights()
+    method, setting, val = task.method, journey.chosen, task.val
+    if found is not None and found.trainer is not None:
+        trainer, stopping, best = found.trainer, found.contender.stopping, found.contender.best
+    else:
+        trainer = task.make([setting], task.train)
+        stopping = Stopping(method.theta, task.patience)
+        best = journey.restore(trainer, stopping)
+    rows, held = task.see(task.train, setting), val and task.see(val, setting)
     began = time.perf_counter() - journey.seconds
-    with progress.step("Training", method.epochs * train.n_rows, "rows") as advance:
-        advance(trainer.epoch * train.n_rows)
+    contender = Contender(setting, stopping, best, journey.history)
+    with progress.step("Training", method.epochs * rows.n_rows, "rows") as advance:
+        advance(trainer.epoch * rows.n_rows)
         while trainer.epoch < method.epochs and not stopping.done:
-            trainer.run_epoch(train, seed=method.seed, team=team, advance=advance)
-            if val is not None:
-                (measures,) = validate(trainer, val, team=team)
-                if stopping.watch(trainer.epoch, measures):
-                    best = trainer.weights()
-            journey.seconds = round(time.perf_counter() - began, 3)
-            if val is not None:
-                journey.history.append(
-                    {
-                        "epoch": trainer.epoch,
-                        "top1": measures.at(1),
-                        "top5": measures.at(5),
-                        "seconds": journey.seconds,
-                    }
-                )
-            journey.keep(trainer, stopping, best, last=False)
-    epochs = trainer.epoch if val is None else stopping.best_epoch
-    if val is None:
-        best = trainer.weights()
-    journey.keep(trainer, stopping, best, last=True)
-    settings = journey.chosen.to_json() | {"schedule": method.schedule.name}
-    return Fitted(LinearModel(*best), settings, epochs, journey.history, journey.table)
+            trainer.run_epoch(rows, seed=method.seed, team=team, advance=advance)
+            journey.seconds = time.perf_counter() - began
+            if held is not None:
+                (measures,) = validate(trainer, held, team=team)
+                contender.watch(trainer, measures, seconds=journey.seconds, keep=True)
+            journey.keep(trainer, stopping, contender.best, last=False)
+    epochs = trainer.epoch if held is None else stopping.best_epoch
+    weights = contender.best if held is not None and contender.best else trainer.weights()
+    journey.keep(trainer, stopping, weights, last=True)
+    settings = setting.to_json() | {"schedule": method.schedule.name}
+    return Fitted(task.model(*weights, setting), settings, epochs, contender.history, journey.table)
 
 
 def default_patience(n_rows: int) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from myriad.training.checkpoints import Checkpoint
+from myriad.training.search import Searched
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
 from myriad.training.trainer import Trainer
@@ -41,10 +42,14 @@ class Journey:
         assert self.setting is not None
         return self.setting
 
-    def begin(self, setting: Setting, table: list[dict[str, Any]]) -> None:
-        """Take what a search has found."""
+    def begin(self, setting: Setting, table: list[dict[str, Any]], found: Searched | None) -> None:
+        """Take what a search has found, and what it has trained on the way if that is kept."""
         self.setting, self.table = setting, table
-        if self._checkpoint is not None:
+        if found is not None and found.trainer is not None:
+            contender = found.contender
+            self.history = contender.history
+            self.keep(found.trainer, contender.stopping, contender.best, last=True)
+        elif self._checkpoint is not None:
             self._checkpoint.save(self._state(None), {})
 
     def restore(self, trainer: Trainer, stopping: Stopping) -> Weights | None:
@@ -55,16 +60,20 @@ class Journey:
         for name, value in state["stopping"].items():
             setattr(stopping, name, tuple(value) if isinstance(value, list) else value)
         trainer.epoch = state["epoch"]
-        best = arrays.pop("best.W"), arrays.pop("best.b")
+        best = (arrays.pop("best.W"), arrays.pop("best.b")) if "best.W" in arrays else None
         trainer.restore(arrays)
         self._kept = None
         return best
 
-    def keep(self, trainer: Trainer, stopping: Stopping, best: Weights, *, last: bool) -> None:
+    def keep(
+        self, trainer: Trainer, stopping: Stopping, best: Weights | None, *, last: bool
+    ) -> None:
         """Write the state down, if it is time to."""
         checkpoint = self._checkpoint
         if checkpoint is not None and (last or checkpoint.is_due):
-            arrays = {**trainer.state(), "best.W": best[0], "best.b": best[1]}
+            arrays = trainer.state()
+            if best is not None:
+                arrays |= {"best.W": best[0], "best.b": best[1]}
             state = self._state(asdict(stopping)) | {"epoch": trainer.epoch}
             checkpoint.save(state, arrays)
 

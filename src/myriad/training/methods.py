@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -132,12 +132,14 @@ def number_or(**words: float | None) -> Callable[[str, Any], float | None]:
     return parse
 
 
-def one_of(choices: Mapping[str, Any]) -> Callable[[str, Any], Any]:
+def one_of(choices: Mapping[Any, Any]) -> Callable[[str, Any], Any]:
     """Return what reads one of some words as what it stands for."""
 
     def parse(name: str, value: Any) -> Any:
-        if value not in choices:
-            raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}.")
+        if not isinstance(value, Hashable) or value not in choices:
+            raise InputError(
+                f"{name} must be one of {', '.join(str(word) for word in choices)}, not {value!r}."
+            )
         return choices[value]
 
     return parse

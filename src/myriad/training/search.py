@@ -1,23 +1,27 @@
 """Settings found by themselves: several trained together in one pass, the worse dropped in turn.
 
-Successive halving over a grid of steps and of negatives a positive, by validation accuracy against
-all classes: what [GP] recommends to tune, in powers of 2 for `beta`.
+Successive halving over a grid of steps, of negatives a positive and of scalings, by validation
+accuracy against all classes: what [GP] recommends to tune, in powers of 2 for `beta`. What goes on
+to the end has lost nothing: training continues where its search ended.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from myriad.measures import Measures
 from myriad.parallel import Team
 from myriad.progress import Progress
 from myriad.randomness import generator
 from myriad.store import Rows
 from myriad.training.settings import Setting
+from myriad.training.stopping import Stopping
 from myriad.training.trainer import Trainer
 from myriad.training.validation import validate
 
@@ -28,11 +32,52 @@ STEPS = (0.1, 0.3, 1.0)
 JOINT_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
 """Steps tried, as parts of the one that would undo a row's own loss, ``1 / mean |x|^2``."""
 RUNG_EPOCHS = (1, 3)
-"""Epochs a setting has been trained for when it is judged."""
+"""Epochs on all rows that a setting has been trained for when it is judged."""
 KEEP = 1 / 4
 """The part of the settings that goes on to the next rung."""
-SEARCH_FLOPS = 5e11
-"""Multiply-adds of the first rung; a larger problem is searched on a part of its rows."""
+SEARCH_FLOPS = 5e10
+"""Multiply-adds of the first rung; a larger problem begins its search on a part of its rows."""
+DECAYS = (0.03, 0.3, 3.0)
+"""Values of `lam` tried, as the part of the weights' logarithm that an epoch takes away."""
+DECAY_ROWS, DECAY_EPOCHS = 20_000, 10
+"""Rows up to which `lam` is searched, and for how many epochs [GP, 5.2]."""
+
+Pair = tuple[NDArray[Any], NDArray[Any]]
+Make = Callable[[list[Setting], Rows], Trainer]
+See = Callable[[Rows, Setting], Rows]
+
+
+@dataclass
+class Contender:
+    """One setting in training, with all that is known of it.
+
+    Attributes
+    ----------
+    stopping : its best epoch so far.
+    best : the weights and biases of that epoch, None where they were not kept.
+    history : a row for each epoch.
+    """
+
+    setting: Setting
+    stopping: Stopping
+    best: Pair | None = None
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    def watch(self, trainer: Trainer, measures: Measures, *, seconds: float, keep: bool) -> None:
+        """Take the measures of the epoch that a trainer has just made; `keep` the best weights."""
+        top1, top5 = measures.at(1), measures.at(5)
+        self.history.append(
+            {"epoch": trainer.epoch, "top1": top1, "top5": top5, "seconds": round(seconds, 3)}
+        )
+        if self.stopping.watch(trainer.epoch, measures):
+            self.best = None
+        if keep:
+            self.keep_best(trainer)
+
+    def keep_best(self, trainer: Trainer) -> None:
+        """Keep the weights if those of this epoch are the best."""
+        if self.best is None and self.stopping.best_epoch == trainer.epoch:
+            self.best = trainer.weights(trainer.settings.index(self.setting))
 
 
 @dataclass(frozen=True)
@@ -41,12 +86,14 @@ class Searched:
 
     Attributes
     ----------
-    setting : the best.
-    table : a row for each setting at its last rung: the setting, epochs, top1, top5.
+    contender : the best setting.
+    table : a row for each setting as last judged: the setting, epochs, top1, top5.
+    trainer : the training of the best so far, to go on with; None if it has to begin anew.
     """
 
-    setting: Setting
+    contender: Contender
     table: list[dict[str, Any]]
+    trainer: Trainer | None
 
 
 def grid(method: SGD, n_classes: int, square: float) -> list[Setting]:
@@ -63,7 +110,13 @@ def grid(method: SGD, n_classes: int, square: float) -> list[Setting]:
     betas: list[float] | list[None] = [None]
     if method.objective == "ovr":
         betas = default_betas(n_classes) if method.beta is None else [method.beta]
-    return [Setting(eta, beta, method.lam) for beta in betas for eta in steps]
+    scales = [False, True] if method.scale is None else [method.scale]
+    return [
+        Setting(eta, beta, method.lam or 0.0, scale)
+        for scale in scales
+        for beta in betas
+        for eta in steps
+    ]
 
 
 def default_betas(n_classes: int) -> list[float]:
@@ -80,56 +133,145 @@ def default_betas(n_classes: int) -> list[float]:
     return betas
 
 
-def search_rows(rows: Rows, n_settings: int, n_classes: int, *, seed: int) -> Rows:
-    """Return the rows to search on: all, or a random part that bounds the work."""
+def decays(setting: Setting, n_rows: int, n_classes: int) -> list[Setting]:
+    """Return a setting with the values of `lam` to try, none among them."""
+    n_steps = float(n_rows)
+    if setting.beta is not None:  # a class sees its own rows, and so many negatives for each
+        n_steps = n_rows / n_classes * (1.0 + min(setting.beta, n_classes - 1.0))
+    lams = [float(f"{part / (setting.eta * n_steps):.3g}") for part in DECAYS]
+    return [setting, *(replace(setting, lam=lam) for lam in lams if lam * setting.eta < 0.5)]
+
+
+def part_of(rows: Rows, n_settings: int, n_classes: int, *, seed: int) -> Rows:
+    """Return the rows to begin a search on: all, or a random part that bounds the work."""
     wanted = SEARCH_FLOPS / (n_settings * n_classes * rows.dim)
-    wanted = max(wanted, 20 * n_classes, 2000)
-    if wanted >= rows.n_rows:
+    wanted = max(wanted, 10 * n_classes, 2000)
+    if wanted >= rows.n_rows / 2:
         return rows
     chosen = generator(seed, "search rows").permutation(rows.n_rows)[: int(wanted)]
     return rows.select(np.sort(chosen))
 
 
-def search(
-    settings: list[Setting],
-    train: Rows,
-    val: Rows,
-    *,
-    make: Callable[[list[Setting], Rows], Trainer],
-    method: SGD,
-    n_classes: int,
-    team: Team,
-    progress: Progress,
-) -> Searched:
-    """Find the best setting by successive halving.
+@dataclass
+class Search:
+    """A search by successive halving.
 
-    Parameters
+    Attributes
     ----------
+    train, val : the rows.
     make : makes a trainer of some settings for some rows.
-    method : its seed, and its memory: more settings than fit are trained in groups, one after the
-        other.
+    see : rows as a setting sees them, that is scaled or not.
+    method : its seed, and its memory: more settings than fit are trained in groups.
+    clock : tells the seconds since training began.
     """
-    together = max(1, method.memory // (4 * n_classes * train.dim))
-    alive = list(settings)
-    table: dict[Setting, dict[str, Any]] = {}
-    carried: Trainer | None = None
-    for target in RUNG_EPOCHS:
-        groups = [alive[i : i + together] for i in range(0, len(alive), together)]
-        passes = target - (carried.epoch if carried else 0)
-        work = passes * train.n_rows * len(groups)
-        with progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
-            for group in groups:
-                trainer = carried or make(group, train)
+
+    train: Rows
+    val: Rows
+    make: Make
+    see: See
+    method: SGD
+    n_classes: int
+    patience: int
+    team: Team
+    progress: Progress
+    clock: Callable[[], float]
+    table: dict[Setting, dict[str, Any]] = field(default_factory=dict)
+    contenders: dict[Setting, Contender] = field(default_factory=dict)
+
+    def run(self, settings: Sequence[Setting]) -> Searched:
+        """Find the best of some settings."""
+        alive, trainers = list(settings), None
+        part = part_of(self.train, len(alive), self.n_classes, seed=self.method.seed)
+        if part is not self.train:
+            alive, _ = self._rung(alive, None, part, 1)
+        for target in RUNG_EPOCHS:
+            alive, trainers = self._rung(alive, trainers, self.train, target)
+        return self._decide(alive[0], trainers)
+
+    def choose_lam(self, setting: Setting) -> Searched:
+        """Try values of `lam` for a setting."""
+        settings = decays(setting, self.train.n_rows, self.n_classes)
+        epochs = min(DECAY_EPOCHS, self.method.epochs)
+        alive, trainers = self._rung(settings, None, self.train, epochs)
+        return self._decide(alive[0], trainers)
+
+    def _decide(self, best: Setting, trainers: list[Trainer] | None) -> Searched:
+        contender = self.contenders[best]
+        trainer = next((t for t in trainers or [] if best in t.settings), None)
+        if contender.best is None:
+            trainer = None
+        if trainer is not None:
+            trainer.keep([trainer.settings.index(best)])
+        return Searched(contender, list(self.table.values()), trainer)
+
+    def _rung(
+        self, alive: list[Setting], trainers: list[Trainer] | None, rows: Rows, target: int
+    ) -> tuple[list[Setting], list[Trainer] | None]:
+        """Train settings for so many epochs; return the best, best first, and their trainers.
+
+        Without trainers training begins anew; as draws and order are functions of the epoch, that
+        changes nothing but the time. Where the settings do not fit into the memory together,
+        trainers are not kept.
+        """
+        groups = self._groups(alive) if trainers is None else [t.settings for t in trainers]
+        fits = len(alive) <= self._together
+        begun = trainers[0].epoch if trainers else 0
+        work = (target - begun) * rows.n_rows * len(groups)
+        kept: list[Trainer] = []
+        with self.progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
+            for number, group in enumerate(groups):
+                trainer = self._begin(group, rows) if trainers is None else trainers[number]
+                seen, held = self.see(rows, group[0]), self.see(self.val, group[0])
                 while trainer.epoch < target:
-                    trainer.run_epoch(train, seed=method.seed, team=team, advance=advance)
-                measured = validate(trainer, val, team=team)
-                for setting, m in zip(trainer.settings, measured, strict=True):
-                    row = setting.to_json() | {"epochs": target, "top1": m.at(1), "top5": m.at(5)}
-                    table[setting] = row
-        alive.sort(key=lambda setting: (table[setting]["top1"], table[setting]["top5"]))
-        alive = alive[::-1][: max(2, math.ceil(len(alive) * KEEP))]
-        # Draws and order are functions of the epoch, so training anew changes nothing but the time.
-        carried = trainer if len(groups) == 1 else None
-        if carried is not None:
-            carried.keep([carried.settings.index(setting) for setting in alive])
-    return Searched(alive[0], list(table.values()))
+                    trainer.run_epoch(seen, seed=self.method.seed, team=self.team, advance=advance)
+                    self._watch(trainer, held, keep=2 * len(alive) <= self._together)
+                kept += [trainer] if fits else []
+        alive = sorted(alive, key=self._merit, reverse=True)
+        alive = alive[: max(2, math.ceil(len(alive) * KEEP))]
+        return alive, self._thin(kept, alive) if fits else None
+
+    def _begin(self, group: list[Setting], rows: Rows) -> Trainer:
+        for setting in group:
+            stopping = Stopping(self.method.theta, self.patience)
+            self.contenders[setting] = Contender(setting, stopping)
+        return self.make(group, rows)
+
+    def _watch(self, trainer: Trainer, held: Rows, *, keep: bool) -> None:
+        measured = validate(trainer, held, team=self.team)
+        for setting, measures in zip(trainer.settings, measured, strict=True):
+            self.table[setting] = setting.to_json() | {
+                "epochs": trainer.epoch,
+                "top1": measures.at(1),
+                "top5": measures.at(5),
+            }
+            contender = self.contenders[setting]
+            contender.watch(trainer, measures, seconds=self.clock(), keep=keep)
+
+    def _merit(self, setting: Setting) -> tuple[float, float]:
+        return self.table[setting]["top1"], self.table[setting]["top5"]
+
+    def _thin(self, trainers: list[Trainer], alive: list[Setting]) -> list[Trainer]:
+        """Leave only the settings that are still alive in the trainers that have some."""
+        kept = []
+        for trainer in trainers:
+            numbers = [n for n, setting in enumerate(trainer.settings) if setting in alive]
+            if numbers:
+                trainer.keep(numbers)
+                for setting in trainer.settings:
+                    self.contenders[setting].keep_best(trainer)
+                kept.append(trainer)
+        return kept
+
+    @property
+    def _together(self) -> int:
+        """How many settings fit into the memory."""
+        return max(1, self.method.memory // (4 * self.n_classes * self.train.dim))
+
+    def _groups(self, settings: Sequence[Setting]) -> list[list[Setting]]:
+        """Group settings that see the same rows, as many together as fit into the memory."""
+        groups: list[list[Setting]] = []
+        for scale in (False, True):
+            some = [setting for setting in settings if setting.scale == scale]
+            size = self._together
+            groups += [some[i : i + size] for i in range(0, len(some), size)]
+        return groups

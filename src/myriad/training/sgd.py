@@ -14,7 +14,15 @@ from myriad.store import Rows
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.fitting import fit
 from myriad.training.joint import WarpOptions
-from myriad.training.methods import Fitted, Method, Offer, number_or, one_of, whole_number
+from myriad.training.methods import (
+    Fitted,
+    Method,
+    Offer,
+    number_or,
+    one_of,
+    whole_number,
+    yes_or_no,
+)
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, NUMBERS, Schedule
 
@@ -33,7 +41,10 @@ class SGD(Method):
     objective : one of `OBJECTIVES`.
     loss : of ``ovr``: one of `BINARY_LOSSES`.
     eta, beta : a number, or None to search for it; `beta` belongs to ``ovr``.
-    lam : weight of the squared norm.
+    lam : weight of the squared norm; None to search for it where rows are few.
+    scale : bring features to unit variance; None to find out whether that helps, unless `lam` is
+        stated: it weighs the plain weights.
+    balanced : draw classes uniformly, then a row of each; for the joint objectives [GP, Eq. 4].
     schedule : how steps shrink.
     warp : how the objective ``warp`` looks for violators.
     epochs : the most passes over the rows.
@@ -45,7 +56,9 @@ class SGD(Method):
     loss: str = "hinge"
     eta: float | None = None
     beta: float | None = None
-    lam: float = 0.0
+    lam: float | None = 0.0
+    scale: bool | None = None
+    balanced: bool = False
     schedule: Schedule = FIXED
     warp: WarpOptions = field(default_factory=WarpOptions)
     epochs: int = 50
@@ -56,20 +69,23 @@ class SGD(Method):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._check_words()
+        if self.scale is None and self.lam:
+            object.__setattr__(self, "scale", False)
         for name in ("eta", "beta"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise InputError(f"{name} must be positive, not {value!r}.")
         if self.eta is not None and math.isinf(self.eta):
             raise InputError("eta must be a finite number.")
-        if not 0 <= self.lam < math.inf:
+        lam = self.lam or 0.0
+        if not 0 <= lam < math.inf:
             raise InputError(f"lam must be a number from 0 on, not {self.lam!r}.")
-        if self.eta is not None and self.eta * self.lam >= 1:
+        if self.eta is not None and self.eta * lam >= 1:
             raise InputError(
-                f"eta * lam is {self.eta * self.lam:g}: a step would shrink the weights below "
+                f"eta * lam is {self.eta * lam:g}: a step would shrink the weights below "
                 "nothing. Choose a smaller eta or lam."
             )
-        if self.schedule.name == "lam" and self.lam == 0:
+        if self.schedule.name == "lam" and lam == 0:
             raise InputError("The schedule lam needs a lam above 0.")
         if self.epochs < 1 or (self.patience is not None and self.patience < 1):
             raise InputError("epochs and patience must be at least 1.")
@@ -85,11 +101,16 @@ class SGD(Method):
             raise InputError(
                 f"beta belongs to the objective ovr; {self.objective} draws no negatives."
             )
+        if self.objective == "ovr" and self.balanced:
+            raise InputError(
+                "balanced belongs to the joint objectives; ovr balances a class by beta."
+            )
 
     @property
     def is_open(self) -> bool:
         """Whether a number is left to be searched."""
-        return self.eta is None or (self.objective == "ovr" and self.beta is None)
+        open_beta = self.objective == "ovr" and self.beta is None
+        return self.eta is None or open_beta or self.scale is None or self.lam is None
 
     def fit(
         self,
@@ -116,20 +137,27 @@ class SGD(Method):
         """Return the method with nothing left to search or to stop early."""
         setting = Setting.from_json(fitted.settings)
         return replace(
-            self, eta=setting.eta, beta=setting.beta, lam=setting.lam, epochs=fitted.epochs
+            self,
+            eta=setting.eta,
+            beta=setting.beta,
+            lam=setting.lam,
+            scale=setting.scale,
+            epochs=fitted.epochs,
         )
 
 
-_JOINT_OPTIONS = {
+_BASE_OPTIONS = {
     "eta": number_or(auto=None),
-    "lam": number_or(),
+    "lam": number_or(auto=None),
+    "scale": one_of({"auto": None, "yes": True, "no": False}),
     "schedule": one_of({name: Schedule(name, t0=DECAY_T0) for name in NUMBERS}),
     "epochs": whole_number,
 }
-_OVR_OPTIONS = _JOINT_OPTIONS | {
+_OVR_OPTIONS = _BASE_OPTIONS | {
     "beta": number_or(auto=None, all=math.inf),
     "loss": one_of({name: name for name in BINARY_LOSSES}),
 }
+_JOINT_OPTIONS = _BASE_OPTIONS | {"balanced": yes_or_no}
 
 SGD_OFFERS = {
     objective: Offer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from myriad.measures import Measures, measure, ranks_of_truth
+from myriad.measures import Measures, Truths, measure, rank_truths
 from myriad.parallel import Team
 from myriad.store import Rows
 from myriad.training.trainer import Trainer
@@ -21,15 +21,19 @@ def validate(trainer: Trainer, rows: Rows, *, team: Team) -> list[Measures]:
 
     @np.errstate(over="ignore", invalid="ignore")
     def rank(some: range) -> None:
-        X, labels = rows.read(some), rows.labels[some.start : some.stop]
+        X = rows.read(some)
+        truths: Truths = rows.labels[some.start : some.stop]
+        if rows.sets is not None:
+            truths = rows.sets.part(slice(some.start, some.stop))
         for s in range(n_settings):
             part = trainer.part(s)
             scores = X @ trainer.V[part].T
             scores *= scales[part]
             scores += biases[part]
-            ranks[s, some.start : some.stop] = ranks_of_truth(scores, labels)
+            ranks[s, some.start : some.stop] = rank_truths(scores, truths)
 
     size = max(1, min(1024, BLOCK_BYTES // (4 * max(rows.dim, n_classes))))
     starts = range(0, rows.n_rows, size)
     team.share(rank, [range(start, min(start + size, rows.n_rows)) for start in starts])
-    return [measure(r, rows.labels, n_classes=n_classes) for r in ranks]
+    known = rows.labels if rows.sets is None else rows.sets
+    return [measure(r, known, n_classes=n_classes) for r in ranks]

@@ -1,0 +1,53 @@
+"""Average precision of a class: how well its rows are ranked before all others [CC; VOC].
+
+Ties count against the classifier: a row of another class with an equal score ranks before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+POINTS = np.linspace(0.0, 1.0, 11)
+
+
+def average_precisions(
+    scores: NDArray[np.float32], positive: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the average precision of each class, in percent; NaN for one without a row.
+
+    Parameters
+    ----------
+    scores : float array of shape (n_samples, n_classes)
+    positive : bool array of the same shape, true where a row has the class.
+
+    Returns
+    -------
+    The area under the curve of precision over recall, and VOC's mean of the highest precisions at
+    the recalls 0, 0.1, ... 1.
+    """
+    n_classes = scores.shape[1]
+    areas, elevens = np.full(n_classes, np.nan), np.full(n_classes, np.nan)
+    for c in range(n_classes):
+        if positive[:, c].any():
+            precisions = precisions_at_hits(scores[:, c], positive[:, c])
+            areas[c] = 100.0 * precisions.mean()
+            elevens[c] = 100.0 * eleven_points(precisions)
+    return areas, elevens
+
+
+def precisions_at_hits(
+    scores: NDArray[np.float32], positive: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return the precision at each row of the class, best-ranked first."""
+    order = np.lexsort((positive, -scores.astype(np.float64)))
+    places = np.flatnonzero(positive[order])
+    return np.arange(1, len(places) + 1) / (places + 1.0)
+
+
+def eleven_points(precisions: NDArray[np.float64]) -> float:
+    """Return the mean over eleven recalls of the highest precision at that recall or beyond."""
+    highest = np.maximum.accumulate(precisions[::-1])[::-1]
+    recalls = np.arange(1, len(precisions) + 1) / len(precisions)
+    places = np.searchsorted(recalls, POINTS - 1e-12)
+    return float(highest[places].mean())

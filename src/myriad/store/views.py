@@ -1,0 +1,105 @@
+"""Rows seen otherwise than they are kept: their features scaled, their classes balanced."""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from myriad.arrays import Float
+from myriad.randomness import generator
+from myriad.store.rows import Fill, Rows
+
+DEVIATION_ROWS = 20_000
+"""Rows from which the deviations of the features are estimated."""
+
+
+class View(Rows):
+    """Rows seen through others; the base of what follows."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._copy_labels(rows)
+
+    def _copy_labels(self, rows: Rows) -> None:
+        self.n_rows, self.dim, self.dtype = rows.n_rows, rows.dim, rows.dtype
+        self.labels, self.sets, self.weights = rows.labels, rows.sets, rows.weights
+        self.class_names = rows.class_names
+
+    def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
+        """Return the order of an epoch."""
+        return self.rows.order(seed=seed, epoch=epoch)
+
+    def select(self, indices: ArrayLike) -> Rows:
+        """Return some of the rows, seen the same way."""
+        selected = copy(self)
+        selected.rows = self.rows.select(indices)
+        selected._copy_labels(selected.rows)
+        return selected
+
+    def _reader(self) -> Fill:
+        return self.rows._reader()
+
+
+class ScaledRows(View):
+    """Rows whose features are multiplied by a number each.
+
+    Parameters
+    ----------
+    scale : float32 (dim,)
+    """
+
+    def __init__(self, rows: Rows, scale: Float) -> None:
+        super().__init__(rows)
+        self.scale = scale.astype(rows.dtype)
+
+    def _reader(self) -> Fill:
+        fill = self.rows._reader()
+
+        def fill_scaled(index: NDArray[np.int64], out: Float) -> None:
+            fill(index, out)
+            out *= self.scale
+
+        return fill_scaled
+
+
+class BalancedRows(View):
+    """Rows drawn with replacement: a class, each as likely as the others, then a row of it.
+
+    An epoch has as many draws as there are rows [GP, Eq. 4].
+    """
+
+    def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
+        """Return the rows drawn in an epoch."""
+        known = np.flatnonzero(self.labels >= 0)
+        by_class = known[np.argsort(self.labels[known], kind="stable")]
+        classes, starts = np.unique(self.labels[by_class], return_index=True)
+        sizes = np.diff(np.append(starts, len(by_class)))
+        draw = generator(seed, f"balanced rows {epoch}")
+        drawn = draw.integers(len(classes), size=self.n_rows)
+        places = starts[drawn] + (draw.random(self.n_rows) * sizes[drawn]).astype(np.int64)
+        return by_class[places].astype(np.int64)
+
+
+def unit_variance(rows: Rows) -> Float:
+    """Return the numbers that bring each feature to unit variance, from one pass over some rows.
+
+    The scaled rows have the mean squared norm of the plain ones, so that steps are of one size for
+    both. Features that do not vary get what the least varying of the others have at most.
+    """
+    size = max(1, min(1024, (16 << 20) // (4 * rows.dim)))
+    total, squares, n = np.zeros(rows.dim), np.zeros(rows.dim), 0
+    for block in rows.blocks(size):
+        total += block.X.sum(axis=0, dtype=np.float64)
+        squares += np.einsum("ij,ij->j", block.X, block.X, dtype=np.float64)
+        n += len(block.X)
+        if n >= DEVIATION_ROWS:
+            break
+    variance = np.maximum(squares / n - (total / n) ** 2, 0.0)
+    floor = 1e-6 * variance.mean()
+    if floor == 0.0:
+        return np.ones(rows.dim, np.float32)
+    scale = 1.0 / np.sqrt(np.maximum(variance, floor))
+    scale *= np.sqrt(squares.sum() / (squares * scale**2).sum())
+    return scale.astype(np.float32)
