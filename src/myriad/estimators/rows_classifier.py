@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from myriad.codes import Code
 from myriad.errors import InputError
 from myriad.models import Model
 from myriad.progress import SILENT, Progress
@@ -31,7 +30,6 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : the labels, in the order of the scores.
     model_ : the trained model.
-    code_ : the code of the store that was trained on, if plain rows must pass through it.
     settings_ : the numbers used.
     n_epochs_ : passes over the rows.
     history_ : a row for each epoch.
@@ -55,12 +53,9 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         """
         method = self._method()
         held_out: Rows | None = None
-        self.code_: Code | None = None
         if isinstance(X, Store):
             self.classes_ = np.array(X.class_names, dtype=object)
             self.n_features_in_ = X.dim
-            if X.code is not None and not X.code.restores:  # plain rows are coded first
-                self.code_, self.n_features_in_ = X.code, X.code.dim
             rows: Rows = X.rows("train")
             held_out = X.rows("val") if "val" in set(X.splits) else None
         else:
@@ -119,7 +114,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
         check_is_fitted(self, "model_")
         rows: NDArray[np.float32] = validate_data(self, X, dtype=np.float32, order="C", reset=False)
-        return rows if self.code_ is None else self.code_.decode(self.code_.encode(rows))
+        return rows
 
 
 def seed_of(random_state: Any) -> int:

@@ -36,7 +36,7 @@ RATIO = 32.0
 SCALAR_RATIO = 4.0
 READ_BYTES = 16 << 20
 """Rows read at a time."""
-_LENGTHS = (8, 1, 2, 3, 4, 5, 6, 7, 10, 12, 16, 24, 32, 48, 64)  # of sub-vectors, 8 if it can be
+_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)  # of sub-vectors
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def learn_code(
 def choose_product(dim: int, ratio: float) -> tuple[int, int]:
     """Return the length of sub-vectors and the bits of an index that just meet a ratio.
 
-    Of those that give the longest rows the length 8 is preferred, as in [CC], then the shortest.
+    Of those that give the longest rows the length 8 is preferred, as in [CC], then most bits.
     """
     found = [
         (packed_bytes(-(-dim // d), bits), d, bits)
@@ -162,7 +162,7 @@ def choose_product(dim: int, ratio: float) -> tuple[int, int]:
         raise InputError(
             f"--ratio {ratio:g} is more than product codes reach with {dim} features: use bits."
         )
-    _, d, bits = max(found, key=lambda item: item[0])  # the first of equals
+    _, d, bits = max(found, key=lambda item: (item[0], item[1] == 8, item[2]))
     return d, bits
 
 
