@@ -8,6 +8,7 @@ from typing import Any
 _HOMES = {
     "BadImage": "myriad.images",
     "BagOfVisualWords": "myriad.estimators",
+    "BilinearCodes": "myriad.estimators",
     "Classifier": "myriad.estimators",
     "DenseSIFT": "myriad.estimators",
     "FisherVector": "myriad.estimators",
@@ -16,6 +17,7 @@ _HOMES = {
     "MyriadError": "myriad.errors",
     "ProductQuantizer": "myriad.estimators",
     "ScalarQuantizer": "myriad.estimators",
+    "SignBits": "myriad.estimators",
     "Store": "myriad.store",
     "VLAD": "myriad.estimators",
     "WorkError": "myriad.errors",

@@ -12,11 +12,10 @@ from myriad.pipelines.coding import (
     choose_product,
     count_features,
     describe_code,
-    inform_rows,
     learn_code,
     measure_error,
 )
-from myriad.store import ArrayRows
+from myriad.store import ArrayRows, inform_rows
 from tests.reference import information as plain
 
 

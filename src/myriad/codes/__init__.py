@@ -8,6 +8,7 @@ from myriad.codes.bilinear import BilinearCode, learn_bilinear
 from myriad.codes.bits import SignCode, learn_bits
 from myriad.codes.chosen import ChosenCode, learn_chosen
 from myriad.codes.code import Code
+from myriad.codes.folder import load_code, save_code
 from myriad.codes.information import BINS, measure_information, rank_features
 from myriad.codes.product import ProductCode, learn_product
 from myriad.codes.rotated import ROTATIONS, RotatedCode, learn_rotated
@@ -40,6 +41,8 @@ __all__ = [
     "learn_product",
     "learn_rotated",
     "learn_scalar",
+    "load_code",
     "measure_information",
     "rank_features",
+    "save_code",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,13 +19,10 @@ from myriad.codes import (
     learn_chosen,
     learn_rotated,
     learn_scalar,
-    measure_information,
 )
 from myriad.codes.packing import packed_bytes
 from myriad.errors import InputError
-from myriad.measures import LabelSets
 from myriad.progress import SILENT, Progress
-from myriad.store import Rows
 
 KINDS = ("pq", "bits", "bilinear", "scalar", "none")
 """The codes by the words of ``--codes``."""
@@ -34,8 +31,6 @@ CHOOSING = ("bits", "none")
 RATIO = 32.0
 """How many times smaller rows become unless the user says otherwise."""
 SCALAR_RATIO = 4.0
-READ_BYTES = 16 << 20
-"""Rows read at a time."""
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)  # of sub-vectors
 
 
@@ -189,44 +184,6 @@ def _check_information(information: NDArray[np.float64] | None, options: CodeOpt
         + (" by its sign" if options.bins is None else "")
         + f", so none can be chosen: use {hint}."
     )
-
-
-def inform_rows(
-    rows: Rows,
-    *,
-    bins: int | None = None,
-    threads: int | None = None,
-    progress: Progress = SILENT,
-) -> NDArray[np.float64]:
-    """Return what each feature of rows says about the class, in bits, by streaming over them."""
-    passes = 1 if bins is None else 2
-    with progress.step("Measuring information", passes * rows.n_rows, "rows") as advance:
-
-        def read() -> Iterator[tuple[Float, LabelSets]]:
-            for block in rows.blocks(rows_at_a_time(rows.dim)):
-                yield block.X, labels_of(rows, block.index)
-                advance(len(block.X))
-
-        return measure_information(
-            read,
-            dim=rows.dim,
-            n_classes=len(rows.class_names),
-            bins=bins,
-            several=rows.sets is not None,
-            threads=threads,
-        )
-
-
-def labels_of(rows: Rows, index: NDArray[np.int64]) -> LabelSets:
-    """Return the labels of some rows as sets."""
-    if rows.sets is not None:
-        return rows.sets.select(index)
-    return LabelSets.from_labels(rows.labels[index])
-
-
-def rows_at_a_time(dim: int) -> int:
-    """Return how many rows of float32 to read at a time."""
-    return max(1, min(4096, READ_BYTES // (4 * dim)))
 
 
 def describe_code(code: Code) -> dict[str, Any]:

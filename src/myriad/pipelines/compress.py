@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrays import Float
 from myriad.codes import Code, SignCode
 from myriad.errors import InputError
 from myriad.parallel import map_ordered, pool, thread_count
@@ -19,16 +18,21 @@ from myriad.pipelines.coding import (
     Source,
     count_features,
     describe_code,
-    inform_rows,
     learn_code,
     measure_error,
-    rows_at_a_time,
 )
-from myriad.pipelines.extract import CODE_BYTES, CODE_VECTORS, count_shards
+from myriad.pipelines.extract import CODE_BYTES, count_shards
 from myriad.pipelines.outputs import prepare_store, settle_store
 from myriad.progress import SILENT, Progress
-from myriad.randomness import generator
-from myriad.store import Rows, Store, StoreWriter, is_store
+from myriad.store import (
+    Rows,
+    Store,
+    StoreWriter,
+    inform_rows,
+    is_store,
+    rows_at_a_time,
+    sample_rows,
+)
 
 ERROR_ROWS = 256
 """Rows that the error of a code is measured on, at most."""
@@ -139,13 +143,6 @@ def training_rows(store: Store) -> Rows:
     return store.rows("train" if "train" in set(store.splits.tolist()) else None)
 
 
-def sample_rows(rows: Rows, most: int, *, seed: int) -> Float:
-    """Return some of the rows, at most `most`, drawn once for all codes."""
-    most = max(1, min(most, CODE_BYTES // (4 * rows.dim)))
-    order = generator(seed, "rows to learn a code from").permutation(rows.n_rows)[:most]
-    return rows.read(np.sort(order))
-
-
 def _learn(
     store: Store, options: CodeOptions, *, seed: int, threads: int | None, progress: Progress
 ) -> Code:
@@ -154,7 +151,7 @@ def _learn(
     if options.informs:
         information = inform_rows(rows, bins=options.bins, threads=threads, progress=progress)
     period = None if store.recipe is None or store.recipe.dim != store.dim else store.recipe.period
-    source = Source(sample_rows(rows, CODE_VECTORS, seed=seed), information, period)
+    source = Source(sample_rows(rows, seed=seed), information, period)
     return learn_code(source, options, seed=seed, threads=threads, progress=progress)
 
 

@@ -22,7 +22,7 @@ from myriad.images import (
     split_images,
 )
 from myriad.parallel import pool
-from myriad.pipelines.coding import CodeOptions, Source, inform_rows, learn_code
+from myriad.pipelines.coding import CodeOptions, Source, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images
 from myriad.pipelines.outputs import prepare_store, settle_store
 from myriad.progress import SILENT, Progress
@@ -33,7 +33,7 @@ from myriad.signatures import (
     learn_fisher,
     learn_vlad,
 )
-from myriad.store import ArrayRows, Store, StoreWriter, is_store, shard_rows
+from myriad.store import ArrayRows, Store, StoreWriter, inform_rows, is_store, shard_rows
 
 VOCABULARY_IMAGES = 1000
 """Images that the vocabulary is learned from, at most."""
