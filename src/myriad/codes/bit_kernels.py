@@ -12,7 +12,10 @@ import numpy as np
 from myriad._jit import inlined, jit
 
 _ZERO, _ONE, _TWO, _THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
-_SINGLE, _BYTE, _SEVEN = np.uint32(1), np.uint32(3), np.uint32(7)
+_S7, _S14, _S28 = np.uint64(7), np.uint64(14), np.uint64(28)
+_M7, _M14 = np.uint64(0x00AA00AA00AA00AA), np.uint64(0x0000CCCC0000CCCC)
+_M28 = np.uint64(0x00000000F0F0F0F0)
+_NO_BIT, _TILE = np.uint8(0), 8192
 
 
 def _make_table() -> np.ndarray:
@@ -43,32 +46,51 @@ def pack_signs(values, codes):
             out[n // 8] = byte
 
 
+@jit
+def stack_signs(values, planes):
+    """Fill byte j of `planes` (n,) with the signs at place j of up to 8 rows, row i in bit i.
+
+    `values` is float32 (up to 8, n). Places are taken in tiles that stay in the cache of a core.
+    """
+    n = values.shape[1]
+    for first in range(0, n, _TILE):
+        tile = planes[first : min(first + _TILE, n)]
+        tile[:] = 0
+        for i in range(values.shape[0]):
+            x = values[i, first : first + _TILE]
+            bit = np.uint8(1 << i)
+            for j in range(tile.shape[0]):
+                tile[j] |= bit if x[j] >= 0 else _NO_BIT
+
+
 @inlined
-def _bit(bits, j):
-    """Return bit `j` of a row of bytes, 0 or 1."""
-    return (np.uint32(bits[j >> _BYTE]) >> (j & _SEVEN)) & _SINGLE
+def _turn_bits(x):
+    """Return the 8 x 8 bits of a word with rows and columns exchanged; byte i is row i."""
+    t = (x ^ (x >> _S7)) & _M7
+    x = x ^ t ^ (t << _S7)
+    t = (x ^ (x >> _S14)) & _M14
+    x = x ^ t ^ (t << _S14)
+    t = (x ^ (x >> _S28)) & _M28
+    return x ^ t ^ (t << _S28)
 
 
 @jit
-def pick_bits(packed, chosen, codes):
-    """Fill `codes` with the bits of `packed` (n_samples, bytes) that `chosen` (n,) uint32 names.
+def pick_signs(planes, chosen, words, codes):
+    """Fill `codes` (up to 8 rows, n // 8 rounded up) with the places that `chosen` (n,) names.
 
-    Eight are written out at a time: as a loop they take one and a half times as long.
+    `planes` is what `stack_signs` made: a place is looked up once for 8 rows. `words`, uint64
+    (n // 8 rounded up,), is working space: byte i of each is what row i gets, written row by row.
     """
     n = chosen.shape[0]
-    for i in range(packed.shape[0]):
-        bits, out = packed[i], codes[i]
-        for m in range(n // 8):
-            c = chosen[8 * m : 8 * m + 8]
-            low = _bit(bits, c[0]) | _bit(bits, c[1]) << 1 | _bit(bits, c[2]) << 2
-            middle = _bit(bits, c[3]) << 3 | _bit(bits, c[4]) << 4 | _bit(bits, c[5]) << 5
-            high = _bit(bits, c[6]) << 6 | _bit(bits, c[7]) << 7
-            out[m] = low | middle | high
-        if n % 8:
-            last = np.uint32(0)
-            for k in range(n % 8):
-                last |= _bit(bits, chosen[n - n % 8 + k]) << k
-            out[n // 8] = last
+    for m in range(words.shape[0]):
+        word = np.uint64(0)
+        for k in range(min(8, n - 8 * m)):
+            word |= np.uint64(planes[chosen[8 * m + k]]) << np.uint64(8 * k)
+        words[m] = _turn_bits(word)
+    for i in range(codes.shape[0]):
+        shift = np.uint64(8 * i)
+        for m in range(words.shape[0]):
+            codes[i, m] = np.uint8(words[m] >> shift)
 
 
 @jit

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float, Ints, as_rows
-from myriad.codes.bit_kernels import TABLE, look_up_bits, pack_signs, pick_bits
+from myriad.codes.bit_kernels import TABLE, look_up_bits, pack_signs, pick_signs, stack_signs
 from myriad.codes.code import Code
 from myriad.codes.information import rank_features
 from myriad.codes.packing import packed_bytes
@@ -87,9 +87,10 @@ class SignCode(Code, kind="bits"):
         if self._picked is None:
             pack_signs(rows, codes)
             return
-        packed = np.empty((len(rows), packed_bytes(self.dim, 1)), np.uint8)
-        pack_signs(rows, packed)
-        pick_bits(packed, self._picked, codes)
+        planes, words = np.empty(self.dim, np.uint8), np.empty(codes.shape[1], np.uint64)
+        for start in range(0, len(rows), 8):
+            stack_signs(rows[start : start + 8], planes)
+            pick_signs(planes, self._picked, words, codes[start : start + 8])
 
     def _decode(self, codes: Bytes, out: Float) -> None:
         decode_bits(codes, out)

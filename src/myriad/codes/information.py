@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from myriad.arrays import Float
-from myriad.codes.information_kernels import count_bins, count_signs, find_ranges, mark_full
+from myriad.codes.information_kernels import (
+    count_bins,
+    count_signs,
+    find_ranges,
+    mark_full,
+    weigh_signs,
+)
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.parallel import Team, team
@@ -26,9 +32,11 @@ BINS = (2, 4, 8, 16, 32)
 MEMORY = 1 << 30
 """Bytes of counters; where they would take more, the rows are read several times."""
 _TILE = 16384  # features counted by one call
-_ENTROPY_CELLS = 1 << 22  # counts whose entropy is computed at a time
+_ENTROPY_CELLS = 1 << 18  # counts whose entropy is computed at a time
+_TABLE = 1 << 22  # rows up to which logarithms are looked up
 
 
+Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 Read = Callable[[], Iterable[tuple[Float, LabelSets]]]
 """Passes over all rows, in blocks with their labels; called once for each pass that is needed."""
 
@@ -156,37 +164,51 @@ def _inform(
 ) -> NDArray[np.float64]:
     """Return the information of each feature from its counts, a few features at a time."""
     width = counts.shape[1]
+    table = _tabulate(total) if total <= _TABLE else None
+    if table is not None and counts.ndim == 2 and not several:
+        joint, ones = np.zeros(width), np.zeros(width, np.int64)
+        weigh_signs(counts, sizes, table, joint, ones)
+        alone = table[ones] + table[total - ones]
+        information = (joint - alone - table[sizes].sum() + table[total]) / total
+        return np.maximum(information, 0.0)  # rounding may leave a tiny negative number
+    weigh: Weigh = _weigh if table is None else table.take
+    measure = _inform_about_each if several else _inform_about_one
     step = max(1, _ENTROPY_CELLS // counts[:, 0].size)
     information = np.empty(width, np.float64)
     for first in range(0, width, step):
-        part = counts[:, first : first + step].astype(np.float64)
+        part = counts[:, first : first + step].astype(np.int64)
         if part.ndim == 2:
             part = np.stack([sizes[:, None] - part, part], axis=2)
-        measure = _inform_about_each if several else _inform_about_one
-        information[first : first + step] = measure(part, sizes.astype(np.float64), float(total))
-    return np.maximum(information, 0.0)  # rounding may leave a tiny negative number
+        information[first : first + step] = measure(part, sizes, total, weigh)
+    return np.maximum(information, 0.0)
 
 
 def _inform_about_one(
-    cells: NDArray[np.float64], sizes: NDArray[np.float64], total: float
+    cells: NDArray[np.int64], sizes: NDArray[np.int64], total: int, weigh: Weigh
 ) -> NDArray[np.float64]:
     """Return the information about the class from `cells` (n_classes, width, n_bins)."""
-    joint = _weigh(cells).sum(axis=(0, 2))
-    alone = _weigh(cells.sum(axis=0)).sum(axis=1)
-    return (joint - alone - _weigh(sizes).sum() + _weigh(total)) / total
+    joint = weigh(cells).sum(axis=(0, 2))
+    alone = weigh(cells.sum(axis=0)).sum(axis=1)
+    return (joint - alone - weigh(sizes).sum() + weigh(np.array(total))) / total
 
 
 def _inform_about_each(
-    cells: NDArray[np.float64], sizes: NDArray[np.float64], total: float
+    cells: NDArray[np.int64], sizes: NDArray[np.int64], total: int, weigh: Weigh
 ) -> NDArray[np.float64]:
     """Return the sum of the informations about each class; the last row counts all rows."""
     present, every, sizes = cells[:-1], cells[-1], sizes[:-1]
-    joint = (_weigh(present) + _weigh(every - present)).sum(axis=(0, 2))
-    alone = len(present) * _weigh(every).sum(axis=1)
-    classes = (_weigh(sizes) + _weigh(total - sizes)).sum()
-    return (joint - alone - classes + len(present) * _weigh(total)) / total
+    joint = (weigh(present) + weigh(every - present)).sum(axis=(0, 2))
+    alone = len(present) * weigh(every).sum(axis=1)
+    classes = (weigh(sizes) + weigh(total - sizes)).sum()
+    return (joint - alone - classes + len(present) * weigh(np.array(total))) / total
 
 
-def _weigh(counts: Any) -> Any:
+def _weigh(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return ``n log2 n``, which is 0 for none."""
-    return xlogy(counts, counts) / np.log(2)
+    weighed: NDArray[np.float64] = xlogy(counts, counts) / np.log(2)
+    return weighed
+
+
+def _tabulate(total: int) -> NDArray[np.float64]:
+    """Return ``n log2 n`` of all counts up to `total`: looking it up takes a tenth of the time."""
+    return _weigh(np.arange(total + 1))

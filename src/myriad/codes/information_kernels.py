@@ -70,3 +70,17 @@ def count_bins(X, starts, classes, lows, scales, counts, first, last):
             for j in range(first, last):
                 place = (np.float64(X[i, j]) - np.float64(lows[j])) * scales[j]
                 cells[j, min(np.int64(place), top)] += 1
+
+
+@jit
+def weigh_signs(counts, sizes, table, joint, ones):
+    """Add up ``n log2 n`` of both cells of each class, into `joint`, and the counts, into `ones`.
+
+    `counts` is uint32 (n_classes, n_features), `sizes` the rows of each class, and `table` holds
+    ``n log2 n`` of every number that may come.
+    """
+    for c in range(counts.shape[0]):
+        row, size = counts[c], sizes[c]
+        for j in range(row.shape[0]):
+            joint[j] += table[row[j]] + table[size - row[j]]
+            ones[j] += row[j]
