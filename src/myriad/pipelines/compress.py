@@ -62,7 +62,7 @@ class Compressed:
             "bytes_per_row": self.store.bytes_per_row,
             "ratio": round(self.code.ratio, 3),
             "code": describe_code(self.code),
-            "error": self.error,
+            "error": None if self.error is None else round(self.error, 6),
             "seconds": round(self.seconds, 3),
         }
 
