@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV, train_test_split
@@ -14,7 +15,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from myriad import InputError, LinearSGD, WorkError
 
 
-@parametrize_with_checks([LinearSGD(epochs=20, threads=1)])
+STOCHASTIC = "a weight makes a step larger, a repeated row makes two steps, each at its own time"
+
+
+def expected_failures(estimator):
+    names = ("check_sample_weight_equivalence_on_dense_data",)
+    names += ("check_sample_weight_equivalence_on_sparse_data",)
+    return dict.fromkeys(names, STOCHASTIC)
+
+
+@parametrize_with_checks(
+    [LinearSGD(epochs=20, threads=1)], expected_failed_checks=expected_failures
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -132,3 +144,146 @@ def test_classes_too_small_to_hold_out_still_train():
     X = np.eye(4, dtype=np.float32)
     found = LinearSGD().fit(X, ["a", "b", "c", "d"])
     np.testing.assert_array_equal(found.predict(X), ["a", "b", "c", "d"])
+
+
+FIXED = {"eta": 0.02, "beta": 8, "scale": False, "epochs": 6, "early_stopping": False}
+
+
+@pytest.mark.parametrize("kind", ["float16", "float64", "memmap", "csr", "fortran"])
+def test_rows_of_every_kind_come_to_the_same_model(digits, kind, tmp_path):
+    X_train, X_test, y_train, _ = digits
+    X = X_train.astype(np.float32)
+    expected = LinearSGD(**FIXED).fit(X, y_train)
+    if kind == "memmap":
+        np.save(tmp_path / "x.npy", X)
+        given = np.load(tmp_path / "x.npy", mmap_mode="r")
+    elif kind == "csr":
+        given = csr_matrix(X)
+    elif kind == "fortran":
+        given = np.asfortranarray(X)
+    else:
+        given = X.astype(kind)  # sixteenths: exact in float16 too
+    found = LinearSGD(**FIXED).fit(given, y_train)
+    np.testing.assert_array_equal(found.coef_, expected.coef_)
+    test = csr_matrix(X_test) if kind == "csr" else X_test
+    np.testing.assert_array_equal(found.predict(test), expected.predict(X_test))
+
+
+@pytest.mark.parametrize("objective", ["ovr", "ranking", "warp", "auc"])
+def test_several_labels_a_row(digits, objective):
+    X_train, X_test, y_train, y_test = digits
+    both = [[label, "even" if int(label[-1]) % 2 == 0 else "odd"] for label in y_train]
+    found = LinearSGD(objective=objective, epochs=20).fit(X_train, both)
+    assert set(found.classes_) == {*y_train, "even", "odd"}
+    labels, _ = found.predict_topk(X_test, 2)
+    parity = ["even" if int(label[-1]) % 2 == 0 else "odd" for label in y_test]
+    right = [p in row or t in row for p, t, row in zip(parity, y_test, labels, strict=True)]
+    assert np.mean(right) > 0.9
+    classes = sorted(found.classes_)
+    matrix = np.array([[c in row for c in classes] for row in both], int)
+    same = LinearSGD(objective=objective, epochs=20).fit(X_train, matrix)
+    np.testing.assert_array_equal(same.coef_, found.coef_)
+
+
+@pytest.mark.parametrize("objective", ["multiclass", "softmax"])
+def test_objectives_for_one_label_say_so(digits, objective):
+    with pytest.raises(InputError, match="one label a row"):
+        LinearSGD(objective=objective, epochs=2).fit(digits[0][:40], [[0, 1], [1]] * 20)
+
+
+def test_a_weight_is_as_many_steps_and_no_weight_is_no_row(digits):
+    X_train, _, y_train, _ = digits
+    weights = np.ones(len(X_train))
+    weights[100:] = 0.0
+    options = FIXED | {"objective": "multiclass", "beta": "auto"}
+    found = LinearSGD(**options).fit(X_train, y_train, sample_weight=weights)
+    other = y_train.copy()
+    other[100:] = np.roll(other[100:], 1)  # labels of rows that count for nothing
+    same = LinearSGD(**options).fit(X_train, other, sample_weight=weights)
+    np.testing.assert_array_equal(found.coef_, same.coef_)
+    double = LinearSGD(**options).fit(X_train, y_train, sample_weight=2 * weights)
+    larger = LinearSGD(**options | {"eta": 0.04}).fit(X_train, y_train, sample_weight=weights)
+    np.testing.assert_array_equal(double.coef_, larger.coef_)
+    with pytest.raises(InputError, match="weights"):
+        LinearSGD(**options).fit(X_train, y_train, sample_weight=-weights)
+
+
+def test_partial_fit_in_batches_learns_and_takes_new_classes(digits):
+    X_train, X_test, y_train, y_test = digits
+    few = np.isin(y_train, [f"digit {d}" for d in range(6)])
+    for objective in ("ovr", "warp", "softmax"):
+        found = LinearSGD(objective=objective)
+        for _ in range(5):
+            for part in np.array_split(np.flatnonzero(few), 4):
+                found.partial_fit(X_train[part], y_train[part])
+        assert list(found.classes_[:6]) == [f"digit {d}" for d in range(6)]
+        before = found.coef_.copy()
+        for _ in range(10):
+            found.partial_fit(X_train, y_train)
+        assert len(found.classes_) == 10
+        assert before.shape == (6, 64)
+        assert found.score(X_test, y_test) > 0.9
+
+
+def test_partial_fit_of_one_batch_is_an_epoch_of_fit(digits):
+    X_train, _, y_train, _ = digits
+    for objective in ("multiclass", "ovr"):
+        options = FIXED | {"objective": objective, "epochs": 3}
+        options |= {} if objective == "ovr" else {"beta": "auto"}
+        whole = LinearSGD(**options).fit(X_train, y_train)
+        parts = LinearSGD(**options)
+        for _ in range(3):
+            parts.partial_fit(X_train, y_train)
+        if objective == "multiclass":
+            np.testing.assert_array_equal(parts.coef_, whole.coef_)
+        assert np.abs(parts.coef_ - whole.coef_).mean() < 0.1 * np.abs(whole.coef_).mean()
+
+
+def test_warm_start_goes_on_from_the_weights(digits):
+    X_train, _, y_train, _ = digits
+    options = FIXED | {"objective": "multiclass", "beta": "auto", "epochs": 1}
+    cold = LinearSGD(**options).fit(X_train, y_train)
+    warm = LinearSGD(warm_start=True, **options).fit(X_train, y_train)
+    np.testing.assert_array_equal(warm.coef_, cold.coef_)
+    first = warm.score(X_train, y_train)
+    for _ in range(4):
+        warm.fit(X_train, y_train)
+    assert warm.score(X_train, y_train) > first
+    with pytest.raises(InputError, match="warm_start"):
+        warm.fit(X_train[:20], ["a", "b"] * 10)
+
+
+def test_epochs_are_told(digits, capsys):
+    rows = []
+    found = LinearSGD(**FIXED | {"early_stopping": True}, refit=False, verbose=True)
+    found.set_params(callback=rows.append).fit(digits[0], digits[2])
+    assert [row["epoch"] for row in rows] == list(range(1, 7))
+    assert rows == found.history_
+    assert capsys.readouterr().out.splitlines()[0].startswith("epoch 1, held-out top-1 ")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"adagrad": "class"}, {"adagrad": "feature"}, {"average": True}, {"max_norm": 2.0}],
+)
+@pytest.mark.parametrize("objective", ["ovr", "warp"])
+def test_conditioning_trains(digits, objective, options):
+    X_train, X_test, y_train, y_test = digits
+    found = LinearSGD(objective=objective, epochs=20, **options).fit(X_train, y_train)
+    assert found.score(X_test, y_test) > 0.9
+    assert options.items() <= found.settings_.items()
+
+
+def test_balanced_draws_help_rare_classes():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(10), [400] * 2 + [8] * 8)
+    X = rng.standard_normal((len(y), 12)) + 1.2 * rng.standard_normal((10, 12))[y]
+    options = {"objective": "multiclass", "eta": 0.01, "scale": False, "epochs": 10}
+    options |= {"early_stopping": False}
+    recalls = []
+    for balanced in (False, True):
+        found = LinearSGD(balanced=balanced, **options).fit(X, y).predict(X)
+        recalls.append(np.mean([(found[y == c] == c).mean() for c in range(10)]))
+    assert recalls[1] > recalls[0]
+    with pytest.raises(InputError, match="balanced"):
+        LinearSGD(balanced=True).fit(X, y)

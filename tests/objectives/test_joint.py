@@ -26,7 +26,7 @@ def key(number):
 def find(scores, label, number, **changes):
     truth = scores[label]
     return warp.find_by_draws(
-        scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, truth, label, key(number),
+        scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, truth, np.array([label]), key(number),
         option(**changes),
     )  # fmt: skip
 
@@ -53,7 +53,7 @@ def test_a_cap_on_draws_is_kept():
 
 
 def test_draws_are_uniform_over_wrong_classes():
-    drawn = np.array([draw_wrong(key(n), 0, N_CLASSES, 7) for n in range(19_000)])
+    drawn = np.array([draw_wrong(key(n), 0, N_CLASSES, np.array([7])) for n in range(19_000)])
     counts = np.bincount(drawn, minlength=N_CLASSES)
     assert counts[7] == 0
     assert np.abs(np.delete(counts, 7) - 1000).max() < 150
@@ -72,7 +72,7 @@ def test_exact_rank_counts_all_violators_and_picks_each_alike():
     picked = []
     for number in range(3000):
         c, rank = warp.find_exactly(
-            scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, scores[2], 2, key(number)
+            scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, scores[2], np.array([2]), key(number)
         )
         assert rank == 2
         picked.append(c)
@@ -86,8 +86,9 @@ def remembered(last, violating, label, chain):
     memory = np.full(N_CLASSES, -1)
     for c, v in last.items():
         memory[c] = v
+    labels, zeros = np.array([label]), np.zeros(N_CLASSES)
     return warp.is_remembered(
-        scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, 0.0, label, memory, chain
+        scores, NOTHING, scores, zeros, 1.0, 0.0, label, labels, memory, chain
     )
 
 
@@ -116,7 +117,7 @@ def test_multiclass_picks_the_worst_and_the_lowest_on_ties():
 def test_ranking_steps_only_within_the_margin():
     scores = lone_violator()
     drawn = {
-        ranking.pick(scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, 3, key(n))
+        ranking.pick(scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, 3, np.array([3]), key(n))
         for n in range(300)
     }
     assert drawn == {-1, 11}

@@ -5,10 +5,11 @@ import math
 import numpy as np
 
 from tests.reference.draws import mix, unit
+from tests.reference.taming import Tamed
 
 
-def wrong_class(place, label):
-    return place if place < label else place + 1
+def wrong_class(place, labels):
+    return sorted(set(range(place + len(labels) + 1)) - set(labels))[place]
 
 
 def find_stride(key, n):
@@ -20,12 +21,13 @@ def find_stride(key, n):
         number += 1
 
 
-def pick_warp(scores, label, key, options, last):
-    n_wrong = len(scores) - 1
-    violators = [c for c in range(len(scores)) if c != label and 1 - scores[label] + scores[c] > 0]
+def pick_warp(scores, label, labels, key, options, last):
+    wrong = [c for c in range(len(scores)) if c not in labels]
+    n_wrong = len(wrong)
+    violators = [c for c in wrong if 1 - scores[label] + scores[c] > 0]
     c = last[label]
     for _ in range(options.get("last_violators", 0)):
-        if c < 0 or c == label:
+        if c < 0 or c in labels:
             break
         if c in violators:
             return -1, 0.0
@@ -44,8 +46,8 @@ def pick_warp(scores, label, key, options, last):
                 place = int(unit(mix(key, draw)) * n_wrong)
             else:
                 place = (start + draw * stride) % n_wrong
-            if wrong_class(place, label) in violators:
-                found, rank = wrong_class(place, label), n_wrong // (draw + 1)
+            if wrong[place] in violators:
+                found, rank = wrong[place], n_wrong // (draw + 1)
                 break
     last[label] = found
     if found < 0:
@@ -54,9 +56,15 @@ def pick_warp(scores, label, key, options, last):
     return found, weight
 
 
-def push(objective, scores, label, key, options, last):
+def push(objective, scores, labels, key, options, last):
     """Return the coefficient of the row for every class."""
     coefficients = np.zeros(len(scores))
+    label = labels[0]
+    if len(labels) > 1:
+        label = labels[int(unit(mix(key, 1 << 40)) * len(labels))]
+    if len(labels) == len(scores):  # no wrong class is left
+        last[label] = -1
+        return coefficients
     if objective == "softmax":
         p = np.exp(scores - scores.max())
         coefficients -= p / p.sum()
@@ -68,31 +76,43 @@ def push(objective, scores, label, key, options, last):
         shifted[label] -= 1
         c = int(shifted.argmax())
         c = -1 if shifted[c] <= scores[label] else c
-    elif objective == "ranking":
-        c = wrong_class(int(unit(mix(key, 0)) * (len(scores) - 1)), label)
+    elif objective in ("ranking", "auc"):
+        c = wrong_class(int(unit(mix(key, 0)) * (len(scores) - len(labels))), labels)
         c = c if 1 - scores[label] + scores[c] > 0 else -1
     else:
-        c, weight = pick_warp(scores, label, key, options, last)
+        c, weight = pick_warp(scores, label, labels, key, options, last)
     if c >= 0:
         coefficients[label] += weight
         coefficients[c] -= weight
     return coefficients
 
 
-def train(X, labels, orders, *, n_classes, objective, step, lam, bias_rate, seed, **options):
-    """Return W and b; `step(t)` is the size of step t."""
+def train(
+    X, labels, orders, *, n_classes, objective, step, lam, bias_rate, seed,
+    weights=None, tame=None, **options,
+):  # fmt: skip
+    """Return W and b; `step(t)` is the size of step t, `labels` a list for each row."""
     X = np.asarray(X, np.float64)
-    W, b = np.zeros((n_classes, X.shape[1])), np.zeros(n_classes)
+    tamed = Tamed(n_classes, X.shape[1], **(tame or {}))
     last = np.full(n_classes, -1)
+    everything = np.arange(n_classes)
     t = 0
     for epoch, order in enumerate(orders):
         root = mix(mix(seed, 0x70A1), epoch)
-        for i in order:
-            eta = step(t)
-            t += 1
-            key = mix(root, int(i))
-            a = push(objective, W @ X[i] + b, int(labels[i]), key, options, last)
-            W *= 1 - eta * lam
-            W += eta * a[:, None] * X[i]
-            b += eta * bias_rate * a
-    return W, b
+        tamed.begin_epoch(epoch)
+        for position, i in enumerate(order):
+            if len(labels[i]):
+                eta = step(t)
+                t += 1
+                key = mix(root, int(i))
+                scores = tamed.W @ X[i] + tamed.b
+                a = push(objective, scores, [int(c) for c in labels[i]], key, options, last)
+                a *= 1.0 if weights is None else weights[i]
+                for c in everything:
+                    if a[c] != 0:
+                        tamed.step(c, X[i], a[c], eta, lam, bias_rate)
+                    else:
+                        tamed.W[c] *= 1 - eta * lam
+                tamed.count(everything)
+            tamed.end_row(position, len(order))
+    return tamed.result()

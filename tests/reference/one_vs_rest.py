@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from tests.reference.draws import negative_positions
+from tests.reference.taming import Tamed
 
 
 def coefficient(loss, sign, score):
@@ -15,24 +16,31 @@ def coefficient(loss, sign, score):
     return 2 * (sign - score)
 
 
-def train(X, labels, orders, *, n_classes, step, beta, lam, bias_rate, loss, seed):
-    """Return W and b; `step(t)` is the size of a class's step t."""
+def train(
+    X, labels, orders, *, n_classes, step, beta, lam, bias_rate, loss, seed,
+    weights=None, tame=None,
+):  # fmt: skip
+    """Return W and b; `step(t)` is the size of a class's step t, `labels` a list for each row."""
     X = np.asarray(X, np.float64)
-    W, b = np.zeros((n_classes, X.shape[1])), np.zeros(n_classes)
-    for c in range(n_classes):
-        t = 0
-        n_own = int((labels == c).sum())
-        probability = min(1.0, beta * n_own / (len(labels) - n_own)) if n_own else 0.0
-        for epoch, order in enumerate(orders):
-            negatives = negative_positions(seed, epoch, c, probability, len(order))
-            for position, i in enumerate(order):
-                if labels[i] != c and position not in negatives:
+    tamed = Tamed(n_classes, X.shape[1], **(tame or {}))
+    t = np.zeros(n_classes, int)
+    own = [{i for i, row in enumerate(labels) if c in row} for c in range(n_classes)]
+    for epoch, order in enumerate(orders):
+        tamed.begin_epoch(epoch)
+        negatives = []
+        for c in range(n_classes):
+            wanted = beta * len(own[c]) / (len(labels) - len(own[c])) if own[c] else 0.0
+            negatives.append(negative_positions(seed, epoch, c, min(1.0, wanted), len(order)))
+        for position, i in enumerate(order):
+            for c in range(n_classes):
+                if i not in own[c] and position not in negatives[c]:
                     continue
-                sign = 1.0 if labels[i] == c else -1.0
-                a = coefficient(loss, sign, W[c] @ X[i] + b[c])
-                eta = step(t)
-                t += 1
-                W[c] *= 1 - eta * lam
-                W[c] += eta * a * X[i]
-                b[c] += eta * bias_rate * a
-    return W, b
+                sign = 1.0 if i in own[c] else -1.0
+                a = coefficient(loss, sign, tamed.W[c] @ X[i] + tamed.b[c])
+                a *= 1.0 if weights is None else weights[i]
+                eta = step(t[c])
+                t[c] += 1
+                tamed.step(c, X[i], a, eta, lam, bias_rate)
+                tamed.count([c])
+            tamed.end_row(position, len(order))
+    return tamed.result()

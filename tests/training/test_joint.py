@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from myriad.errors import InputError
+from myriad.measures import LabelSets
 from myriad.objectives import JOINT_OBJECTIVES
 from myriad.parallel import team
-from myriad.store import ArrayRows
+from myriad.store import ArrayRows, BalancedRows
+from myriad.training.chunks import chunk_rows
+from myriad.training.conditioning import Conditioning
 from myriad.training.joint import Joint, WarpOptions
 from myriad.training.settings import Setting
 from myriad.training.steps import Schedule
@@ -34,11 +37,17 @@ def train_fast(rows, settings, *, n_classes=N_CLASSES, threads=1, warp=None, **o
     return trainer
 
 
-def train_plain(rows, objective, setting, *, warp=None, step=None):
+def lists_of(rows):
+    if rows.sets is not None:
+        return [rows.sets.of(i) for i in range(rows.n_rows)]
+    return [[label] for label in rows.labels]
+
+
+def train_plain(rows, objective, setting, *, warp=None, step=None, tame=None):
     orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(EPOCHS)]
     return reference.train(
         rows.X,
-        rows.labels,
+        lists_of(rows),
         orders,
         n_classes=N_CLASSES,
         objective=objective,
@@ -46,6 +55,8 @@ def train_plain(rows, objective, setting, *, warp=None, step=None):
         lam=setting.lam,
         bias_rate=0.1,
         seed=SEED,
+        weights=rows.weights,
+        tame=tame,
         **(warp or {}),
     )
 
@@ -118,6 +129,93 @@ def test_same_bits_on_any_number_of_threads_and_together(objective):
     together.keep([1])
     second = train_fast(rows, settings[1:], **options)
     assert together.weights()[0].tobytes() == second.weights()[0].tobytes()
+
+
+def make_several(**more):
+    """Return rows of none to three labels, and weights."""
+    rng = np.random.default_rng(3)
+    plain = make_rows()
+    lists = [rng.choice(N_CLASSES, rng.integers(0, 4), replace=False) for _ in range(plain.n_rows)]
+    lists[5] = np.arange(N_CLASSES)  # all of them: no wrong class is left
+    weights = rng.random(plain.n_rows)
+    return ArrayRows(plain.X, LabelSets.from_lists(lists), weights=weights)
+
+
+SEVERAL = [("ranking", {}), ("auc", {})] + [("warp", options) for options in WARPS]
+
+
+@pytest.mark.parametrize(("objective", "warp"), SEVERAL)
+@pytest.mark.parametrize(("block", "sampled"), [(64, False), (64, True)])
+def test_several_labels_and_weights_of_rows(objective, warp, block, sampled):
+    rows, setting = make_several(), Setting(0.02, lam=0.01)
+    options = {"objective": objective, "warp": warp, "block": block, "sampled": sampled}
+    W, b = train_fast(rows, [setting], **options).weights()
+    expected_W, expected_b = train_plain(rows, objective, setting, warp=warp)
+    assert np.abs(expected_W).max() > 0.01
+    np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
+
+
+TAMES = [
+    {"adagrad": "class"},
+    {"adagrad": "feature"},
+    {"average": True},
+    {"max_norm": 0.3},
+    {"adagrad": "class", "average": True},
+    {"adagrad": "feature", "average": True},
+    {"adagrad": "class", "max_norm": 0.3},
+]
+
+
+@pytest.mark.parametrize("tame", TAMES)
+@pytest.mark.parametrize("objective", JOINT_OBJECTIVES)
+@pytest.mark.parametrize(("block", "sampled"), [(7, False), (64, False), (64, True)])
+def test_conditioning_equals_plain_steps(objective, tame, block, sampled):
+    if sampled and objective in ALL_CLASSES:
+        pytest.skip("looks at all classes")
+    if objective == "softmax" and "max_norm" in tame:
+        pytest.skip("refused")
+    rows, setting = make_rows(), Setting(0.05, lam=0.01)
+    moments = (rows.X**2).mean(axis=0, dtype=np.float64)
+    options = {"objective": objective, "block": block, "sampled": sampled, "moments": moments}
+    trainer = train_fast(rows, [setting], conditioning=Conditioning(**tame), **options)
+    W, b = trainer.weights()
+    if tame.get("adagrad") == "feature":
+        size = chunk_rows(rows.dim, block)
+        tame = tame | {"moments": moments, "chunk": size}
+    expected_W, expected_b = train_plain(rows, objective, setting, tame=tame)
+    assert np.abs(expected_W).max() > 0.01
+    np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
+
+
+def test_bounded_norms_are_reached_and_kept():
+    rows = make_rows()
+    tame = Conditioning(max_norm=0.3)
+    W, _ = train_fast(rows, [Setting(0.05)], objective="multiclass", conditioning=tame).weights()
+    norms = np.linalg.norm(W, axis=1)
+    assert norms.max() <= 0.3 + 1e-9
+    assert np.isclose(norms, 0.3).any()
+
+
+def test_a_row_drawn_twice_makes_two_draws():
+    rows = BalancedRows(make_rows(n=20))
+    orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(EPOCHS)]
+    assert len(np.unique(orders[0])) < 20
+    trainer = train_fast(rows, [Setting(0.05)], objective="ranking")
+    X, labels = rows.rows.X, [[label] for label in rows.labels]
+    doubled = np.concatenate([X[order] for order in orders[:1]])
+    # The first epoch, as if its draws were rows of their own that come once.
+    alone = Joint([Setting(0.05)], N_CLASSES, rows.dim, objective="ranking", bias_rate=0.1,
+                  dtype=np.float64)  # fmt: skip
+    with team(1) as crew:
+        alone.run_epoch(rows, seed=SEED, team=crew, advance=lambda n: None)
+    expected_W, _ = reference.train(
+        doubled, [labels[i] for i in orders[0]], [np.arange(20)], n_classes=N_CLASSES,
+        objective="ranking", step=lambda t: 0.05, lam=0.0, bias_rate=0.1, seed=SEED,
+    )  # fmt: skip
+    np.testing.assert_allclose(alone.weights()[0], expected_W, rtol=0, atol=1e-10)
+    assert trainer.epoch == EPOCHS
 
 
 @pytest.mark.parametrize("objective", ALL_CLASSES)

@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from myriad.errors import WorkError
+from myriad.measures import LabelSets
 from myriad.objectives import BINARY_LOSSES
 from myriad.objectives.draws import dot
 from myriad.parallel import team
 from myriad.randomness import mix, unit
 from myriad.store import ArrayRows
+from myriad.training.chunks import chunk_rows
 from myriad.training.columns import make_columns
+from myriad.training.conditioning import Conditioning
 from myriad.training.one_vs_rest import OneVsRest
 from myriad.training.settings import Setting
 from myriad.training.steps import Schedule
@@ -30,7 +33,9 @@ def make_rows(n=230, dim=11, n_classes=7, seed=0):
 
 
 def train_fast(rows, setting, *, n_classes=7, loss="hinge", threads=1, epochs=EPOCHS, **options):
-    counts = np.bincount(rows.labels, minlength=n_classes)
+    counts = np.bincount(rows.labels.clip(0), minlength=n_classes)
+    if rows.sets is not None:
+        counts, options["n_rows"] = rows.sets.counts(n_classes), rows.n_rows
     options = {"bias_rate": 0.1, "loss": BINARY_LOSSES[loss], "dtype": np.float64} | options
     trainer = OneVsRest([setting], counts, rows.dim, **options)
     with team(threads) as crew:
@@ -39,11 +44,17 @@ def train_fast(rows, setting, *, n_classes=7, loss="hinge", threads=1, epochs=EP
     return trainer.weights()
 
 
-def train_plain(rows, setting, *, n_classes=7, loss="hinge", epochs=EPOCHS, step=None):
+def lists_of(rows):
+    if rows.sets is not None:
+        return [rows.sets.of(i) for i in range(rows.n_rows)]
+    return [[label] for label in rows.labels]
+
+
+def train_plain(rows, setting, *, n_classes=7, loss="hinge", epochs=EPOCHS, step=None, tame=None):
     orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(epochs)]
     return reference.train(
         rows.X,
-        rows.labels,
+        lists_of(rows),
         orders,
         n_classes=n_classes,
         step=step or (lambda t: setting.eta),
@@ -52,6 +63,8 @@ def train_plain(rows, setting, *, n_classes=7, loss="hinge", epochs=EPOCHS, step
         bias_rate=0.1,
         loss=loss,
         seed=SEED,
+        weights=rows.weights,
+        tame=tame,
     )
 
 
@@ -95,6 +108,57 @@ def test_equals_plain_sgd_in_float32(sampled):
     assert W.dtype == np.float32
     np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-4)
     np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("beta", [1.0, math.inf])
+def test_several_labels_and_weights_of_rows(beta, sampled):
+    rng = np.random.default_rng(3)
+    plain = make_rows()
+    lists = [rng.choice(7, rng.integers(0, 4), replace=False) for _ in range(plain.n_rows)]
+    rows = ArrayRows(plain.X, LabelSets.from_lists(lists), weights=rng.random(plain.n_rows))
+    setting = Setting(0.02, beta, lam=0.01)
+    W, b = train_fast(rows, setting, sampled=sampled, block=64)
+    expected_W, expected_b = train_plain(rows, setting)
+    np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
+
+
+TAMES = [
+    {"adagrad": "class"},
+    {"adagrad": "feature"},
+    {"average": True},
+    {"max_norm": 0.2},
+    {"adagrad": "class", "average": True},
+    {"adagrad": "feature", "average": True},
+    {"adagrad": "class", "max_norm": 0.2},
+]
+
+
+@pytest.mark.parametrize("tame", TAMES)
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize(("block", "sampled"), [(7, False), (64, False), (64, True)])
+def test_conditioning_equals_plain_steps(loss, tame, block, sampled):
+    rows, setting = make_rows(), Setting(0.03, 3.0, lam=0.01)
+    moments = (rows.X**2).mean(axis=0, dtype=np.float64)
+    options = {"loss": loss, "block": block, "sampled": sampled, "moments": moments}
+    W, b = train_fast(rows, setting, conditioning=Conditioning(**tame), **options)
+    if tame.get("adagrad") == "feature":
+        tame = tame | {"moments": moments, "chunk": chunk_rows(rows.dim, block)}
+    expected_W, expected_b = train_plain(rows, setting, loss=loss, tame=tame)
+    np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("tame", [{"average": True}, {"adagrad": "feature"}])
+def test_conditioned_bits_do_not_depend_on_threads(tame):
+    rows = make_rows(n=700, n_classes=150)
+    options = {"n_classes": 150, "dtype": np.float32, "conditioning": Conditioning(**tame)}
+    results = [
+        train_fast(rows, Setting(eta=0.05, beta=8.0), threads=threads, **options)[0].tobytes()
+        for threads in (1, 3)
+    ]
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("sampled", [False, True])

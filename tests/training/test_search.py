@@ -39,7 +39,7 @@ def test_given_numbers_are_not_searched():
 
 def test_steps_scale_with_the_rows():
     warp = SGD(objective="warp")
-    small, large = grid(warp, 10, 1.0), grid(warp, 10, 100.0)
+    small, large = grid(warp, 10, 1.0), grid(warp, 10, 0.01)
     for a, b in zip(small, large, strict=True):
         assert a.eta == pytest.approx(100 * b.eta)
 

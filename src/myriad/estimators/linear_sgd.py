@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from myriad.estimators.rows_classifier import RowsClassifier, seed_of
+from myriad.errors import InputError
+from myriad.estimators.labels import extend_classes
+from myriad.estimators.rows_classifier import RowsClassifier, as_source, seed_of
+from myriad.measures import LabelSets
 from myriad.models import LinearModel
 from myriad.progress import Progress
-from myriad.training import SGD, Schedule, WarpOptions, number_or, one_of
+from myriad.store import Rows, Store
+from myriad.training import (
+    SGD,
+    Conditioning,
+    Fitted,
+    Method,
+    Schedule,
+    Session,
+    WarpOptions,
+    number_or,
+    one_of,
+)
 
 _ETA, _BETA = number_or(auto=None), number_or(auto=None, all=math.inf)
 _SCALE = one_of({"auto": None, True: True, False: False})
@@ -26,7 +42,8 @@ class LinearSGD(RowsClassifier):
     Parameters
     ----------
     objective : ``"ovr"``, one class against the rest; or all classes jointly: ``"multiclass"``,
-        ``"ranking"``, ``"warp"`` [GP, 3] or ``"softmax"`` [LS].
+        ``"ranking"``, ``"warp"`` [GP, 3], ``"auc"`` [HM, 5.1] or ``"softmax"`` [LS]. All but
+        ``multiclass`` and ``softmax`` take several labels a row.
     loss : of ``ovr``: ``"hinge"``, ``"logistic"`` or ``"squared"``.
     beta : of ``ovr``: average number of negatives drawn a positive, ``"all"`` for every row, or
         ``"auto"``.
@@ -38,6 +55,10 @@ class LinearSGD(RowsClassifier):
     schedule : ``"fixed"`` step; ``"lam"``, 1 / (lam (t + t0)) with t0 such that it begins at `eta`;
         or ``"decay"``, eta t0 / (t + t0).
     t0 : of ``decay``: steps after which the step has halved.
+    adagrad : ``"class"``: the steps of a class shrink by the root of its squared gradients
+        [HM, 7]; ``"feature"``: those of a feature do; or ``"none"``.
+    average : take the mean of the weights over the latest steps, at least half of all.
+    max_norm : the most that the norm of a class's weights may be, None for no bound [HM].
     replacement, exact_rank, constant_weight, max_draws, last_violators : of ``warp``: draw with
         replacement; count all violators instead of estimating their number; weigh all steps alike;
         the most draws a row, None for C - 1; how long a chain of last violators makes a row be
@@ -51,13 +72,16 @@ class LinearSGD(RowsClassifier):
     memory : bytes that the weights trained together in a search may take.
     threads : threads to use; None for one a core. The result does not depend on it.
     random_state : seed of order and draws.
+    warm_start : begin `fit` at the weights of the fit before, with the settings found then.
     progress : what to tell how far training is, if anything.
+    callback : called after each epoch with its row of the history.
+    verbose : print a line for each epoch.
 
     Attributes
     ----------
     classes_ : the labels, in the order of the scores.
     model_ : the trained `LinearModel`.
-    settings_ : the numbers used: ``eta``, ``beta``, ``lam``.
+    settings_ : the numbers used.
     n_epochs_ : passes over the rows.
     history_ : held-out accuracy after each epoch.
     search_ : the settings tried, with the held-out accuracy of each.
@@ -77,6 +101,9 @@ class LinearSGD(RowsClassifier):
         balanced: bool = False,
         schedule: str = "fixed",
         t0: float = 1000.0,
+        adagrad: str = "none",
+        average: bool = False,
+        max_norm: float | None = None,
         replacement: bool = True,
         exact_rank: bool = False,
         constant_weight: bool = False,
@@ -91,7 +118,10 @@ class LinearSGD(RowsClassifier):
         memory: int = 2 << 30,
         threads: int | None = None,
         random_state: Any = 0,
+        warm_start: bool = False,
         progress: Progress | None = None,
+        callback: Callable[[dict[str, Any]], None] | None = None,
+        verbose: bool = False,
     ) -> None:
         self.objective = objective
         self.loss = loss
@@ -102,6 +132,9 @@ class LinearSGD(RowsClassifier):
         self.balanced = balanced
         self.schedule = schedule
         self.t0 = t0
+        self.adagrad = adagrad
+        self.average = average
+        self.max_norm = max_norm
         self.replacement = replacement
         self.exact_rank = exact_rank
         self.constant_weight = constant_weight
@@ -116,7 +149,79 @@ class LinearSGD(RowsClassifier):
         self.memory = memory
         self.threads = threads
         self.random_state = random_state
+        self.warm_start = warm_start
         self.progress = progress
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: ArrayLike | Store,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Train on rows `X` and labels `y`, or on the training rows of a `Store`.
+
+        See `RowsClassifier.fit`.
+
+        Parameters
+        ----------
+        sample_weight : how much each row counts (n_samples,): its steps are so much larger.
+        """
+        self.__dict__.pop("_session", None)
+        return self._fit(X, y, sample_weight)
+
+    def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
+        before = getattr(self, "model_", None)
+        if self.warm_start and before is not None:
+            if before.n_classes != len(self.classes_) or before.dim != rows.dim:
+                raise InputError("warm_start needs the classes and features of the fit before.")
+            settled = cast(SGD, method.settled(Fitted(before, self.settings_, self.epochs)))
+            method = replace(settled, start=before)
+        return super()._fit_rows(rows, held_out, method)
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Make one pass over some rows, from where earlier calls left off.
+
+        Labels seen for the first time become new classes, after those known. Nothing is held out:
+        where `eta` or `beta` is ``"auto"``, what `fit` found is used, else modest numbers.
+
+        Parameters
+        ----------
+        classes : labels to know from the first call on, also without a row.
+        """
+        first = not hasattr(self, "model_")
+        X, seen, labels = self._take_arrays(X, y, reset=first)
+        if first:
+            self.classes_ = seen[:0] if classes is None else np.unique(np.asarray(classes))
+        self.classes_, numbers = extend_classes(self.classes_, seen)
+        if isinstance(labels, LabelSets):
+            labels = labels.renumbered(numbers)
+        else:
+            labels = numbers[labels]
+        if len(self.classes_) < 2:
+            raise InputError("At least two classes are needed: give all of them as classes.")
+        self._pass(as_source(X, labels, sample_weight))
+        return self
+
+    def _pass(self, rows: Rows) -> None:
+        """Train for one epoch on rows whose labels are numbers of `classes_`."""
+        n_classes, before = len(self.classes_), getattr(self, "model_", None)
+        session: Session | None = getattr(self, "_session", None)
+        if session is None:
+            method = self._method()
+            if before is not None:
+                method = method.settled(Fitted(before, self.settings_ | {"scale": False}, 1))
+            session = Session.begin(method, rows, n_classes, before)
+        self._session = session.run(rows, n_classes, threads=self.threads)
+        epochs = self._session.trainer.epoch
+        self._take(Fitted(self._session.model, self._session.settings, epochs))
 
     def _method(self) -> SGD:
         return SGD(
@@ -128,6 +233,11 @@ class LinearSGD(RowsClassifier):
             scale=_SCALE("scale", self.scale),
             balanced=self.balanced,
             schedule=Schedule(self.schedule, self.t0),
+            conditioning=Conditioning(
+                self.adagrad,
+                self.average,
+                math.inf if self.max_norm is None else self.max_norm,
+            ),
             warp=WarpOptions(
                 self.replacement,
                 self.exact_rank,
@@ -140,7 +250,15 @@ class LinearSGD(RowsClassifier):
             patience=self.patience if self.early_stopping else self.epochs,
             memory=self.memory,
             seed=seed_of(self.random_state),
+            callback=self._tell if self.verbose else self.callback,
         )
+
+    def _tell(self, row: dict[str, Any]) -> None:
+        """Print a line for an epoch."""
+        accuracy = f", held-out top-1 {row['top1']:.2f} %" if "top1" in row else ""
+        print(f"epoch {row['epoch']}{accuracy}", flush=True)
+        if self.callback is not None:
+            self.callback(row)
 
     @property
     def coef_(self) -> NDArray[np.float32]:

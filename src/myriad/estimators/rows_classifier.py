@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from myriad.errors import InputError
+from myriad.estimators.labels import encode_one, encode_several, has_several
 from myriad.models import Model
 from myriad.progress import SILENT, Progress
-from myriad.store import ArrayRows, Rows, Store
+from myriad.store import ArrayRows, Rows, SparseRows, Store
 from myriad.training import Fitted, Method, hold_out
+
+FLOATS = [np.float32, np.float64, np.float16]
+"""What rows may be; they become float32 a block at a time."""
+CHUNK_BYTES = 64 << 20
 
 
 class RowsClassifier(ClassifierMixin, BaseEstimator):
@@ -46,27 +52,51 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _method(self) -> Method:
         """Return the method with the options of this estimator, checked."""
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def fit(self, X: ArrayLike | Store, y: ArrayLike | None = None) -> Self:
         """Train on rows `X` and labels `y`, or on the training rows of a `Store`.
 
-        A store's own validation rows are held out if it has any.
+        Rows may be float16, float32 or float64, in memory or mapped, or a sparse matrix. Several
+        labels a row are given as a list of lists or as a matrix of 0 and 1, a column a class. A
+        store's own validation rows are held out if it has any.
         """
+        return self._fit(X, y)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         method = self._method()
-        held_out: Rows | None = None
-        if isinstance(X, Store):
-            self.classes_ = np.array(X.class_names, dtype=object)
-            self.n_features_in_ = X.dim
-            rows: Rows = X.rows("train")
-            held_out = X.rows("val") if "val" in set(X.splits) else None
-        else:
-            array, y = validate_data(self, X, y, dtype=np.float32, order="C")
-            check_classification_targets(y)
-            self.classes_, labels = np.unique(y, return_inverse=True)
-            rows = ArrayRows(array, labels.astype(np.int32))
+        rows, held_out = self._take_rows(X, y, sample_weight)
         if len(self.classes_) < 2:
             raise InputError("At least two classes are needed: y holds one class only.")
         self._take(self._fit_rows(rows, held_out, method))
         return self
+
+    def _take_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Rows | None]:
+        """Check what is to be trained on; set `classes_`."""
+        if isinstance(X, Store):
+            if y is not None or sample_weight is not None:
+                raise InputError("A store has labels of its own: give neither y nor weights.")
+            self.classes_ = np.array(X.class_names, dtype=object)
+            self.n_features_in_ = X.dim
+            held_out = X.rows("val") if "val" in set(X.splits) else None
+            return X.rows("train"), held_out
+        X, self.classes_, labels = self._take_arrays(X, y)
+        return as_source(X, labels, sample_weight), None
+
+    def _take_arrays(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any, Any]:
+        """Return checked rows, the classes in `y` and its labels by number."""
+        options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "reset": reset}
+        if has_several(y):
+            X = validate_data(self, X, **options)
+            classes, sets = encode_several(y)
+            if len(sets) != X.shape[0]:
+                raise InputError(f"{X.shape[0]} rows need labels for as many, not {len(sets)}.")
+            return X, classes, sets
+        X, y = validate_data(self, X, y, **options)
+        return X, *encode_one(y)
 
     def _take(self, fitted: Fitted) -> None:
         """Take what training has come to; a subclass may add attributes of its own."""
@@ -94,8 +124,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return the scores, of shape (n_samples, n_classes); for two classes their difference."""
-        rows = self._rows(X)
-        scores = self.model_.scores(rows)
+        scores = np.concatenate([self.model_.scores(part) for part in self._parts(X)])
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -107,14 +136,25 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
 
         Scores are made for a bounded number of rows at a time.
         """
-        rows = self._rows(X)
-        labels, scores = self.model_.rank(rows, k)
+        ranked = [self.model_.rank(part, k) for part in self._parts(X)]
+        labels, scores = (np.concatenate(parts) for parts in zip(*ranked, strict=True))
         return self.classes_[labels], scores
 
-    def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
+    def _parts(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
+        """Yield rows to be scored as float32, a bounded number at a time."""
         check_is_fitted(self, "model_")
-        rows: NDArray[np.float32] = validate_data(self, X, dtype=np.float32, order="C", reset=False)
-        return rows
+        rows = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        size = max(1, CHUNK_BYTES // (4 * rows.shape[1]))
+        for start in range(0, rows.shape[0], size):
+            part = rows[start : start + size]
+            dense = part.toarray() if issparse(part) else part
+            yield np.ascontiguousarray(dense, np.float32)
+
+
+def as_source(X: Any, labels: Any, sample_weight: Any = None) -> Rows:
+    """Return checked rows and labels as what trainers read."""
+    kind = SparseRows if issparse(X) else ArrayRows
+    return kind(X, labels, weights=sample_weight)
 
 
 def seed_of(random_state: Any) -> int:

@@ -7,6 +7,9 @@ import numpy as np
 from myriad._jit import inlined, jit_reassociated
 from myriad.randomness import mix, unit
 
+LABEL_DRAW = 1 << 40
+"""The number of the draw that chooses among a row's labels; others are counted from 0."""
+
 
 @jit_reassociated
 def dot(w, x):
@@ -24,16 +27,36 @@ def product_of(products, V, x, c):
 
 
 @inlined
-def wrong_class(place, label):
-    """Return the class at a place among the wrong ones: all but `label`, in order."""
-    return place if place < label else place + 1
+def draw_label(key, labels):
+    """Return the label of a row that is pushed up: each as likely as the others."""
+    if len(labels) == 1:
+        return np.int64(labels[0])
+    return np.int64(labels[np.int64(unit(mix(key, LABEL_DRAW)) * len(labels))])
 
 
 @inlined
-def draw_wrong(key, number, n_classes, label):
+def is_label(c, labels):
+    """Tell whether a class is among the labels of a row."""
+    found = False
+    for label in labels:
+        found = found or c == label
+    return found
+
+
+@inlined
+def wrong_class(place, labels):
+    """Return the class at a place among the wrong ones: all but `labels`, in order."""
+    for label in labels:
+        if place >= label:
+            place += 1
+    return place
+
+
+@inlined
+def draw_wrong(key, number, n_classes, labels):
     """Return draw `number` of a row: a wrong class, each as likely as the others."""
-    place = np.int64(unit(mix(key, number)) * (n_classes - 1))
-    return wrong_class(place, label)
+    place = np.int64(unit(mix(key, number)) * (n_classes - len(labels)))
+    return wrong_class(place, labels)
 
 
 @inlined

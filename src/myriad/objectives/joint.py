@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from myriad._jit import inlined
-from myriad.objectives import multiclass, ranking, warp
+from myriad.objectives import auc, multiclass, ranking, warp
+from myriad.objectives.draws import draw_label
 
-MULTICLASS, RANKING, WARP, SOFTMAX = 0, 1, 2, 3
+MULTICLASS, RANKING, WARP, AUC, SOFTMAX = 0, 1, 2, 3, 4
 
 JOINT_OBJECTIVES = {
     "multiclass": MULTICLASS,
     "ranking": RANKING,
     "warp": WARP,
+    "auc": AUC,
     "softmax": SOFTMAX,
 }
 
 
 @inlined
-def pick_pair(setting, products, V, x, biases, sigma, label, key, last, harmonic):
-    """Return the wrong class that a row's step pushes down and the weight of the step.
+def pick_pair(setting, products, V, x, biases, sigma, labels, key, last, harmonic):
+    """Return the label that a row's step pushes up, the class it pushes down, and its weight.
 
-    The class is -1 where no step is made. What is pushed up is the row's label. `products` are
-    those of the row with all classes, or empty: then products are made with `V` as needed.
+    The class is -1 where no step is made. `products` are those of the row with all classes, or
+    empty: then products are made with `V` as needed. `labels` rise; there is at least one.
     `setting` is a record with the number of the `objective` and the options of `warp`.
     """
+    label = draw_label(key, labels)
     if setting.objective == MULTICLASS:
-        return multiclass.pick(products, biases, sigma, label), 1.0
+        return label, multiclass.pick(products, biases, sigma, label), 1.0
     if setting.objective == RANKING:
-        return ranking.pick(products, V, x, biases, sigma, label, key), 1.0
-    return warp.pick(products, V, x, biases, sigma, label, key, setting.warp, last, harmonic)
+        return label, ranking.pick(products, V, x, biases, sigma, label, labels, key), 1.0
+    if setting.objective == AUC:
+        return label, auc.pick(products, V, x, biases, sigma, label, labels, key), 1.0
+    c, weight = warp.pick(products, V, x, biases, sigma, labels, key, setting.warp, last, harmonic)
+    return label, c, weight

@@ -7,9 +7,11 @@ from myriad.objectives.draws import draw_wrong, product_of
 
 
 @inlined
-def pick(products, V, x, biases, sigma, label, key):
+def pick(products, V, x, biases, sigma, label, labels, key):
     """Return the class drawn for a row if it violates the margin, else -1."""
-    c = draw_wrong(key, 0, len(biases), label)
+    if len(labels) == len(biases):
+        return -1
+    c = draw_wrong(key, 0, len(biases), labels)
     truth = sigma * product_of(products, V, x, label) + biases[label]
     score = sigma * product_of(products, V, x, c) + biases[c]
     return c if 1.0 - truth + score > 0.0 else -1

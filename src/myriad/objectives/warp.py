@@ -11,7 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined
-from myriad.objectives.draws import draw_wrong, product_of, stride_of, wrong_class
+from myriad.objectives.draws import (
+    draw_label,
+    draw_wrong,
+    is_label,
+    product_of,
+    stride_of,
+    wrong_class,
+)
 from myriad.randomness import mix, unit
 
 WARP = np.dtype(
@@ -32,15 +39,15 @@ def violates(products, V, x, biases, sigma, truth, c):
 
 
 @inlined
-def is_remembered(products, V, x, biases, sigma, truth, label, last, chain):
+def is_remembered(products, V, x, biases, sigma, truth, label, labels, last, chain):
     """Tell whether one of the chain of last violators of `label` violates the margin now.
 
-    The chain ends at an empty slot and at the label itself; where it repeats, looking again finds
-    nothing new.
+    The chain ends at an empty slot and at any true label of the row; where it repeats, looking
+    again finds nothing new.
     """
     c = last[label]
     for _ in range(chain):
-        if c < 0 or c == label:
+        if c < 0 or is_label(c, labels):
             return False
         if violates(products, V, x, biases, sigma, truth, c):
             return True
@@ -49,35 +56,35 @@ def is_remembered(products, V, x, biases, sigma, truth, label, last, chain):
 
 
 @inlined
-def find_by_draws(products, V, x, biases, sigma, truth, label, key, option):
+def find_by_draws(products, V, x, biases, sigma, truth, labels, key, option):
     """Return the first violator drawn and the number of draws, or -1 and the number made."""
-    n_wrong = len(biases) - 1
+    n_wrong = len(biases) - len(labels)
     most = min(n_wrong, option.max_draws)
     start = np.int64(unit(mix(key, 0)) * n_wrong)
     stride = np.int64(0) if option.replacement else stride_of(key, n_wrong)
     for draw in range(most):
         if option.replacement:
-            c = draw_wrong(key, draw, n_wrong + 1, label)
+            c = draw_wrong(key, draw, len(biases), labels)
         else:
-            c = wrong_class((start + draw * stride) % n_wrong, label)
+            c = wrong_class((start + draw * stride) % n_wrong, labels)
         if violates(products, V, x, biases, sigma, truth, c):
             return c, draw + 1
     return -1, most
 
 
 @inlined
-def find_exactly(products, V, x, biases, sigma, truth, label, key):
+def find_exactly(products, V, x, biases, sigma, truth, labels, key):
     """Return a violator, each as likely as the others, and the number of violators."""
     n_classes = len(biases)
     count = 0
     for c in range(n_classes):
-        if c != label and violates(products, V, x, biases, sigma, truth, c):
+        if not is_label(c, labels) and violates(products, V, x, biases, sigma, truth, c):
             count += 1
     if count == 0:
         return -1, 0
     place = np.int64(unit(mix(key, 0)) * count)
     for c in range(n_classes):
-        if c != label and violates(products, V, x, biases, sigma, truth, c):
+        if not is_label(c, labels) and violates(products, V, x, biases, sigma, truth, c):
             if place == 0:
                 return c, count
             place -= 1
@@ -85,21 +92,24 @@ def find_exactly(products, V, x, biases, sigma, truth, label, key):
 
 
 @inlined
-def pick(products, V, x, biases, sigma, label, key, option, last, harmonic):
+def pick(products, V, x, biases, sigma, labels, key, option, last, harmonic):
     """Return the violator found for a row and the weight of its step, or -1 and 0.
 
     Changes `last`, the memory of last violators, int64 of shape (n_classes,).
     """
+    label = draw_label(key, labels)
     truth = sigma * product_of(products, V, x, label) + biases[label]
     if option.chain > 0 and is_remembered(
-        products, V, x, biases, sigma, truth, label, last, option.chain
+        products, V, x, biases, sigma, truth, label, labels, last, option.chain
     ):
         return -1, 0.0
-    if option.exact:
-        c, rank = find_exactly(products, V, x, biases, sigma, truth, label, key)
+    if len(labels) == len(biases):
+        c, rank = -1, 0
+    elif option.exact:
+        c, rank = find_exactly(products, V, x, biases, sigma, truth, labels, key)
     else:
-        c, draws = find_by_draws(products, V, x, biases, sigma, truth, label, key, option)
-        rank = (len(biases) - 1) // max(1, draws)
+        c, draws = find_by_draws(products, V, x, biases, sigma, truth, labels, key, option)
+        rank = (len(biases) - len(labels)) // max(1, draws)
     last[label] = c  # and nothing found forgets the memory
     if c < 0:
         return -1, 0.0

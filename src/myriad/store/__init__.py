@@ -5,7 +5,7 @@ from myriad.store.samples import inform_rows, rows_at_a_time, sample_rows
 from myriad.store.shards import shard_rows
 from myriad.store.sparse import SparseRows
 from myriad.store.store import Store, StoreRows, is_store
-from myriad.store.views import BalancedRows, ScaledRows, unit_variance
+from myriad.store.views import BalancedRows, ScaledRows, feature_moments, unit_variance
 from myriad.store.writing import StoreWriter, holds_only_store
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Store",
     "StoreRows",
     "StoreWriter",
+    "feature_moments",
     "holds_only_store",
     "inform_rows",
     "is_store",

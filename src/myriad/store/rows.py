@@ -183,6 +183,8 @@ def _check_weights(weights: ArrayLike, n_rows: int) -> Float:
         raise InputError(f"{n_rows} rows need as many weights, not {found.shape}.")
     if not np.isfinite(found).all() or (found < 0).any():
         raise InputError("The weights of rows must be numbers from 0 on.")
+    if n_rows and not found.any():
+        raise InputError("The weights of all rows are zero: nothing is left to train on.")
     return found
 
 

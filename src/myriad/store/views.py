@@ -88,6 +88,18 @@ def unit_variance(rows: Rows) -> Float:
     The scaled rows have the mean squared norm of the plain ones, so that steps are of one size for
     both. Features that do not vary get what the least varying of the others have at most.
     """
+    means, squares = feature_moments(rows)
+    variance = np.maximum(squares - means**2, 0.0)
+    floor = 1e-6 * variance.mean()
+    if floor == 0.0:
+        return np.ones(rows.dim, np.float32)
+    scale = 1.0 / np.sqrt(np.maximum(variance, floor))
+    scale *= np.sqrt(squares.sum() / (squares * scale**2).sum())
+    return scale.astype(np.float32)
+
+
+def feature_moments(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean and the mean square of each feature, from one pass over some rows."""
     size = max(1, min(1024, (16 << 20) // (4 * rows.dim)))
     total, squares, n = np.zeros(rows.dim), np.zeros(rows.dim), 0
     for block in rows.blocks(size):
@@ -96,10 +108,4 @@ def unit_variance(rows: Rows) -> Float:
         n += len(block.X)
         if n >= DEVIATION_ROWS:
             break
-    variance = np.maximum(squares / n - (total / n) ** 2, 0.0)
-    floor = 1e-6 * variance.mean()
-    if floor == 0.0:
-        return np.ones(rows.dim, np.float32)
-    scale = 1.0 / np.sqrt(np.maximum(variance, floor))
-    scale *= np.sqrt(squares.sum() / (squares * scale**2).sum())
-    return scale.astype(np.float32)
+    return total / n, squares / n

@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from myriad.parallel import Team
 from myriad.store import Rows
+from myriad.training.targets import make_targets
 
 CHUNK_BYTES = 32 << 20
 CHUNK_ROWS = 1024
@@ -27,17 +28,26 @@ class Chunk:
     Attributes
     ----------
     X : float array of shape (m, n_features), C-contiguous.
-    labels : int32 array of shape (m,).
-    index : int64 array of shape (m,), the rows' numbers in their source.
+    targets, classes : what is known of the rows, and their labels; see `targets`.
     start : position of the first row in the epoch's order.
     grams : ``X_b X_b^T`` of each block of rows; empty when nobody needs them.
     """
 
     X: NDArray[Any]
-    labels: NDArray[np.int32]
-    index: NDArray[np.int64]
+    targets: NDArray[Any]
+    classes: NDArray[np.int32]
     start: int
     grams: list[NDArray[Any]]
+
+    def scaled(self, scale: NDArray[Any], block: int | None) -> Chunk:
+        """Return the chunk with scaled features, and Gram matrices of its blocks if wanted.
+
+        Its targets are its own.
+        """
+        view = Chunk(self.X * scale, self.targets.copy(), self.classes, self.start, [])
+        if block is not None:
+            view.grams.extend(view.X[part] @ view.X[part].T for part in view.blocks(block))
+        return view
 
     def blocks(self, size: int) -> Iterator[slice]:
         """Yield the rows of each block."""
@@ -69,7 +79,7 @@ def read_chunks(
         if taken is None:
             return None
         X = taken.X.astype(dtype, copy=False)
-        chunk = Chunk(X, rows.labels[taken.index], taken.index, start, [])
+        chunk = Chunk(X, *make_targets(rows, taken.index, start), start, [])
         if with_grams:
             chunk.grams.extend(X[part] @ X[part].T for part in chunk.blocks(block))
         return chunk

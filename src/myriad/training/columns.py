@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from myriad._jit import inlined, jit
 from myriad.randomness import mix, unit
+from myriad.training.conditioning import PLAIN, Conditioning
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
 
@@ -30,6 +31,10 @@ COLUMN = np.dtype(
         ("t0", np.float64),
         ("bias_rate", np.float64),  # the step of the bias as a part of eta
         ("log_miss", np.float64),  # log of the probability that a negative is not drawn
+        ("max_norm", np.float64),  # the most that the norm of the weights may be
+        ("adagrad", np.bool_),  # whether steps shrink by the root of squared gradients
+        ("conditioned", np.bool_),  # whether any of `Conditioning` is wanted
+        ("feature_share", np.float64),  # one over the number of features
     ]
 )
 STATE = np.dtype(
@@ -40,6 +45,11 @@ STATE = np.dtype(
         ("key", np.uint64),  # of this epoch's draws
         ("drawn", np.int64),  # how many draws were made in this epoch
         ("next", np.int64),  # position in the epoch of the next negative
+        ("square", np.float64),  # squared norm of the stored row, where norms are bounded
+        ("alpha", np.float64),  # sum of mean squared gradient entries, where steps shrink by it
+        ("window", np.int64),  # steps that the average is taken over
+        ("scales", np.float64),  # sum of the scales after these steps
+        ("bias_sum", np.float64),  # sum of the biases after them
     ]
 )
 
@@ -48,19 +58,24 @@ def make_columns(
     settings: Sequence[Setting],
     counts: NDArray[np.int64],
     *,
+    n_rows: int | None = None,
+    dim: int = 1,
     bias_rate: float,
     schedule: Schedule = FIXED,
+    conditioning: Conditioning = PLAIN,
 ) -> NDArray[Any]:
     """Return the columns of every setting for every class, setting by setting.
 
     Parameters
     ----------
     counts : int64 array of shape (n_classes,), training rows of each class.
+    n_rows : number of rows, by default one for each count.
+    dim : number of features.
     bias_rate : the step of the bias as a part of `eta`.
     """
     n_classes = len(counts)
     columns = np.zeros(len(settings) * n_classes, COLUMN)
-    others = np.maximum(counts.sum() - counts, 1)
+    others = np.maximum((counts.sum() if n_rows is None else n_rows) - counts, 1)
     for number, setting in enumerate(settings):
         part = columns[number * n_classes : (number + 1) * n_classes]
         # A beta of infinity times no positive at all is no negative, not NaN.
@@ -73,6 +88,10 @@ def make_columns(
         part["lam"] = setting.lam
         part["bias_rate"] = bias_rate
         part["schedule"], part["t0"] = schedule.number, schedule.delay(setting)
+        part["max_norm"] = conditioning.max_norm
+        part["adagrad"] = conditioning.adagrad == "class"
+        part["conditioned"] = conditioning != PLAIN
+        part["feature_share"] = 1.0 / dim
     return columns
 
 

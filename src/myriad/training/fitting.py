@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from myriad.objectives import BINARY_LOSSES
 from myriad.parallel import Team, team
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
-from myriad.store import BalancedRows, Rows, ScaledRows, unit_variance
+from myriad.store import BalancedRows, Rows, ScaledRows, feature_moments, unit_variance
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.joint import Joint
 from myriad.training.journey import Journey
@@ -75,7 +76,7 @@ def choose(task: Task, val: Rows, journey: Journey, *, team: Team, progress: Pro
         progress,
         clock=lambda: time.perf_counter() - began,
     )
-    found = search.run(grid(method, task.n_classes, task.square))
+    found = search.run(grid(method, task.n_classes, task.unit))
     if method.lam is None and task.train.n_rows <= DECAY_ROWS:
         found = search.choose_lam(found.contender.setting)
     journey.seconds = time.perf_counter() - began if found.trainer else 0.0
@@ -101,12 +102,24 @@ class Task:
         """What brings each feature to unit variance."""
         return unit_variance(self.train)
 
+    @cached_property
+    def moments(self) -> NDArray[np.float64]:
+        """The mean square of each feature."""
+        return feature_moments(self.train)[1]
+
+    @property
+    def unit(self) -> float:
+        """The step that would undo a row's own loss."""
+        if self.method.conditioning.adagrad == "none":
+            return 1.0 / self.square
+        return 1.0 / math.sqrt(self.square * self.train.dim)
+
     @property
     def stated(self) -> Setting:
         """The setting as the method states it, modest numbers in place of what it leaves open."""
         method = self.method
         beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
-        eta = method.eta or UNSEARCHED_STEP / self.square
+        eta = method.eta or UNSEARCHED_STEP * self.unit
         return Setting(eta, beta, method.lam or 0.0, method.scale or False)
 
     @property
@@ -121,7 +134,17 @@ class Task:
 
     def make(self, settings: list[Setting], rows: Rows) -> Trainer:
         """Return a trainer of some settings for some rows."""
-        return make_trainer(self.method, settings, rows, self.n_classes, self.square)
+        moments = None
+        if self.method.conditioning.adagrad == "feature":
+            moments = self.moments * (self.scale**2 if settings[0].scale else 1.0)
+        trainer = make_trainer(
+            self.method, settings, rows, self.n_classes, self.square, moments=moments
+        )
+        start = self.method.start
+        if start is not None:
+            W = start.weights / self.scale if settings[0].scale else start.weights
+            trainer.begin_from(W, start.biases)
+        return trainer
 
     def model(
         self, W: NDArray[np.float32], b: NDArray[np.float32], setting: Setting
@@ -131,17 +154,43 @@ class Task:
 
 
 def make_trainer(
-    method: SGD, settings: list[Setting], rows: Rows, n_classes: int, square: float
+    method: SGD,
+    settings: list[Setting],
+    rows: Rows,
+    n_classes: int,
+    square: float,
+    *,
+    moments: NDArray[np.float64] | None = None,
+    counts: tuple[NDArray[np.int64], int] | None = None,
 ) -> Trainer:
-    """Return the trainer of a method; `square` is the mean squared norm of the rows."""
-    options: dict[str, Any] = {"bias_rate": BIAS_SQUARE * square, "schedule": method.schedule}
+    """Return the trainer of a method.
+
+    Parameters
+    ----------
+    square : the mean squared norm of the rows.
+    moments : the mean square of each feature, for adagrad by feature.
+    counts : rows of each class and of all, by default as in `rows`.
+    """
+    options: dict[str, Any] = {
+        "bias_rate": BIAS_SQUARE * square,
+        "schedule": method.schedule,
+        "conditioning": method.conditioning,
+        "moments": moments,
+    }
     if method.objective == "ovr":
-        counts = np.bincount(rows.labels, minlength=n_classes).astype(np.int64)
+        own, n_rows = counts or (count_classes(rows, n_classes), rows.n_rows)
         loss = BINARY_LOSSES[method.loss]
-        return OneVsRest(settings, counts, rows.dim, loss=loss, **options)
+        return OneVsRest(settings, own, rows.dim, n_rows=n_rows, loss=loss, **options)
     return Joint(
         settings, n_classes, rows.dim, objective=method.objective, warp=method.warp, **options
     )
+
+
+def count_classes(rows: Rows, n_classes: int) -> NDArray[np.int64]:
+    """Return how many rows each class has."""
+    if rows.sets is not None:
+        return rows.sets.counts(n_classes)
+    return np.bincount(rows.labels[rows.labels >= 0], minlength=n_classes).astype(np.int64)
 
 
 def run(
@@ -166,11 +215,14 @@ def run(
             if held is not None:
                 (measures,) = validate(trainer, held, team=team)
                 contender.watch(trainer, measures, seconds=journey.seconds, keep=True)
+            if method.callback is not None:
+                row = contender.history[-1] if held is not None else {"epoch": trainer.epoch}
+                method.callback(dict(row))
             journey.keep(trainer, stopping, contender.best, last=False)
     epochs = trainer.epoch if held is None else stopping.best_epoch
     weights = contender.best if held is not None and contender.best else trainer.weights()
     journey.keep(trainer, stopping, weights, last=True)
-    settings = setting.to_json() | {"schedule": method.schedule.name}
+    settings = setting.to_json() | method.stated_json()
     return Fitted(task.model(*weights, setting), settings, epochs, contender.history, journey.table)
 
 

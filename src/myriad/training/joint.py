@@ -7,21 +7,20 @@ scores a block or, when several settings are trained together, take a setting ea
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.objectives.joint import JOINT_OBJECTIVES, RANKING, SOFTMAX, WARP
+from myriad.objectives.joint import AUC, JOINT_OBJECTIVES, RANKING, SOFTMAX, WARP
 from myriad.parallel import Team
 from myriad.products import add_product
-from myriad.progress import Advance
-from myriad.store import Rows
-from myriad.training.chunks import Chunk, read_chunks
+from myriad.training.chunks import Chunk
+from myriad.training.conditioning import PLAIN
 from myriad.training.joint_kernels import (
+    HEAD,
     JOINT,
     STATE,
     add_pairs,
@@ -79,12 +78,11 @@ class Joint(Trainer):
     objective : one of `JOINT_OBJECTIVES`.
     bias_rate : the step of the bias as a part of `eta`.
     schedule : how steps shrink.
-    dtype : of weights and scores; float64 is for tests.
-    block : rows whose scores come from one product.
     sampled : whether only the classes looked at are scored; None decides by their number.
+    more : see `Trainer`.
     """
 
-    _changing = ("V", "_biases", "_last", "_states")
+    _changing = ("V", "Q", "_biases", "_last", "_heads", "_states")
 
     def __init__(
         self,
@@ -99,22 +97,25 @@ class Joint(Trainer):
         dtype: Any = np.float32,
         block: int = BLOCK,
         sampled: bool | None = None,
+        **more: Any,
     ) -> None:
-        self.settings = list(settings)
-        self.n_classes = n_classes
-        self.block = block
+        super().__init__(settings, n_classes, dim, dtype=dtype, block=block, **more)
         self.objective = JOINT_OBJECTIVES[objective]
-        self.V = np.zeros((len(self.settings) * n_classes, dim), dtype)
-        self._biases = np.zeros((len(self.settings), n_classes))
-        self._last = np.full((len(self.settings), n_classes), -1, np.int64)
+        shape = len(self.settings), n_classes
+        self._biases = np.zeros(shape)
+        self._last = np.full(shape, -1, np.int64)
+        self._heads = np.zeros(shape, HEAD)
+        self._heads["factor"] = 1.0
         self._states = np.zeros(len(self.settings), STATE)
         self._states["sigma"] = 1.0
         self._harmonic = np.cumsum(np.r_[0.0, 1.0 / np.arange(1, max(2, n_classes))])
         self._records = self._make_records(warp or WarpOptions(), bias_rate, schedule)
         if sampled is None:
-            sampled = self.objective == RANKING and n_classes >= SAMPLED_ABOVE
-        if sampled and self.objective not in (RANKING, WARP):
+            sampled = self.objective in (RANKING, AUC) and n_classes >= SAMPLED_ABOVE
+        if sampled and self.objective not in (RANKING, AUC, WARP):
             raise InputError(f"The objective {objective} looks at all classes of every row.")
+        if self.objective == SOFTMAX and self.conditioning.max_norm < np.inf:
+            raise InputError("max_norm does not go with the objective softmax: use lam.")
         self._sampled = sampled
 
     def _make_records(
@@ -127,6 +128,10 @@ class Joint(Trainer):
         records["bias_rate"] = bias_rate
         records["schedule"] = schedule.number
         records["t0"] = [schedule.delay(setting) for setting in self.settings]
+        records["max_norm"] = self.conditioning.max_norm
+        records["adagrad"] = self.conditioning.adagrad == "class"
+        records["conditioned"] = self.conditioning != PLAIN
+        records["feature_share"] = 1.0 / self.V.shape[1]
         options = records["warp"]
         options["replacement"], options["exact"] = warp.replacement, warp.exact_rank
         options["constant"] = warp.constant_weight
@@ -142,76 +147,110 @@ class Joint(Trainer):
         """Return the bias of each row of V."""
         return self._biases.ravel()
 
+    def _set_biases(self, biases: NDArray[np.float64]) -> None:
+        self._biases[...] = biases.reshape(self._biases.shape)
+
+    def _take_norms(self) -> None:
+        squares = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64)
+        self._heads["square"] = squares.reshape(self._heads.shape)
+
+    def _averages(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
+        number = part.start // self.n_classes
+        state = self._states[number]
+        biases = self._biases[number] * state["window"] - self._heads[number]["late"]
+        return np.full(self.n_classes, state["scales"]), biases, state["window"]
+
+    def _begin_window(self) -> None:
+        self._states["window"], self._states["scales"], self._heads["late"] = 0, 0.0, 0.0
+
     def keep(self, numbers: Sequence[int]) -> None:
         """Forget all settings but these."""
         chosen = list(numbers)
-        self.V = self.V[self.rows_of(chosen)]
-        self.settings = [self.settings[n] for n in chosen]
-        self._biases, self._last = self._biases[chosen], self._last[chosen]
-        self._states, self._records = self._states[chosen], self._records[chosen]
+        for name in ("_biases", "_last", "_heads", "_states", "_records"):
+            setattr(self, name, getattr(self, name)[chosen])
+        super().keep(numbers)
 
-    def _pass(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
+    def _begin_epoch(self, seed: int) -> None:
         begin_epoch(self._states, np.uint64(seed), np.uint64(self.epoch))
-        for chunk in read_chunks(
-            rows,
-            block=self.block,
-            seed=seed,
-            epoch=self.epoch,
-            with_grams=not self._sampled,
-            dtype=self.V.dtype,
-            team=team,
-        ):
-            if len(self.settings) == 1:
-                self._walk(0, chunk, team)
-            else:
-                team.share(partial(self._walk, chunk=chunk), range(len(self.settings)))
-            advance(len(chunk.X))
+
+    @property
+    def _needs_grams(self) -> bool:
+        return not self._sampled
+
+    def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
+        if len(self.settings) == 1:
+            self._walk(0, views[0], team)
+            return
+        if self.rates is None:  # all settings share the chunk, and each adds up its own energy
+            views = [replace(view, targets=view.targets.copy()) for view in views]
+        team.share(lambda number: self._walk(number, views[number]), range(len(self.settings)))
 
     @np.errstate(over="ignore", invalid="ignore")
     def _walk(self, number: int, chunk: Chunk, team: Team | None = None) -> None:
         """Step one setting through a chunk; a team shares the products."""
         V = self.V[self.part(number)]
-        biases, last = self._biases[number], self._last[number]
+        Q = self.Q[self.part(number)] if self.Q.size else self.Q
+        biases, last, heads = self._biases[number], self._last[number], self._heads[number]
         setting, state = self._records[number : number + 1], self._states[number : number + 1]
+        known = chunk.targets, chunk.classes
         if self._sampled:
             step_sampled_pairs(
-                chunk.X, chunk.labels, chunk.index, V, biases, last, self._harmonic, setting, state
+                chunk.X, *known, (V, Q), biases, last, heads, self._harmonic, setting, state
             )
             return
         for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
-            X, labels = chunk.X[part], chunk.labels[part]
+            X, targets = chunk.X[part], chunk.targets[part]
             S = score_block(X, V, team)
             if self.objective == SOFTMAX:
-                A = step_softmax_block(gram, labels, S, biases, setting, state)
-                add_block(A, X, V, team)
-            else:
-                classes, coefficients = step_pairs(
-                    gram, labels, chunk.index[part], S, biases, last, self._harmonic, setting, state
+                A, scales = step_softmax_block(
+                    gram, targets, chunk.classes, S, biases, heads, setting, state
                 )
-                add_pairs(X, labels, classes, coefficients, V)
-            fold_scale(V, state)
+                add_block(A, X, V, team)
+                if Q.size:
+                    add_block(A * scales[:, None], X, Q, team)
+            else:
+                pairs = step_pairs(
+                    gram,
+                    targets,
+                    chunk.classes,
+                    S,
+                    biases,
+                    last,
+                    heads,
+                    self._harmonic,
+                    setting,
+                    state,
+                )
+                add_pairs(X, pairs, heads, V, Q)
+            fold_scale(V, heads, state)
 
 
 def step_softmax_block(
     gram: NDArray[Any],
-    labels: NDArray[np.int32],
+    targets: NDArray[Any],
+    classes: NDArray[np.int32],
     S: NDArray[Any],
     biases: NDArray[np.float64],
+    heads: NDArray[Any],
     setting: NDArray[Any],
     state: NDArray[Any],
-) -> NDArray[Any]:
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Step through a block by softmax; return the coefficients (B, n_classes) of its rows.
 
     Rows are corrected one by one within a sub-block, and by one product from sub-block to
-    sub-block. `S`, `biases` and `state` are changed.
+    sub-block. `S`, `biases`, `heads` and `state` are changed. Also returns the sum of scales before
+    each row.
     """
     A = np.empty_like(S)
-    for first in range(0, len(labels), SUB_BLOCK):
-        last = min(first + SUB_BLOCK, len(labels))
-        step_softmax(gram, labels, S, A, biases, setting, state, first, last)
-        if last < len(labels):
+    scales = np.zeros(len(S), S.dtype)
+    for first in range(0, len(S), SUB_BLOCK):
+        last = min(first + SUB_BLOCK, len(S))
+        scales += step_softmax(
+            gram, targets, classes, S, A, biases, heads, setting, state, (first, last)
+        )
+        if last < len(S):
             S[last:] += gram[last:, first:last] @ A[first:last]
-    return A
+    return A, scales
 
 
 def add_block(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any], team: Team | None) -> None:

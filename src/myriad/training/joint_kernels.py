@@ -10,6 +10,7 @@ import numpy as np
 
 from myriad._jit import inlined, jit
 from myriad.objectives import pick_pair
+from myriad.objectives.draws import dot, product_of
 from myriad.objectives.softmax import probabilities
 from myriad.objectives.warp import WARP
 from myriad.randomness import mix
@@ -25,6 +26,10 @@ JOINT = np.dtype(
         ("lam", np.float64),
         ("t0", np.float64),
         ("bias_rate", np.float64),  # the step of the bias as a part of eta
+        ("max_norm", np.float64),  # the most that the norm of a class's weights may be
+        ("adagrad", np.bool_),  # whether a class's steps shrink by the root of squared gradients
+        ("conditioned", np.bool_),  # whether any of `Conditioning` is wanted
+        ("feature_share", np.float64),  # one over the number of features
         ("warp", WARP),
     ]
 )
@@ -33,6 +38,26 @@ STATE = np.dtype(
         ("sigma", np.float64),  # the weights are sigma times the stored ones
         ("t", np.int64),  # steps made
         ("key", np.uint64),  # of this epoch's draws
+        ("window", np.int64),  # steps that averages are taken over
+        ("scales", np.float64),  # sum of the scales after these steps
+    ]
+)
+HEAD = np.dtype(
+    [
+        ("square", np.float64),  # squared norm of a class's stored weights, where it is bounded
+        ("alpha", np.float64),  # sum of mean squared gradient entries, where steps shrink by it
+        ("late", np.float64),  # sum of the bias's steps, each times the window before it
+        ("factor", np.float64),  # by what the stored weights are still to be multiplied
+        ("row", np.int64),  # the row whose products know of that factor
+    ]
+)
+PAIR = np.dtype(
+    [
+        ("label", np.int64),
+        ("wrong", np.int64),  # -1 where no step is made
+        ("up", np.float64),  # coefficient of the row for the label's stored weights
+        ("down", np.float64),  # and for those of the wrong class
+        ("scales", np.float64),  # sum of the scales before the step
     ]
 )
 
@@ -46,120 +71,252 @@ def begin_epoch(states, seed, epoch):
 
 @inlined
 def decay(setting, state):
-    """Count a step and decay the weights; return the step's size over the new scale, and itself."""
+    """Count a step and decay the weights; return the step's size."""
     eta = step_size(setting.schedule, setting.eta, setting.lam, state.t, setting.t0)
     state.t += 1
     state.sigma *= 1.0 - eta * setting.lam
-    return eta / state.sigma, eta * setting.bias_rate
+    return eta
+
+
+@inlined
+def push(c, coefficient, eta, square, biases, heads, setting, state):
+    """Step the bias of a class; return the coefficient of the row for its stored weights.
+
+    Parameters
+    ----------
+    coefficient : minus the slope of the loss in the score of the class.
+    eta : the size of the step.
+    square : squared norm of the row.
+    """
+    if setting.adagrad:
+        heads[c].alpha += coefficient * coefficient * square * setting.feature_share
+        eta = eta / np.sqrt(heads[c].alpha) if heads[c].alpha > 0.0 else 0.0
+    change = eta * setting.bias_rate * coefficient
+    biases[c] += change
+    heads[c].late += change * state.window
+    return eta * coefficient / state.sigma
+
+
+@inlined
+def exceed(c, a, product, square, heads, setting, state):
+    """Take a step into the norm of a class; return by what it is to shrink, 1 if not at all."""
+    if setting.max_norm == np.inf:
+        return 1.0
+    heads[c].square += a * (2.0 * product + a * square)
+    norm = state.sigma * np.sqrt(max(0.0, heads[c].square))
+    if norm <= setting.max_norm:
+        return 1.0
+    shrink = setting.max_norm / norm
+    heads[c].square *= shrink * shrink
+    return shrink
+
+
+@inlined
+def correct(products, gram, pairs, i, heads):
+    """Bring the products of row `i` of a block up to date with the steps of the rows before it."""
+    for j in range(i):
+        if pairs[j].wrong >= 0:
+            for c in (pairs[j].label, pairs[j].wrong):
+                if heads[c].factor != 1.0 and heads[c].row != i:
+                    products[c] *= heads[c].factor
+                    heads[c].row = i
+    for j in range(i):
+        if pairs[j].wrong >= 0:
+            products[pairs[j].label] += pairs[j].up * gram[j]
+            products[pairs[j].wrong] += pairs[j].down * gram[j]
+
+
+@inlined
+def shrink_class(c, shrink, pairs, i, heads):
+    """Multiply the weights of a class by a factor, those still pending in a block included."""
+    if shrink != 1.0:
+        heads[c].factor *= shrink
+        heads[c].row = i
+        for j in range(i + 1):
+            if pairs[j].wrong >= 0:
+                pairs[j].up *= shrink if pairs[j].label == c else 1.0
+                pairs[j].down *= shrink if pairs[j].wrong == c else 1.0
 
 
 @jit
-def step_pairs(gram, labels, index, S, biases, last, harmonic, setting, state):
+def step_pairs(gram, targets, classes, S, biases, last, heads, harmonic, setting, state):
     """Step through a block whose products with all classes are known.
 
     Parameters
     ----------
     gram : float array of shape (B, B)
-    labels, index : int32 and int64 arrays of shape (B,), the rows' classes and numbers.
-    S : float array of shape (B, n_classes), products of rows and stored weights; changed: each
-        step corrects the products of the rows after it.
-    biases, last : of shape (n_classes,); changed.
+    targets, classes : what is known of the rows, and the labels of their chunk; the rows' energy is
+        changed.
+    S : float array of shape (B, n_classes), products of rows and stored weights; changed: they are
+        corrected, when the row's turn comes, for the steps of the rows before it.
+    biases, last, heads : of shape (n_classes,); changed.
     setting, state : records of one entry; `state` is changed.
 
     Returns
     -------
-    The wrong class of each row's step, -1 for none, and the coefficient of the row.
+    Array of `PAIR` of shape (B,): the step of each row.
     """
-    B = len(labels)
-    classes = np.full(B, -1, np.int64)
-    coefficients = np.zeros(B, S.dtype)
-    for i in range(B):
-        label = labels[i]
-        key = mix(state[0].key, index[i])
-        c, weight = pick_pair(
-            setting[0], S[i], S, S[i], biases, state[0].sigma, label, key, last, harmonic
-        )
-        eta, bias_step = decay(setting[0], state[0])
-        if c < 0:
+    pairs = np.zeros(len(targets), PAIR)
+    for i in range(len(targets)):
+        pairs[i].wrong = -1
+        target, products, now = targets[i], S[i], state[0]
+        if target.first == target.last:
             continue
-        classes[i] = c
-        coefficients[i] = eta * weight
-        biases[label] += bias_step * weight
-        biases[c] -= bias_step * weight
-        for j in range(i + 1, B):
-            S[j, label] += coefficients[i] * gram[i, j]
-            S[j, c] -= coefficients[i] * gram[i, j]
-    return classes, coefficients
+        correct(products, gram[i], pairs, i, heads)
+        labels = classes[target.first : target.last]
+        key = mix(now.key, target.key)
+        label, c, weight = pick_pair(
+            setting[0], products, S, products, biases, now.sigma, labels, key, last, harmonic
+        )
+        eta = decay(setting[0], now)
+        if c >= 0:
+            weight *= target.weight
+            target.energy += 2.0 * weight * weight
+            pair, square = pairs[i], gram[i, i]
+            pair.label, pair.wrong, pair.scales = label, c, now.scales
+            pair.up = push(label, weight, eta, square, biases, heads, setting[0], now)
+            pair.down = push(c, -weight, eta, square, biases, heads, setting[0], now)
+            up = exceed(label, pair.up, products[label], square, heads, setting[0], now)
+            down = exceed(c, pair.down, products[c], square, heads, setting[0], now)
+            shrink_class(label, up, pairs, i, heads)
+            shrink_class(c, down, pairs, i, heads)
+        now.window += 1
+        now.scales += now.sigma
+    return pairs
+
+
+@inlined
+def add_row(a, x, w):
+    """Add a row, times a coefficient, to stored weights."""
+    for j in range(len(x)):
+        w[j] += a * x[j]
 
 
 @jit
-def add_pairs(X, labels, classes, coefficients, V):
-    """Add each row of a block to its label and take it from the wrong class of its step."""
-    for i in range(len(labels)):
-        if classes[i] >= 0:
-            a = coefficients[i]
-            label, c = labels[i], classes[i]
-            for j in range(X.shape[1]):
-                V[label, j] += a * X[i, j]
-            for j in range(X.shape[1]):
-                V[c, j] -= a * X[i, j]
+def add_pairs(X, pairs, heads, V, Q):
+    """Add each row of a block to its label and take it from the wrong class of its step.
+
+    Where averages are kept, `Q`, else empty, gets the same times the sum of scales before the step.
+    """
+    step = np.empty(4, V.dtype)  # in the precision of the weights, so that adding runs in vectors
+    for i in range(len(pairs)):
+        pair = pairs[i]
+        if pair.wrong >= 0:
+            for c in (pair.label, pair.wrong):
+                if heads[c].factor != 1.0:
+                    V[c] *= heads[c].factor
+                    heads[c].factor = 1.0
+    for i in range(len(pairs)):
+        pair = pairs[i]
+        if pair.wrong >= 0:
+            step[0], step[1] = pair.up, pair.down
+            add_row(step[0], X[i], V[pair.label])
+            add_row(step[1], X[i], V[pair.wrong])
+            if Q.size > 0:
+                step[2], step[3] = pair.up * pair.scales, pair.down * pair.scales
+                add_row(step[2], X[i], Q[pair.label])
+                add_row(step[3], X[i], Q[pair.wrong])
 
 
 @jit
-def step_sampled_pairs(X, labels, index, V, biases, last, harmonic, setting, state):
+def step_sampled_pairs(X, targets, classes, weights, biases, last, heads, harmonic, setting, state):
     """Step through a chunk, making only the products that the objective looks at.
 
-    Parameters are those of `step_pairs`, the stored weights `V` being changed at every step.
+    Parameters are those of `step_pairs`; `weights` are the stored weights V and, where averages are
+    kept, Q, changed at every step.
     """
+    V, Q = weights
     unknown = np.empty(0, V.dtype)
-    step = np.empty(1, V.dtype)  # in the precision of the weights, so that adding runs in vectors
-    for i in range(len(labels)):
-        label = labels[i]
-        key = mix(state[0].key, index[i])
-        c, weight = pick_pair(
-            setting[0], unknown, V, X[i], biases, state[0].sigma, label, key, last, harmonic
+    pairs = np.zeros(1, PAIR)
+    for i in range(len(targets)):
+        target, x, now, pair = targets[i], X[i], state[0], pairs[0]
+        if target.first == target.last:
+            continue
+        labels = classes[target.first : target.last]
+        key = mix(now.key, target.key)
+        label, c, weight = pick_pair(
+            setting[0], unknown, V, x, biases, now.sigma, labels, key, last, harmonic
         )
-        eta, bias_step = decay(setting[0], state[0])
+        eta = decay(setting[0], now)
         if c >= 0:
-            step[0] = eta * weight
-            biases[label] += bias_step * weight
-            biases[c] -= bias_step * weight
-            a = step[0]
-            for j in range(X.shape[1]):
-                V[label, j] += a * X[i, j]
-            for j in range(X.shape[1]):
-                V[c, j] -= a * X[i, j]
-        fold_scale(V, state)
+            weight *= target.weight
+            target.energy += 2.0 * weight * weight
+            needed = setting[0].adagrad or setting[0].max_norm < np.inf
+            square = dot(x, x) if needed else 0.0
+            pair.label, pair.wrong, pair.scales = label, c, now.scales
+            pair.up = push(label, weight, eta, square, biases, heads, setting[0], now)
+            pair.down = push(c, -weight, eta, square, biases, heads, setting[0], now)
+            products = product_of(unknown, V, x, label), product_of(unknown, V, x, c)
+            add_pairs(X[i : i + 1], pairs, heads, V, Q)
+            V[label] *= exceed(label, pair.up, products[0], square, heads, setting[0], now)
+            V[c] *= exceed(c, pair.down, products[1], square, heads, setting[0], now)
+        now.window += 1
+        now.scales += now.sigma
+        fold_scale(V, heads, state)
+
+
+@inlined
+def push_all(slopes, eta, square, coefficients, target, biases, heads, setting, state):
+    """Step the biases of all classes; set the coefficients of the row for their stored weights.
+
+    Parameters
+    ----------
+    slopes : float64 array of shape (n_classes,), the loss's slope in the score of each class.
+    """
+    if setting.conditioned:
+        for c in range(len(slopes)):
+            gradient = -target.weight * slopes[c]
+            target.energy += gradient * gradient
+            coefficients[c] = push(c, gradient, eta, square, biases, heads, setting, state)
+        return
+    step = -target.weight * eta
+    for c in range(len(slopes)):
+        coefficients[c] = step / state.sigma * slopes[c]
+        biases[c] += step * setting.bias_rate * slopes[c]
 
 
 @jit
-def step_softmax(gram, labels, S, A, biases, setting, state, first, last):
-    """Step through the rows `first` to `last` of a block by the multinomial logistic loss.
+def step_softmax(gram, targets, classes, S, A, biases, heads, setting, state, bounds):
+    """Step through the rows of a block between two bounds by the multinomial logistic loss.
 
     Parameters are those of `step_pairs`; row i of `A`, float of shape (B, n_classes), is set to the
-    coefficients of row i. Products are corrected for the rows up to `last`; the caller corrects
-    those beyond by one product.
+    coefficients of row i. Products are corrected for the rows up to the second bound; the caller
+    corrects those beyond by one product.
+
+    Returns
+    -------
+    The sum of scales before the step of each row.
     """
     n_classes = S.shape[1]
     p = np.empty(n_classes, np.float64)
-    for i in range(first, last):
-        probabilities(S[i], biases, state[0].sigma, p)
-        eta, bias_step = decay(setting[0], state[0])
-        for c in range(n_classes):
-            push = (1.0 if c == labels[i] else 0.0) - p[c]
-            A[i, c] = eta * push
-            biases[c] += bias_step * push
-        for j in range(i + 1, last):
+    scales = np.zeros(len(targets), S.dtype)
+    for i in range(*bounds):
+        target, now = targets[i], state[0]
+        A[i] = 0.0
+        if target.first == target.last:
+            continue
+        probabilities(S[i], biases, now.sigma, p)
+        eta = decay(setting[0], now)
+        p[classes[target.first]] -= 1.0
+        scales[i] = now.scales
+        push_all(p, eta, gram[i, i], A[i], target, biases, heads, setting[0], now)
+        for j in range(i + 1, bounds[1]):
             g = gram[i, j]
             for c in range(n_classes):
                 S[j, c] += g * A[i, c]
+        now.window += 1
+        now.scales += now.sigma
+    return scales
 
 
 @jit
-def fold_scale(V, state):
+def fold_scale(V, heads, state):
     """Multiply a small scale into the stored weights, before float32 suffers."""
-    if abs(state[0].sigma) < FOLD_BELOW:
+    sigma = state[0].sigma
+    if abs(sigma) < FOLD_BELOW:
         for c in range(V.shape[0]):
+            heads[c].square *= sigma * sigma
             for j in range(V.shape[1]):
-                V[c, j] *= state[0].sigma
+                V[c, j] *= sigma
+        state[0].scales /= sigma
         state[0].sigma = 1.0

@@ -8,7 +8,6 @@ setting is trained alone or together with others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,12 @@ from numpy.typing import NDArray
 
 from myriad.parallel import Team
 from myriad.products import add_product
-from myriad.progress import Advance
-from myriad.store import Rows
-from myriad.training.chunks import Chunk, read_chunks
+from myriad.training.chunks import Chunk
 from myriad.training.columns import STATE, begin_epoch, drawn_share, make_columns
 from myriad.training.one_vs_rest_kernels import add_rows, fold_scales, step_block, step_sampled
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
+from myriad.training.targets import sort_by_class
 from myriad.training.trainer import BLOCK, Trainer, class_shards
 
 SHARD = 128
@@ -43,13 +41,13 @@ class OneVsRest(Trainer):
     dim : number of features.
     bias_rate : the step of the bias as a part of `eta`.
     loss : number of the binary loss.
+    n_rows : number of training rows, by default one for each of `counts`.
     schedule : how steps shrink.
-    dtype : of weights and scores; float64 is for tests.
-    block : rows whose scores come from one product.
     sampled : whether only drawn rows are multiplied; None lets the share of draws decide.
+    more : see `Trainer`.
     """
 
-    _changing = ("V", "states")
+    _changing = ("V", "Q", "states")
 
     def __init__(
         self,
@@ -59,19 +57,26 @@ class OneVsRest(Trainer):
         *,
         bias_rate: float,
         loss: int,
+        n_rows: int | None = None,
         schedule: Schedule = FIXED,
         dtype: Any = np.float32,
         block: int = BLOCK,
         sampled: bool | None = None,
+        **more: Any,
     ) -> None:
-        self.settings = list(settings)
-        self.n_classes = len(counts)
+        super().__init__(settings, len(counts), dim, dtype=dtype, block=block, **more)
         self.loss = loss
-        self.block = block
-        self.columns = make_columns(settings, counts, bias_rate=bias_rate, schedule=schedule)
+        self.columns = make_columns(
+            settings,
+            counts,
+            n_rows=n_rows,
+            dim=dim,
+            bias_rate=bias_rate,
+            schedule=schedule,
+            conditioning=self.conditioning,
+        )
         self.states = np.zeros(len(self.columns), STATE)
         self.states["sigma"] = 1.0
-        self.V = np.zeros((len(self.columns), dim), dtype)
         self._sampled = sampled
 
     def scales(self) -> NDArray[np.float64]:
@@ -82,29 +87,52 @@ class OneVsRest(Trainer):
         """Return the bias of each row of V."""
         return self.states["bias"]
 
+    def _set_biases(self, biases: NDArray[np.float64]) -> None:
+        self.states["bias"] = biases
+
+    def _take_norms(self) -> None:
+        self.states["square"] = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64)
+
+    def _averages(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
+        states = self.states[part]
+        return states["scales"], states["bias_sum"], states["window"]
+
+    def _begin_window(self) -> None:
+        for name in ("scales", "bias_sum", "window"):
+            self.states[name] = 0
+
     def keep(self, numbers: Sequence[int]) -> None:
         """Forget all settings but these."""
         columns = self.rows_of(numbers)
-        self.settings = [self.settings[n] for n in numbers]
-        self.V = self.V[columns]
         self.columns, self.states = self.columns[columns], self.states[columns]
+        super().keep(numbers)
 
-    def _pass(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
+    def _begin_epoch(self, seed: int) -> None:
         begin_epoch(self.columns, self.states, np.uint64(seed), np.uint64(self.epoch))
+
+    @property
+    def _needs_grams(self) -> bool:
+        return bool(self._shards()[0])
+
+    def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
         dense, sampled = self._shards()
-        for chunk in read_chunks(
-            rows,
-            block=self.block,
-            seed=seed,
-            epoch=self.epoch,
-            with_grams=bool(dense),
-            dtype=self.V.dtype,
-            team=team,
-        ):
-            places = sort_by_class(chunk.labels, self.n_classes) if sampled else None
-            walk = partial(self._walk, chunk=chunk, places=places)
-            team.share(walk, [(shard, False) for shard in dense] + [(s, True) for s in sampled])
-            advance(len(chunk.X))
+        places = sort_by_class(chunk.targets, chunk.classes, chunk.start, self.n_classes)
+        pieces = [(shard, False) for shard in dense] + [(shard, True) for shard in sampled]
+        energies = np.zeros((len(pieces), len(chunk.X)))
+
+        @np.errstate(over="ignore", invalid="ignore")
+        def walk(number: int) -> None:
+            shard, few = pieces[number]
+            view = views[shard.start // self.n_classes]
+            targets = view.targets.copy()  # each walk adds up its own energy
+            step = self._walk_sampled if few else self._walk_dense
+            step(shard, view, targets, places)
+            energies[number] = targets["energy"]
+
+        team.share(walk, range(len(pieces)))
+        if self.rates is not None:
+            for (shard, _), energy in zip(pieces, energies, strict=True):
+                views[shard.start // self.n_classes].targets["energy"] += energy
 
     def _shards(self) -> tuple[list[slice], list[slice]]:
         """Return the shards that score every row, and those that score the drawn rows only."""
@@ -119,46 +147,39 @@ class OneVsRest(Trainer):
             )
         return dense, sampled
 
-    @np.errstate(over="ignore", invalid="ignore")
-    def _walk(self, piece: tuple[slice, bool], *, chunk: Chunk, places: Any) -> None:
-        shard, sampled = piece
-        if sampled:
-            self._walk_sampled(shard, chunk, *places)
-        else:
-            self._walk_dense(shard, chunk)
-
-    def _walk_dense(self, shard: slice, chunk: Chunk) -> None:
+    def _walk_dense(self, shard: slice, chunk: Chunk, targets: NDArray[Any], places: Any) -> None:
         V, columns, states = self.V[shard], self.columns[shard], self.states[shard]
         for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
             X = chunk.X[part]
             S = V @ X.T
             A = np.empty_like(S)
+            Z = np.zeros_like(S) if self.Q.size else np.zeros((0, 0), S.dtype)
             start = chunk.start + part.start
-            n_steps = step_block(gram, chunk.labels[part], columns, S, A, states, start, self.loss)
-            if n_steps > DENSE_UPDATE_ABOVE * A.size:
-                add_product(A, X, V)
-            elif n_steps:
-                add_rows(A, X, V)
+            n_steps = step_block(
+                gram, places, columns, S, A, Z, states, targets[part], start, self.loss
+            )
+            add_coefficients(A, X, V, n_steps)
+            if self.Q.size:
+                add_coefficients(Z, X, self.Q[shard], n_steps)
             fold_scales(V, states)
 
-    def _walk_sampled(
-        self, shard: slice, chunk: Chunk, by_class: NDArray[np.int64], first: NDArray[np.int64]
-    ) -> None:
+    def _walk_sampled(self, shard: slice, chunk: Chunk, targets: NDArray[Any], places: Any) -> None:
         step_sampled(
             chunk.X,
-            by_class,
-            first,
+            places,
             self.columns[shard],
             self.V[shard],
+            self.Q[shard] if self.Q.size else self.Q,
             self.states[shard],
+            targets,
             chunk.start,
             self.loss,
         )
 
 
-def sort_by_class(
-    labels: NDArray[np.int32], n_classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places of the rows sorted by class, and where each class begins among them."""
-    by_class = np.argsort(labels, kind="stable")
-    return by_class, np.searchsorted(labels[by_class], np.arange(n_classes + 1))
+def add_coefficients(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any], n_steps: int) -> None:
+    """Add ``A X`` to stored weights: by a product, or row by row where few are not zero."""
+    if n_steps > DENSE_UPDATE_ABOVE * A.size:
+        add_product(A, X, V)
+    elif n_steps:
+        add_rows(A, X, V)

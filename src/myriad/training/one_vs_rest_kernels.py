@@ -20,54 +20,104 @@ FOLD_BELOW = 1e-6
 
 
 @inlined
-def take_step(loss, sign, product, column, state):
+def take_step(loss, sign, product, square, column, state, target):
     """Make one step of a column; return what to add to its stored weights, as times the row.
 
-    Changes the column's scale and bias.
+    Parameters
+    ----------
+    product : of the row and the stored weights.
+    square : squared norm of the row, where the column is conditioned.
+
+    Changes the column's scale and bias, and the row's energy.
     """
     score = state.sigma * product + state.bias
-    coefficient = binary_step(loss, sign, score)
+    coefficient = target.weight * binary_step(loss, sign, score)
     eta = step_size(column.schedule, column.eta, column.lam, state.t, column.t0)
     state.t += 1
     state.sigma *= 1.0 - eta * column.lam
+    if column.conditioned:
+        target.energy += coefficient * coefficient
+        if column.adagrad:
+            state.alpha += coefficient * coefficient * square * column.feature_share
+            eta = eta / np.sqrt(state.alpha) if state.alpha > 0.0 else 0.0
     state.bias += eta * column.bias_rate * coefficient
-    return eta * coefficient / state.sigma
+    a = eta * coefficient / state.sigma
+    if column.conditioned:
+        bound_norm(product, a, square, column, state)
+        state.window += 1
+        state.scales += state.sigma
+        state.bias_sum += state.bias
+    return a
+
+
+@inlined
+def bound_norm(product, a, square, column, state):
+    """Keep the norm of a column's weights within its bound, by their scale.
+
+    Parameters
+    ----------
+    product, a : of the row and the stored weights before the step, and the step's coefficient.
+    square : squared norm of the row.
+    """
+    if column.max_norm < np.inf:
+        state.square += a * (2.0 * product + a * square)
+        norm = np.sqrt(max(0.0, state.square))
+        if state.sigma * norm > column.max_norm:
+            state.sigma = column.max_norm / norm
+
+
+@inlined
+def skip_before(places, first, last, start):
+    """Return the first entry of a class, between two bounds, that is not before a position."""
+    while first < last and places[first] < start:
+        first += 1
+    return first
 
 
 @jit
-def step_block(gram, labels, columns, S, A, states, start, loss):
+def step_block(gram, places, columns, S, A, Z, states, targets, start, loss):
     """Step all columns through a block whose products with the weights are known.
 
     Parameters
     ----------
     gram : float array of shape (B, B)
-    labels : int32 array of shape (B,)
+    places : positions in the epoch of the rows of each class, class by class, and their bounds.
     columns, states : see `columns`; `states` is changed.
     S : float array of shape (n_columns, B), products of stored weights and rows; changed: each
         step corrects the products of the rows after it.
-    A : float array of shape (n_columns, B); set to the coefficients of the rows.
+    A, Z : float arrays of shape (n_columns, B); set to the coefficients of the rows, and to these
+        times the scales summed before them, from which averages follow; Z may be empty.
+    targets : of the rows; their energy is changed.
     start : position of the block in the epoch.
 
     Returns
     -------
     The number of coefficients that are not zero.
     """
-    B = len(labels)
+    B = len(targets)
     nonzero = 0
     for c in range(len(columns)):
         column, state = columns[c], states[c]
+        last = places[1][column.label + 1]
+        positive = skip_before(places[0], places[1][column.label], last, start)
+        own = places[0][positive] - start if positive < last else B
         for i in range(B):
             A[c, i] = 0.0
-            sign = -1.0
+            if i != own and state.next != start + i:
+                continue
             if state.next == start + i:
                 advance(state, column.log_miss)
-            elif labels[i] != column.label:
-                continue
-            if labels[i] == column.label:
+            sign = -1.0
+            if i == own:
                 sign = 1.0
-            a = take_step(loss, sign, S[c, i], column, state)
+                positive += 1
+                own = places[0][positive] - start if positive < last else B
+            scales = state.scales
+            a = take_step(loss, sign, S[c, i], gram[i, i], column, state, targets[i])
             if a != 0.0:
                 A[c, i] = a
+                if Z.size > 0:
+                    Z[c, i] = a * scales
                 nonzero += 1
                 for j in range(i + 1, B):
                     S[c, j] += A[c, i] * gram[i, j]
@@ -85,6 +135,13 @@ def add_rows(A, X, V):
                     V[c, j] += a * X[i, j]
 
 
+@inlined
+def add_row(a, x, w):
+    """Add a row, times a coefficient, to stored weights."""
+    for j in range(len(x)):
+        w[j] += a * x[j]
+
+
 @jit
 def fold_scales(V, states):
     """Multiply small scales into the stored weights, before float32 suffers."""
@@ -92,41 +149,45 @@ def fold_scales(V, states):
         if abs(states[c].sigma) < FOLD_BELOW:
             for j in range(V.shape[1]):
                 V[c, j] *= states[c].sigma
+            states[c].scales /= states[c].sigma
+            states[c].square *= states[c].sigma ** 2
             states[c].sigma = 1.0
 
 
 @jit
-def step_sampled(X, by_class, first, columns, V, states, start, loss):
+def step_sampled(X, places, columns, V, Q, states, targets, start, loss):
     """Step all columns through a chunk, touching only the rows that each column draws.
 
     Parameters
     ----------
     X : float array of shape (m, n_features)
-    by_class : int64 array of shape (m,), the rows sorted by class, in order within a class.
-    first : int64 array of shape (n_classes + 1,), where each class begins in `by_class`.
+    places : positions in the epoch of the rows of each class, class by class, and their bounds.
     V, states : stored weights (n_columns, n_features) and states of the columns; changed.
+    Q : what averages follow from, shaped like V, or empty; changed.
+    targets : of the rows; their energy is changed.
     start : position of the chunk in the epoch.
     """
     m = len(X)
-    step = np.empty(1, V.dtype)  # in the precision of the weights, so that adding runs in vectors
+    step = np.empty(2, V.dtype)  # in the precision of the weights, so that adding runs in vectors
     for c in range(len(columns)):
         column, state = columns[c], states[c]
-        positive, last = first[column.label], first[column.label + 1]
+        positive, last = places[1][column.label], places[1][column.label + 1]
         while True:
-            own = by_class[positive] if positive < last else m
+            own = places[0][positive] - start if positive < last else m
             i = min(state.next - start, own)
             if i >= m:
                 break
             if state.next - start == i:
                 advance(state, column.log_miss)
-            sign = -1.0
-            if i == own:
-                sign = 1.0
-                positive += 1
-            step[0] = take_step(loss, sign, dot(V[c], X[i]), column, state)
-            a = step[0]
-            if a != 0.0:
-                for j in range(X.shape[1]):
-                    V[c, j] += a * X[i, j]
+            sign = 1.0 if i == own else -1.0
+            positive += i == own
+            scales = state.scales
+            square = dot(X[i], X[i]) if column.conditioned else 0.0
+            step[0] = take_step(loss, sign, dot(V[c], X[i]), square, column, state, targets[i])
+            if step[0] != 0.0:
+                add_row(step[0], X[i], V[c])
+                if Q.size > 0:
+                    step[1] = step[0] * scales
+                    add_row(step[1], X[i], Q[c])
             if abs(state.sigma) < FOLD_BELOW:
                 fold_scales(V[c : c + 1], states[c : c + 1])

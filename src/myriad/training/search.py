@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 STEPS = (0.1, 0.3, 1.0)
 JOINT_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
-"""Steps tried, as parts of the one that would undo a row's own loss, ``1 / mean |x|^2``."""
+ADAGRAD_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Steps tried, as parts of the one that would undo a row's own loss, ``1 / mean |x|^2``; with
+adagrad, whose first steps are of one size for all rows, ``1 / sqrt(n_features mean |x|^2)``."""
 RUNG_EPOCHS = (1, 3)
 """Epochs on all rows that a setting has been trained for when it is judged."""
 KEEP = 1 / 4
@@ -96,15 +98,17 @@ class Searched:
     trainer: Trainer | None
 
 
-def grid(method: SGD, n_classes: int, square: float) -> list[Setting]:
+def grid(method: SGD, n_classes: int, unit: float) -> list[Setting]:
     """Return the settings to try; a number that the method states is not searched.
 
     Parameters
     ----------
-    square : mean squared norm of a row.
+    unit : the step that would undo a row's own loss.
     """
     parts = STEPS if method.objective == "ovr" else JOINT_STEPS
-    steps = [float(f"{part / square:.3g}") for part in parts]
+    if method.conditioning.adagrad != "none":
+        parts = ADAGRAD_STEPS
+    steps = [float(f"{part * unit:.3g}") for part in parts]
     if method.eta is not None:
         steps = [method.eta]
     betas: list[float] | list[None] = [None]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 from myriad.errors import InputError
+from myriad.models import LinearModel
 from myriad.objectives import BINARY_LOSSES, JOINT_OBJECTIVES
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows
 from myriad.training.checkpoints import Checkpoint
+from myriad.training.conditioning import ADAGRADS, PLAIN, Conditioning
 from myriad.training.fitting import fit
 from myriad.training.joint import WarpOptions
 from myriad.training.methods import (
@@ -28,6 +31,8 @@ from myriad.training.steps import FIXED, NUMBERS, Schedule
 
 OBJECTIVES = ("ovr", *JOINT_OBJECTIVES)
 
+SEVERAL_LABELS = ("ovr", "ranking", "warp", "auc")
+"""The objectives for rows of several labels."""
 DECAY_T0 = 1000.0
 """Steps after which the schedule ``decay`` has halved the step, unless stated."""
 
@@ -46,10 +51,13 @@ class SGD(Method):
         stated: it weighs the plain weights.
     balanced : draw classes uniformly, then a row of each; for the joint objectives [GP, Eq. 4].
     schedule : how steps shrink.
+    conditioning : adagrad, averages and bounds of norms.
     warp : how the objective ``warp`` looks for violators.
     epochs : the most passes over the rows.
     theta, patience : see `Stopping`; a patience of None depends on how many rows validate.
     memory : bytes that the weights trained together in a search may take.
+    start : the model to begin from, instead of zero.
+    callback : called after each epoch of the last training with its row of the history.
     """
 
     objective: str = "ovr"
@@ -60,11 +68,16 @@ class SGD(Method):
     scale: bool | None = None
     balanced: bool = False
     schedule: Schedule = FIXED
+    conditioning: Conditioning = PLAIN
     warp: WarpOptions = field(default_factory=WarpOptions)
     epochs: int = 50
     theta: float = 0.0
     patience: int | None = None
     memory: int = 2 << 30
+    start: LinearModel | None = field(default=None, repr=False, compare=False)
+    callback: Callable[[dict[str, Any]], None] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -123,6 +136,11 @@ class SGD(Method):
         checkpoint: Checkpoint | None = None,
     ) -> Fitted:
         """Train on rows; see `Method.fit`."""
+        if train.sets is not None and self.objective not in SEVERAL_LABELS:
+            raise InputError(
+                f"The objective {self.objective} is for one label a row; for several use "
+                f"{', '.join(SEVERAL_LABELS)}."
+            )
         return fit(
             self,
             train,
@@ -132,6 +150,17 @@ class SGD(Method):
             progress=progress,
             checkpoint=checkpoint,
         )
+
+    def stated_json(self) -> dict[str, Any]:
+        """Return what is not searched for, as plain JSON; what is not used is left out."""
+        tamed = self.conditioning
+        found: dict[str, Any] = {"schedule": self.schedule.name}
+        found |= {"loss": self.loss} if self.objective == "ovr" else {}
+        found |= {"adagrad": tamed.adagrad} if tamed.adagrad != "none" else {}
+        found |= {"average": True} if tamed.average else {}
+        found |= {"max_norm": tamed.max_norm} if tamed.max_norm < math.inf else {}
+        found |= {"balanced": True} if self.balanced else {}
+        return found
 
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with nothing left to search or to stop early."""
@@ -146,12 +175,25 @@ class SGD(Method):
         )
 
 
+TAMING = {
+    "adagrad": one_of({name: name for name in ADAGRADS}),
+    "average": yes_or_no,
+    "max_norm": number_or(),
+}
+DRAWING = {
+    "replacement": yes_or_no,
+    "exact_rank": yes_or_no,
+    "constant_weight": yes_or_no,
+    "max_draws": whole_number,
+    "last_violators": whole_number,
+}
 _BASE_OPTIONS = {
     "eta": number_or(auto=None),
     "lam": number_or(auto=None),
     "scale": one_of({"auto": None, "yes": True, "no": False}),
     "schedule": one_of({name: Schedule(name, t0=DECAY_T0) for name in NUMBERS}),
     "epochs": whole_number,
+    **TAMING,
 }
 _OVR_OPTIONS = _BASE_OPTIONS | {
     "beta": number_or(auto=None, all=math.inf),
@@ -159,9 +201,23 @@ _OVR_OPTIONS = _BASE_OPTIONS | {
 }
 _JOINT_OPTIONS = _BASE_OPTIONS | {"balanced": yes_or_no}
 
+
+def make_sgd(objective: str, **options: Any) -> SGD:
+    """Return the method from options that all stand side by side."""
+    tamed = {name: options.pop(name) for name in TAMING if name in options}
+    drawn = {name: options.pop(name) for name in DRAWING if name in options}
+    return SGD(
+        objective=objective,
+        conditioning=Conditioning(**tamed),
+        warp=WarpOptions(**drawn),
+        **options,
+    )
+
+
 SGD_OFFERS = {
     objective: Offer(
-        partial(SGD, objective=objective), _OVR_OPTIONS if objective == "ovr" else _JOINT_OPTIONS
+        partial(make_sgd, objective),
+        {"ovr": _OVR_OPTIONS, "warp": _JOINT_OPTIONS | DRAWING}.get(objective, _JOINT_OPTIONS),
     )
     for objective in OBJECTIVES
 }

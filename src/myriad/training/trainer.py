@@ -14,28 +14,62 @@ from myriad.errors import InputError, WorkError
 from myriad.parallel import Team
 from myriad.progress import Advance
 from myriad.store import Rows
+from myriad.training.chunks import Chunk, read_chunks
+from myriad.training.conditioning import PLAIN, Conditioning, begins_window
+from myriad.training.rates import FeatureRates
 from myriad.training.settings import Setting
 
 BLOCK = 128
 """Rows whose scores come from one product: more would cost more in Gram matrices (measured)."""
 
+Weights = tuple[NDArray[Any], NDArray[Any]]
+
 
 class Trainer(ABC):
     """The base of all trainers.
 
+    Parameters
+    ----------
+    settings : one or several; class c under setting s is row ``s * n_classes + c`` of V.
+    n_classes, dim : the shape of the weights of one setting.
+    dtype : of weights and scores; float64 is for tests.
+    block : rows whose scores come from one product.
+    conditioning : how steps and weights are tamed.
+    moments : float array of shape (dim,), mean squares of the features; for adagrad by feature.
+
     Attributes
     ----------
-    settings : what is trained together; class c under setting s is row ``s * n_classes + c`` of V.
     V : float array of shape (n_settings * n_classes, n_features), stored weights; the weights are
         these times a scale.
+    Q : shaped like V where averages are kept, else empty: the sum of all that was added to V, each
+        times the sum of scales before it.
     epoch : passes made.
     """
 
-    settings: list[Setting]
-    n_classes: int
-    V: NDArray[Any]
-    epoch: int = 0
-    _changing: tuple[str, ...] = ("V",)
+    _changing: tuple[str, ...] = ("V", "Q")
+
+    def __init__(
+        self,
+        settings: Sequence[Setting],
+        n_classes: int,
+        dim: int,
+        *,
+        dtype: Any,
+        block: int,
+        conditioning: Conditioning = PLAIN,
+        moments: NDArray[Any] | None = None,
+    ) -> None:
+        self.settings = list(settings)
+        self.n_classes = n_classes
+        self.epoch = 0
+        self.block = block
+        self.conditioning = conditioning
+        self.V = np.zeros((len(self.settings) * n_classes, dim), dtype)
+        self.Q = np.zeros(self.V.shape if conditioning.average else (0, 0), dtype)
+        self.rates: FeatureRates | None = None
+        if conditioning.adagrad == "feature":
+            start = np.ones(dim) if moments is None else moments
+            self.rates = FeatureRates.begin(start, len(self.settings))
 
     @abstractmethod
     def scales(self) -> NDArray[np.float64]:
@@ -46,20 +80,69 @@ class Trainer(ABC):
         """Return the bias of each row of V."""
 
     @abstractmethod
-    def keep(self, numbers: Sequence[int]) -> None:
-        """Forget all settings but these."""
+    def _averages(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
+        """Return, for rows of V, sums of scales and of biases and the number of steps averaged."""
 
     @abstractmethod
-    def _pass(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
-        """Pass once over the rows."""
+    def _begin_window(self) -> None:
+        """Begin averages anew."""
+
+    @abstractmethod
+    def _begin_epoch(self, seed: int) -> None:
+        """Prepare the draws of this epoch."""
+
+    @abstractmethod
+    def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
+        """Step all settings through a chunk; each has its own view of it."""
+
+    @property
+    @abstractmethod
+    def _needs_grams(self) -> bool:
+        """Whether blocks of rows are multiplied with themselves."""
+
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Forget all settings but these."""
+        rows = self.rows_of(numbers)
+        self.settings = [self.settings[n] for n in numbers]
+        self.V = self.V[rows]
+        self.Q = self.Q[rows] if self.Q.size else self.Q
+        if self.rates is not None:
+            self.rates = self.rates.select(numbers)
 
     def run_epoch(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
         """Pass once more over the rows, in the order that the seed gives this epoch.
 
         Weights that overflow are an error, unless other settings trained with them are sound.
         """
-        self._pass(rows, seed=seed, team=team, advance=advance)
+        if self.conditioning.average and begins_window(self.epoch):
+            self.Q[...] = 0.0
+            self._begin_window()
+        self._begin_epoch(seed)
+        for chunk in read_chunks(
+            rows,
+            block=self.block,
+            seed=seed,
+            epoch=self.epoch,
+            with_grams=self._needs_grams and self.rates is None,
+            dtype=self.V.dtype,
+            team=team,
+        ):
+            if self.rates is None:
+                self._walk_chunk(chunk, [chunk] * len(self.settings), team)
+            else:
+                block = self.block if self._needs_grams else None
+                views = [chunk.scaled(roots, block) for roots in self.rates.roots(self.V.dtype)]
+                self._walk_chunk(chunk, views, team)
+                for number, view in enumerate(views):
+                    part = self.part(number)
+                    change = self.rates.learn(number, chunk.X, view.targets["energy"])
+                    for stored in (self.V[part], self.Q[part] if self.Q.size else self.Q):
+                        stored *= change.astype(stored.dtype) if stored.size else 1.0
+            advance(len(chunk.X))
         self.epoch += 1
+        self._check_finite()
+
+    def _check_finite(self) -> None:
         if not any(self.is_finite(number) for number in range(len(self.settings))):
             step = max(setting.eta for setting in self.settings)
             raise WorkError(
@@ -77,27 +160,78 @@ class Trainer(ABC):
         """Return the rows of V that belong to a setting."""
         return slice(number * self.n_classes, (number + 1) * self.n_classes)
 
-    def weights(self, number: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return copies of the weights and biases of one setting."""
+    @np.errstate(over="ignore", invalid="ignore")
+    def weights(self, number: int = 0) -> Weights:
+        """Return copies of the weights and biases of one setting; averages where they are kept."""
         part = self.part(number)
-        scales = self.scales()[part].astype(self.V.dtype)
-        return self.V[part] * scales[:, None], self.biases()[part].astype(self.V.dtype)
+        if self.Q.size and self.epoch > 0:
+            scales, biases, steps = self._averages(part)
+            steps = np.maximum(steps, 1)
+            W = self.V[part] * (scales / steps).astype(self.V.dtype)[:, None]
+            W -= self.Q[part] / np.broadcast_to(steps, scales.shape).astype(self.V.dtype)[:, None]
+            b = biases / steps
+        else:
+            W = self.V[part] * self.scales()[part].astype(self.V.dtype)[:, None]
+            b = self.biases()[part]
+        if self.rates is not None:
+            W *= self.rates.roots(self.V.dtype)[number]
+        return W, b.astype(self.V.dtype)
+
+    def scorer(self, number: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return stored weights of one setting, their scales and biases, copied only if needed."""
+        part = self.part(number)
+        if self.Q.size or self.rates is not None:
+            W, b = self.weights(number)
+            return W, np.ones(len(b), np.float32), b
+        return self.V[part], self.scales()[part], self.biases()[part]
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that training changes, records as bytes: what a checkpoint keeps."""
         arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
+        if self.rates is not None:
+            arrays["rates"] = self.rates.squares
         return {
             name: array.view(np.uint8) if array.dtype.names else array
             for name, array in arrays.items()
+            if array.size
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the arrays that `state` gave."""
-        for name in self._changing:
-            mine, kept = getattr(self, name), arrays.get(name.strip("_"))
-            if kept is None or kept.nbytes != mine.nbytes:
+        mine = {name.strip("_"): getattr(self, name) for name in self._changing}
+        if self.rates is not None:
+            mine["rates"] = self.rates.squares
+        for name, array in mine.items():
+            kept = arrays.get(name)
+            if array.size == 0:
+                continue
+            if kept is None or kept.nbytes != array.nbytes:
                 raise InputError("The checkpoint does not fit this training: delete it.")
-            mine[...] = kept.view(mine.dtype).reshape(mine.shape)
+            array[...] = kept.view(array.dtype).reshape(array.shape)
+
+    def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
+        """Begin every setting at some weights instead of at zero."""
+        for number in range(len(self.settings)):
+            self.V[self.part(number)] = W
+        self._set_biases(np.tile(b.astype(np.float64), len(self.settings)))
+        self._take_norms()
+
+    @abstractmethod
+    def _set_biases(self, biases: NDArray[np.float64]) -> None:
+        """Set the bias of each row of V."""
+
+    @abstractmethod
+    def _take_norms(self) -> None:
+        """Learn the squared norms of the stored weights, which steps then keep up to date."""
+
+    def adopt(self, other: Trainer) -> None:
+        """Go on from a trainer of the same single setting with as many classes or fewer."""
+        for name in self._changing:
+            mine, theirs = getattr(self, name), getattr(other, name)
+            mine[tuple(slice(0, n) for n in theirs.shape)] = theirs
+        if self.rates is not None and other.rates is not None:
+            self.rates.squares[...] = other.rates.squares
+        self.epoch = other.epoch
 
     def rows_of(self, numbers: Sequence[int]) -> NDArray[np.int64]:
         """Return the rows of V that belong to some settings."""

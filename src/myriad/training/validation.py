@@ -15,8 +15,7 @@ BLOCK_BYTES = 16 << 20
 def validate(trainer: Trainer, rows: Rows, *, team: Team) -> list[Measures]:
     """Return the measures of every setting in training on held-out rows."""
     n_settings, n_classes = len(trainer.settings), trainer.n_classes
-    scales = trainer.scales().astype(np.float32)
-    biases = trainer.biases().astype(np.float32)
+    scorers = [trainer.scorer(s) for s in range(n_settings)]
     ranks = np.empty((n_settings, rows.n_rows), np.int32)
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -26,10 +25,10 @@ def validate(trainer: Trainer, rows: Rows, *, team: Team) -> list[Measures]:
         if rows.sets is not None:
             truths = rows.sets.part(slice(some.start, some.stop))
         for s in range(n_settings):
-            part = trainer.part(s)
-            scores = X @ trainer.V[part].T
-            scores *= scales[part]
-            scores += biases[part]
+            V, scales, biases = scorers[s]
+            scores = X @ V.T
+            scores *= scales.astype(np.float32)
+            scores += biases.astype(np.float32)
             ranks[s, some.start : some.stop] = rank_truths(scores, truths)
 
     size = max(1, min(1024, BLOCK_BYTES // (4 * max(rows.dim, n_classes))))

@@ -1,0 +1,65 @@
+"""What users give as labels: one a row, or several as lists or as a matrix of 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.multiclass import check_classification_targets
+
+from myriad.errors import InputError
+from myriad.measures import LabelSets
+
+Encoded = tuple[NDArray[Any], NDArray[np.int32] | LabelSets]
+
+
+def has_several(y: Any) -> bool:
+    """Tell whether labels are given as lists of labels, or as a matrix of 0 and 1."""
+    if issparse(y):
+        return True
+    if isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype == object):
+        return len(y) > 0 and isinstance(y[0], list | tuple | set | frozenset | np.ndarray)
+    return isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] > 1
+
+
+def encode_several(y: Any) -> Encoded:
+    """Return the classes and the labels of each row as class numbers.
+
+    A matrix has a column a class, and the classes are the numbers of its columns.
+    """
+    if issparse(y):
+        y = y.toarray()
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype != object:
+        if not np.isin(y, (0, 1)).all():
+            raise InputError("A matrix of labels must hold 0 and 1 only: a column a class.")
+        return np.arange(y.shape[1]), LabelSets.from_matrix(y)
+    lists = [list(row) for row in y]
+    classes = np.unique(np.array([label for row in lists for label in row]))
+    number = {label: c for c, label in enumerate(classes.tolist())}
+    numbered = [[number[as_plain(label)] for label in row] for row in lists]
+    return classes, LabelSets.from_lists(numbered)
+
+
+def encode_one(y: NDArray[Any]) -> Encoded:
+    """Return the classes and the class number of each row."""
+    check_classification_targets(y)
+    classes, labels = np.unique(y, return_inverse=True)
+    return classes, labels.astype(np.int32)
+
+
+def extend_classes(
+    known: NDArray[Any], seen: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return the classes with new ones after those known, and the number of each one seen."""
+    place = {label: c for c, label in enumerate(known.tolist())}
+    for label in seen.tolist():
+        place.setdefault(label, len(place))
+    classes = np.array(list(place), dtype=np.result_type(known, seen))
+    return classes, np.array([place[label] for label in seen.tolist()], np.int32)
+
+
+def as_plain(label: Any) -> Any:
+    """Return a label as plain Python: what a number of NumPy's stands for."""
+    return label.item() if isinstance(label, np.generic) else label
