@@ -245,3 +245,21 @@ def test_extract_codes_as_it_goes(photos, tmp_path, capsys):
         assert found["rows"] == 180
         assert found["bytes_per_row"] == {"scalar": 1024}.get(codes, 128)
         assert Store.open(out).code.kind == codes
+
+
+def test_compare_measures_every_code(photos, tmp_path, capsys):
+    options = ["--codes", "none", "--components", 4, "--regions", 1]
+    call_json(capsys, "extract", photos, "--out", tmp_path / "rows.store", *options)
+    words = ["compare", tmp_path / "rows.store", "--codes", "bits,scalar", "--ratios", "4,64"]
+    found = call_json(capsys, *words)
+    lines = [(row["codes"], row["asked"]) for row in found["rows"]]
+    assert lines == [("none", 1), ("bits", 4), ("bits", 64), ("scalar", 4)]
+    page = (tmp_path / "rows.compare" / "codes.html").read_text(encoding="utf-8")
+    assert found["report"] == str(tmp_path / "rows.compare" / "codes.html")
+    assert "<svg" in page
+    assert "scalar" in page
+    refused = call_json(capsys, *words, status=2)
+    assert "rows.compare exists" in refused["error"]
+    shown = call(capsys, *words, "--resume")
+    assert "Accuracy in %" in shown.out
+    assert "plain" in shown.out

@@ -125,6 +125,29 @@ CODE_CASES = [
         "padding 1",
         lambda h, r: write_rows(h / "s", n=600, dim=15),
     ),
+    *(
+        Case(f"compare {option}", f"compare model.store {option}", 2, says, stored)
+        for option, says in (
+            ("", "--codes all"),
+            ("--codes zip", "--codes must be all or some of"),
+            ("--codes bits --ratios many", "--ratios"),
+            ("--codes bits --ratios 0", "--ratios"),
+        )
+    ),
+    Case(
+        "compare a coded store",
+        "compare s --codes all",
+        2,
+        "coded already",
+        lambda h, r: write_rows(h / "s", kind="scalar"),
+    ),
+    Case(
+        "compare into a folder of the user's",
+        "compare model.store --codes all --out mine",
+        2,
+        "mine is not empty",
+        lambda h, r: [stored(h, r), (h / "mine").mkdir(), (h / "mine/thesis.tex").touch()],
+    ),
     Case(
         "evaluate rows of another code",
         "evaluate m other",

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from myriad.cli.compare import compare
 from myriad.cli.compress import compress
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
@@ -30,6 +31,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate,
     "extract": extract,
     "compress": compress,
+    "compare": compare,
     "report": report,
 }
 

@@ -120,6 +120,27 @@ def compare_codes(
     return ComparedCodes(rows, time.perf_counter() - began)
 
 
+def parse_codes(text: str) -> tuple[str, ...]:
+    """Return the codes that a text names, with commas; ``all`` for those of the paper."""
+    names = CODES if text == "all" else tuple(text.split(","))
+    for name in names:
+        if name not in KINDS or name == "none":
+            known = ", ".join(kind for kind in KINDS if kind != "none")
+            raise InputError(f"--codes must be all or some of {known}, not {name!r}.")
+    return names
+
+
+def parse_ratios(text: str) -> tuple[float, ...]:
+    """Return the ratios that a text names, with commas."""
+    try:
+        ratios = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"--ratios must be numbers with commas, not {text!r}.") from None
+    if not all(1 <= ratio < 1e9 for ratio in ratios):
+        raise InputError(f"--ratios must be numbers from 1 on, not {text!r}.")
+    return ratios
+
+
 def _choose_split(store: Store) -> str:
     present = set(store.splits.tolist())
     for name in ("test", "val"):

@@ -100,6 +100,23 @@ def training_beside(model: Path) -> Path:
     return _beside(model, "training")
 
 
+def beside_store(store: Path, word: str) -> Path:
+    """Return a place beside a store for something made of it, such as ``rows.compare``."""
+    place = store if store.name not in ("", "..") else store.resolve()
+    return place.with_name(f"{place.stem if place.suffix == '.store' else place.name}.{word}")
+
+
+def prepare_results(folder: Path, names: tuple[str, ...], *, overwrite: bool, resume: bool) -> None:
+    """Make a folder for results; files of these names in it are replaced only if that is said."""
+    _check_writable(folder)
+    held = [path.name for path in _entries(folder)]
+    if set(held) & set(names) and not (overwrite or resume):
+        raise InputError(f"{folder} exists. {GO_ON}")
+    if held and not set(held) & set(names) and not resume:
+        raise InputError(f"{folder} is not empty: choose a new folder for the results.")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def check_file_place(path: Path, *, option: str, overwrite: bool) -> None:
     """Raise `InputError` unless a file may be written at `path`, which an option names."""
     if path.exists() and not path.is_file():
