@@ -34,7 +34,7 @@ from myriad.training.fitting import make_trainer, mean_square
 from myriad.training.settings import Setting
 
 DIM = 131_072
-SHAPES = {"wide": (1024, DIM, 300), "narrow": (8192, 8192, 100)}
+SHAPES = {"wide": (512, DIM, 300), "narrow": (4096, 8192, 100)}
 CHUNK = 32
 
 
