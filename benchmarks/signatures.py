@@ -21,7 +21,7 @@ from record import describe_run, write_results
 from threadpoolctl import threadpool_limits
 
 from myriad.arrays import Bytes
-from myriad.descriptors import DenseSIFT
+from myriad.descriptors import DenseSIFT, LocalColour, SiftColour
 from myriad.descriptors.sampling import sample_descriptors
 from myriad.signatures import FisherSignature, learn_fisher
 from myriad.signatures.fisher import fisher_vectors
@@ -61,10 +61,13 @@ def time_stages(signature: FisherSignature, image: Bytes, repeats: int) -> dict[
     mixture, positions = signature.mixture, local.positions
     ten_thousand, places = values[:10_000], positions[:10_000]
     vectors = fisher_vectors(values, positions, mixture, pyramid)
-    flat = DenseSIFT(window="flat")
+    flat, colours, both = DenseSIFT(window="flat"), LocalColour(), SiftColour()
+    painted = np.ascontiguousarray(np.stack([image, image[::-1], image[:, ::-1]], axis=2))
     stages: dict[str, Callable[[], object]] = {
         "dense SIFT, Gaussian window": lambda: signature.descriptor.describe(image),
         "dense SIFT, flat window": lambda: flat.describe(image),
+        "local colour statistics": lambda: colours.describe(painted),
+        "dense SIFT and local colour": lambda: both.describe(painted),
         "PCA 128 to 64": lambda: signature.pca.project(local.values),
         "Fisher vector, 10,000 x 64, 256 Gaussians, 1 region": lambda: fisher_vectors(
             ten_thousand, places, mixture, pyramid_of(1)

@@ -28,10 +28,23 @@ def test_parts_of_larger_arrays():
     np.testing.assert_allclose(V, expected)
 
 
+def test_a_transposed_factor():
+    rng = np.random.default_rng(0)
+    A, X, V = (rng.standard_normal((20, 20)) for _ in range(3))
+    expected = V[:6] + A[:9, 2:8].T @ X[:9]
+    add_product(A[:9, 2:8].T, X[:9], V[:6])
+    np.testing.assert_allclose(V[:6], expected)
+
+
 def test_what_does_not_fit_is_refused():
     A, X, V = np.zeros((2, 3)), np.zeros((3, 4)), np.zeros((2, 4))
     frozen = np.zeros((2, 4))
     frozen.flags.writeable = False
-    for wrong in ((A, X, V.T), (A, X.astype(np.float32), V), (A, X, frozen), (A[:, ::2], X[:2], V)):
+    for wrong in (
+        (A, X, V.T),
+        (A, X.astype(np.float32), V),
+        (A, X, frozen),
+        (np.zeros((4, 6))[::2, ::2], X, V),
+    ):
         with pytest.raises(ValueError, match="product"):
             add_product(*wrong)

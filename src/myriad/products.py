@@ -44,20 +44,23 @@ def add_product(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any]) -> None:
     Parameters
     ----------
     A, X, V : float arrays of shapes (n, k), (k, m) and (n, m), of one type, each with contiguous
-        rows; `V` is changed.
+        rows, A as well with contiguous columns; `V` is changed.
     """
     (n, k), m = A.shape, X.shape[1]
     if X.shape[0] != k or V.shape != (n, m) or not A.dtype == X.dtype == V.dtype:
         raise ValueError(f"Shapes {A.shape}, {X.shape} and {V.shape} do not fit a product.")
     if 0 in (n, k, m):
         return
+    turned = not _has_plain_rows(A)
+    if turned:
+        A = A.T
     if not V.flags.writeable or not all(map(_has_plain_rows, (A, X, V))):
         raise ValueError("The rows of a product must be contiguous, and its target writeable.")
     routine, number = _ROUTINES[V.dtype]
     one = number(1.0)
     # BLAS counts by columns: what it sees are the transposes, hence V^T += X^T A^T.
     routine(
-        b"N", b"N", ctypes.c_int(m), ctypes.c_int(n), ctypes.c_int(k),
+        b"N", b"T" if turned else b"N", ctypes.c_int(m), ctypes.c_int(n), ctypes.c_int(k),
         one, X.ctypes.data, _row_length(X), A.ctypes.data, _row_length(A),
         one, V.ctypes.data, _row_length(V),
     )  # fmt: skip

@@ -19,6 +19,7 @@ MEASURES = {
     "class_top5": None,
     "accuracy_at": {str(k): 50.0 + k for k in range(1, 11)},
     "map": None,
+    "map11": None,
     "seconds": 1.5,
 }
 OBJECTS = {
@@ -42,6 +43,17 @@ OBJECTS = {
         "dim": 4096,
         "bytes_per_row": 512,
         "seconds": 4.2,
+    },
+    "plan": {
+        "rows": [
+            {"step": step, "seconds": 3.0, "disk": 5.0, "memory": 9.0, "paper": None}
+            for step in ("describe", "in all")
+        ],
+        "advice": [],
+        "job": {},
+        "machine": {},
+        "dim": 4096,
+        "bytes_per_row": 512,
     },
     "report": {"report": "model/report.html"},
     "error": {"error": "No such file."},

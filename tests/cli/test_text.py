@@ -1,6 +1,15 @@
 import pytest
 
-from myriad.cli.text import format_amount, format_bytes, format_rate, format_seconds, printable
+from myriad.cli.text import (
+    format_amount,
+    format_bytes,
+    format_days,
+    format_rate,
+    format_seconds,
+    parse_bytes,
+    printable,
+)
+from myriad.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -62,3 +71,22 @@ def test_amounts_and_rates():
     assert format_rate(1234.5, "rows") == "1,234 rows/s"
     assert format_rate(4.24, "rows") == "4.2 rows/s"
     assert format_rate(0.05, "") == "0.05/s"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("16GB", 16 * 10**9), ("1.5 tb", 15 * 10**11), ("512MiB", 512 << 20), ("800", 800)],
+)
+def test_sizes_are_read(text, size):
+    assert parse_bytes(text, "--memory") == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "0GB", "-1GB", "1e3", "16 GBs", "9" * 40 + "TB"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(InputError, match="--memory must be a size such as"):
+        parse_bytes(text, "--memory")
+
+
+def test_long_times_are_days():
+    assert format_days(100) == "1 min 40 s"
+    assert format_days(11.42 * 86400) == "11.4 days"

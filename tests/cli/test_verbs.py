@@ -15,6 +15,7 @@ from myriad.cli.main import VERBS, app
 from myriad.cli.objects import load_schema
 from myriad.images import choose_glyphs, write_glyphs
 from myriad.models import load_model
+from myriad.parts import flatten
 from myriad.store import Store
 
 SMALL = ["--components", "8", "--regions", "1", "--epochs", "10"]
@@ -140,12 +141,47 @@ def test_predict_lists_bad_images_apart(photos, model, tmp_path, capsys):
     assert found["bad"][0]["reason"]
 
 
+@pytest.mark.parametrize(
+    ("options", "dim"),
+    [
+        ("--descriptor sift+colour --weights --whiten", 4 + 2 * 4 * 128),
+        ("--signature bov --soft --map chi2 --descriptor colour", 3 * 4),
+        ("--signature bov --map intersection-pca", None),
+        ("--signature vlad --within", 4 * 64),
+    ],
+)
+def test_options_of_signatures_are_kept_in_the_model(photos, tmp_path, capsys, options, dim):
+    words = [*options.split(), "--components", 4, "--regions", 1, "--step", 16]
+    call_json(capsys, "train", photos, "--out", tmp_path / "m", *words, "--epochs", 3)
+    store, folder = Store.open(tmp_path / "m.store"), load_model(tmp_path / "m")
+    assert dim is None or store.dim == dim
+    assert flatten(folder.recipe)[0] == flatten(store.recipe)[0]
+    first = next(path for path in store.paths if path)
+    row = store.rows().read([store.paths.index(first)])
+    np.testing.assert_array_equal(myriad.load(tmp_path / "m").transform([first]), row)
+    found = call_json(capsys, "predict", tmp_path / "m", first)
+    assert len(found["predictions"]) == 1
+
+
 def test_extract_keeps_float_rows_where_asked(photos, tmp_path, capsys):
     out = tmp_path / "rows"
     options = ["--codes", "none", "--components", 8, "--regions", 1]
     found = call_json(capsys, "extract", photos, "--out", out, *options)
     assert found["rows"] == 180
     assert found["bytes_per_row"] == 4 * found["dim"] == 4 * 2 * 8 * 64
+
+
+def test_report_of_a_store(model, tmp_path, capsys):
+    store = model.with_name("letters.store")
+    found = call_json(capsys, "report", store, "--out", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert found["report"] == str(tmp_path / "r.html")
+    for section in ("patches", "components", "gaussians", "values", "correlations"):
+        assert f'<section id="{section}">' in page
+    beside = call_json(capsys, "report", store)["report"]
+    assert beside == f"{store}.html"
+    call_json(capsys, "report", store, status=2)
+    call_json(capsys, "report", store, "--overwrite")
 
 
 def test_report_is_made_from_the_model_folder(model, tmp_path, capsys):
@@ -263,3 +299,52 @@ def test_compare_measures_every_code(photos, tmp_path, capsys):
     shown = call(capsys, *words, "--resume")
     assert "Accuracy in %" in shown.out
     assert "plain" in shown.out
+
+
+def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):
+    from tests.pipelines.test_plan import CORE
+
+    monkeypatch.setattr("myriad.pipelines.plan.know_machine", lambda **rest: CORE)
+    found = call_json(capsys, "plan", "--like", "web97k", "--memory", "1GB")
+    assert [row["step"] for row in found["rows"]][-1] == "in all"
+    assert found["rows"][1]["paper"] == "one month [HM, 8.3]"
+    assert found["advice"]
+    shown = call(capsys, "plan", "--images", 200, "--classes", 10, "--components", 4)
+    assert "learn the codes" in shown.out
+    for wrong in (
+        ["--like", "mnist"],
+        ["--images", 10],
+        ["--like", "web97k", "--images", 3],
+        ["--images", 9, "--classes", 3, "--memory", "much"],
+        ["--images", 9, "--classes", 3, "--objective", "best"],
+    ):
+        call_json(capsys, "plan", *wrong, status=2)
+
+
+def test_a_small_embedding_of_many_classes(photos, model, tmp_path, capsys):
+    store, out = model.with_name("letters.store"), tmp_path / "m"
+    options = [
+        "--objective",
+        "wsabie",
+        "--dim",
+        6,
+        "--epochs",
+        8,
+        "--ensemble",
+        2,
+        "--index",
+        "ivf",
+    ]
+    found = call_json(capsys, "train", store, "--out", out, *options)
+    assert found["settings"]["objective"] == "wsabie"
+    assert {"dim", "eta", "margin", "recall"} <= set(found["settings"])
+    assert load_model(out).model.prototypes.shape == (12, 12)
+    tree = tmp_path / "tree.csv"
+    names = load_model(out).class_names
+    tree.write_text("class,parent\n" + "".join(f"{name},letter\n" for name in names))
+    measured = call_json(capsys, "evaluate", out, photos, "--hierarchy", tree)
+    assert measured["sibling_top1"] == 100.0
+    assert 0 <= measured["class_confusion"] <= 100 - measured["top1"]
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Classes that lie close together" in page
+    assert "Map of 12 classes" in page

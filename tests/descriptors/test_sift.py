@@ -41,6 +41,20 @@ def test_agrees_with_the_definition(smoothing):
     assert done == len(local)
 
 
+@pytest.mark.parametrize(
+    ("patch", "step", "window"),
+    [(8, 3, "gaussian"), (19, 7, "gaussian"), (40, 10, "gaussian"), (24, 9, "flat")],
+)
+def test_agrees_with_the_definition_for_any_patch_step_and_window(patch, step, window):
+    image = photograph(44, 52)
+    geometry = {"patch": patch, "step": step, "scales": 1, "min_side": 1, "window": window}
+    local = DenseSIFT(contrast=0.0, root=False, **geometry).describe(image)
+    some = np.linspace(0, len(local) - 1, 6).astype(int)
+    centres = centres_in_pixels(local, 44, 52)[some]
+    expected = reference.describe(image / 255.0, centres, patch / 4, 0.0, window == "flat")
+    np.testing.assert_allclose(local.values[some], expected, atol=5e-4)
+
+
 @pytest.mark.parametrize("name", ["camera", "astronaut"])
 def test_agrees_with_opencv(name):
     """OpenCV rounds to bytes and blurs by one more filter, hence not exactly 1; its y points up."""

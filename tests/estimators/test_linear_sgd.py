@@ -14,7 +14,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from myriad import InputError, LinearSGD, WorkError
 
-
 STOCHASTIC = "a weight makes a step larger, a repeated row makes two steps, each at its own time"
 
 

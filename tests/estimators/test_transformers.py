@@ -22,6 +22,26 @@ SIGNATURES = {
     "fisher": (myriad.FisherVector(n_components=4, regions=4, pca_dim=16), 4 * 2 * 4 * 16),
     "bov": (myriad.BagOfVisualWords(n_words=20, regions=1), 20),
     "vlad": (myriad.VLAD(n_words=5, regions=1, pca_dim=16), 5 * 16),
+    "fisher, all options": (
+        myriad.FisherVector(
+            n_components=4, weights=True, whiten=True, regions=1, descriptor="sift+colour"
+        ),
+        4 + 2 * 4 * 128,
+    ),
+    "bov, all options": (
+        myriad.BagOfVisualWords(
+            n_words=20, soft=True, map="chi2", regions=1, descriptor=myriad.LocalColour(step=9)
+        ),
+        20 * 3,
+    ),
+    "bov, kernel PCA": (
+        myriad.BagOfVisualWords(n_words=20, map="intersection-pca", regions=4, pca_dim=16),
+        11,
+    ),
+    "vlad, all options": (
+        myriad.VLAD(n_words=5, within=True, regions=1, descriptor="colour", whiten=True),
+        5 * 64,
+    ),
 }
 
 
@@ -48,6 +68,33 @@ def test_colour_is_made_grey_as_readers_do(tmp_path):
     cv2.imwrite(str(path), colour[:, :, ::-1])
     by_array, by_file = myriad.DenseSIFT().transform([colour, path])
     np.testing.assert_allclose(by_array, by_file, atol=0.02)
+
+
+def test_local_descriptors_and_their_options():
+    images, _ = draw([0])
+    colours = myriad.LocalColour(step=12, scales=2).transform(images[:1])[0]
+    plain = myriad.DenseSIFT(step=12, scales=2).transform(images[:1])[0]
+    assert colours.shape == (len(plain), 96)
+    assert plain.shape == (len(plain), 128)
+    for option in ({"window": "flat"}, {"contrast": 0.1}, {"smoothing": 0.5}, {"root": False}):
+        other = myriad.DenseSIFT(step=12, scales=2, **option).transform(images[:1])[0]
+        assert not np.array_equal(other, plain)
+
+
+@pytest.mark.parametrize("descriptor", ["surf", None, 3])
+def test_an_unknown_descriptor_is_named(descriptor):
+    with pytest.raises(myriad.InputError, match="sift, colour, sift\\+colour"):
+        myriad.FisherVector(descriptor=descriptor).fit(draw([0])[0])
+
+
+def test_an_iterator_of_images_is_read_once():
+    images, _ = draw(range(2))
+    small = {"n_words": 6, "regions": 1, "pca_dim": 8}
+    once = myriad.BagOfVisualWords(**small).fit(iter(images))
+    again = myriad.BagOfVisualWords(**small).fit(images)
+    np.testing.assert_array_equal(once.transform(images), again.transform(images))
+    with pytest.raises(myriad.InputError, match="twice"):
+        myriad.BagOfVisualWords(map="intersection-pca", **small).fit(iter(images))
 
 
 def test_images_to_labels_in_one_pipeline():

@@ -1,5 +1,7 @@
 """Threads that share a list of work."""
 
+from threading import Event
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,16 @@ def test_a_team_does_every_piece_once_and_passes_errors_on():
             assert crew.start(lambda a: a + 1, 4).result() == 5
             with pytest.raises(ZeroDivisionError):
                 crew.share(lambda i: 1 // (i - 40), range(50))
+
+
+def test_sharing_does_not_wait_for_a_helper_with_other_work():
+    done, free = [], Event()
+    with team(2) as crew:
+        promise = crew.start(free.wait, 20)
+        crew.share(done.append, range(5))
+        assert done == [0, 1, 2, 3, 4]
+        free.set()
+        assert promise.result()  # it was set in time: nobody waited for the helper
 
 
 def test_map_ordered_keeps_order_and_bounds_what_is_under_way():

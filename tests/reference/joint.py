@@ -107,7 +107,7 @@ def train(
                 key = mix(root, int(i))
                 scores = tamed.W @ X[i] + tamed.b
                 a = push(objective, scores, [int(c) for c in labels[i]], key, options, last)
-                a *= 1.0 if weights is None else weights[i]
+                a *= 1.0 if weights is None else float(weights[i])
                 for c in everything:
                     if a[c] != 0:
                         tamed.step(c, X[i], a[c], eta, lam, bias_rate)

@@ -37,7 +37,7 @@ def train(
                     continue
                 sign = 1.0 if i in own[c] else -1.0
                 a = coefficient(loss, sign, tamed.W[c] @ X[i] + tamed.b[c])
-                a *= 1.0 if weights is None else weights[i]
+                a *= 1.0 if weights is None else float(weights[i])
                 eta = step(t[c])
                 t[c] += 1
                 tamed.step(c, X[i], a, eta, lam, bias_rate)

@@ -1,5 +1,7 @@
 """Dense SIFT as it is defined: float64, patch by patch, pixel by pixel."""
 
+from functools import cache
+
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
@@ -25,8 +27,17 @@ def smooth(image, deviation):
     return gaussian_filter(image, sigma, mode="nearest", truncate=4) if sigma > 0 else image
 
 
-def histogram(planes, cx, cy, bin_width):
-    """Return the raw 4 x 4 x 8 histogram around (cx, cy), every pixel with its exact weight."""
+@cache
+def mean_bell(offset):
+    """Return the mean of the window over a bin that is two bins wide, `offset` bins off centre."""
+    return np.exp(-0.5 * (np.linspace(offset - 1, offset + 1, 2001) / 2.0) ** 2).mean()
+
+
+def histogram(planes, cx, cy, bin_width, flat=False):
+    """Return the raw 4 x 4 x 8 histogram around (cx, cy), every pixel with its exact weight.
+
+    With a flat window the Gaussian is replaced by its mean over each bin.
+    """
     height, width, _ = planes.shape
     raw = np.zeros((4, 4, 8))
     for y in range(height):
@@ -39,6 +50,8 @@ def histogram(planes, cx, cy, bin_width):
                 for bx in range(4):
                     wy = 1 - abs(dy - (by - 1.5))
                     wx = 1 - abs(dx - (bx - 1.5))
+                    if flat:
+                        bell = mean_bell(bx - 1.5) * mean_bell(by - 1.5)
                     if wy > 0 and wx > 0:
                         raw[by, bx] += bell * wy * wx * planes[y, x]
     return raw.ravel()
@@ -50,7 +63,8 @@ def normalise(raw):
     return clamped / np.linalg.norm(clamped)
 
 
-def describe(image, centres, bin_width, smoothing):
+def describe(image, centres, bin_width, smoothing, flat=False):
     """Return the descriptors of a grey image in [0, 1] at centres (x, y), of one bin width."""
     planes = oriented_gradient(smooth(image, smoothing * bin_width))
-    return np.stack([normalise(histogram(planes, x, y, bin_width)) for x, y in centres])
+    raw = [histogram(planes, x, y, bin_width, flat) for x, y in centres]
+    return np.stack([normalise(one) for one in raw])

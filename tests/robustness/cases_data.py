@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.robustness.calling import QUICK
 from tests.robustness.cases import Case, Make
@@ -30,6 +31,16 @@ def bad(*names: str, n: int = 40) -> Make:
             (here / "images" / "ant" / name).write_bytes(bad_images()[name][0])
 
     return make
+
+
+def degenerate(here: Path, ready: Path) -> None:
+    """Images of one colour, of one pixel, and smaller than a patch; nothing else in one class."""
+    write_images(here / "images", ("ant", "bee"), n=4)
+    for name in ("ant", "dot"):
+        (here / "images" / name).mkdir(exist_ok=True)
+        for size in ((1, 1), (5, 400), (12, 9), (90, 70)):
+            place = here / "images" / name / f"{size[0]} by {size[1]}.png"
+            Image.new("RGB", size, (200, 30, 30)).save(place)
 
 
 def all_bad(here: Path, ready: Path) -> None:
@@ -303,6 +314,43 @@ DATA_CASES = [
         2,
         "at least two classes",
         manifest(*(f"{row},test" for row in ROWS), header="path,label,split"),
+    ),
+    *(
+        Case(
+            f"images smaller than a patch or of one colour{options}",
+            f"{TRAIN}{options}",
+            0,
+            "3 classes",
+            degenerate,
+        )
+        for options in (
+            "",
+            " --descriptor sift+colour --whiten --weights",
+            " --signature bov --map chi2 --soft",
+            " --signature bov --map intersection-pca",
+            " --signature vlad --within --descriptor colour",
+        )
+    ),
+    *(
+        Case(
+            f"images of one colour only{options}",
+            f"{TRAIN}{options}",
+            status,
+            says,
+            lambda h, r: [
+                (h / "images" / "ant").mkdir(parents=True),
+                (h / "images" / "bee").mkdir(),
+                *(
+                    Image.new("L", (40, 40), 99).save(h / "images" / name / f"{i}.png")
+                    for name in ("ant", "bee")
+                    for i in range(6)
+                ),
+            ],
+        )
+        for options, status, says in (
+            ("", 0, "2 classes"),
+            (" --signature bov --map intersection-pca", 2, "same histogram"),
+        )
     ),
     Case(
         "more Gaussians than descriptors",

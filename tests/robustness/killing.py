@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -66,3 +67,23 @@ def timed(function, *arguments):
     began = time.perf_counter()
     result = function(*arguments)
     return result, time.perf_counter() - began
+
+
+def processes_in(folder: Path) -> list[int]:
+    """Return the processes that work in a folder."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/cwd") == str(folder.resolve()):
+                found.append(int(pid))
+        except OSError:
+            continue
+    return found
+
+
+def wait_for_end(folder: Path) -> list[int]:
+    """Return the processes that still work in a folder after a while; none as they should."""
+    until = time.monotonic() + 10
+    while (found := processes_in(folder)) and time.monotonic() < until:
+        time.sleep(0.05)
+    return found

@@ -16,7 +16,17 @@ import pytest
 from myriad.models import load_model
 from myriad.store import Store
 from tests.robustness.calling import environment, start
-from tests.robustness.killing import TRAIN, Moment, kill_at, lasting_bytes, timed, train, write_data
+from tests.robustness.killing import (
+    TRAIN,
+    Moment,
+    kill_at,
+    lasting_bytes,
+    processes_in,
+    timed,
+    train,
+    wait_for_end,
+    write_data,
+)
 
 KILLS = int(os.environ.get("MYRIAD_KILLS", "12"))
 EARLIEST = 0.5
@@ -91,6 +101,25 @@ def test_killed_runs_end_with_the_same_bytes(unbroken):
             assert [name for name in found if found[name] != expected[name]] == [], where
             assert not list(folder.rglob(".*")), where
     assert killed_in_all >= runs // 2
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_runs_of_several_workers_leave_no_orphans_and_end_with_the_same_bytes(unbroken, number):
+    whole, _, _ = unbroken
+    folder = whole.parent / f"workers {number}"
+    folder.mkdir()
+    process = start(*TRAIN, "--threads", "2", cwd=folder)
+    told = iter(process.stderr)
+    assert any(line.startswith("Describing images") for line in told)
+    assert len(processes_in(folder)) >= 4  # it, the server, two workers
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode in (130, -signal.SIGKILL)
+    assert wait_for_end(folder) == []
+    called = train(folder, "--resume", "--threads", "3")
+    assert called.status == 0, called.err
+    assert lasting_bytes(folder) == lasting_bytes(whole)
 
 
 def test_overwriting_runs_that_are_killed_keep_the_old_model_and_store(unbroken):

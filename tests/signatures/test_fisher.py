@@ -1,5 +1,7 @@
 """Fisher vectors against their definition, scikit-image, and themselves on parts of an image."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -28,6 +30,16 @@ def make_mixture():
     return learn_mixture(make_values(2000)[0], 8, seed=0, rounds=5, threads=1)
 
 
+def hand_over(mixture):
+    """Return a mixture as scikit-learn has it."""
+    theirs = TheirMixture(mixture.n_components, covariance_type="diag")
+    theirs.weights_ = mixture.weights.astype(np.float64)
+    theirs.means_ = mixture.means.astype(np.float64)
+    theirs.covariances_ = mixture.variances.astype(np.float64)
+    theirs.precisions_cholesky_ = 1 / np.sqrt(theirs.covariances_)
+    return theirs
+
+
 def photograph():
     return cv2.resize(data.camera(), (160, 140), interpolation=cv2.INTER_AREA)
 
@@ -53,11 +65,7 @@ def test_agrees_with_scikit_image():
     """Its deviation part has the opposite sign, and it normalises to norm 1 over the whole."""
     mixture = make_mixture()
     values, positions = make_values(seed=1)
-    theirs = TheirMixture(8, covariance_type="diag")
-    theirs.weights_ = mixture.weights.astype(np.float64)
-    theirs.means_ = mixture.means.astype(np.float64)
-    theirs.covariances_ = mixture.variances.astype(np.float64)
-    theirs.precisions_cholesky_ = 1 / np.sqrt(theirs.covariances_)
+    theirs = hand_over(mixture)
     expected = their_fisher_vector(values, theirs, improved=True)[8:]  # its first 8 are of weights
     expected[8 * 6 :] *= -1
     vectors = fisher_vectors(values, positions, mixture, pyramid_of(1))
@@ -65,6 +73,32 @@ def test_agrees_with_scikit_image():
     np.testing.assert_allclose(
         powered / np.linalg.norm(powered), expected / np.linalg.norm(expected), atol=1e-4
     )
+
+
+def test_weights_agree_with_scikit_image():
+    """All three parts, weights first; on their own scale, so that no part hides behind another."""
+    mixture = make_mixture()
+    values, positions = make_values(seed=1)
+    theirs = hand_over(mixture)
+    expected = their_fisher_vector(values, theirs, improved=False)
+    expected[8 + 8 * 6 :] *= -1
+    vectors = fisher_vectors(values, positions, mixture, pyramid_of(1), weights=True)
+    np.testing.assert_allclose(vectors[0], expected, atol=1e-4)
+    assert np.abs(vectors[0, :8]).max() > 0.01
+
+
+def test_weights_of_a_region_and_of_an_empty_one():
+    mixture = make_mixture()
+    values, positions = make_values()
+    positions[:, 1] *= 0.6
+    vectors = fisher_vectors(values, positions, mixture, pyramid_of(4), weights=True)
+    assert vectors.shape == (4, 8 + 2 * 8 * 6)
+    assert not vectors[3].any()
+    plain = fisher_vectors(values, positions, mixture, pyramid_of(4))
+    np.testing.assert_array_equal(vectors[:, 8:], plain)
+    first = positions[:, 1] < 1 / 3
+    alone = fisher_vectors(values[first], positions[first], mixture, pyramid_of(1), weights=True)
+    np.testing.assert_allclose(vectors[1], alone[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("regions", [4, 8])
@@ -115,6 +149,28 @@ def test_whole_signature_agrees_with_the_definition(signature):
     np.testing.assert_allclose(described, expected, atol=2e-3)
 
 
+@pytest.mark.parametrize("weights", [False, True])
+def test_knows_which_features_belong_to_a_gaussian(signature, weights):
+    """Moving one Gaussian far away changes its features alone, before any normalisation."""
+    more = replace(signature, weights=weights)
+    columns = more.columns_of(3)
+    assert len(np.unique(columns)) == len(columns) == 4 * (2 * 16 + weights)
+    assert sum(len(more.columns_of(k)) for k in range(more.n_words)) == more.dim
+    values, positions = make_values(dim=16)
+    near = replace(
+        signature.mixture,
+        means=np.zeros_like(signature.mixture.means),
+        variances=np.ones_like(signature.mixture.variances),
+    )
+    means = near.means.copy()
+    means[3] = 1e3
+    far = fisher_vectors(
+        values, positions, replace(near, means=means), pyramid_of(4), weights=False
+    )
+    silent = np.flatnonzero(far.reshape(-1) == 0)
+    np.testing.assert_array_equal(silent, np.sort(signature.columns_of(3)))
+
+
 def test_is_a_grey_signature_and_repeats_itself(signature):
     assert isinstance(signature, Signature)
     assert signature.colour is False
@@ -144,6 +200,16 @@ def test_survives_a_round_trip(signature):
     np.testing.assert_array_equal(again.describe(photograph()), signature.describe(photograph()))
 
 
+def test_a_signature_with_weights(signature):
+    more = replace(signature, weights=True)
+    assert more.dim == signature.dim + 4 * 10
+    described = more.describe(photograph())
+    assert described.shape == (more.dim,)
+    assert np.linalg.norm(described) == pytest.approx(1, abs=1e-4)
+    again = restore(*flatten(more), Signature)
+    np.testing.assert_array_equal(again.describe(photograph()), described)
+
+
 def test_refuses_parts_that_do_not_fit(signature):
     sift, pca, mixture = signature.descriptor, signature.pca, signature.mixture
     narrow = GaussianMixture(
@@ -155,6 +221,7 @@ def test_refuses_parts_that_do_not_fit(signature):
         {"descriptor": pca},
         {"regions": 5},
         {"power": 0.0},
+        {"weights": 1},
     ):
         options = {"descriptor": sift, "pca": pca, "mixture": mixture} | fields
         with pytest.raises(InputError):

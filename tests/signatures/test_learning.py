@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from skimage import data
 
-from myriad.descriptors import DenseSIFT
+from myriad.descriptors import DESCRIPTORS, DenseSIFT
 from myriad.errors import InputError
 from myriad.parts import flatten
 from myriad.progress import Progress
@@ -41,6 +41,25 @@ def test_learns_from_constant_images():
     signature = learn_fisher(images, sample=1000, **SMALL)
     assert np.isfinite(signature.describe(crops()[0])).all()
     assert np.isfinite(signature.describe(images[0])).all()
+
+
+def test_whitened_descriptors_have_variance_one():
+    signature = learn_fisher(crops(), sample=3000, whiten=True, **SMALL)
+    assert signature.pca.whiten
+    local = signature.descriptor.describe(crops()[2])
+    deviations = signature.pca.project(local.values).std(axis=0)
+    assert 0.5 < deviations.min() < deviations.max() < 2
+
+
+@pytest.mark.parametrize("name", ["colour", "sift+colour"])
+def test_learns_from_colour(name):
+    images = [data.astronaut()[20 * i : 20 * i + 130, :140] for i in range(4)]
+    descriptor = DESCRIPTORS[name](scales=1)
+    signature = learn_fisher(images, n_components=4, regions=1, descriptor=descriptor)
+    assert signature.colour
+    assert signature.dim == 2 * 4 * descriptor.pca_dim == 8 * (128 if "+" in name else 64)
+    turned = images[0][:, :, [1, 2, 0]]
+    assert signature.describe(images[0]) @ signature.describe(turned) < 0.95
 
 
 def test_tells_how_far_it_is():

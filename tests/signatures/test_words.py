@@ -1,5 +1,7 @@
 """Bags of words and VLAD against their definitions."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -55,6 +57,24 @@ def test_bag_of_words_agrees_with_the_definition(bov):
     np.testing.assert_allclose(described, hellinger, atol=1e-6)
 
 
+def test_soft_counts_agree_with_the_definition():
+    soft = learn_bov(crops(), soft=True, **SMALL)
+    values, words, inside = nearest(soft, crops()[1])
+    distances = ((values[:, None] - soft.words.centres) ** 2).sum(axis=2)
+    shares = np.exp(-distances / (2 * soft.width**2))
+    shares /= shares.sum(axis=1, keepdims=True)
+    expected = np.concatenate([np.sqrt(shares[i].mean(axis=0)) for i in inside]) / 2
+    np.testing.assert_allclose(soft.describe(crops()[1]), expected, atol=1e-5)
+    spread = distances[np.arange(len(words)), words].mean() / soft.words.dim
+    assert soft.width == pytest.approx(spread**0.5, rel=0.2)
+    assert np.mean(shares.max(axis=1) < 0.9) > 0.05  # it is soft
+
+
+def test_narrow_soft_counts_are_hard_counts(bov):
+    narrow = replace(bov, width=1e-3)
+    np.testing.assert_allclose(narrow.describe(crops()[1]), bov.describe(crops()[1]), atol=1e-5)
+
+
 @pytest.mark.parametrize("within", [False, True])
 def test_vlad_agrees_with_the_definition(vlad, within):
     values, words, inside = nearest(vlad, crops()[1])
@@ -88,8 +108,22 @@ def test_does_not_depend_on_threads(bov):
 
 
 @pytest.mark.parametrize("kind", [BagOfWordsSignature, VladSignature])
-@pytest.mark.parametrize("change", [{"words": None}, {"regions": 2}, {"power": 2}, {"pca": "none"}])
+@pytest.mark.parametrize("change", [{"words": None}, {"regions": 2}, {"pca": "none"}])
 def test_refuses_damaged_fields(bov, kind, change):
     fields = {"descriptor": bov.descriptor, "pca": bov.pca, "words": bov.words}
     with pytest.raises(InputError):
         kind(**(fields | change))
+
+
+@pytest.mark.parametrize(
+    "change", [{"map": "chi2"}, {"map": None}, {"width": -1.0}, {"width": float("nan")}]
+)
+def test_refuses_damaged_fields_of_a_bag(bov, change):
+    with pytest.raises(InputError):
+        replace(bov, **change)
+
+
+@pytest.mark.parametrize("change", [{"power": 2}, {"within": 1}])
+def test_refuses_damaged_fields_of_vlad(vlad, change):
+    with pytest.raises(InputError):
+        replace(vlad, **change)

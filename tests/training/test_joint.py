@@ -181,7 +181,7 @@ def test_conditioning_equals_plain_steps(objective, tame, block, sampled):
     trainer = train_fast(rows, [setting], conditioning=Conditioning(**tame), **options)
     W, b = trainer.weights()
     if tame.get("adagrad") == "feature":
-        size = chunk_rows(rows.dim, block)
+        size = chunk_rows(rows.dim, block, with_grams=False)
         tame = tame | {"moments": moments, "chunk": size}
     expected_W, expected_b = train_plain(rows, objective, setting, tame=tame)
     assert np.abs(expected_W).max() > 0.01

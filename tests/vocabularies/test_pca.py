@@ -31,6 +31,11 @@ def test_agrees_with_scikit_learn(whiten, monkeypatch):
     np.testing.assert_allclose(projected, expected * signs, atol=2e-3)
 
 
+def test_remembers_the_variance_of_all_directions():
+    values = make_values()
+    assert learn_pca(values, 3).total == pytest.approx(values.var(axis=0, ddof=1).sum(), rel=1e-4)
+
+
 def test_components_are_orthonormal_with_fixed_signs():
     pca = learn_pca(make_values(), 20)
     np.testing.assert_allclose(pca.components @ pca.components.T, np.eye(20), atol=1e-5)
@@ -82,6 +87,8 @@ def test_refuses_too_few_or_broken_rows():
         {"variances": np.full(5, np.nan, np.float32)},
         {"variances": "many"},
         {"whiten": 1},
+        {"total": float("nan")},
+        {"total": "all"},
     ],
 )
 def test_refuses_damaged_fields(change):

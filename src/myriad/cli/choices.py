@@ -29,6 +29,32 @@ Components = Annotated[
 Regions = Annotated[int, typer.Option(help="Regions of the spatial pyramid: 1, 4 or 8.")]
 Step = Annotated[int, typer.Option(min=1, max=4096, help="Pixels from one patch to the next.")]
 Signature = Annotated[str, typer.Option(help="What describes an image: fisher, bov or vlad.")]
+DescriptorName = Annotated[
+    str,
+    typer.Option(
+        "--descriptor", help="What describes a patch: sift, colour or sift+colour (both together)."
+    ),
+]
+Whiten = Annotated[
+    bool, typer.Option("--whiten", help="Divide projected descriptors by their deviation.")
+]
+Weights = Annotated[
+    bool, typer.Option("--weights", help="fisher: add the gradient of the Gaussians' weights.")
+]
+Soft = Annotated[
+    bool, typer.Option("--soft", help="bov: let a patch count for several words near it.")
+]
+HistogramMap = Annotated[
+    str,
+    typer.Option(
+        "--map",
+        help="bov: the kernel that counts are mapped for: hellinger, chi2, intersection or "
+        "intersection-pca.",
+    ),
+]
+Within = Annotated[
+    bool, typer.Option("--within", help="vlad: bring each word's sum to norm 1 by itself.")
+]
 Codes = Annotated[
     str, typer.Option(help="How rows are kept: pq, bits, bilinear, scalar, or none for float32.")
 ]
@@ -52,6 +78,14 @@ MaxBad = Annotated[
 Objective = Annotated[
     str,
     typer.Option(
-        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp or softmax."
+        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, auc, softmax or "
+        "wsabie; in the dual: topk or dual (one-vs-rest)."
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Describe images on a Dask cluster: its scheduler's address, or local:N.",
+        show_default=False,
     ),
 ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from myriad.cli.accuracies import print_accuracies
-from myriad.cli.choices import DataArgument, MaxBad, ModelArgument
+from myriad.cli.choices import Cluster, DataArgument, MaxBad, ModelArgument
+from myriad.cli.tables import print_facts
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
@@ -15,8 +17,13 @@ if TYPE_CHECKING:
 
 
 def show(evaluated: Evaluated, run: Run) -> None:
-    """Print the accuracies."""
+    """Print the accuracies, and the losses that know which classes are alike."""
     print_accuracies(evaluated.measures, part=evaluated.split)
+    rows = {
+        "Class-confusion loss": evaluated.class_confusion,
+        "Sibling precision": evaluated.sibling,
+    }
+    print_facts({name: f"{value:.2f} %" for name, value in rows.items() if value is not None})
 
 
 @verb(show=show)
@@ -35,7 +42,15 @@ def evaluate(
             "--plain", help="Let a model of bits score plain values, without coding them first."
         ),
     ] = False,
+    hierarchy: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV file of columns class and parent: siblings count as right, too.",
+            show_default=False,
+        ),
+    ] = None,
     max_bad: MaxBad = 0.05,
+    cluster: Cluster = None,
     *,
     run: Run,
 ) -> Evaluated:
@@ -48,6 +63,8 @@ def evaluate(
         split=split,
         plain=plain,
         max_bad=max_bad,
+        hierarchy=hierarchy,
         threads=run.threads,
+        cluster=cluster,
         progress=run.progress,
     )

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from myriad.cli.choices import (
+    Cluster,
     Codes,
     Components,
+    DescriptorName,
+    HistogramMap,
     ImagesArgument,
     MaxBad,
     Ratio,
     Regions,
     Signature,
+    Soft,
     Step,
+    Weights,
+    Whiten,
+    Within,
 )
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
@@ -51,9 +58,16 @@ def extract(
     components: Components = None,
     regions: Regions = 4,
     step: Step = 6,
+    descriptor: DescriptorName = "sift",
+    whiten: Whiten = False,
+    weights: Weights = False,
+    soft: Soft = False,
+    map: HistogramMap = "hellinger",
+    within: Within = False,
     codes: Codes = "pq",
     ratio: Ratio = None,
     max_bad: MaxBad = 0.05,
+    cluster: Cluster = None,
     *,
     run: Run,
 ) -> Extracted:
@@ -61,13 +75,28 @@ def extract(
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.extract import extract as work
 
-    options = ExtractOptions(signature, components, regions, step, codes, max_bad, ratio)
+    options = ExtractOptions(
+        signature=signature,
+        components=components,
+        regions=regions,
+        step=step,
+        codes=codes,
+        max_bad=max_bad,
+        ratio=ratio,
+        descriptor=descriptor,
+        whiten=whiten,
+        weights=weights,
+        soft=soft,
+        map=map,
+        within=within,
+    )
     return work(
         images,
         out,
         options=options,
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

@@ -20,6 +20,7 @@ from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
 from myriad.cli.extract import extract
 from myriad.cli.failure import INTERRUPTED
+from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
 from myriad.cli.train import train
@@ -33,6 +34,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "compress": compress,
     "compare": compare,
     "report": report,
+    "plan": plan,
 }
 
 app = typer.Typer(

@@ -8,7 +8,10 @@ import typer
 
 Loss = Annotated[
     str | None,
-    typer.Option(help="Loss of ovr: hinge, logistic or squared.", show_default="hinge"),
+    typer.Option(
+        help="Loss of ovr: hinge, logistic or squared; of dual: hinge or squared_hinge.",
+        show_default="hinge",
+    ),
 ]
 Beta = Annotated[
     str | None,
@@ -45,4 +48,91 @@ ScheduleName = Annotated[
 ]
 Epochs = Annotated[
     int | None, typer.Option(min=1, help="The most passes over the rows.", show_default="50")
+]
+K = Annotated[
+    int | None,
+    typer.Option("--k", help="Guesses that topk allows, 1 to classes - 1.", show_default="1"),
+]
+Variant = Annotated[
+    str | None, typer.Option(help="Loss of topk: alpha or beta.", show_default="alpha")
+]
+Tol = Annotated[
+    str | None,
+    typer.Option(
+        help="Relative duality gap at which topk and dual stop, between 0 and 1.",
+        show_default="0.001",
+    ),
+]
+Dim = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Dimensions of the embedding of wsabie, at most the number of features.",
+        show_default="128",
+    ),
+]
+Margin = Annotated[
+    str | None,
+    typer.Option(
+        help="By how much wsabie wants the truth to win: a number, or auto to search.",
+        show_default="auto",
+    ),
+]
+Discriminant = Annotated[
+    str | None,
+    typer.Option(
+        help="How wsabie scores: euclidean (nearest prototype) or linear (largest product).",
+        show_default="euclidean",
+    ),
+]
+Sampling = Annotated[
+    str | None,
+    typer.Option(
+        help="How wsabie draws wrong classes: warp (until one violates) or auc (one).",
+        show_default="warp",
+    ),
+]
+RankWeight = Annotated[
+    bool | None,
+    typer.Option(
+        "--rank-weight",
+        help="Weigh steps of wsabie by the estimated rank of the truth.",
+        show_default=False,
+    ),
+]
+LastViolators = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Last violators for which wsabie passes a row over; 0 for none.",
+        show_default="8",
+    ),
+]
+Adagrad = Annotated[
+    str | None,
+    typer.Option(
+        help="Steps shrink by gradients: yes, count or no (wsabie); none, class or feature.",
+        show_default="yes of wsabie, else none",
+    ),
+]
+Average = Annotated[
+    bool | None,
+    typer.Option(
+        "--average", help="Take the mean of the weights of the latest steps.", show_default=False
+    ),
+]
+MaxNorm = Annotated[
+    str | None,
+    typer.Option(help="Bound on the norms of weights: a number.", show_default="none"),
+]
+Ensemble = Annotated[
+    int | None,
+    typer.Option(min=1, help="Embeddings of wsabie to concatenate.", show_default="1"),
+]
+Index = Annotated[
+    str | None,
+    typer.Option(
+        help="How the model ranks: exact, or ivf (approximate, its recall is told).",
+        show_default="exact",
+    ),
 ]

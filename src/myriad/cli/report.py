@@ -1,4 +1,4 @@
-"""``myriad report``: the HTML report of a model."""
+"""``myriad report``: the HTML report of a model or a store."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from myriad.cli.choices import ModelArgument
-from myriad.cli.reporting import write_html
+from myriad.cli.reporting import write_html, write_store_html
 from myriad.cli.tables import print_summary
 from myriad.cli.verb import Run, verb
 
@@ -32,18 +31,28 @@ def show(result: Result, run: Run) -> None:
 
 @verb(show=show, writes=True)
 def report(
-    model: ModelArgument,
+    subject: Annotated[
+        Path,
+        typer.Argument(
+            metavar="MODEL|STORE", help="A model folder or a store.", show_default=False
+        ),
+    ],
     out: Annotated[
-        Path | None, typer.Option(help="The file to write; by default MODEL/report.html.")
+        Path | None,
+        typer.Option(help="The file to write; by default MODEL/report.html or STORE.html."),
     ] = None,
     *,
     run: Run,
 ) -> Result:
-    """Write the HTML report of a model."""
-    from myriad.pipelines.outputs import check_file_place
+    """Write the HTML report of a model or a store."""
+    from myriad.pipelines.outputs import check_file_place, page_beside
     from myriad.pipelines.train import read_evidence
+    from myriad.store import Store, is_store
 
-    if out is not None:
-        check_file_place(out, option="--out", overwrite=run.overwrite)
-    path = out or model / "report.html"
-    return Result(write_html(read_evidence(model), path, run.progress))
+    of_store = is_store(subject)
+    path = out or (page_beside(subject) if of_store else subject / "report.html")
+    if out is not None or of_store:
+        check_file_place(path, option="--out", overwrite=run.overwrite)
+    if of_store:
+        return Result(write_store_html(Store.open(subject), path, run))
+    return Result(write_html(read_evidence(subject), path, run.progress))

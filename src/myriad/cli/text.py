@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+
+from myriad.errors import InputError
 
 _UNSAFE = {"Cc", "Cs", "Zl", "Zp"}
 _DIRECTION_CHANGES = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -39,6 +42,24 @@ def format_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def format_days(seconds: float) -> str:
+    """Write a length of time that may be long: ``3 min 05 s``, ``2 h 07 min``, ``11.4 days``."""
+    return format_seconds(seconds) if seconds < 2 * 86400 else f"{seconds / 86400:,.1f} days"
+
+
+def parse_bytes(text: str, option: str) -> int:
+    """Return the size that a text such as ``16GB``, ``1.5 TB`` or ``800MB`` states."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text, re.IGNORECASE)
+    size = 0.0
+    if found:
+        number, letter, binary = found.groups()
+        base = 1024 if binary else 1000
+        size = float(number) * base ** " kmgt".index(letter.lower() or " ")
+    if not 1 <= size < 2**62:
+        raise InputError(f"{option} must be a size such as 800MB or 16GB, not {text!r}.")
+    return int(size)
 
 
 def format_bytes(size: float) -> str:

@@ -37,11 +37,13 @@ class Descriptor(Part, ABC):
     """The base of all local descriptors; a subclass is one file.
 
     `dim` is the length of a descriptor, `colour` whether `describe` wants images of shape
-    (height, width, 3) instead of grey ones of shape (height, width).
+    (height, width, 3) instead of grey ones of shape (height, width), `pca_dim` how many dimensions
+    a PCA keeps unless a caller says otherwise.
     """
 
     dim: ClassVar[int]
     colour: ClassVar[bool] = False
+    pca_dim: ClassVar[int] = 64
 
     @property
     def pixels(self) -> int | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sized
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +17,25 @@ from myriad.parallel.threads import map_ordered, pool, thread_count
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
+Result = TypeVar("Result")
 Sample = tuple[NDArray[np.float64], Float]
 
 _BLOCK = 16_384
 
 
+class SpreadImages(ABC):
+    """Images that are not here yet: whoever holds them reads them where the work is done."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def spread(self, function: Callable[[int, Bytes], Result], *, colour: bool) -> Iterator[Result]:
+        """Yield ``function(number, image)`` in the order of the images; the function is pickled."""
+
+
 def sample_descriptors(
-    images: Iterable[Bytes],
+    images: Iterable[Bytes] | SpreadImages,
     descriptor: Descriptor,
     *,
     most: int,
@@ -37,27 +52,47 @@ def sample_descriptors(
     """
     if most < 1 or per_image < 1:
         raise InputError("A sample of descriptors needs room for at least one.")
-
-    def draw(numbered: tuple[int, Bytes]) -> Sample:
-        number, image = numbered
-        values = descriptor.describe(image).values
-        draws = generator(seed, f"descriptors of image {number}")
-        if len(values) > per_image:
-            chosen = draws.choice(len(values), per_image, replace=False, shuffle=False)
-            values = values[np.sort(chosen)]
-        return draws.random(len(values)), values
-
+    draw = _Draw(descriptor, per_image, seed)
     reservoir = _Reservoir(most, max(most // 4, per_image), descriptor.dim)
-    workers = thread_count(threads)
     total = len(images) if isinstance(images, Sized) else None
-    with (
-        pool(threads) as executor,
-        progress.step("Sampling descriptors", total, "images") as advance,
-    ):
-        for ranks, values in map_ordered(draw, enumerate(images), executor, ahead=2 * workers):
+    with progress.step("Sampling descriptors", total, "images") as advance:
+        for ranks, values in map_images(draw, images, colour=descriptor.colour, threads=threads):
             reservoir.add(ranks, values)
             advance(1)
     return reservoir.content()
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Draws descriptors of one image and a rank for each."""
+
+    descriptor: Descriptor
+    per_image: int
+    seed: int
+
+    def __call__(self, number: int, image: Bytes) -> Sample:
+        values = self.descriptor.describe(image).values
+        draws = generator(self.seed, f"descriptors of image {number}")
+        if len(values) > self.per_image:
+            chosen = draws.choice(len(values), self.per_image, replace=False, shuffle=False)
+            values = values[np.sort(chosen)]
+        return draws.random(len(values)), values
+
+
+def map_images(
+    function: Callable[[int, Bytes], Result],
+    images: Iterable[Bytes] | SpreadImages,
+    *,
+    colour: bool,
+    threads: int | None,
+) -> Iterator[Result]:
+    """Yield ``function(number, image)`` of images in order, by their workers or in threads."""
+    if isinstance(images, SpreadImages):
+        yield from images.spread(function, colour=colour)
+        return
+    ahead = 2 * thread_count(threads)
+    with pool(threads) as executor:
+        yield from map_ordered(lambda job: function(*job), enumerate(images), executor, ahead=ahead)
 
 
 class _Reservoir:

@@ -10,9 +10,10 @@ import cv2
 import numpy as np
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors.descriptor import Descriptor, LocalDescriptors, check_image
-from myriad.descriptors.geometry import BINS, patch_positions, resize, working_size
+from myriad.descriptors.descriptor import LocalDescriptors, check_image
+from myriad.descriptors.geometry import BINS, resize
 from myriad.descriptors.gradients import ORIENTATIONS, allocate_planes, orient_gradients
+from myriad.descriptors.grid import GridDescriptor
 from myriad.descriptors.pooling import normalise_histograms, sum_band, swap_axes, take_roots
 from myriad.descriptors.windows import WINDOWS, window_table
 from myriad.errors import InputError
@@ -21,21 +22,11 @@ _NOMINAL = 0.5  # the smoothing that a camera image already has, in pixels
 
 
 @dataclass(frozen=True, eq=False)
-class DenseSIFT(Descriptor, kind="dense-sift"):
-    """Dense SIFT in the geometry of [GP 5.1].
-
-    An image is first brought to its working size (`geometry.working_size`: large ones shrunk to
-    `max_pixels`, small ones enlarged). On it lie patches of 4 x 4 bins with 8 orientations, `step`
-    pixels apart at every scale; patches grow by sqrt 2 a scale, and a scale whose patch does not
-    fit is left out.
+class DenseSIFT(GridDescriptor, kind="dense-sift"):
+    """Dense SIFT [GP 5.1]: 4 x 4 bins with 8 orientations for each patch of a `GridDescriptor`.
 
     Parameters
     ----------
-    patch : the side of the smallest patch in pixels.
-    step : the distance of neighbouring patches in pixels, at every scale.
-    scales : the number of scales.
-    max_pixels : larger images are shrunk to this many pixels.
-    min_side : images whose smaller side is shorter are enlarged.
     contrast : a patch whose histogram (the mean gradient of the patch, grey values in [0, 1], by
         bin and orientation) has a smaller L2 norm becomes the zero vector; it is kept, because
         where an image is empty says something about it.
@@ -47,11 +38,6 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
         then weigh small and large bins alike.
     """
 
-    patch: int = 24
-    step: int = 6
-    scales: int = 5
-    max_pixels: int = 100_000
-    min_side: int = 128
     contrast: float = 0.001
     window: str = "gaussian"
     smoothing: float = 0.0
@@ -60,30 +46,13 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
     dim: ClassVar[int] = BINS * BINS * ORIENTATIONS
 
     def __post_init__(self) -> None:
-        limits = {
-            "patch": (8, 1024),
-            "step": (1, 4096),
-            "scales": (1, 16),
-            "min_side": (1, 4096),
-            "max_pixels": (4096, 4_000_000),
-        }
-        for name, (least, most) in limits.items():
-            value = getattr(self, name)
-            if type(value) is not int or not least <= value <= most:
-                raise InputError(f"{name} of dense SIFT must be {least} to {most}, not {value!r}.")
-        if self.max_pixels < self.patch**2:
-            raise InputError(f"max_pixels of dense SIFT must be at least {self.patch}², its patch.")
+        super().__post_init__()
         for name in ("contrast", "smoothing"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not 0 <= value <= 1:
                 raise InputError(f"{name} of dense SIFT must be a number 0 to 1, not {value!r}.")
         if self.window not in WINDOWS or type(self.root) is not bool:
             raise InputError("window of dense SIFT must be gaussian or flat, root true or false.")
-
-    @property
-    def pixels(self) -> int | None:
-        """The most pixels that are looked at."""
-        return self.max_pixels
 
     def describe(self, image: Bytes) -> LocalDescriptors:
         """Return the descriptors of a grey image, scale by scale, each from top left.
@@ -93,17 +62,14 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
         image : uint8 array of shape (height, width).
         """
         check_image(image, colour=False)
-        height, width = self._working_size(image)
+        height, width = self.working_size(image)
         grey = resize(image, height, width).astype(np.float32) * np.float32(1 / 255)
-        widths = [self.patch / BINS * sqrt(2) ** s for s in range(self.scales)]
-        grids = [patch_positions(height, width, w, self.step) for w in widths]
-        values = np.empty((sum(map(len, grids)), self.dim), np.float32)
+        grids = self.grids(height, width)
+        values = np.empty((sum(len(grid) for _, grid in grids), self.dim), np.float32)
         planes = allocate_planes(height, width)
         scratch = self._scratch(height, width)
         done, smoothed = 0, -1.0
-        for bin_width, grid in zip(widths, grids, strict=True):
-            if len(grid) == 0:
-                break
+        for bin_width, grid in grids:
             sigma = sqrt(max((self.smoothing * bin_width) ** 2 - _NOMINAL**2, 0.0))
             if sigma != smoothed:
                 orient_gradients(smooth_image(grey, sigma), planes)
@@ -112,13 +78,7 @@ class DenseSIFT(Descriptor, kind="dense-sift"):
             done += len(grid)
         if self.root:
             take_roots(values)
-        return LocalDescriptors(values, np.concatenate(grids))
-
-    def _working_size(self, image: Bytes) -> tuple[int, int]:
-        height, width = image.shape[:2]
-        return working_size(
-            height, width, max_pixels=self.max_pixels, min_side=self.min_side, patch=self.patch
-        )
+        return LocalDescriptors(values, np.concatenate([grid for _, grid in grids]))
 
     def _scratch(self, height: int, width: int) -> tuple[Float, Float]:
         """Return room for two steps of the largest scale, the first; fresh memory costs time."""

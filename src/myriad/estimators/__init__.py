@@ -1,5 +1,7 @@
 """The public doors: scikit-learn estimators over `training`, and trained models to use."""
 
+from myriad.estimators.descriptors import DenseSIFT, LocalColour
+from myriad.estimators.dual_svm import DualSVM
 from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.quantizers import (
     BilinearCodes,
@@ -7,8 +9,10 @@ from myriad.estimators.quantizers import (
     ScalarQuantizer,
     SignBits,
 )
+from myriad.estimators.topk_svm import TopKSVM
 from myriad.estimators.trained import Classifier, load
-from myriad.estimators.transformers import VLAD, BagOfVisualWords, DenseSIFT, FisherVector
+from myriad.estimators.transformers import VLAD, BagOfVisualWords, FisherVector
+from myriad.estimators.wsabie import Wsabie
 
 __all__ = [
     "VLAD",
@@ -16,10 +20,14 @@ __all__ = [
     "BilinearCodes",
     "Classifier",
     "DenseSIFT",
+    "DualSVM",
     "FisherVector",
     "LinearSGD",
+    "LocalColour",
     "ProductQuantizer",
     "ScalarQuantizer",
     "SignBits",
+    "TopKSVM",
+    "Wsabie",
     "load",
 ]

@@ -13,6 +13,19 @@ from myriad.images import read_image
 
 Picture = str | Path | NDArray[np.uint8]
 
+AHEAD = 16
+"""Images under way at a time."""
+
+
+class Pictures:
+    """Images that may be gone through more than once; each time they are read anew."""
+
+    def __init__(self, images: Iterable[Picture], *, colour: bool, pixels: int | None) -> None:
+        self._images, self._colour, self._pixels = images, colour, pixels
+
+    def __iter__(self) -> Iterator[NDArray[np.uint8]]:
+        return read_pictures(self._images, colour=self._colour, pixels=self._pixels)
+
 
 def read_pictures(
     images: Iterable[Picture], *, colour: bool, pixels: int | None

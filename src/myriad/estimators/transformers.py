@@ -11,81 +11,40 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from myriad import descriptors
-from myriad.estimators.pictures import Picture, read_pictures
+from myriad.estimators.descriptors import DenseSIFT, LocalColour, find_descriptor
+from myriad.estimators.pictures import AHEAD, Picture, Pictures, read_pictures
 from myriad.parallel import map_ordered, pool
 from myriad.signatures import Signature, learn_bov, learn_fisher, learn_vlad
 
-AHEAD = 16
-"""Images under way at a time."""
-
-
-class DenseSIFT(TransformerMixin, BaseEstimator):
-    """Dense SIFT descriptors [GP, 5.1]: a list of arrays of shape (n_descriptors, 128).
-
-    Nothing is learned; see `myriad.descriptors.DenseSIFT` for the geometry and the parameters.
-    """
-
-    def __init__(
-        self,
-        *,
-        patch: int = 24,
-        step: int = 6,
-        scales: int = 5,
-        max_pixels: int = 100_000,
-        root: bool = True,
-        threads: int | None = None,
-    ) -> None:
-        self.patch = patch
-        self.step = step
-        self.scales = scales
-        self.max_pixels = max_pixels
-        self.root = root
-        self.threads = threads
-
-    def fit(self, images: Any = None, y: Any = None) -> Self:
-        """Do nothing: there is nothing to learn."""
-        return self
-
-    def transform(self, images: Iterable[Picture]) -> list[NDArray[np.float32]]:
-        """Return the descriptors of each image."""
-        part = self.part()
-        pictures = read_pictures(images, colour=part.colour, pixels=part.pixels)
-        with pool(self.threads) as executor:
-            found = map_ordered(part.describe, pictures, executor, ahead=AHEAD)
-            return [local.values for local in found]
-
-    def part(self) -> descriptors.DenseSIFT:
-        """Return the descriptor that does the work."""
-        return descriptors.DenseSIFT(
-            patch=self.patch,
-            step=self.step,
-            scales=self.scales,
-            max_pixels=self.max_pixels,
-            root=self.root,
-        )
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
 
 class _Aggregated(TransformerMixin, BaseEstimator, ABC):
-    """What the signatures over dense SIFT share: a vocabulary to learn, a vector an image."""
+    """What the signatures over local descriptors share: a vocabulary to learn, a vector an image.
+
+    Parameters
+    ----------
+    regions : of the pyramid, 1, 4 or 8.
+    pca_dim : length of a projected descriptor; None for the descriptor's own choice.
+    whiten : whether projected descriptors are divided by their deviation.
+    descriptor : ``"sift"``, ``"colour"``, ``"sift+colour"``, or a `DenseSIFT` or `LocalColour`.
+    """
 
     regions: int
-    pca_dim: int
-    descriptor: DenseSIFT | None
+    pca_dim: int | None
+    whiten: bool
+    descriptor: DenseSIFT | LocalColour | str
     random_state: int
     threads: int | None
     signature_: Signature
 
     def fit(self, images: Iterable[Picture], y: Any = None) -> Self:
         """Learn the vocabulary from images: file names or uint8 arrays."""
-        part = (self.descriptor or DenseSIFT()).part()
+        part = find_descriptor(self.descriptor)
+        read = read_pictures if iter(images) is images else Pictures
         self.signature_ = self._learn(
-            read_pictures(images, colour=part.colour, pixels=part.pixels),
+            read(images, colour=part.colour, pixels=part.pixels),
             regions=self.regions,
             pca_dim=self.pca_dim,
+            whiten=self.whiten,
             descriptor=part,
             seed=self.random_state,
             threads=self.threads,
@@ -112,74 +71,105 @@ class FisherVector(_Aggregated):
     Parameters
     ----------
     n_components : Gaussians of the mixture.
+    weights : whether the gradient with respect to the Gaussians' weights is part of the vector.
     regions : of the pyramid, 1, 4 or 8.
-    pca_dim : length of a projected descriptor.
-    descriptor : the `DenseSIFT` to use; None for the default one.
+    pca_dim : length of a projected descriptor; None for 64, or 128 of SIFT and colour together.
+    whiten : whether projected descriptors are divided by their deviation.
+    descriptor : ``"sift"``, ``"colour"``, ``"sift+colour"``, or a `DenseSIFT` or `LocalColour`.
     """
 
     def __init__(
         self,
         *,
         n_components: int = 256,
+        weights: bool = False,
         regions: int = 4,
-        pca_dim: int = 64,
-        descriptor: DenseSIFT | None = None,
+        pca_dim: int | None = None,
+        whiten: bool = False,
+        descriptor: DenseSIFT | LocalColour | str = "sift",
         random_state: int = 0,
         threads: int | None = None,
     ) -> None:
         self.n_components = n_components
+        self.weights = weights
         self.regions = regions
         self.pca_dim = pca_dim
+        self.whiten = whiten
         self.descriptor = descriptor
         self.random_state = random_state
         self.threads = threads
 
     def _learn(self, images: Iterable[NDArray[np.uint8]], **options: Any) -> Signature:
-        return learn_fisher(images, n_components=self.n_components, **options)
+        return learn_fisher(images, n_components=self.n_components, weights=self.weights, **options)
 
 
 class BagOfVisualWords(_Aggregated):
-    """Counts of visual words over a spatial pyramid [GP, 5.1]; `n_words` is their number."""
+    """Counts of visual words over a spatial pyramid [GP, 5.1].
+
+    Parameters
+    ----------
+    n_words : words of the vocabulary.
+    soft : whether a descriptor is shared out over the words near it.
+    map : what histograms go through, so that inner products become a kernel: ``"hellinger"`` (the
+        square root), ``"chi2"`` or ``"intersection"`` (three numbers a count), or
+        ``"intersection-pca"`` (kernel PCA on a sample, [HM, 8.2]).
+    regions, pca_dim, whiten, descriptor : as in `FisherVector`.
+    """
 
     def __init__(
         self,
         *,
         n_words: int = 1024,
+        soft: bool = False,
+        map: str = "hellinger",
         regions: int = 4,
-        pca_dim: int = 64,
-        descriptor: DenseSIFT | None = None,
+        pca_dim: int | None = None,
+        whiten: bool = False,
+        descriptor: DenseSIFT | LocalColour | str = "sift",
         random_state: int = 0,
         threads: int | None = None,
     ) -> None:
         self.n_words = n_words
+        self.soft = soft
+        self.map = map
         self.regions = regions
         self.pca_dim = pca_dim
+        self.whiten = whiten
         self.descriptor = descriptor
         self.random_state = random_state
         self.threads = threads
 
     def _learn(self, images: Iterable[NDArray[np.uint8]], **options: Any) -> Signature:
-        return learn_bov(images, n_words=self.n_words, **options)
+        return learn_bov(images, n_words=self.n_words, soft=self.soft, map=self.map, **options)
 
 
 class VLAD(_Aggregated):
-    """Sums of residuals to visual words; `within` normalises each word's sum by itself."""
+    """Sums of residuals to visual words over a spatial pyramid.
+
+    Parameters
+    ----------
+    n_words : words of the vocabulary.
+    within : whether each word's sum is brought to norm 1 by itself (intra-normalisation).
+    regions, pca_dim, whiten, descriptor : as in `FisherVector`.
+    """
 
     def __init__(
         self,
         *,
         n_words: int = 256,
-        regions: int = 4,
-        pca_dim: int = 64,
         within: bool = False,
-        descriptor: DenseSIFT | None = None,
+        regions: int = 4,
+        pca_dim: int | None = None,
+        whiten: bool = False,
+        descriptor: DenseSIFT | LocalColour | str = "sift",
         random_state: int = 0,
         threads: int | None = None,
     ) -> None:
         self.n_words = n_words
+        self.within = within
         self.regions = regions
         self.pca_dim = pca_dim
-        self.within = within
+        self.whiten = whiten
         self.descriptor = descriptor
         self.random_state = random_state
         self.threads = threads

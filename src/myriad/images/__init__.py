@@ -2,7 +2,7 @@
 
 from myriad.images.finding import find_images, list_inputs
 from myriad.images.glyphs import GlyphSet, choose_glyphs, count_classes, draw_glyph, write_glyphs
-from myriad.images.listing import ImageList, require_classes
+from myriad.images.listing import ImageFiles, ImageList, require_classes
 from myriad.images.reading import MAX_PIXELS, BadImage, read_image
 from myriad.images.splitting import split_images
 
@@ -10,6 +10,7 @@ __all__ = [
     "MAX_PIXELS",
     "BadImage",
     "GlyphSet",
+    "ImageFiles",
     "ImageList",
     "choose_glyphs",
     "count_classes",

@@ -7,6 +7,7 @@ import threading
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from myriad.errors import InputError
@@ -55,9 +56,9 @@ class Archive(ABC):
             raise BadImage("truncated archive")
         return data
 
-    def __reduce__(self) -> tuple[Callable[[Path], Archive], tuple[Path]]:
-        """Open the archive anew in another process."""
-        return open_archive, (self.path,)
+    def __reduce__(self) -> tuple[Callable[[Path, int], Archive], tuple[Path, int]]:
+        """Open the archive anew in another process, once for all that is sent to it."""
+        return _open_once, (self.path.absolute(), self.path.stat().st_mtime_ns)
 
 
 class ZipArchive(Archive):
@@ -110,6 +111,12 @@ def open_archive(path: Path) -> Archive:
         raise InputError(f"{path} cannot be opened: {error.strerror or error}.") from None
     except Exception as error:
         raise InputError(f"{path} is damaged or is no archive: {error}.") from None
+
+
+@lru_cache(maxsize=2)
+def _open_once(path: Path, changed: int) -> Archive:
+    """Open an archive as it was at its last change; listing a million members takes seconds."""
+    return open_archive(path)
 
 
 def _refuse_outside(path: Path, name: str) -> None:

@@ -24,6 +24,33 @@ SPLITS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "
 
 
 @dataclass(frozen=True, eq=False)
+class ImageFiles:
+    """Where some images are, and no more: what is handed to whoever reads them.
+
+    Attributes
+    ----------
+    root, paths, archive : as those of an `ImageList`.
+    """
+
+    root: Path
+    paths: list[str]
+    archive: Archive | None = None
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def files(self, indices: Sequence[int]) -> ImageFiles:
+        """Return the files at these places, by paths that hold in any process."""
+        return ImageFiles(self.root.absolute(), [self.paths[i] for i in indices], self.archive)
+
+    def read(self, i: int) -> bytes:
+        """Return the content of file `i`; `BadImage` if it cannot be had."""
+        if self.archive is not None:
+            return self.archive.read(self.paths[i])
+        return read_bytes(self.root / self.paths[i])
+
+
+@dataclass(frozen=True, eq=False)
 class ImageList:
     """Images by name, in a fixed order, with their labels and parts.
 
@@ -69,9 +96,11 @@ class ImageList:
 
     def read(self, i: int) -> bytes:
         """Return the content of the file of image `i`; `BadImage` if it cannot be had."""
-        if self.archive is not None:
-            return self.archive.read(self.paths[i])
-        return read_bytes(self.root / self.paths[i])
+        return self.files([i]).read(0)
+
+    def files(self, indices: Sequence[int]) -> ImageFiles:
+        """Return the files of the images at these places, by paths that hold in any process."""
+        return ImageFiles(self.root.absolute(), [self.paths[i] for i in indices], self.archive)
 
     def locate(self, i: int) -> str:
         """Return where image `i` is; within an archive, the archive's path comes first."""

@@ -1,9 +1,11 @@
 """Accuracies at k, average precision and confusions, from the ranks and scores of rows."""
 
 from myriad.measures.accuracy import Measures, Truths, measure, rank_truths, ranks_of_truth
+from myriad.measures.class_confusion import class_confusion
 from myriad.measures.confusion import Confusion, count_confusions
 from myriad.measures.label_sets import LabelSets
 from myriad.measures.precision import average_precisions
+from myriad.measures.siblings import number_parents, sibling_precision
 
 __all__ = [
     "Confusion",
@@ -11,8 +13,11 @@ __all__ = [
     "Measures",
     "Truths",
     "average_precisions",
+    "class_confusion",
     "count_confusions",
     "measure",
+    "number_parents",
     "rank_truths",
     "ranks_of_truth",
+    "sibling_precision",
 ]

@@ -33,3 +33,31 @@ def select_top(scores, labels, best):
             best[i, place] = score
             labels[i, place] = c
             held = min(held + 1, k)
+
+
+@jit
+def merge_top(products, offsets, labels, best, first):
+    """Take some more classes into the k best of each row; see `select_top`.
+
+    Parameters
+    ----------
+    products : float array of shape (n_samples, m), the scores of the classes from `first` on, but
+        for their `offsets`, of shape (m,).
+    labels : int32 array of shape (n_samples, k), -1 where nothing is held yet; changed.
+    best : float array of shape (n_samples, k), -inf where nothing is held yet; changed.
+    """
+    k = labels.shape[1]
+    for i in range(products.shape[0]):
+        last = best[i, k - 1]
+        for c in range(products.shape[1]):
+            score = products[i, c] + offsets[c]
+            if not (score > last or labels[i, k - 1] < 0):
+                continue
+            place = k - 1
+            while place > 0 and (score > best[i, place - 1] or labels[i, place - 1] < 0):
+                best[i, place] = best[i, place - 1]
+                labels[i, place] = labels[i, place - 1]
+                place -= 1
+            best[i, place] = score
+            labels[i, place] = first + c
+            last = best[i, k - 1]

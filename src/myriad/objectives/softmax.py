@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-import math
-
 from myriad._jit import inlined
+from myriad.objectives.exponential import exponentiate, total
+
+TILE = 32
 
 
 @inlined
-def probabilities(products, biases, sigma, out):
-    """Write the probability of each class; the scores are ``sigma * products + biases``."""
-    top = -math.inf
+def largest(scores):
+    """Return the largest of the scores."""
+    top = scores[0]
+    for first in range(0, len(scores), TILE):
+        last = min(first + TILE, len(scores))
+        above = 0  # counting runs in vector registers, looking for the largest does not
+        for c in range(first, last):
+            above += scores[c] > top
+        if above > 0:
+            for c in range(first, last):
+                top = max(top, scores[c])
+    return top
+
+
+@inlined
+def probabilities(products, biases, sigma, out, work):
+    """Write the probability of each class; the scores are ``sigma * products + biases``.
+
+    `out` and `work`, work space, are float64 arrays of shape (n_classes,).
+    """
     for c in range(len(products)):
-        score = sigma * products[c] + biases[c]
-        out[c] = score
-        top = max(top, score)
-    total = 0.0
+        out[c] = sigma * products[c] + biases[c]
+    top = largest(out)
     for c in range(len(products)):
-        out[c] = math.exp(out[c] - top)
-        total += out[c]
+        out[c] -= top
+    exponentiate(out, work)
+    scale = 1.0 / total(out)
     for c in range(len(products)):
-        out[c] /= total
+        out[c] *= scale

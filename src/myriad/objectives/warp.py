@@ -73,6 +73,17 @@ def find_by_draws(products, V, x, biases, sigma, truth, labels, key, option):
 
 
 @inlined
+def count_violators(products, biases, sigma, truth, labels):
+    """Return how many wrong classes of a row with known products violate the margin."""
+    count = 0  # with the labels, taken out below: so the loop has no branch
+    for c in range(len(products)):
+        count += 1.0 - truth + sigma * products[c] + biases[c] > 0.0
+    for c in labels:
+        count -= 1.0 - truth + sigma * products[c] + biases[c] > 0.0
+    return count
+
+
+@inlined
 def find_exactly(products, V, x, biases, sigma, truth, labels, key):
     """Return a violator, each as likely as the others, and the number of violators."""
     n_classes = len(biases)
@@ -105,6 +116,8 @@ def pick(products, V, x, biases, sigma, labels, key, option, last, harmonic):
         return -1, 0.0
     if len(labels) == len(biases):
         c, rank = -1, 0
+    elif len(products) > 0 and count_violators(products, biases, sigma, truth, labels) == 0:
+        c, rank = -1, 0  # what the draws would find too, in a hundredth of the time
     elif option.exact:
         c, rank = find_exactly(products, V, x, biases, sigma, truth, labels, key)
     else:

@@ -1,6 +1,22 @@
-"""Work over shards in our own threads, with BLAS held to one thread inside."""
+"""Work over shards in our own threads and processes, with BLAS held to one thread inside."""
 
+from myriad.parallel.cluster import ClusterMapper, open_cluster
+from myriad.parallel.mapping import LocalMapper, Mapper, open_local
+from myriad.parallel.processes import ProcessMapper, open_processes
 from myriad.parallel.team import Team, team
 from myriad.parallel.threads import map_ordered, pool, thread_count
 
-__all__ = ["Team", "map_ordered", "pool", "team", "thread_count"]
+__all__ = [
+    "ClusterMapper",
+    "LocalMapper",
+    "Mapper",
+    "ProcessMapper",
+    "Team",
+    "map_ordered",
+    "open_cluster",
+    "open_local",
+    "open_processes",
+    "pool",
+    "team",
+    "thread_count",
+]

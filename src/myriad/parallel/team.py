@@ -53,7 +53,8 @@ class Team:
         helping = [self._helpers.submit(work) for _ in range(n_helpers)]
         work()
         for helper in helping:
-            helper.result()
+            if not helper.cancel():  # who has not begun by now is busy elsewhere, and not needed
+                helper.result()
 
     def start(self, function: Callable[..., Result], *arguments: Any) -> Promise[Result]:
         """Begin a piece of work that is wanted later."""

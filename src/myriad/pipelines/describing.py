@@ -1,32 +1,69 @@
-"""Images to rows, side by side in threads, bad ones told apart."""
+"""Images to rows, side by side in worker processes, bad ones told apart."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from itertools import islice
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.codes import Code
+from myriad.descriptors import SpreadImages
 from myriad.errors import InputError, WorkError
-from myriad.images import BadImage, ImageList, read_image
+from myriad.images import BadImage, ImageFiles, ImageList, read_image
 from myriad.models import ModelFolder
-from myriad.parallel import map_ordered
+from myriad.parallel import Mapper, open_cluster, open_local, open_processes, thread_count
+from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
+
+Result = TypeVar("Result")
 
 SAMPLE_PIXELS = 100_000
 """What a vocabulary needs of an image; larger ones may be read at a fraction of their size."""
-AHEAD = 16
-"""Images under way at a time; bounds memory."""
+MOST_REASONS = 5
+"""Reasons that a summary of bad images counts one by one."""
+FEWEST = 128
+"""Images a worker process, at least: fewer are done before it has started."""
 
 
 class ImageSource(Protocol):
-    """Where images come from: an `ImageList`, or the paths given to ``predict``."""
+    """Where images come from: an `ImageList`, or the files given to ``predict``."""
 
-    def read(self, i: int) -> bytes:
-        """Return the bytes of image `i`."""
+    def __len__(self) -> int: ...
+
+    def files(self, indices: list[int]) -> ImageFiles:
+        """Return the files of the images with these numbers."""
+
+
+@contextmanager
+def open_workers(
+    threads: int | None,
+    n_images: int,
+    *,
+    cluster: str | None = None,
+    progress: Progress = SILENT,
+) -> Iterator[Mapper]:
+    """Yield a mapper for work on images: a cluster, or processes if they are many, else threads.
+
+    What is computed does not depend on which.
+    """
+    if cluster is not None:
+        with open_cluster(cluster, progress=progress) as mapper:
+            yield mapper
+        return
+    n = thread_count(threads)
+    n_processes = min(n, n_images // FEWEST)
+    if n_processes > 1:
+        with open_processes(n_processes, preload=[__name__]) as processes:
+            yield processes
+    else:
+        with open_local(n) as local:
+            yield local
 
 
 @dataclass
@@ -61,9 +98,21 @@ class BadImages:
         """Return a sentence about the last one that was found."""
         return "The last one: {path} ({reason}).".format(**self.found[-1]) if self.found else ""
 
+    def summarise(self) -> str:
+        """Return a sentence that counts the reasons and names an image for each."""
+        reasons = Counter(bad["reason"] for bad in self.found)
+        first = {bad["reason"]: bad["path"] for bad in reversed(self.found)}
+        told = [
+            f"{reason} ({count}, the first {first[reason]})"
+            for reason, count in reasons.most_common(MOST_REASONS)
+        ]
+        rest = sum(reasons.values()) - sum(count for _, count in reasons.most_common(MOST_REASONS))
+        told += [f"other reasons ({rest})"] if rest else []
+        return f"Bad images left out: {len(self.found)} of {self.total}. {'; '.join(told)}."
+
 
 @dataclass(frozen=True)
-class SampledImages:
+class SampledImages(SpreadImages):
     """Images to learn a vocabulary from; bad ones are passed over unless they are too many.
 
     Attributes
@@ -71,50 +120,109 @@ class SampledImages:
     images : where they come from.
     indices : which of them to read.
     max_bad : the part of all images that may be bad.
+    mapper : who reads them.
     """
 
     images: ImageList
     indices: NDArray[np.int64]
     max_bad: float
+    mapper: Mapper
 
     def __len__(self) -> int:
         return len(self.indices)
 
-    def __iter__(self) -> Iterator[NDArray[np.uint8]]:
+    def spread(
+        self, function: Callable[[int, NDArray[np.uint8]], Result], *, colour: bool
+    ) -> Iterator[Result]:
+        """Yield ``function(number, image)`` for each good image in order, as a worker finds it."""
         bad = BadImages(len(self.images), self.max_bad)
-        for i in self.indices.tolist():
-            try:
-                image = read_image(self.images.read(i), min_pixels=SAMPLE_PIXELS)
-            except BadImage as error:
-                bad.add(self.images.locate(i), error.reason)
+        work = _Reading(function, colour=colour, pixels=SAMPLE_PIXELS)
+        for i, found in _map_images(self.images, self.indices.tolist(), work, self.mapper):
+            if isinstance(found, BadImage):
+                bad.add(self.images.locate(i), found.reason)
             else:
-                yield image
+                yield found
         if len(bad.found) == len(self):
             raise WorkError(f"None of the {len(self)} training images can be read. {bad.last()}")
-
-
-def read_described(source: ImageSource, i: int, signature: Signature) -> NDArray[np.uint8]:
-    """Return image `i` as its signature wants it."""
-    return read_image(source.read(i), colour=signature.colour, min_pixels=signature.pixels)
 
 
 def describe_images(
     source: ImageSource,
     indices: Iterable[int],
     signature: Signature,
-    executor: ThreadPoolExecutor,
+    mapper: Mapper,
     *,
-    finish: Callable[[NDArray[np.float32]], Any] = lambda row: row,
+    code: Code | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """Yield ``(i, finish(row))`` for each image in order, or ``(i, BadImage)`` for a bad one."""
+    """Yield ``(i, row)`` for each image in order, or ``(i, BadImage)`` for a bad one.
 
-    def describe(i: int) -> tuple[int, Any]:
+    A row is float32 (dim,), or uint8 (bytes_per_row,) if there is a code.
+    """
+    describe = _Describing(signature, code)
+    work = _Reading(describe, colour=signature.colour, pixels=signature.pixels)
+    return _map_images(source, indices, work, mapper)
+
+
+def _map_images(
+    source: ImageSource, indices: Iterable[int], work: _Reading, mapper: Mapper
+) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each image with what the work makes of it, piece by piece."""
+    work.rehearse()
+    numbers = iter(indices)
+    sent: list[list[int]] = []
+
+    def cut() -> Iterator[tuple[int, ImageFiles]]:
+        start = 0
+        while piece := list(islice(numbers, mapper.grain)):
+            sent.append(piece)
+            yield start, source.files(piece)
+            start += len(piece)
+
+    for results in mapper.map(work, cut()):
+        yield from zip(sent.pop(0), results, strict=True)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Reads a piece of images and applies a function of ``(number, image)`` to each."""
+
+    function: Callable[[int, NDArray[np.uint8]], Any]
+    colour: bool
+    pixels: int | None
+
+    def rehearse(self) -> None:
+        """Work on a small image, so that kernels are compiled once, before workers need them."""
+        noise = np.arange(64 * 64 * 3, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(24)
+        image = noise.astype(np.uint8).reshape(64, 64, 3)
+        self.function(0, image if self.colour else np.ascontiguousarray(image[:, :, 0]))
+
+    def __call__(self, piece: tuple[int, ImageFiles]) -> list[Any]:
+        start, files = piece
+        return [self._apply(start + j, files, j) for j in range(len(files))]
+
+    def _apply(self, number: int, files: ImageFiles, j: int) -> Any:
         try:
-            return i, finish(signature.describe(read_described(source, i, signature)))
+            image = read_image(files.read(j), colour=self.colour, min_pixels=self.pixels)
+            return self.function(number, image)
         except BadImage as bad:
-            return i, bad
+            return bad
 
-    return map_ordered(describe, indices, executor, ahead=AHEAD)
+
+@dataclass(frozen=True)
+class _Describing:
+    """Makes an image the row that a store keeps of it."""
+
+    signature: Signature
+    code: Code | None
+
+    def __call__(self, number: int, image: NDArray[np.uint8]) -> NDArray[Any]:
+        return describe_one(image, self.signature, self.code)
+
+
+def describe_one(image: NDArray[np.uint8], signature: Signature, code: Code | None) -> NDArray[Any]:
+    """Return the row that a store keeps of an image."""
+    row = signature.describe(image)
+    return row if code is None else code.encode(row[None, :])[0]
 
 
 def signature_of(folder: ModelFolder) -> Signature:

@@ -13,12 +13,22 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.images import BadImage, ImageList, find_images
-from myriad.measures import LabelSets, Measures, Truths, average_precisions, measure
+from myriad.measures import (
+    LabelSets,
+    Measures,
+    Truths,
+    average_precisions,
+    class_confusion,
+    measure,
+    number_parents,
+    sibling_precision,
+)
 from myriad.models import CodedModel, Model, ModelFolder, load_model, match_rows
 from myriad.parallel import pool
 from myriad.parts import fingerprint
-from myriad.pipelines.describing import BadImages, describe_images, signature_of
+from myriad.pipelines.describing import BadImages, describe_images, open_workers, signature_of
 from myriad.pipelines.evidence import Scored
+from myriad.pipelines.hierarchy import read_hierarchy
 from myriad.progress import SILENT, Advance, Progress
 from myriad.store import Rows, Store, is_store
 
@@ -36,10 +46,20 @@ class Evaluated:
     scored: Scored
     split: str
     bad: list[dict[str, str]]
+    sibling: float | None = None
+
+    @property
+    def class_confusion(self) -> float | None:
+        """The class-confusion loss in percent; see `measures.class_confusion`."""
+        return class_confusion(self.scored.truths, self.scored.guesses)
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``evaluate`` prints."""
-        return self.measures.to_json() | {"split": self.split}
+        return self.measures.to_json() | {
+            "split": self.split,
+            "class_confusion": self.class_confusion,
+            "sibling_top1": self.sibling,
+        }
 
 
 def evaluate(
@@ -49,7 +69,9 @@ def evaluate(
     split: str | None = None,
     plain: bool = False,
     max_bad: float = 0.05,
+    hierarchy: Path | None = None,
     threads: int | None = None,
+    cluster: str | None = None,
     progress: Progress = SILENT,
 ) -> Evaluated:
     """Measure the model in folder `model` on `data`: images in any layout, or a store.
@@ -58,14 +80,21 @@ def evaluate(
     ----------
     split : the part to use; by default ``test`` where the data has one, else all of it.
     plain : whether a model of coded rows is to score plain rows without coding them.
+    hierarchy : a CSV file with the columns ``class`` and ``parent``, for the sibling precision.
+    cluster : where images are described: the address of a Dask scheduler, or ``local:N``.
     """
     began = time.perf_counter()
     folder = load_model(model)
     if plain and isinstance(folder.model, CodedModel):
         folder = replace(folder, model=replace(folder.model, rounded=False))
+    parents = None
+    if hierarchy is not None:
+        parents = number_parents(folder.class_names, read_hierarchy(hierarchy))
     precisions: tuple[float | None, float | None] = (None, None)
     truths: Truths
     if is_store(data):
+        if cluster is not None:
+            raise InputError(f"--cluster describes images, and {data} is a store: leave it out.")
         store = Store.open(data)
         split = choose_split(store.splits, split, data)
         if split == "all" and "train" in store.splits:
@@ -84,7 +113,7 @@ def evaluate(
         if split != "all":
             images = images.select(images.splits == split)
         scored, truths, bad = score_images(
-            folder, images, max_bad=max_bad, threads=threads, progress=progress
+            folder, images, max_bad=max_bad, threads=threads, cluster=cluster, progress=progress
         )
     seconds = time.perf_counter() - began
     n_classes = len(folder.class_names)
@@ -96,7 +125,10 @@ def evaluate(
         seconds=seconds,
         precisions=precisions,
     )
-    return Evaluated(measures, scored, split, bad)
+    sibling = None
+    if parents is not None:
+        sibling = sibling_precision(scored.truths, scored.guesses[:, None], parents)
+    return Evaluated(measures, scored, split, bad, sibling)
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:
@@ -116,6 +148,7 @@ def score_images(
     *,
     max_bad: float,
     threads: int | None,
+    cluster: str | None = None,
     progress: Progress,
 ) -> tuple[Scored, NDArray[np.int32], list[dict[str, str]]]:
     """Describe and rank images; return them, their true classes by number, and the bad ones."""
@@ -126,8 +159,9 @@ def score_images(
 
     def rows(advance: Advance) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
         batch: list[NDArray[np.float32]] = []
-        with pool(threads) as executor:
-            described = describe_images(images, range(len(images)), signature, executor)
+        with open_workers(threads, len(images), cluster=cluster, progress=progress) as mapper:
+            mapper.require(images.root)
+            described = describe_images(images, range(len(images)), signature, mapper)
             for i, row in described:
                 advance(1)
                 if isinstance(row, BadImage):

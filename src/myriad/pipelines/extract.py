@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.codes import Code
-from myriad.descriptors import DenseSIFT
+from myriad.descriptors import DESCRIPTORS
 from myriad.errors import InputError
 from myriad.images import (
     BadImage,
@@ -21,13 +21,15 @@ from myriad.images import (
     require_classes,
     split_images,
 )
-from myriad.parallel import pool
+from myriad.parallel import Mapper
 from myriad.pipelines.coding import CodeOptions, Source, learn_code
-from myriad.pipelines.describing import BadImages, SampledImages, describe_images
+from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
 from myriad.pipelines.outputs import prepare_store, settle_store
+from myriad.pipelines.sharding import write_shards
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.signatures import (
+    MAPS,
     Signature,
     learn_bov,
     learn_fisher,
@@ -47,6 +49,9 @@ LEARNERS: dict[str, Callable[..., Signature]] = {
 }
 """How each signature is learned from images and the size of its vocabulary."""
 
+OWN_OPTIONS = {"weights": "fisher", "soft": "bov", "map": "bov", "within": "vlad"}
+"""Options that belong to one signature."""
+
 
 @dataclass(frozen=True)
 class ExtractOptions:
@@ -61,6 +66,12 @@ class ExtractOptions:
     step : pixels from one patch to the next.
     codes : how rows are coded as they are made, see `CodeOptions`; ``"none"`` to keep float32.
     max_bad : the part of the images that may be bad.
+    descriptor : ``"sift"``, ``"colour"`` or ``"sift+colour"``.
+    whiten : whether projected descriptors are divided by their deviation.
+    weights : of Fisher vectors: whether they hold the gradient of the Gaussians' weights.
+    soft : of bags of words: whether a descriptor counts for several words.
+    map : of bags of words: one of ``signatures.MAPS``.
+    within : of VLAD: whether each word's sum is brought to norm 1 by itself.
     ratio : how many times smaller coded rows are to be; None for the default of the code.
     """
 
@@ -70,6 +81,12 @@ class ExtractOptions:
     step: int = 6
     codes: str = "pq"
     max_bad: float = 0.05
+    descriptor: str = "sift"
+    whiten: bool = False
+    weights: bool = False
+    soft: bool = False
+    map: str = "hellinger"
+    within: bool = False
     ratio: float | None = None
 
     def __post_init__(self) -> None:
@@ -81,6 +98,28 @@ class ExtractOptions:
         _ = self.coding
         if not 0 <= self.max_bad <= 1:
             raise InputError(f"--max-bad must be a part from 0 to 1, not {self.max_bad}.")
+        for name, offered in (("descriptor", tuple(DESCRIPTORS)), ("map", MAPS)):
+            if getattr(self, name) not in offered:
+                known = ", ".join(offered)
+                raise InputError(f"--{name} must be one of {known}, not {getattr(self, name)!r}.")
+        for name, signature in OWN_OPTIONS.items():
+            if self.signature != signature and getattr(self, name) != getattr(type(self), name):
+                raise InputError(
+                    f"--{name} belongs to --signature {signature}: {self.signature} has none."
+                )
+
+    def learning(self) -> dict[str, Any]:
+        """Return what the learner of the signature is told of these options."""
+        own = {
+            name: getattr(self, name)
+            for name, signature in OWN_OPTIONS.items()
+            if signature == self.signature
+        }
+        return own | {
+            "regions": self.regions,
+            "whiten": self.whiten,
+            "descriptor": DESCRIPTORS[self.descriptor](step=self.step),
+        }
 
     @property
     def coding(self) -> CodeOptions:
@@ -115,11 +154,14 @@ def extract(
     parts: tuple[str, ...] = ("train", "val", "test"),
     seed: int = 0,
     threads: int | None = None,
+    cluster: str | None = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress = SILENT,
 ) -> Extracted:
     """Write the rows of the images in `data` to the store `out`, in random order.
+
+    Images are described in worker processes, as many as `threads`; one worker is this process.
 
     The signature and the code are learned from training images; both are kept in the store. A run
     that is broken off can be resumed: shards that are whole stay, and the result is the same.
@@ -127,6 +169,7 @@ def extract(
     Parameters
     ----------
     parts : which of the images to extract.
+    cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
     began = time.perf_counter()
     options = options or ExtractOptions()
@@ -141,10 +184,16 @@ def extract(
     require_classes(images)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     plan = _plan(options, found, wanted, seed=seed)
-    writer = _begin(images, work, options, plan, seed=seed, threads=threads, progress=progress)
     bad = BadImages(len(images), options.max_bad)
-    _write_rows(images, writer, bad, seed=seed, threads=threads, progress=progress)
+    with open_workers(threads, len(images), cluster=cluster, progress=progress) as mapper:
+        mapper.require(images.root)
+        writer = _begin(
+            images, work, options, plan, mapper, seed=seed, threads=threads, progress=progress
+        )
+        _write_rows(images, writer, bad, mapper, seed=seed, progress=progress)
     writer.finish()
+    if bad.found:
+        progress.note(bad.summarise())
     settle_store(work, out)
     return Extracted(Store.open(out), time.perf_counter() - began)
 
@@ -170,6 +219,7 @@ def _begin(
     out: Path,
     options: ExtractOptions,
     plan: dict[str, Any],
+    mapper: Mapper,
     *,
     seed: int,
     threads: int | None,
@@ -183,11 +233,11 @@ def _begin(
         return writer
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
+    learning = options.learning()
     signature = LEARNERS[options.signature](
-        SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad),
+        SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, mapper),
         options.components,
-        regions=options.regions,
-        descriptor=DenseSIFT(step=options.step),
+        **learning,
         seed=seed,
         threads=threads,
         progress=progress,
@@ -195,7 +245,14 @@ def _begin(
     code = None
     if options.codes != "none":
         code = _learn_code(
-            images, training, signature, options, seed=seed, threads=threads, progress=progress
+            images,
+            training,
+            signature,
+            options,
+            mapper,
+            seed=seed,
+            threads=threads,
+            progress=progress,
         )
     row_bytes = code.bytes_per_row if code else 4 * signature.dim
     return Store.create(
@@ -219,6 +276,7 @@ def _learn_code(
     training: NDArray[np.int64],
     signature: Signature,
     options: ExtractOptions,
+    mapper: Mapper,
     *,
     seed: int,
     threads: int | None,
@@ -233,11 +291,8 @@ def _learn_code(
     kept: list[int] = []
     indices = training[:most]
     if len(indices) * regions >= least:
-        with (
-            progress.step("Describing a sample", len(indices), "images") as advance,
-            pool(threads) as executor,
-        ):
-            for i, row in describe_images(images, indices.tolist(), signature, executor):
+        with progress.step("Describing a sample", len(indices), "images") as advance:
+            for i, row in describe_images(images, indices.tolist(), signature, mapper):
                 advance(1)
                 if isinstance(row, BadImage):
                     bad.add(images.locate(i), row.reason)
@@ -261,55 +316,20 @@ def _write_rows(
     images: ImageList,
     writer: StoreWriter,
     bad: BadImages,
+    mapper: Mapper,
     *,
     seed: int,
-    threads: int | None,
     progress: Progress,
 ) -> None:
     """Describe all images that no shard holds yet, and write them shard by shard."""
-    signature, code = writer.recipe, writer.code
-    assert isinstance(signature, Signature)
     n_shards = writer.header.n_shards
     order = generator(seed, "rows of the store").permutation(len(images))
     shards = np.array_split(order, n_shards)
     done = writer.done_shards()
-    missing = [number for number in range(n_shards) if number not in done]
+    missing = {number: shards[number] for number in range(n_shards) if number not in done}
     for number in done:
         bad.found.extend(writer.read_bad(number))
     bad.check()
-
-    def finish(row: NDArray[np.float32]) -> NDArray[Any]:
-        return row if code is None else code.encode(row[None, :])[0]
-
-    with (
-        progress.step("Describing images", len(images), "images") as advance,
-        pool(threads) as executor,
-    ):
+    with progress.step("Describing images", len(images), "images") as advance:
         advance(sum(len(shards[number]) for number in done))
-        wanted = (i for number in missing for i in shards[number].tolist())
-        described = describe_images(images, wanted, signature, executor, finish=finish)
-        for number in missing:
-            rows, kept, bad_here = [], [], []
-            for _ in range(len(shards[number])):
-                i, row = next(described)
-                advance(1)
-                if isinstance(row, BadImage):
-                    bad.add(images.locate(i), row.reason)
-                    bad_here.append(bad.found[-1])
-                else:
-                    rows.append(row)
-                    kept.append(i)
-            writer.write_shard(
-                number,
-                np.stack(rows) if rows else _no_rows(writer),
-                images.labels[kept],
-                [images.locate(i) for i in kept],
-                images.splits[kept].tolist(),
-                bad_here,
-            )
-
-
-def _no_rows(writer: StoreWriter) -> NDArray[Any]:
-    if writer.code is None:
-        return np.zeros((0, writer.header.dim), np.float32)
-    return np.zeros((0, writer.code.bytes_per_row), np.uint8)
+        write_shards(images, missing, writer, mapper, bad, advance)

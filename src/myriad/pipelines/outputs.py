@@ -117,6 +117,12 @@ def prepare_results(folder: Path, names: tuple[str, ...], *, overwrite: bool, re
     folder.mkdir(parents=True, exist_ok=True)
 
 
+def page_beside(store: Path) -> Path:
+    """Return where the report of a store goes unless the user names a place: not into the store."""
+    place = store if store.name not in ("", "..") else store.resolve()
+    return place.with_name(f"{place.name}.html")
+
+
 def check_file_place(path: Path, *, option: str, overwrite: bool) -> None:
     """Raise `InputError` unless a file may be written at `path`, which an option names."""
     if path.exists() and not path.is_file():

@@ -15,19 +15,25 @@ from myriad.images.archive import Archive, open_archive
 PIXELS = 40_000
 
 
-def read_picture(path: str) -> NDArray[np.uint8] | None:
-    """Return an image in colour, or None if it is no longer there.
+def read_picture(
+    path: str, *, colour: bool = True, pixels: int | None = PIXELS
+) -> NDArray[np.uint8] | None:
+    """Return an image, in colour unless told otherwise, or None if it is no longer there.
 
     The image may lie in an archive, whose own path is then the beginning of `path`.
+
+    Parameters
+    ----------
+    pixels : how many are wanted at least, if not all; see `read_image`.
     """
     place = Path(path)
     try:
         if place.is_file():
-            return read_image(place, colour=True, min_pixels=PIXELS)
+            return read_image(place, colour=colour, min_pixels=pixels)
         for parent in place.parents:
             if parent.is_file():
                 content = _open(parent).read(place.relative_to(parent).as_posix())
-                return read_image(content, colour=True, min_pixels=PIXELS)
+                return read_image(content, colour=colour, min_pixels=pixels)
     except (MyriadError, OSError):
         return None
     return None

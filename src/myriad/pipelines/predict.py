@@ -6,18 +6,19 @@ import csv
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.errors import InputError, WorkError
 from myriad.files import written_whole
-from myriad.images import BadImage, list_inputs
-from myriad.images.reading import read_bytes
-from myriad.models import load_model
-from myriad.parallel import pool
-from myriad.pipelines.describing import describe_images, signature_of
+from myriad.images import BadImage, ImageFiles, list_inputs
+from myriad.models import ModelFolder, load_model
+from myriad.pipelines.describing import describe_images, open_workers, signature_of
+from myriad.pipelines.evaluate import BATCH
 from myriad.progress import SILENT, Progress
 
 
@@ -38,17 +39,6 @@ class Predicted:
         }
 
 
-@dataclass(frozen=True)
-class Files:
-    """Image files by path."""
-
-    paths: Sequence[Path]
-
-    def read(self, i: int) -> bytes:
-        """Return the bytes of file `i`."""
-        return read_bytes(self.paths[i])
-
-
 def predict(
     model: Path,
     inputs: Sequence[str],
@@ -63,31 +53,47 @@ def predict(
         raise InputError(f"-k must be at least 1, not {k}.")
     folder = load_model(model)
     signature = signature_of(folder)
-    files = Files(list_inputs(list(inputs)))
+    paths = [str(path) for path in list_inputs(list(inputs))]
+    files = ImageFiles(Path(), paths)
     predictions: list[dict[str, Any]] = []
     bad: list[dict[str, str]] = []
-    with progress.step("Ranking", len(files.paths), "images") as advance, pool(threads) as executor:
-
-        def rank(row: np.ndarray) -> list[dict[str, Any]]:
-            labels, scores = folder.model.rank(row[None, :], k)
-            names = [folder.class_names[c] for c in labels[0]]
-            ranked = zip(names, scores[0].tolist(), strict=True)
-            return [{"label": name, "score": score} for name, score in ranked]
-
-        described = describe_images(
-            files, range(len(files.paths)), signature, executor, finish=rank
-        )
-        for i, ranked in described:
-            path = str(files.paths[i])
-            if isinstance(ranked, BadImage):
-                bad.append({"path": path, "reason": ranked.reason})
-            else:
-                predictions.append({"path": path, "labels": ranked})
-            advance(1)
+    with (
+        progress.step("Ranking", len(paths), "images") as advance,
+        open_workers(threads, len(paths)) as mapper,
+    ):
+        described = describe_images(files, range(len(paths)), signature, mapper)
+        while batch := list(islice(described, BATCH)):
+            good = [(paths[i], row) for i, row in batch if not isinstance(row, BadImage)]
+            predictions += _rank(folder, good, k)
+            bad += [
+                {"path": paths[i], "reason": row.reason}
+                for i, row in batch
+                if isinstance(row, BadImage)
+            ]
+            advance(len(batch))
     if not predictions:
         first = "{path} ({reason})".format(**bad[0])
         raise WorkError(f"None of the {len(bad)} images could be read. The first: {first}.")
     return Predicted(predictions, bad, time.perf_counter() - began)
+
+
+def _rank(
+    folder: ModelFolder, rows: Sequence[tuple[str, NDArray[np.float32]]], k: int
+) -> list[dict[str, Any]]:
+    """Return the best labels of each path and row."""
+    if not rows:
+        return []
+    labels, scores = folder.model.rank(np.stack([row for _, row in rows]), k)
+    return [
+        {
+            "path": path,
+            "labels": [
+                {"label": folder.class_names[c], "score": score}
+                for c, score in zip(labels[j], scores[j].tolist(), strict=True)
+            ],
+        }
+        for j, (path, _) in enumerate(rows)
+    ]
 
 
 def write_csv(predicted: Predicted, path: Path) -> None:

@@ -20,6 +20,7 @@ from myriad.pipelines.card import write_card
 from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.evidence import Scored, gather_evidence
 from myriad.pipelines.extract import ExtractOptions, extract
+from myriad.pipelines.neighbourhoods import describe_embedding
 from myriad.pipelines.outputs import check_model_place, store_beside, training_beside
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
@@ -239,6 +240,7 @@ def _gather(
         bad=store.bad,
         data=str(data),
         model_bytes=size_of(fitted.model),
+        **describe_embedding(fitted.model, store.class_names),
     )
 
 

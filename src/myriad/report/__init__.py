@@ -1,5 +1,6 @@
-"""The report one shows to a colleague: a single HTML file that needs no network."""
+"""The reports one shows to a colleague: each a single HTML file that needs no network."""
 
 from myriad.report.page import write_report
+from myriad.report.store_page import write_store_report
 
-__all__ = ["write_report"]
+__all__ = ["write_report", "write_store_report"]

@@ -98,6 +98,23 @@ class BadImage:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Classes whose prototypes lie close together: some of their names, and how many there are."""
+
+    names: tuple[str, ...]
+    size: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a class lies on the map, both numbers from 0 to 100."""
+
+    name: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Everything a report shows."""
 
@@ -115,6 +132,8 @@ class Evidence:
     bad: tuple[BadImage, ...]
     ceiling: float | None
     model_bytes: int | None
+    groups: tuple[Group, ...] = ()
+    places: tuple[Place, ...] = ()
 
 
 def read_evidence(content: Any) -> Evidence:
@@ -131,11 +150,13 @@ def read_evidence(content: Any) -> Evidence:
         search=source.items("search", _read_trial),
         classes=source.items("classes", _read_class),
         pairs=source.items("pairs", _read_pair),
-        settings=_flatten_settings(source.entry("settings").content),
-        environment=_flatten_settings(source.entry("environment").content),
+        settings=flatten_settings(source.entry("settings").content),
+        environment=flatten_settings(source.entry("environment").content),
         bad=source.items("bad", lambda entry: BadImage(entry.text("path"), entry.text("reason"))),
         ceiling=source.percent("ceiling"),
         model_bytes=None if size is None else int(size),
+        groups=source.items("groups", _read_group),
+        places=source.items("places", _read_place),
     )
 
 
@@ -260,6 +281,17 @@ def _read_pair(entry: _Entry) -> Pair:
     )
 
 
+def _read_group(entry: _Entry) -> Group:
+    names = entry.content.get("names")
+    if not isinstance(names, list | tuple):
+        raise entry._damage(f"{entry.place}.names", "a list")
+    return Group(tuple(clean_text(name) for name in names), entry.count("size"))
+
+
+def _read_place(entry: _Entry) -> Place:
+    return Place(entry.text("name"), entry.percent("x") or 0.0, entry.percent("y") or 0.0)
+
+
 def _read_epoch(entry: _Entry) -> Epoch:
     return Epoch(
         epoch=entry.number("epoch", LARGEST_COUNT) or 0,
@@ -280,7 +312,7 @@ def _read_trial(entry: _Entry) -> Trial:
     return Trial(tuple(settings), entry.percent("top1"))
 
 
-def _flatten_settings(content: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
+def flatten_settings(content: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:
     """Return nested settings as lines of a dotted name and a short value."""
     lines: list[tuple[str, str]] = []
 

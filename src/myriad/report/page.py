@@ -53,9 +53,19 @@ def write_report(
         Returns the image of a path of the evidence as uint8 array (height, width, 3) in RGB or
         (height, width) in grey, or None if there is none: a placeholder is shown.
     """
+    check_place(path)
+    page = render_report(read_evidence(evidence), read_image=read_image, progress=progress)
+    write_page(page, path)
+
+
+def check_place(path: Path) -> None:
+    """Raise `InputError` unless a page may be written to `path`; better now than after the work."""
     if os.path.isdir(path) or not os.path.isdir(path.parent):
         raise InputError(f"The report cannot be written to {path}: name a file in a folder.")
-    page = render_report(read_evidence(evidence), read_image=read_image, progress=progress)
+
+
+def write_page(page: str, path: Path) -> None:
+    """Write a page, whole or not at all."""
     try:
         with written_whole(path) as beside:
             beside.write_text(page, encoding="utf-8", newline="\n")
@@ -84,7 +94,8 @@ def render_report(evidence: Evidence, *, read_image: ReadImage, progress: Progre
         search=_arrange_search(evidence.search),
         table=embed_json(_pack_classes(evidence.classes)),
         bad_reasons=Counter(item.reason for item in evidence.bad).most_common(5),
-        limits={"bad": MOST_BAD_SHOWN, "many_bad": MANY_BAD, "many_trials": MANY_TRIALS},
+        bad=[(item.path, item.reason) for item in evidence.bad[:MOST_BAD_SHOWN]],
+        limits={"many_bad": MANY_BAD, "many_trials": MANY_TRIALS},
     )
 
 
@@ -182,6 +193,7 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
         "histogram": plots.plot_histogram(accuracies, measures.class_top1) if accuracies else None,
         "by_training": plots.plot_by_training(plotted),
         "search": plots.plot_trials(evidence.search),
+        "places": plots.plot_places(evidence.places),
     }
 
 

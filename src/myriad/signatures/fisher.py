@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor
@@ -26,6 +27,8 @@ class FisherSignature(PooledSignature, kind="fisher"):
     mixture : the Gaussians.
     regions : 1, 4 (and three stripes) or 8 (and 2 x 2 quarters).
     power : the exponent of the signed power that each value goes through.
+    weights : whether the gradient with respect to the weights of the Gaussians is part of it, one
+        number a Gaussian and region, before the others.
     """
 
     descriptor: Descriptor
@@ -33,6 +36,7 @@ class FisherSignature(PooledSignature, kind="fisher"):
     mixture: GaussianMixture
     regions: int = 4
     power: float = 0.5
+    weights: bool = False
 
     def __post_init__(self) -> None:
         fields = ((self.descriptor, Descriptor), (self.pca, PCA), (self.mixture, GaussianMixture))
@@ -42,46 +46,95 @@ class FisherSignature(PooledSignature, kind="fisher"):
             raise InputError("The PCA of a Fisher signature fits not its descriptor or mixture.")
         pyramid_of(self.regions)
         check_power(self.power)
+        if type(self.weights) is not bool:
+            raise InputError(
+                f"weights of a Fisher signature must be true or false: {self.weights!r}."
+            )
 
     @property
     def dim(self) -> int:
-        """The length of a signature: regions x Gaussians x (means and deviations) x dimensions."""
-        return self.regions * 2 * self.mixture.means.size
+        """The length of a signature: regions x Gaussians x (means and deviations) x dimensions.
+
+        With weights, one number a Gaussian and region more.
+        """
+        size = 2 * self.mixture.means.size + self.weights * self.mixture.n_components
+        return self.regions * size
+
+    @property
+    def n_words(self) -> int:
+        """The number of Gaussians."""
+        return self.mixture.n_components
+
+    def columns_of(self, word: int) -> NDArray[np.int64]:
+        """Return which features belong to one Gaussian, in all regions."""
+        size, n_gaussians = self.mixture.dim, self.mixture.n_components
+        front = n_gaussians if self.weights else 0
+        first = front + word * size + np.arange(size)
+        own = [np.array([word])] if self.weights else []
+        return self._repeat(np.concatenate([*own, first, first + n_gaussians * size]))
 
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image, float32 of shape (dim,)."""
         local = self.descriptor.describe(image)
         projected = self.pca.project(local.values)
-        vectors = fisher_vectors(projected, local.positions, self.mixture, pyramid_of(self.regions))
+        vectors = fisher_vectors(
+            projected,
+            local.positions,
+            self.mixture,
+            pyramid_of(self.regions),
+            weights=self.weights,
+        )
         return normalise_regions(vectors, power=self.power)
 
 
 def fisher_vectors(
-    values: Float, positions: Float, mixture: GaussianMixture, pyramid: Pyramid
+    values: Float,
+    positions: Float,
+    mixture: GaussianMixture,
+    pyramid: Pyramid,
+    *,
+    weights: bool = False,
 ) -> Float:
     """Return the Fisher vector of each region, before any normalisation.
 
     For each Gaussian ``k`` with posteriors ``q``, over the ``n`` descriptors of a region and with
     ``z = (x - mean_k) / deviation_k``: ``sum q z / (n sqrt(weight_k))`` and
-    ``sum q (z² - 1) / (n sqrt(2 weight_k))``. A region without descriptors has the zero vector.
+    ``sum q (z² - 1) / (n sqrt(2 weight_k))``; if asked for, ``sum (q - weight_k) / (n
+    sqrt(weight_k))`` too. A region without descriptors has the zero vector.
 
     Parameters
     ----------
     values : float32 array of shape (n, mixture.dim).
     positions : float32 array of shape (n, 2).
+    weights : whether to begin with the gradient with respect to the weights.
 
     Returns
     -------
-    float32 array of shape (n_regions, 2 * n_components * dim), all first moments before the second.
+    float32 array of shape (n_regions, 2 * n_components * dim), all first moments before the second,
+    with weights n_components more at the front.
     """
     cells = pyramid.locate(positions)
     sums = mixture.sum_moments(values, cells, pyramid.n_cells)
     counts = pyramid.sum_cells(sums.counts)
-    size = np.maximum(counts.sum(axis=1), 1.0)[:, None]
+    sizes = counts.sum(axis=1)
+    size = np.maximum(sizes, 1.0)[:, None]
     scale = (1 / (size * np.sqrt(mixture.weights.astype(np.float64)))).astype(np.float32)[..., None]
-    vectors = np.empty((len(pyramid.regions), 2, *mixture.means.shape), np.float32)
-    np.multiply(pyramid.sum_cells(sums.first), scale, out=vectors[:, 0])
+    front = mixture.n_components if weights else 0
+    vectors = np.empty((len(pyramid.regions), front + 2 * mixture.means.size), np.float32)
+    if weights:
+        vectors[:, :front] = _weight_gradients(counts, sizes, mixture)
+    moments = vectors[:, front:].reshape(len(vectors), 2, *mixture.means.shape)
+    np.multiply(pyramid.sum_cells(sums.first), scale, out=moments[:, 0])
     second = pyramid.sum_cells(sums.second)
     second -= counts[..., None].astype(np.float32)
-    np.multiply(second, scale * np.float32(0.5**0.5), out=vectors[:, 1])
-    return vectors.reshape(len(vectors), -1)
+    np.multiply(second, scale * np.float32(0.5**0.5), out=moments[:, 1])
+    return vectors
+
+
+def _weight_gradients(
+    counts: NDArray[np.floating], sizes: NDArray[np.floating], mixture: GaussianMixture
+) -> NDArray[np.floating]:
+    """Return ``(mean q - weight) / sqrt(weight)``, zero in regions without descriptors."""
+    weights = mixture.weights.astype(np.float64)
+    shares = counts / np.maximum(sizes, 1.0)[:, None]
+    return np.where(sizes[:, None] > 0, shares - weights, 0.0) / np.sqrt(weights)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor
@@ -53,6 +54,16 @@ class VladSignature(PooledSignature, kind="vlad"):
     def dim(self) -> int:
         """The length of a signature: regions x words x dimensions."""
         return self.regions * self.words.centres.size
+
+    @property
+    def n_words(self) -> int:
+        """The number of words."""
+        return self.words.n_words
+
+    def columns_of(self, word: int) -> NDArray[np.int64]:
+        """Return which features belong to one word, in all regions."""
+        size = self.words.dim
+        return self._repeat(word * size + np.arange(size))
 
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image, float32 of shape (dim,)."""

@@ -88,6 +88,11 @@ class StoreWriter:
         return cls(folder, header)
 
     @classmethod
+    def reopen(cls, path: Path) -> Self:
+        """Join in writing a store that somebody has begun, whatever its plan."""
+        return cls(path, read_header(path / PLAN)[0])
+
+    @classmethod
     def resume(cls, path: str | Path, *, plan: dict[str, Any] | None = None) -> Self:
         """Go on with a store that was begun with the same plan."""
         folder = Path(path)

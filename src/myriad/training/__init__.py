@@ -2,27 +2,38 @@
 
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.conditioning import Conditioning
+from myriad.training.dual import Certified
+from myriad.training.dual_methods import DUAL_OFFERS, BinaryDual, TopK
+from myriad.training.embedding import EmbeddingOptions
 from myriad.training.fitting import hold_out
 from myriad.training.joint import WarpOptions
 from myriad.training.methods import Fitted, Method, Offer, make_method, number_or, one_of
 from myriad.training.sessions import Session
 from myriad.training.sgd import SGD, SGD_OFFERS
+from myriad.training.spaces import check_gram
 from myriad.training.steps import Schedule
+from myriad.training.wsabie import WSABIE_OFFERS, WsabieMethod
 
-OFFERS: dict[str, Offer] = {**SGD_OFFERS}
+OFFERS: dict[str, Offer] = {**SGD_OFFERS, **DUAL_OFFERS, **WSABIE_OFFERS}
 """The methods by the name of their objective: a new one is one line here."""
 
 __all__ = [
     "OFFERS",
     "SGD",
+    "BinaryDual",
+    "Certified",
     "Checkpoint",
     "Conditioning",
+    "EmbeddingOptions",
     "Fitted",
     "Method",
     "Offer",
     "Schedule",
     "Session",
+    "TopK",
     "WarpOptions",
+    "WsabieMethod",
+    "check_gram",
     "hold_out",
     "make_method",
     "number_or",

@@ -249,7 +249,7 @@ def step_softmax_block(
             gram, targets, classes, S, A, biases, heads, setting, state, (first, last)
         )
         if last < len(S):
-            S[last:] += gram[last:, first:last] @ A[first:last]
+            add_product(gram[last:, first:last], A[first:last], S[last:])
     return A, scales
 
 
@@ -257,7 +257,7 @@ def add_block(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any], team: Team | No
     """Add ``A^T X`` to the stored weights, a shard of classes at a time."""
 
     def add(shard: slice) -> None:
-        add_product(np.ascontiguousarray(A[:, shard].T), X, V[shard])
+        add_product(A[:, shard].T, X, V[shard])
 
     share(team, add, class_shards(len(V), SHARD))
 

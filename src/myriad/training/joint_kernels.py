@@ -270,9 +270,11 @@ def push_all(slopes, eta, square, coefficients, target, biases, heads, setting, 
             coefficients[c] = push(c, gradient, eta, square, biases, heads, setting, state)
         return
     step = -target.weight * eta
+    stored, bias_step = step / state.sigma, step * setting.bias_rate
     for c in range(len(slopes)):
-        coefficients[c] = step / state.sigma * slopes[c]
-        biases[c] += step * setting.bias_rate * slopes[c]
+        coefficients[c] = stored * slopes[c]
+    for c in range(len(slopes)):
+        biases[c] += bias_step * slopes[c]
 
 
 @jit
@@ -288,14 +290,14 @@ def step_softmax(gram, targets, classes, S, A, biases, heads, setting, state, bo
     The sum of scales before the step of each row.
     """
     n_classes = S.shape[1]
-    p = np.empty(n_classes, np.float64)
+    p, work = np.empty(n_classes, np.float64), np.empty(n_classes, np.float64)
     scales = np.zeros(len(targets), S.dtype)
     for i in range(*bounds):
         target, now = targets[i], state[0]
         A[i] = 0.0
         if target.first == target.last:
             continue
-        probabilities(S[i], biases, now.sigma, p)
+        probabilities(S[i], biases, now.sigma, p, work)
         eta = decay(setting[0], now)
         p[classes[target.first]] -= 1.0
         scales[i] = now.scales

@@ -1,6 +1,7 @@
-"""What is learned once from descriptors and then frozen: PCA, k-means, Gaussian mixtures."""
+"""What is learned once from descriptors and then frozen: PCA, kernel PCA, k-means, mixtures."""
 
 from myriad.vocabularies.expectation import learn_mixture, refine_mixture, start_mixture
+from myriad.vocabularies.intersection_pca import IntersectionPCA, learn_intersection_pca
 from myriad.vocabularies.kmeans import Words, learn_centres, learn_words, nearest_centres
 from myriad.vocabularies.mixture import GaussianMixture, MixtureSums
 from myriad.vocabularies.pca import PCA, learn_pca
@@ -8,9 +9,11 @@ from myriad.vocabularies.pca import PCA, learn_pca
 __all__ = [
     "PCA",
     "GaussianMixture",
+    "IntersectionPCA",
     "MixtureSums",
     "Words",
     "learn_centres",
+    "learn_intersection_pca",
     "learn_mixture",
     "learn_pca",
     "learn_words",

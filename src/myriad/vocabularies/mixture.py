@@ -112,7 +112,7 @@ class GaussianMixture(Part, kind="gmm"):
         scores = np.empty((_BLOCK, self.n_components), np.float32)
         product = np.empty(sums.shape[1:], np.float32)
         evidence = 0.0
-        for cell, rows in _blocks(values, cells, n_cells):
+        for cell, rows in split_cells(values, cells, n_cells):
             x, logits = extended[: len(rows)], scores[: len(rows)]
             np.subtract(rows, self._centre, out=x[:, : self.dim])
             np.square(x[:, : self.dim], out=x[:, self.dim : -1])
@@ -134,8 +134,8 @@ class GaussianMixture(Part, kind="gmm"):
         return MixtureSums(counts, first.astype(np.float32), second.astype(np.float32), evidence)
 
 
-def _blocks(values: Float, cells: Ints | None, n_cells: int) -> Iterator[tuple[int, Float]]:
-    """Yield each cell's rows, a block at a time."""
+def split_cells(values: Float, cells: Ints | None, n_cells: int) -> Iterator[tuple[int, Float]]:
+    """Yield each cell's rows, at most 1024 at a time, so that what is made of them stays small."""
     if cells is None or n_cells == 1:
         for start in range(0, len(values), _BLOCK):
             yield 0, values[start : start + _BLOCK]

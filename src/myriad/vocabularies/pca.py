@@ -24,12 +24,14 @@ class PCA(Part, kind="pca"):
     components : float32 array of shape (dim, n_features), orthonormal rows, largest variance first.
     variances : float32 array of shape (dim,), the variance along each component.
     whiten : whether projected values are divided by their deviation.
+    total : the variance along all directions, those left out included; 0 where it is not known.
     """
 
     mean: Float
     components: Float
     variances: Float
     whiten: bool = False
+    total: float = 0.0
 
     def __post_init__(self) -> None:
         arrays = (self.mean, self.components, self.variances)
@@ -42,6 +44,8 @@ class PCA(Part, kind="pca"):
             raise InputError("The arrays of a PCA hold values that are not numbers, or negative.")
         if type(self.whiten) is not bool:
             raise InputError(f"whiten of a PCA must be true or false, not {self.whiten!r}.")
+        if not isinstance(self.total, int | float) or not 0 <= self.total < float("inf"):
+            raise InputError(f"total of a PCA must be a variance, not {self.total!r}.")
 
     @property
     def dim(self) -> int:
@@ -100,5 +104,6 @@ def learn_pca(values: Float, dim: int, *, whiten: bool = False) -> PCA:
     components = vectors[:, ::-1][:, :dim].T
     largest = np.abs(components).argmax(axis=1)
     components = components * np.sign(components[np.arange(dim), largest])[:, None]
-    kept = np.maximum(variances[::-1][:dim], 0.0)
-    return PCA(mean, components.astype(np.float32), kept.astype(np.float32), whiten)
+    variances = np.maximum(variances[::-1], 0.0)
+    kept = variances[:dim].astype(np.float32)
+    return PCA(mean, components.astype(np.float32), kept, whiten, float(variances.sum()))

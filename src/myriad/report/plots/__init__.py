@@ -9,15 +9,30 @@ the pointer is told by ``data-tip`` attributes, the whole plot by an ``aria-labe
 from myriad.report.plots.codes import plot_information, plot_ratios, plot_shares
 from myriad.report.plots.curves import plot_accuracy_at, plot_history
 from myriad.report.plots.histogram import plot_histogram
+from myriad.report.plots.lines import (
+    plot_densities,
+    plot_kept_variance,
+    plot_variances,
+    plot_weights,
+)
+from myriad.report.plots.patches import draw_colours, draw_gradients
+from myriad.report.plots.places import plot_places
 from myriad.report.plots.scatter import plot_by_training, plot_trials
 
 __all__ = [
+    "draw_colours",
+    "draw_gradients",
     "plot_accuracy_at",
     "plot_by_training",
+    "plot_densities",
     "plot_histogram",
     "plot_history",
     "plot_information",
+    "plot_kept_variance",
+    "plot_places",
     "plot_ratios",
     "plot_shares",
     "plot_trials",
+    "plot_variances",
+    "plot_weights",
 ]

@@ -8,7 +8,8 @@
   const ACCURACIES = new Set(["top1", "top5"]);
   const find = (id) => document.getElementById(id);
   const state = { q: "", sort: "name", down: false, page: 1 };
-  const rows = JSON.parse(find("class-data").textContent);
+  const table = find("class-data");  /* a report of a store has none */
+  const rows = table ? JSON.parse(table.textContent) : [];
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "variant" });
   const fold = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
   const folded = rows.map((row) => fold(row[COLUMNS.name]));
@@ -175,6 +176,6 @@
     document.addEventListener("scroll", hide, { passive: true });
   }
 
-  startTable();
+  if (table) startTable();
   startTips();
 })();

@@ -1,0 +1,258 @@
+"""Wsabie++ in blocks against its plain sequential form, its memory, and ranking many prototypes.
+
+    python benchmarks/wsabie.py epochs               # N = 100,000, D = 1024, C = 10,000, dim = 192
+    python benchmarks/wsabie.py memory               # C = 100,000, D = 1024, dim = 256
+    python benchmarks/wsabie.py ranking              # 10,000 rows among 100,000 trained prototypes
+    python benchmarks/wsabie.py epochs --out benchmarks/results/wsabie_epochs.json
+
+``epochs``: the first epoch, and one after `--before` epochs in blocks, each begun from the same
+state and fed the same draws by the sequential form, compiled by Numba, which must decide alike; the
+sequential form may be timed on a part of the rows (`--part`). ``memory``: private memory of a
+training of one epoch, above what the imports take. ``ranking``: exact and approximate ranking
+against the bare product, on two threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from record import describe_run, write_results
+from wsabie_sequential import step_sequentially
+
+from myriad.models.embedding import EmbeddingModel, add_index
+from myriad.parallel import Team, team
+from myriad.randomness import mix
+from myriad.store import ArrayRows
+from myriad.training.embedding import Embedding, EmbeddingOptions, make_keys
+from myriad.training.targets import make_targets
+
+PRODUCT_ROWS = 256
+
+
+def draw_rows(n: int, dim: int, n_classes: int, *, noise: float, seed: int = 0) -> ArrayRows:
+    """Return rows of norm about 1, of classes that lie in 64 dimensions and in groups."""
+    rng = np.random.default_rng(seed)
+    labels = np.concatenate([rng.permutation(n_classes) for _ in range(-(-n // n_classes))]).astype(
+        np.int32
+    )[:n]
+    groups = rng.standard_normal((max(1, n_classes // 20), 64), dtype=np.float32)
+    means = groups[np.arange(n_classes) % len(groups)]
+    means = means + rng.standard_normal((n_classes, 64), dtype=np.float32)
+    turn = rng.standard_normal((64, dim), dtype=np.float32) / np.float32(8 * math.sqrt(2 * dim))
+    X = np.empty((n, dim), np.float32)
+    for start in range(0, n, 4096):
+        part = slice(start, min(start + 4096, n))
+        X[part] = means[labels[part]] @ turn
+        X[part] += np.float32(noise / math.sqrt(dim)) * rng.standard_normal(
+            X[part].shape, dtype=np.float32
+        )
+    return ArrayRows(X, labels)
+
+
+def begin(rows: ArrayRows, n_classes: int, dim: int, *, margin: float) -> Embedding:
+    """Return Wsabie++ at its beginning."""
+    square = float(np.square(rows.X[:1000]).sum(axis=1).mean())
+    return Embedding(
+        n_classes,
+        rows.dim,
+        dim,
+        square=square,
+        eta=0.3 / math.sqrt(dim),
+        margin=margin,
+        options=EmbeddingOptions(),
+    )
+
+
+def run_sequentially(trainer: Embedding, rows: ArrayRows, n: int) -> float:
+    """Make the first `n` steps of the next epoch one row at a time; return the seconds."""
+    root = mix(mix(np.uint64(0), np.uint64(0xE3BED)), np.uint64(trainer.epoch))
+    order = rows.order(seed=0, epoch=trainer.epoch)[:n]
+    targets, classes = make_targets(rows, order, 0)
+    make_keys(targets, root)
+    began = time.perf_counter()
+    step_sequentially(
+        rows.X, order, targets, classes, trainer.V, trainer.P, trainer._bounds,
+        trainer._memory, trainer._axes, trainer._state, trainer._unit,
+    )  # fmt: skip
+    return time.perf_counter() - began
+
+
+def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, crew: Team) -> dict[str, Any]:
+    """Time the next epoch in both forms, on the first `n` of its rows, and compare the results.
+
+    The trainer goes on in blocks.
+    """
+    plain = copy.deepcopy(trainer)
+    before = trainer.tally
+    blocked = ArrayRows(rows.X, rows.labels)
+    order = rows.order(seed=0, epoch=trainer.epoch)[:n]
+    blocked.order = lambda *, seed, epoch: order  # type: ignore[method-assign]
+    began = time.perf_counter()
+    trainer.run_epoch(blocked, seed=0, team=crew, advance=lambda n: None)
+    seconds = time.perf_counter() - began
+    seconds_plain = run_sequentially(plain, rows, n)
+    after = trainer.tally
+    return {
+        "rows": n,
+        "seconds": round(seconds, 3),
+        "seconds_sequential": round(seconds_plain, 3),
+        "times_faster": round(seconds_plain / seconds, 2),
+        "mean_draws": round((after["draws"] - before["draws"]) / n, 1),
+        "steps_a_row": round((after["steps"] - before["steps"]) / n, 3),
+        "passed_a_row": round((after["passed"] - before["passed"]) / n, 3),
+        "same_decisions": after == plain.tally,
+        "largest_difference": float(np.abs(trainer.P - plain.P).max()),
+        "largest_prototype": float(np.abs(plain.P).max()),
+    }
+
+
+def measure_epochs(options: argparse.Namespace) -> dict[str, Any]:
+    """Compare the first epoch and one after convergence."""
+    rows = draw_rows(options.rows, options.features, options.classes, noise=options.noise)
+    n = max(1, int(options.part * options.rows))
+    with team(1) as crew:
+        tiny = ArrayRows(rows.X[:300], rows.labels[:300])
+        for whole in (False, True):
+            warm = begin(rows, options.classes, options.dim, margin=options.margin)
+            warm.whole = whole
+            compare_epoch(warm, tiny, 300, crew)
+        trainer = begin(rows, options.classes, options.dim, margin=options.margin)
+        first = compare_epoch(trainer, rows, n, crew)
+        print("first epoch", first, flush=True)
+        for _ in range(options.before):
+            before = trainer.tally
+            trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+            draws = (trainer.tally["draws"] - before["draws"]) / rows.n_rows
+            print(f"epoch {trainer.epoch}: {draws:.1f} draws a row", flush=True)
+        late = compare_epoch(trainer, rows, n, crew)
+        print(f"epoch {trainer.epoch}", late, flush=True)
+    return {"first": first, "late": {"epoch": trainer.epoch, **late}}
+
+
+def read_private() -> int:
+    """Return the private memory of this process in bytes, and forget its peak."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
+
+
+def measure_memory(options: argparse.Namespace) -> dict[str, Any]:
+    """Train for an epoch on a memory map, and follow the private memory."""
+    path = options.folder / "wsabie-rows.npy"
+    n, n_classes = 4 * options.classes, options.classes
+    rng = np.random.default_rng(0)
+    mapped = np.lib.format.open_memmap(path, "w+", np.float32, (n // 8, options.features))
+    for start in range(0, len(mapped), 4096):
+        part = mapped[start : start + 4096]
+        part[:] = rng.standard_normal(part.shape, dtype=np.float32)
+    labels = (np.arange(len(mapped)) * 8 % n_classes).astype(np.int32)
+    rows = ArrayRows(np.load(path, mmap_mode="r"), labels, [str(c) for c in range(n_classes)])
+    begun, peak = read_private(), 0
+    with team(1) as crew:
+        trainer = begin(rows, n_classes, options.dim, margin=options.margin)
+
+        def follow(count: int) -> None:
+            nonlocal peak
+            peak = max(peak, read_private() - begun)
+
+        for whole in (False, True):
+            trainer.whole = whole
+            trainer.run_epoch(rows, seed=0, team=crew, advance=follow)
+    path.unlink()
+    parameters = trainer.V.nbytes + trainer.P.nbytes
+    found = {"parameters_mb": parameters / 1e6, "peak_mb": peak / 1e6}
+    found["beyond_parameters_mb"] = found["peak_mb"] - found["parameters_mb"]
+    print(found, flush=True)
+    return found
+
+
+def measure_ranking(options: argparse.Namespace) -> dict[str, Any]:
+    """Train prototypes, then rank rows exactly, approximately, and by the bare product alone."""
+    n_classes = options.classes
+    rows = draw_rows(2 * n_classes, options.features, n_classes, noise=options.noise)
+    with team(2) as crew:
+        trainer = begin(rows, n_classes, options.dim, margin=options.margin)
+        for _ in range(options.before):
+            trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+    model = EmbeddingModel(trainer.V, trainer.P)
+    fresh = draw_rows(options.queries + 2000, options.features, n_classes, noise=options.noise)
+    X, held = fresh.X[: options.queries], fresh.X[options.queries :]
+    indexed, recall_held = add_index(model, held)
+    Z = model.embed(X)
+    product = math.inf
+    with team(2) as crew:
+        for _ in range(3):
+            began = time.perf_counter()
+            crew.share(
+                lambda start: np.matmul(Z[start : start + PRODUCT_ROWS], trainer.P.T),
+                range(0, len(Z), PRODUCT_ROWS),
+            )
+            product = min(product, time.perf_counter() - began)
+    exact_labels, seconds = time_ranking(model, X)
+    found_labels, approximate = time_ranking(indexed, X)
+    recall = (exact_labels[:, :, None] == found_labels[:, None]).any(axis=2).mean()
+    found = {
+        "product_seconds": product,
+        "exact_seconds": seconds,
+        "exact_over_product": seconds / product,
+        "approximate_seconds": approximate,
+        "times_faster": seconds / approximate,
+        "recall": float(recall),
+        "recall_on_validation": recall_held,
+        "cells": len(indexed.centres if indexed.centres is not None else []),
+        "probes": indexed.probes,
+        "top1": float((exact_labels[:, 0] == fresh.labels[: options.queries]).mean()),
+    }
+    print(found, flush=True)
+    return found
+
+
+def time_ranking(model: EmbeddingModel, X: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the five best classes of rows, and the seconds that takes."""
+    labels, best = model.rank(X, 5)[0], math.inf
+    for _ in range(3):
+        began = time.perf_counter()
+        labels = model.rank(X, 5)[0]
+        best = min(best, time.perf_counter() - began)
+    return labels, best
+
+
+SHAPES = {
+    "epochs": {"rows": 100_000, "features": 1024, "classes": 10_000, "dim": 192, "before": 12},
+    "memory": {"features": 1024, "classes": 100_000, "dim": 256},
+    "ranking": {"features": 1024, "classes": 100_000, "dim": 256, "before": 3},
+}
+PARTS = {"epochs": measure_epochs, "memory": measure_memory, "ranking": measure_ranking}
+
+
+def main() -> None:
+    """Measure, print, and write JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part_of", choices=PARTS, metavar="epochs|memory|ranking")
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--features", type=int)
+    parser.add_argument("--classes", type=int)
+    parser.add_argument("--dim", type=int)
+    parser.add_argument("--before", type=int, help="epochs before what is measured")
+    parser.add_argument("--part", type=float, default=1.0, help="part of the rows to time")
+    parser.add_argument("--queries", type=int, default=10_000)
+    parser.add_argument("--noise", type=float, default=0.5)
+    parser.add_argument("--margin", type=float, default=0.03)
+    parser.add_argument("--folder", type=Path, default=Path("/tmp"), help="for scratch files")
+    parser.add_argument("--out", type=Path, help="a JSON file to write")
+    options = parser.parse_args()
+    for name, value in SHAPES[options.part_of].items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+    shape = {name: getattr(options, name) for name in SHAPES[options.part_of]}
+    found = PARTS[options.part_of](options)
+    write_results(options.out, {**describe_run(), "shape": shape, "part": options.part, **found})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""``myriad plan``: what a job will take, before it is begun."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from myriad.cli.choices import Codes, Components, Regions, Signature, Step
+from myriad.cli.tables import print_facts, print_table
+from myriad.cli.text import format_bytes, format_days, parse_bytes
+from myriad.cli.verb import Run, verb
+from myriad.errors import InputError
+
+if TYPE_CHECKING:
+    from myriad.pipelines.plan import Planned
+
+
+def show(planned: Planned, run: Run) -> None:
+    """Print the steps and what to change."""
+    papers = any(step.paper for step in planned.rows)
+    columns = ["Step", "Time", "Disk", "Memory", *(["In the paper"] if papers else [])]
+    print_table(
+        columns,
+        [
+            [
+                step.step,
+                format_days(step.seconds),
+                format_bytes(step.disk) if step.disk else None,
+                format_bytes(step.memory),
+                *([step.paper or ""] if papers else []),
+            ]
+            for step in planned.rows
+        ],
+        right=("Time", "Disk", "Memory"),
+    )
+    machine = planned.machine
+    print()
+    print_facts(
+        {
+            "Rows": f"{planned.job.images:,} of {planned.dim:,} features",
+            "Bytes a row": planned.bytes_per_row,
+            "Workers": planned.job.workers or machine.cores,
+            "Products": f"{machine.sgemm / 1e9:.1f} billion multiply-adds a second and core",
+            "Disk": f"reads {format_bytes(machine.read)}, writes {format_bytes(machine.write)} "
+            "a second",
+        }
+    )
+    for sentence in planned.advice:
+        print(sentence)
+
+
+@verb(show=show)
+def plan(
+    like: Annotated[
+        str | None,
+        typer.Option(help="A job of the papers: imagenet10k or web97k.", show_default=False),
+    ] = None,
+    images: Annotated[
+        int | None, typer.Option(min=1, help="Images, or rows with --dim.", show_default=False)
+    ] = None,
+    classes: Annotated[int | None, typer.Option(min=2, help="Classes.", show_default=False)] = None,
+    pixels: Annotated[int, typer.Option(min=64, help="Pixels of an image.")] = 100_000,
+    dim: Annotated[
+        int | None,
+        typer.Option(min=1, help="Features of rows that are there already.", show_default=False),
+    ] = None,
+    signature: Signature = "fisher",
+    components: Components = None,
+    regions: Regions = 4,
+    step: Step = 6,
+    codes: Codes = "pq",
+    objective: Annotated[
+        str, typer.Option(help="What is trained: ovr, multiclass, ranking, warp or softmax.")
+    ] = "ovr",
+    beta: Annotated[float, typer.Option(help="Negatives a positive of ovr.")] = 64.0,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the rows.")] = 20,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Cores that do the work, here or on a cluster.")
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Memory that there is, such as 16GB.", show_default="this machine's"),
+    ] = None,
+    disk: Annotated[
+        str | None,
+        typer.Option(help="Disk that there is, such as 2TB.", show_default="what is free here"),
+    ] = None,
+    measure: Annotated[bool, typer.Option("--measure", help="Measure this machine again.")] = False,
+    *,
+    run: Run,
+) -> Planned:
+    """Tell the time, disk and memory of a job before it is begun."""
+    import shutil
+
+    from myriad.pipelines.extract import ExtractOptions
+    from myriad.pipelines.plan import LIKE, Job
+    from myriad.pipelines.plan import plan as work
+
+    papers: dict[str, str] = {}
+    options = ExtractOptions(signature, components, regions, step, codes)
+    if like is not None:
+        if like not in LIKE:
+            raise InputError(f"--like must be one of {', '.join(LIKE)}, not {like!r}.")
+        if images or classes or dim:
+            raise InputError("--like says how many --images, --classes and --dim there are.")
+        known, papers = LIKE[like]
+        images, classes, dim = known.images, known.classes, known.dim
+        objective = known.objective if objective == "ovr" else objective
+    if images is None or classes is None:
+        raise InputError("State --images and --classes, or a job of the papers with --like.")
+    job = Job(
+        images=images,
+        classes=classes,
+        pixels=pixels,
+        dim=dim,
+        extracting=options,
+        objective=objective,
+        beta=beta,
+        epochs=epochs,
+        workers=workers or run.threads,
+    )
+    return work(
+        job,
+        memory=None if memory is None else parse_bytes(memory, "--memory"),
+        disk=shutil.disk_usage(Path()).free if disk is None else parse_bytes(disk, "--disk"),
+        papers=papers,
+        again=measure,
+        progress=run.progress,
+    )

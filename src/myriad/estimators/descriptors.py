@@ -1,0 +1,117 @@
+"""Images to local descriptors, as scikit-learn transformers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from myriad import descriptors
+from myriad.errors import InputError
+from myriad.estimators.pictures import AHEAD, Picture, read_pictures
+from myriad.parallel import map_ordered, pool
+
+
+class _Local(TransformerMixin, BaseEstimator, ABC):
+    """What local descriptors share: nothing is learned, an image gives a matrix."""
+
+    threads: int | None
+
+    def fit(self, images: Any = None, y: Any = None) -> Self:
+        """Do nothing: there is nothing to learn."""
+        return self
+
+    def transform(self, images: Iterable[Picture]) -> list[NDArray[np.float32]]:
+        """Return the descriptors of each image."""
+        part = self.part()
+        pictures = read_pictures(images, colour=part.colour, pixels=part.pixels)
+        with pool(self.threads) as executor:
+            found = map_ordered(part.describe, pictures, executor, ahead=AHEAD)
+            return [local.values for local in found]
+
+    def part(self) -> descriptors.GridDescriptor:
+        """Return the descriptor that does the work."""
+        settings = self.get_params(deep=False)
+        settings.pop("threads")
+        return self._kind()(**settings)
+
+    @abstractmethod
+    def _kind(self) -> type[descriptors.GridDescriptor]:
+        """Return what these parameters are those of."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class DenseSIFT(_Local):
+    """Dense SIFT descriptors [GP, 5.1]: a list of arrays of shape (n_descriptors, 128).
+
+    Nothing is learned; see `myriad.descriptors.DenseSIFT` for the geometry and the parameters.
+    """
+
+    def __init__(
+        self,
+        *,
+        patch: int = 24,
+        step: int = 6,
+        scales: int = 5,
+        max_pixels: int = 100_000,
+        contrast: float = 0.001,
+        window: str = "gaussian",
+        smoothing: float = 0.0,
+        root: bool = True,
+        threads: int | None = None,
+    ) -> None:
+        self.patch = patch
+        self.step = step
+        self.scales = scales
+        self.max_pixels = max_pixels
+        self.contrast = contrast
+        self.window = window
+        self.smoothing = smoothing
+        self.root = root
+        self.threads = threads
+
+    def _kind(self) -> type[descriptors.GridDescriptor]:
+        return descriptors.DenseSIFT
+
+
+class LocalColour(_Local):
+    """Colour statistics of patches [LS]: a list of arrays of shape (n_descriptors, 96).
+
+    Nothing is learned; see `myriad.descriptors.LocalColour` for what the numbers are.
+    """
+
+    def __init__(
+        self,
+        *,
+        patch: int = 24,
+        step: int = 6,
+        scales: int = 5,
+        max_pixels: int = 100_000,
+        threads: int | None = None,
+    ) -> None:
+        self.patch = patch
+        self.step = step
+        self.scales = scales
+        self.max_pixels = max_pixels
+        self.threads = threads
+
+    def _kind(self) -> type[descriptors.GridDescriptor]:
+        return descriptors.LocalColour
+
+
+def find_descriptor(choice: DenseSIFT | LocalColour | str) -> descriptors.GridDescriptor:
+    """Return the descriptor that a signature's parameter stands for."""
+    if isinstance(choice, _Local):
+        return choice.part()
+    if not isinstance(choice, str) or choice not in descriptors.DESCRIPTORS:
+        known = ", ".join(descriptors.DESCRIPTORS)
+        raise InputError(
+            f"descriptor must be one of {known}, a DenseSIFT or a LocalColour, not {choice!r}."
+        )
+    return descriptors.DESCRIPTORS[choice]()

@@ -1,0 +1,121 @@
+"""`DualSVM`: one-vs-rest support vector machines in the dual, with a certificate a class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import InputError
+from myriad.estimators.certified import CertifiedClassifier
+from myriad.estimators.rows_classifier import seed_of
+from myriad.progress import Progress
+from myriad.store import Rows
+from myriad.training import BinaryDual, Fitted, Method, number_or
+
+_LAM, _BETA = number_or(auto=None), number_or(all=None)
+
+
+class DualSVM(CertifiedClassifier):
+    """One class against the rest, each a support vector machine, as LIBLINEAR solves them.
+
+    Class c minimises ``lam/2 |w|^2 + sum_i weight_i loss_i`` by coordinate ascent in the dual, all
+    classes in one pass over the rows, until the relative duality gap of every class, recomputed in
+    float64, is at most `tol`. Without weights it is ``LinearSVC(C=1 / (lam n))``.
+
+    Parameters
+    ----------
+    loss : ``"hinge"`` or ``"squared_hinge"``.
+    lam : weight of the squared norm, or ``"auto"`` to search for it on a held-out part of the rows.
+    beta : how much the negatives of a class count together, as times its positives, so that rare
+        classes are not drowned [GP, 3.2]; ``"all"`` counts every row alike.
+    class_weight : how much more the positives of a class count: a dictionary from labels to
+        numbers, ``"balanced"`` for the inverse of their frequency, or None.
+    tol : the relative duality gap to reach; below 1e-5 training runs in float64.
+    max_epochs : the most passes over the rows.
+    max_seconds : the most seconds of training, or None; it then stops with the gap that it has.
+    bias : value of a constant feature, regularised like the others; 0 for none.
+    validation_fraction : part of the rows of each class to hold out where `lam` is searched.
+    refit : train again on all rows, held-out ones included, with what was found.
+    threads : threads to use; None for one a core. The result does not depend on it.
+    random_state : seed of the order of rows.
+    progress : what to tell how far training is, if anything.
+
+    Attributes
+    ----------
+    classes_ : the labels, in the order of the scores.
+    model_ : the trained `LinearModel`.
+    gaps_ : the relative duality gap of each class; `gap_` is the largest.
+    primal_, dual_ : the values, summed over classes.
+    settings_ : the numbers used.
+    n_epochs_ : passes over the rows.
+    history_ : the certificates made: ``epoch``, ``seconds``, ``primal``, ``dual``, ``gap``.
+    search_ : the values of `lam` tried, with the held-out accuracy of each.
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "hinge",
+        lam: float | str = "auto",
+        beta: float | str = "all",
+        class_weight: Mapping[Any, float] | str | None = None,
+        tol: float = 1e-3,
+        max_epochs: int = 300,
+        max_seconds: float | None = None,
+        bias: float = 1.0,
+        validation_fraction: float = 0.1,
+        refit: bool = True,
+        threads: int | None = None,
+        random_state: Any = 0,
+        progress: Progress | None = None,
+    ) -> None:
+        self.loss = loss
+        self.lam = lam
+        self.beta = beta
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.bias = bias
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.threads = threads
+        self.random_state = random_state
+        self.progress = progress
+
+    def _method(self) -> BinaryDual:
+        return BinaryDual(
+            loss=self.loss,
+            lam=_LAM("lam", self.lam),
+            beta=_BETA("beta", self.beta),
+            tol=self.tol,
+            epochs=self.max_epochs,
+            seconds=self.max_seconds,
+            bias=self.bias,
+            seed=seed_of(self.random_state),
+        )
+
+    def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
+        if self.class_weight is not None:
+            assert isinstance(method, BinaryDual)
+            weights = self._weigh(rows.labels)
+            method = replace(method, class_weights=tuple(weights.tolist()))
+        return super()._fit_rows(rows, held_out, method)
+
+    def _weigh(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+        """Return the weight of each class's positives."""
+        n_classes = len(self.classes_)
+        if self.class_weight == "balanced":
+            counts = np.bincount(labels, minlength=n_classes)
+            return len(labels) / (n_classes * np.maximum(counts, 1.0))
+        if not isinstance(self.class_weight, Mapping):
+            raise InputError(
+                "class_weight must be None, 'balanced' or a dictionary from labels to numbers, "
+                f"not {self.class_weight!r}."
+            )
+        weights = self.class_weight
+        return np.array([float(weights.get(label, 1.0)) for label in self.classes_])

@@ -1,0 +1,145 @@
+"""`TopKSVM`: the top-k multiclass SVM, with a certificate of how near it is to its optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from myriad.errors import InputError
+from myriad.estimators.certified import CertifiedClassifier
+from myriad.estimators.rows_classifier import seed_of
+from myriad.progress import Progress
+from myriad.store import ArrayRows, Store
+from myriad.training import TopK, check_gram, number_or
+
+_LAM = number_or(auto=None)
+
+
+class TopKSVM(CertifiedClassifier):
+    """A multiclass SVM that is not charged for the truth coming second, or k-th  [TK].
+
+    It minimises ``lam/2 |W|^2 + mean loss`` by coordinate ascent in the dual, until the relative
+    duality gap, recomputed in float64, is at most `tol`. With ``k=1`` it is the multiclass SVM of
+    Crammer and Singer.
+
+    Parameters
+    ----------
+    k : guesses that are allowed, from 1 to the number of classes less one.
+    variant : ``"alpha"``, the mean of the k largest margin violations, cut at zero; or ``"beta"``,
+        the mean of the k largest, each cut at zero.
+    lam : weight of the squared norm, or ``"auto"`` to search for it on a held-out part of the rows.
+    tol : the relative duality gap to reach; below 1e-5 training runs in float64.
+    max_epochs : the most passes over the rows.
+    max_seconds : the most seconds of training, or None; it then stops with the gap that it has.
+    bias : value of a constant feature, regularised like the others; 0 for none.
+    kernel : None; ``"precomputed"``, rows then being products with the training rows; or a function
+        of two arrays of rows that returns all their products. `lam` must then be a number.
+    validation_fraction : part of the rows of each class to hold out where `lam` is searched.
+    refit : train again on all rows, held-out ones included, with what was found.
+    threads : threads to use; None for one a core. The result does not depend on it.
+    random_state : seed of the order of rows.
+    progress : what to tell how far training is, if anything.
+
+    Attributes
+    ----------
+    classes_ : the labels, in the order of the scores.
+    model_ : the trained `LinearModel`; with a kernel its features are the training rows.
+    gap_, primal_, dual_ : the relative duality gap reached, and the two values.
+    settings_ : the numbers used.
+    n_epochs_ : passes over the rows.
+    history_ : the certificates made: ``epoch``, ``seconds``, ``primal``, ``dual``, ``gap``.
+    search_ : the values of `lam` tried, with the held-out accuracy of each.
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int = 1,
+        variant: str = "alpha",
+        lam: float | str = "auto",
+        tol: float = 1e-3,
+        max_epochs: int = 300,
+        max_seconds: float | None = None,
+        bias: float = 0.0,
+        kernel: str | Callable[[Any, Any], Any] | None = None,
+        validation_fraction: float = 0.1,
+        refit: bool = True,
+        threads: int | None = None,
+        random_state: Any = 0,
+        progress: Progress | None = None,
+    ) -> None:
+        self.k = k
+        self.variant = variant
+        self.lam = lam
+        self.tol = tol
+        self.max_epochs = max_epochs
+        self.max_seconds = max_seconds
+        self.bias = bias
+        self.kernel = kernel
+        self.validation_fraction = validation_fraction
+        self.refit = refit
+        self.threads = threads
+        self.random_state = random_state
+        self.progress = progress
+
+    def _method(self) -> TopK:
+        return TopK(
+            k=self.k,
+            variant=self.variant,
+            kernel=self.kernel is not None,
+            lam=_LAM("lam", self.lam),
+            tol=self.tol,
+            epochs=self.max_epochs,
+            seconds=self.max_seconds,
+            bias=self.bias,
+            seed=seed_of(self.random_state),
+        )
+
+    def fit(self, X: ArrayLike | Store, y: ArrayLike | None = None) -> Self:
+        """Train on rows `X` and labels `y`, or on the training rows of a `Store`.
+
+        With ``kernel="precomputed"`` `X` is the Gram matrix of the rows.
+        """
+        if self.kernel is None:
+            return super().fit(X, y)
+        if isinstance(X, Store):
+            raise InputError("With a kernel, give rows as an array: a store is for plain rows.")
+        method = self._method()
+        array, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError("At least two classes are needed: y holds one class only.")
+        self.X_fit_ = None if self.kernel == "precomputed" else array
+        gram = self._products(array)
+        check_gram(gram)
+        rows = ArrayRows(gram, labels.astype(np.int32), dtype=method.dtype)
+        self._take(self._fit_rows(rows, None, method))
+        return self
+
+    def _products(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the products of rows with the training rows."""
+        if callable(self.kernel):
+            return np.asarray(self.kernel(rows, self.X_fit_), dtype=np.float64)
+        if self.kernel != "precomputed":
+            raise InputError(
+                f"kernel must be None, 'precomputed' or a function, not {self.kernel!r}."
+            )
+        return rows
+
+    def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
+        if self.kernel is None:
+            return super()._rows(X)
+        check_is_fitted(self, "model_")
+        rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return self._products(rows).astype(np.float32)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags

@@ -1,0 +1,146 @@
+"""The embedding model: a map into few dimensions, and a prototype of each class there [HM]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Float
+from myriad.errors import InputError
+from myriad.models.model import Model
+from myriad.models.prototypes import Prototypes, find_recall
+
+DISCRIMINANTS = {"euclidean": 2.0, "linear": 1.0}
+RECALL = 0.95
+"""The part of the best classes that an index is made to find, unless stated."""
+CELLS = 4.0
+"""Cells of an index, as a multiple of the square root of the number of classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingModel(Model, kind="embedding"):
+    """Scores of classes by their prototypes.
+
+    Euclidean discriminants score ``2 P_c z - |P_c|^2`` for ``z = V x``, which is the negative
+    squared distance but for a number that all classes share; linear ones ``P_c z``.
+
+    Attributes
+    ----------
+    map : float32 array V of shape (embedding, n_features)
+    prototypes : float32 array P of shape (n_classes, embedding)
+    discriminant : ``euclidean`` or ``linear``.
+    centres : float32 array (n_cells, embedding): ranking looks only into the `probes` cells nearest
+        to a row; None for exact ranking. Scores are always exact.
+    """
+
+    map: Float
+    prototypes: Float
+    discriminant: str = "euclidean"
+    centres: Float | None = None
+    probes: int = 1
+
+    def __post_init__(self) -> None:
+        if self.discriminant not in DISCRIMINANTS:
+            raise InputError(f"An embedding has no discriminant {self.discriminant!r}.")
+        tables = [self.map, self.prototypes] + ([] if self.centres is None else [self.centres])
+        if not all(isinstance(table, np.ndarray) and table.ndim == 2 for table in tables):
+            raise InputError("The map, prototypes and centres of an embedding must be matrices.")
+        if any(table.dtype != np.float32 or 0 in table.shape for table in tables):
+            raise InputError("The matrices of an embedding must be float32 and not empty.")
+        if not all(np.isfinite(table).all() for table in tables):
+            raise InputError("The matrices of an embedding must hold finite numbers.")
+        if any(table.shape[1] != len(self.map) for table in tables[1:]):
+            raise InputError(
+                f"A map of shape {self.map.shape} and prototypes of shape {self.prototypes.shape} "
+                "do not make an embedding."
+            )
+        if not isinstance(self.probes, int) or self.probes < 1:
+            raise InputError(f"The cells looked into must be at least 1, not {self.probes!r}.")
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.prototypes)
+
+    @property
+    def dim(self) -> int:
+        """The number of features of a row."""
+        return int(self.map.shape[1])
+
+    @cached_property
+    def _searched(self) -> Prototypes:
+        offsets = -np.square(self.prototypes).sum(axis=1, dtype=np.float32)
+        if self.discriminant == "linear":
+            offsets[:] = 0.0
+        scale = DISCRIMINANTS[self.discriminant]
+        return Prototypes(self.prototypes, offsets, scale, self.centres, self.probes)
+
+    def embed(self, X: Float) -> Float:
+        """Return the embedding of rows, float32 of shape (n_samples, embedding)."""
+        Z: Float = X @ self.map.T
+        return Z
+
+    def scores_of(self, X: Float, classes: slice) -> Float:
+        """Return the scores of some classes only."""
+        searched = self._searched
+        Z = self.embed(X)
+        Z *= np.float32(searched.scale)
+        scores: Float = Z @ self.prototypes[classes].T
+        scores += searched.offsets[classes]
+        return scores
+
+    def scores(self, X: Float) -> Float:
+        """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
+        return self.scores_of(X, slice(None))
+
+    def rank(self, X: Float, k: int) -> tuple[NDArray[np.int32], Float]:
+        """Return the `k` best classes of each row and their scores, best first; see `Model.rank`.
+
+        With `centres` a class may be missed.
+        """
+        return self._searched.rank(self.embed(X), min(k, self.n_classes))
+
+    def neighbours(self, label: int, k: int) -> tuple[NDArray[np.int64], Float]:
+        """Return the `k` classes whose prototypes lie nearest to that of a class, and how near."""
+        apart = self.prototypes - self.prototypes[label]
+        distances = np.sqrt(np.einsum("cd,cd->c", apart, apart))
+        distances[label] = -1.0  # the class itself comes first and is left out
+        order = np.argsort(distances, kind="stable")[1 : k + 1]
+        return order, distances[order]
+
+
+def concatenate(models: Sequence[EmbeddingModel]) -> EmbeddingModel:
+    """Return the ensemble of models: its scores are the sums of theirs [HM, 8.3]."""
+    kinds = {(model.discriminant, model.n_classes, model.dim) for model in models}
+    if len(kinds) != 1:
+        raise InputError("An ensemble needs embeddings of the same classes and features.")
+    maps = np.concatenate([model.map for model in models])
+    prototypes = np.concatenate([model.prototypes for model in models], axis=1)
+    return EmbeddingModel(maps, prototypes, models[0].discriminant)
+
+
+def add_index(
+    model: EmbeddingModel, X: Float, *, seed: int = 0, k: int = 5, recall: float = RECALL
+) -> tuple[EmbeddingModel, float]:
+    """Return the model with an index for approximate ranking, and the index's recall on `X`.
+
+    As many cells are looked into as rows `X` need to find the part `recall` of their `k` best
+    classes; in the end all.
+    """
+    from myriad.vocabularies.kmeans import learn_centres
+
+    k = min(k, model.n_classes)
+    n_cells = int(max(1, min(CELLS * model.n_classes**0.5, model.n_classes / 8)))
+    centres = learn_centres(model.prototypes, n_cells, seed=seed)
+    exact = replace(model, centres=None).rank(X, k)[0]
+    probes, found = 1, 0.0
+    while True:
+        indexed = replace(model, centres=centres, probes=min(probes, n_cells))
+        found = find_recall(exact, indexed.rank(X, k)[0])
+        if found >= recall or probes >= n_cells:
+            return indexed, found
+        probes *= 2

@@ -1,0 +1,66 @@
+"""The largest entries of an array, in order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from myriad._jit import inlined, jit
+
+FEW = 32
+"""Up to so many, keeping a short sorted list is faster than sorting all."""
+RUN = 16
+"""Entries that are first counted together, which takes a few vector instructions."""
+
+
+@inlined
+def count_above(values, start, stop, bound):
+    """Return how many entries of a run are above a bound."""
+    count = 0
+    for j in range(start, stop):
+        count += values[j] > bound
+    return count
+
+
+@jit
+def sort_down(values):
+    """Sort float64 values in place, the largest first.
+
+    Shell's sort: fast on the short arrays at hand, and compiled in no time.
+    """
+    n = len(values)
+    gap = 1
+    while gap < n // 2:
+        gap = int(2.25 * gap) + 1
+    while gap > 0:
+        for i in range(gap, n):
+            value = values[i]
+            j = i
+            while j >= gap and values[j - gap] < value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap = int(gap / 2.25)
+
+
+@jit
+def select_largest(values, k):
+    """Return the `k` largest entries, float64 and in descending order; k <= len(values)."""
+    if k > FEW:
+        ordered = values.astype(np.float64)
+        sort_down(ordered)
+        return ordered[:k]
+    top = np.full(k, -np.inf)
+    least = values.dtype.type(-np.inf)
+    for start in range(0, len(values), RUN):
+        stop = min(start + RUN, len(values))
+        if count_above(values, start, stop, least) == 0:
+            continue
+        for j in range(start, stop):
+            if values[j] > least:
+                place = k - 1
+                while place > 0 and values[j] > top[place - 1]:
+                    top[place] = top[place - 1]
+                    place -= 1
+                top[place] = values[j]
+                least = values.dtype.type(top[k - 1])
+    return top

@@ -1,0 +1,79 @@
+"""What an embedding tells of its classes: which lie close together, and a map of all [HM, 9.1]."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+from sklearn.decomposition import PCA
+
+from myriad.models import EmbeddingModel, Model
+
+MOST_GROUPS, MOST_NAMES = 24, 8
+MOST_PLACES = 5000
+"""Classes on the map; of more, so many are drawn."""
+CLOSE = 0.25
+"""Of the distances from a class to the nearest other, the part that counts as close."""
+
+
+def describe_embedding(model: Model, class_names: Sequence[str]) -> dict[str, Any]:
+    """Return groups of classes that lie close together, and a place for each; empty without any.
+
+    The keys are those of a report's evidence: ``groups`` and ``places``.
+    """
+    if not isinstance(model, EmbeddingModel) or model.n_classes < 3:
+        return {}
+    nearest, distances = find_nearest(model.prototypes)
+    groups = [
+        {"names": [class_names[c] for c in group[:MOST_NAMES]], "size": len(group)}
+        for group in find_groups(nearest, distances)[:MOST_GROUPS]
+    ]
+    chosen = np.arange(model.n_classes)
+    if model.n_classes > MOST_PLACES:
+        chosen = np.sort(np.random.default_rng(0).permutation(model.n_classes)[:MOST_PLACES])
+    places = [
+        {"name": class_names[c], "x": round(float(x), 2), "y": round(float(y), 2)}
+        for c, (x, y) in zip(chosen, map_points(model.prototypes[chosen]), strict=True)
+    ]
+    return {"groups": groups, "places": places}
+
+
+def find_nearest(points: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the nearest other point of each, and its distance."""
+    import faiss
+
+    index = faiss.IndexFlatL2(points.shape[1])
+    index.add(points)
+    squares, numbers = index.search(points, 2)
+    itself = numbers[:, 0] == np.arange(len(points))
+    place = np.where(itself, 1, 0)  # of two equal points the other one may come first
+    rows = np.arange(len(points))
+    return numbers[rows, place], np.sqrt(np.maximum(squares[rows, place], 0))
+
+
+def find_groups(
+    nearest: NDArray[np.int64], distances: NDArray[np.float32]
+) -> list[NDArray[np.int64]]:
+    """Return groups of points linked to their nearest ones where those are close, closest first."""
+    n = len(nearest)
+    close = np.flatnonzero(distances <= np.quantile(distances, CLOSE))
+    links = coo_matrix((np.ones(len(close)), (close, nearest[close])), shape=(n, n))
+    _, labels = connected_components(links, directed=False)
+    sizes = np.bincount(labels)
+    order = np.argsort(labels, kind="stable")
+    parts = np.split(order, np.cumsum(sizes)[:-1])
+    groups = [part[np.argsort(distances[part], kind="stable")] for part in parts if len(part) > 1]
+    return sorted(groups, key=lambda group: float(distances[group].min()))
+
+
+def map_points(points: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return a place between 0 and 100 for each point, by its two main directions."""
+    if points.shape[1] < 2:
+        points = np.repeat(points, 2, axis=1)
+    flat = PCA(2, random_state=0).fit_transform(points.astype(np.float64))
+    low, high = flat.min(axis=0), flat.max(axis=0)
+    return np.asarray(100.0 * (flat - low) / np.maximum(high - low, 1e-12))

@@ -1,0 +1,324 @@
+"""What a job will take on this machine: time, disk and memory of every step, before it is begun.
+
+Rates are measured (see `machine`), sizes are counted; both are multiplied out. Memory is private
+memory beyond what the program itself takes; rows of a store are mapped and not counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from myriad.codes.product import ProductCode
+from myriad.descriptors import DenseSIFT
+from myriad.errors import InputError
+from myriad.pipelines.describing import describe_one
+from myriad.pipelines.extract import (
+    CODE_BYTES,
+    CODE_VECTORS,
+    LEARNERS,
+    VOCABULARY_IMAGES,
+    ExtractOptions,
+)
+from myriad.pipelines.machine import Machine, know_machine, repeat
+from myriad.progress import SILENT, Progress
+from myriad.signatures import Signature
+from myriad.store.shards import SHARD_BYTES
+from myriad.training.chunks import chunk_rows
+from myriad.training.one_vs_rest import SAMPLED_BELOW
+from myriad.training.search import JOINT_STEPS, SEARCH_FLOPS, STEPS, default_betas
+from myriad.training.trainer import BLOCK
+
+SAMPLE = 300_000
+"""Descriptors that a vocabulary is learned from, and the bytes that each takes meanwhile."""
+SAMPLE_BYTES = 1024
+ROUNDS = 15
+SIDE_BY_SIDE = 0.9
+"""What a further core adds to the first."""
+HELD_OUT = 0.1
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be done.
+
+    Attributes
+    ----------
+    images : images, or rows if `dim` is given.
+    classes : classes.
+    pixels : of an image, as it is read.
+    dim : features of rows that are there already; None if they are made from images.
+    extracting : how images become rows.
+    objective : what is trained.
+    beta : negatives a positive of ``ovr``.
+    epochs : passes over the rows.
+    workers : cores that do the work; None for those of this machine.
+    """
+
+    images: int
+    classes: int
+    pixels: int = 100_000
+    dim: int | None = None
+    extracting: ExtractOptions = field(default_factory=ExtractOptions)
+    objective: str = "ovr"
+    beta: float = 64.0
+    epochs: int = 20
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.objective not in ("ovr", "multiclass", "ranking", "warp", "softmax"):
+            raise InputError(f"--objective {self.objective} cannot be planned yet.")
+        for name in ("images", "classes", "pixels", "epochs", "workers", "dim"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"--{name} must be at least 1, not {value}.")
+        if self.classes < 2:
+            raise InputError(f"--classes must be at least 2, not {self.classes}.")
+        if not self.beta > 0:
+            raise InputError(f"--beta must be positive, not {self.beta}.")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a plan: seconds, and bytes of disk and memory."""
+
+    step: str
+    seconds: float
+    disk: float
+    memory: float
+    paper: str | None = None
+
+
+LIKE: dict[str, tuple[Job, dict[str, str]]] = {
+    "imagenet10k": (
+        Job(images=9_000_000, classes=10_184),
+        {
+            "extract": "250 CPU days [GP, 5.3]",
+            "train": "400 CPU days of w-OVR, 500 of WAR [GP, 5.3]",
+        },
+    ),
+    "web97k": (
+        Job(images=40_000_000, classes=96_812, dim=1024, objective="warp"),
+        {"train": "one month [HM, 8.3]"},
+    ),
+}
+"""Jobs of the papers, and what they cost there."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan.
+
+    Attributes
+    ----------
+    dim, bytes_per_row : of a row of the store.
+    rows : its steps, the whole last.
+    advice : what to change if it does not fit.
+    """
+
+    job: Job
+    machine: Machine
+    dim: int
+    bytes_per_row: int
+    rows: list[Step]
+    advice: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``plan`` prints."""
+        return {
+            "rows": [asdict(step) for step in self.rows],
+            "advice": self.advice,
+            "job": asdict(self.job),
+            "machine": asdict(self.machine),
+            "dim": self.dim,
+            "bytes_per_row": self.bytes_per_row,
+        }
+
+
+def plan(
+    job: Job,
+    *,
+    memory: int | None = None,
+    disk: int | None = None,
+    papers: dict[str, str] | None = None,
+    again: bool = False,
+    progress: Progress = SILENT,
+) -> Planned:
+    """Return what a job will take.
+
+    Parameters
+    ----------
+    memory, disk : bytes that there are; by default the machine's memory, and any disk.
+    papers : what steps cost elsewhere.
+    again : measure the machine again.
+    """
+    machine = know_machine(again=again, progress=progress)
+    n_workers = job.workers or machine.cores
+    speed = 1 + SIDE_BY_SIDE * (n_workers - 1)
+    steps: list[Step] = []
+    if job.dim is None:
+        with progress.step("Describing a drawn image"), threadpool_limits(limits=1):
+            signature, code, seconds = time_describing(job)
+        dim, row_bytes = signature.dim, code.bytes_per_row if code else 4 * signature.dim
+        steps += plan_extraction(job, machine, dim, row_bytes, seconds, speed, n_workers)
+    else:
+        dim, row_bytes = job.dim, 4 * job.dim
+    steps += plan_training(job, machine, dim, row_bytes, speed)
+    whole = Step(
+        "in all",
+        sum(step.seconds for step in steps),
+        sum(step.disk for step in steps),
+        max(step.memory for step in steps),
+    )
+    named = {step.step: step for step in [*steps, whole]}
+    rows = [
+        Step(**(asdict(step) | {"paper": (papers or {}).get(name)})) for name, step in named.items()
+    ]
+    advice = advise(job, rows, memory or machine.memory, disk, dim)
+    return Planned(job, machine, dim, row_bytes, rows, advice)
+
+
+def time_describing(job: Job) -> tuple[Signature, ProductCode | None, float]:
+    """Return a signature and a code of the job's sizes, and the seconds that an image takes."""
+    options = job.extracting
+    height = max(8, round(math.sqrt(job.pixels * 0.75)))
+    shape = (height, max(8, job.pixels // height))
+    drawn = [_draw_image(shape, seed) for seed in range(6)]
+    signature = LEARNERS[options.signature](
+        drawn,
+        options.components,
+        regions=options.regions,
+        descriptor=DenseSIFT(step=options.step),
+        threads=1,
+    )
+    code = None
+    if options.codes == "pq":
+        n_books = -(-signature.period // 8)
+        books = np.random.default_rng(0).standard_normal((n_books, 256, 8), dtype=np.float32)
+        code = ProductCode(books * np.float32(1e-2), signature.dim)
+    return signature, code, repeat(lambda: describe_one(drawn[0], signature, code), seconds=0.5)
+
+
+def plan_extraction(
+    job: Job,
+    machine: Machine,
+    dim: int,
+    row_bytes: int,
+    seconds: float,
+    speed: float,
+    n_workers: int,
+) -> list[Step]:
+    """Return the steps from images to a store; `seconds` is what one image takes."""
+    options = job.extracting
+    size = options.components or {"fisher": 256, "bov": 1024}.get(options.signature, 256)
+    sampled = min(VOCABULARY_IMAGES, job.images)
+    n_descriptors = min(SAMPLE, sampled * 1000)
+    products = ROUNDS * n_descriptors * size * 64 * 4
+    learning = sampled * seconds + products / machine.sgemm
+    steps = [Step("learn the vocabulary", learning / speed, 0, n_descriptors * SAMPLE_BYTES)]
+    if options.codes == "pq":
+        vectors = min(-(-CODE_VECTORS // options.regions), CODE_BYTES // (4 * dim), job.images)
+        books = -(-dim // 8) // options.regions
+        work = books * 12 * 4096 * 256 * 8 / machine.sgemm * 4  # short products are slow
+        steps.append(
+            Step("learn the codes", (vectors * seconds + work) / speed, 0, 2 * vectors * 4 * dim)
+        )
+    buffers = n_workers * 32 * (row_bytes + 4 * dim / 8) + 2 * SHARD_BYTES
+    code_bytes = (n_workers + 1) * 256 * 4 * dim / options.regions
+    writing = job.images * row_bytes / machine.write
+    steps.append(
+        Step(
+            "extract",
+            max(job.images * seconds / speed, writing),
+            job.images * row_bytes,
+            buffers + (code_bytes if options.codes == "pq" else 0),
+        )
+    )
+    return steps
+
+
+def plan_training(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float) -> list[Step]:
+    """Return the steps from a store to a model."""
+    weights = 4.0 * job.classes * dim
+    chunks = 3 * chunk_rows(dim, BLOCK, with_grams=False) * 4 * dim
+    n_train = job.images * (1 - HELD_OUT)
+    grid = _grid(job)
+    together = max(1, min(len(grid), int((2 << 30) // weights)))
+    part = max(SEARCH_FLOPS / (len(grid) * job.classes * dim), 10 * job.classes, 2000)
+    part = n_train if part >= n_train / 2 else part
+    alive = max(2, math.ceil(len(grid) / 4))
+    first = sum(_row_seconds(job, machine, dim, beta) for beta in grid)
+    mean = first / len(grid)
+    searching = part * first + (1 if part < n_train else 0) * n_train * alive * mean
+    searching += 2 * n_train * max(2, math.ceil(alive / 4)) * mean
+    passes = max(1, job.epochs - 3)
+    read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
+    row = _row_seconds(job, machine, dim, job.beta) + dim / machine.decode
+    validating = HELD_OUT * job.images * job.classes * dim / machine.sgemm
+    epoch = max((n_train * row + validating) / speed, read)
+    return [
+        Step("search the settings", searching / speed, 0, weights * (1 + together) + chunks),
+        Step("train", passes * epoch, weights, 2 * weights + chunks),
+    ]
+
+
+def _grid(job: Job) -> list[float]:
+    """Return the negatives a positive of each setting that is tried."""
+    if job.objective != "ovr":
+        return [math.inf] * (2 * len(JOINT_STEPS))
+    return default_betas(job.classes) * (2 * len(STEPS))
+
+
+def _row_seconds(job: Job, machine: Machine, dim: int, beta: float) -> float:
+    """Return the seconds that one core takes for a row of an epoch, rows being decoded."""
+    if job.objective == "ranking":
+        return 2 * dim / machine.joint["ranking"]
+    if job.objective != "ovr":
+        return job.classes * dim / machine.joint[job.objective]
+    drawn = min(job.classes, 1 + beta)
+    if drawn < SAMPLED_BELOW * job.classes:
+        return drawn * dim / machine.sampled
+    return job.classes * dim / machine.dense
+
+
+def advise(job: Job, rows: list[Step], memory: int, disk: int | None, dim: int) -> list[str]:
+    """Return what to change if a step needs more memory or disk than there is."""
+    advice = []
+    for step in rows[:-1]:
+        if step.memory <= memory:
+            continue
+        share = memory / step.memory
+        if step.step in ("search the settings", "train"):
+            how = "state --eta and --beta to train one setting alone, or " * (step.step != "train")
+            advice.append(
+                f"To {step.step} takes {_gigabytes(step.memory)} of memory, mostly "
+                f"{job.classes:,} x {dim:,} weights: {how}use rows of at most "
+                f"{max(1, int(dim * share)):,} features (fewer --components or --regions)."
+            )
+        else:
+            advice.append(
+                f"To {step.step} takes {_gigabytes(step.memory)} of memory: use fewer workers "
+                "(--threads) or fewer --components."
+            )
+    needed = rows[-1].disk
+    if disk is not None and needed > disk:
+        coded = job.dim is None and job.extracting.codes == "none"
+        how = "--codes pq makes rows 32 times smaller" if coded else "use fewer --components"
+        advice.append(f"The disk must hold {_gigabytes(needed)}: {how}.")
+    return advice
+
+
+def _gigabytes(size: float) -> str:
+    return f"{size / 1e9:,.1f} GB"
+
+
+def _draw_image(shape: tuple[int, int], seed: int) -> np.ndarray:
+    """Return an image of smooth noise."""
+    random = np.random.default_rng(seed)
+    coarse = random.integers(0, 256, (shape[0] // 4 + 1, shape[1] // 4 + 1))
+    image = np.kron(coarse, np.ones((4, 4), int))[: shape[0], : shape[1]]
+    return ((image + random.integers(0, 256, shape)) // 2).astype(np.uint8)

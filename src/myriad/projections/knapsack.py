@@ -1,0 +1,76 @@
+"""The continuous quadratic knapsack: ``min |b - x|^2`` over ``0 <= x <= u``, ``1'x <= r`` (or =).
+
+The solution is ``x = min(max(0, b - t), u)``. Kiwiel's variable fixing finds t without sorting
+[TK, 4.1]: take all free variables to lie strictly between their bounds, which gives t; the bounds
+that are overstepped more hold their variables for good; the others are tried again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from myriad._jit import jit
+from myriad.projections.thresholds import cut
+
+
+@jit
+def find_threshold(values, u, r, slope):
+    """Return t with ``sum min(max(0, values - t), u) = r + slope t``.
+
+    A slope of 0 is the knapsack with an equation; a positive one lets the sum follow t, as it does
+    where the sum is not bound but has a price.
+
+    Parameters
+    ----------
+    values : float64 array; used up: what is left of it has no meaning.
+    """
+    n_free = len(values)
+    held = 0.0
+    t = np.inf
+    while n_free > 0:
+        total = held - r
+        for j in range(n_free):
+            total += values[j]
+        t = total / (n_free + slope)
+        below = above = 0.0
+        for j in range(n_free):
+            below += max(0.0, t - values[j])
+            above += max(0.0, values[j] - t - u)
+        if below == above:
+            break
+        kept = 0
+        for j in range(n_free):
+            if values[j] > t if below > above else values[j] - t < u:
+                values[kept] = values[j]
+                kept += 1
+        if below < above:
+            held += (n_free - kept) * u
+        n_free = kept
+    if n_free == 0 and slope > 0.0:
+        t = (held - r) / slope
+    return t
+
+
+@jit
+def project(b, x, u, r, equal):
+    """Write the solution to `x`.
+
+    Parameters
+    ----------
+    b, x : float arrays of shape (n,); `x` is written.
+    u : the upper bound of each entry.
+    r : the bound of the sum; at most ``n u`` where the sum must equal it.
+    equal : whether the sum must equal `r`.
+    """
+    if len(b) == 0:
+        return
+    if not equal:
+        total = 0.0
+        for j in range(len(b)):
+            total += min(max(0.0, b[j]), u)
+        if total <= r:
+            cut(b, x, 0.0, 0.0, u)
+            return
+    top = np.float64(b.max())
+    values = b.astype(np.float64) - top
+    cut(b, x, top, find_threshold(values, u, r, 0.0), u)

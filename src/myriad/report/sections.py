@@ -1,0 +1,210 @@
+"""The sections of a store's report: each a function from its anatomy, entered in a table.
+
+A new section is one function and one line in `SECTIONS`; the page needs no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup
+
+from myriad.pipelines.anatomy import Anatomy, Patch
+from myriad.report import plots
+from myriad.report.evidence import clean_text
+from myriad.report.thumbnails import encode_thumbnail
+from myriad.report.wording import plural, show_percent
+
+PATCH_SIDE = 96
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A plot with its title and what it shows."""
+
+    title: str
+    explanation: str
+    plot: Markup
+
+
+@dataclass(frozen=True)
+class PatchCard:
+    """A patch and the drawings of its descriptor, each with its name."""
+
+    label: str
+    picture: str | None
+    drawings: tuple[tuple[str, Markup], ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section: a name for links, a title, a lead, then plots, small plots and cards.
+
+    Attributes
+    ----------
+    short : what the bar of links calls it.
+    """
+
+    name: str
+    short: str
+    title: str
+    lead: str
+    panels: tuple[Panel, ...] = ()
+    small: tuple[Markup, ...] = ()
+    cards: tuple[PatchCard, ...] = ()
+
+
+def show_patches(anatomy: Anatomy) -> Section | None:
+    """Show patches of the images and what describes them."""
+    cards = tuple(_draw_patch(patch) for patch in anatomy.patches)
+    if not cards:
+        return None
+    return Section(
+        "patches",
+        "Patches",
+        "Patches and their descriptors",
+        "Of each of some images one patch, drawn at random. A star has a ray for each of eight "
+        "directions in which the picture gets brighter, as long as its bin in the descriptor. "
+        "Tiles are mean colours.",
+        cards=cards,
+    )
+
+
+def show_components(anatomy: Anatomy) -> Section | None:
+    """Show the spectrum of the PCA."""
+    pca = anatomy.pca
+    if pca is None:
+        return None
+    panels = [
+        Panel(
+            "Spectrum",
+            "Variance of the descriptors along each component that is kept.",
+            plots.plot_variances(pca.variances),
+        )
+    ]
+    if pca.total > 0:
+        panels.append(
+            Panel(
+                "Variance kept",
+                "Share of all variance that the first components have together.",
+                plots.plot_kept_variance(pca.variances, pca.total),
+            )
+        )
+    whitened = " and each divided by its deviation" if pca.whiten else ""
+    return Section(
+        "components",
+        "Components",
+        "Principal components",
+        f"Descriptors of {pca.n_features} numbers are projected to {pca.dim}{whitened}.",
+        tuple(panels),
+    )
+
+
+def show_gaussians(anatomy: Anatomy) -> Section | None:
+    """Show the weights of the mixture."""
+    weights = anatomy.mixture_weights
+    if weights is None:
+        return None
+    shares = weights.astype(np.float64) / weights.sum(dtype=np.float64)
+    alike = float(np.exp(-(shares * np.log(shares)).sum()))
+    return Section(
+        "gaussians",
+        "Gaussians",
+        "Gaussian mixture",
+        f"{plural(len(weights), 'Gaussian')} share the descriptors. By the entropy of their "
+        f"weights they do the work of {alike:.0f} equal ones.",
+        (
+            Panel(
+                "Weights",
+                "What part of the descriptors belongs to each Gaussian.",
+                plots.plot_weights(weights),
+            ),
+        ),
+    )
+
+
+def show_values(anatomy: Anatomy) -> Section | None:
+    """Show how values are distributed, before and after the power [CC, Figure 3]."""
+    values = anatomy.values
+    if values is None:
+        return None
+    densities = {"after" if values.before else "values": values.after}
+    lead = "Each feature in units of its own root mean square; what lies further out is in the "
+    lead += f"outermost bins. {show_percent(100 * values.zeros)} of all values are zero."
+    explanation = "Values of a sample of features in a sample of rows."
+    if values.before is not None:
+        densities = {"before": values.before} | densities
+        lead += (
+            f" Before: with the power of {values.power:g} undone, up to a factor for each image and"
+            " region. The power makes large values smaller and moves small ones away from zero."
+        )
+    if anatomy.coded:
+        lead += " Rows are read from their codes, so values are those of the nearest centroids."
+    return Section(
+        "values",
+        "Values",
+        "Values" + (" before and after power normalisation" if values.before else ""),
+        lead,
+        (
+            Panel(
+                "Distribution",
+                explanation,
+                plots.plot_densities(densities, x_title="value", log=True),
+            ),
+        ),
+        tuple(
+            plots.plot_densities({"values": density}, x_title=f"feature {number:,}", small=True)
+            for number, density in values.single
+        ),
+    )
+
+
+def show_correlations(anatomy: Anatomy) -> Section | None:
+    """Show how features correlate [CC, Figure 1]."""
+    if not anatomy.correlations:
+        return None
+    panels = tuple(
+        Panel(
+            f"Pairs {name}" if name.startswith("of") else "Any two features",
+            f"{plural(one.n_pairs, 'pair')}; {show_percent(100 * one.small)} correlate by less than"
+            " 0.2.",
+            plots.plot_densities({"pairs": one.density}, x_title="correlation", log=True),
+        )
+        for name, one in anatomy.correlations.items()
+    )
+    return Section(
+        "correlations",
+        "Correlations",
+        "Correlation of features",
+        "Pearson's correlation coefficient of all pairs in a sample of features. The closer to "
+        "zero, the less one feature tells about another, and the less a linear projection could "
+        "save.",
+        panels,
+    )
+
+
+SECTIONS: tuple[Callable[[Anatomy], Section | None], ...] = (
+    show_patches,
+    show_components,
+    show_gaussians,
+    show_values,
+    show_correlations,
+)
+"""What a store's report shows, in this order; a section that returns None is left out."""
+
+
+def list_sections(anatomy: Anatomy) -> list[Section]:
+    """Return the sections that there is something to show in."""
+    return [section for show in SECTIONS if (section := show(anatomy)) is not None]
+
+
+def _draw_patch(patch: Patch) -> PatchCard:
+    drawings: list[tuple[str, Markup]] = []
+    if patch.gradients is not None:
+        drawings.append(("gradients", plots.draw_gradients(patch.gradients)))
+    if patch.colours is not None:
+        drawings.append(("colours", plots.draw_colours(patch.colours)))
+    picture = encode_thumbnail(np.ascontiguousarray(patch.picture), PATCH_SIDE)
+    return PatchCard(clean_text(patch.label), picture, tuple(drawings))

@@ -1,0 +1,216 @@
+"""Dual coordinate ascent with a certificate: train until the duality gap is small.
+
+The primal value of the weights is at least, and the dual value of the variables at most, the
+optimum; their difference, the gap, bounds how far the weights are from it. Both are made from the
+variables alone, in float64, so that no rounding of the training enters.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import WorkError
+from myriad.parallel import Team
+from myriad.progress import Advance, Progress
+from myriad.store import Rows
+from myriad.training.chunks import Chunk, read_chunks
+from myriad.training.duals import SparseDuals
+
+FIRST_CHECK = 3
+"""Epochs before the first certificate: one costs about as much as two or three epochs."""
+RANGE_BYTES = 8 << 20
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Values of independent problems, one entry each: one-vs-rest has one a class, top-k one.
+
+    Attributes
+    ----------
+    primals, duals : float64 arrays of the same shape.
+    """
+
+    primals: NDArray[np.float64]
+    duals: NDArray[np.float64]
+
+    @property
+    def gaps(self) -> NDArray[np.float64]:
+        """The gap of each problem, as a part of its value."""
+        size = np.maximum(np.abs(self.primals), np.abs(self.duals))
+        return (self.primals - self.duals) / np.maximum(size, np.finfo(np.float64).tiny)
+
+    @property
+    def gap(self) -> float:
+        """The largest of the gaps."""
+        return float(self.gaps.max())
+
+    def to_json(self) -> dict[str, float]:
+        """Return the sums of the values, and the largest gap."""
+        primal, dual = float(self.primals.sum()), float(self.duals.sum())
+        return {"primal": primal, "dual": dual, "gap": self.gap}
+
+
+class Ascent(ABC):
+    """Dual variables under training.
+
+    Attributes
+    ----------
+    rows : what is trained on.
+    n_classes : at least two.
+    lam : weight of the squared norm.
+    duals : the variables.
+    epoch : passes made.
+    block : rows whose scores come from one product.
+    certificate : the last one made.
+    """
+
+    certificate: Certificate
+
+    def __init__(self, rows: Rows, n_classes: int, *, lam: float, dtype: Any, block: int) -> None:
+        self.rows = rows
+        self.n_classes = n_classes
+        self.lam = lam
+        self.dtype = np.dtype(dtype)
+        self.block = block
+        self.duals = SparseDuals(rows.n_rows)
+        self.epoch = 0
+
+    def run_epoch(self, *, seed: int, team: Team, advance: Advance) -> None:
+        """Pass once over the rows, in the order that the seed gives this epoch."""
+        for chunk in read_chunks(
+            self.rows,
+            block=self.block,
+            seed=seed,
+            epoch=self.epoch,
+            with_grams=self._with_grams(),
+            dtype=self.dtype,
+            team=team,
+        ):
+            self._step_chunk(chunk, team)
+            advance(len(chunk.X))
+        self.epoch += 1
+
+    def sum_ranges(
+        self, function: Callable[[NDArray[np.float64], range], NDArray[np.float64]], team: Team
+    ) -> NDArray[np.float64]:
+        """Return the sum of a function of all rows, float64 (m, dim), a range of them at a time.
+
+        Ranges and the order of the sum do not depend on the number of threads.
+        """
+        width = max(self.rows.dim, self.n_classes)
+        size = max(1, min(1024, RANGE_BYTES // (8 * width)))
+        starts = range(0, self.rows.n_rows, size)
+        ranges = [range(start, min(start + size, self.rows.n_rows)) for start in starts]
+        results: list[Any] = [None] * len(ranges)
+
+        def work(number: int) -> None:
+            X = self.rows.read(ranges[number]).astype(np.float64)
+            results[number] = function(X, ranges[number])
+
+        team.share(work, range(len(ranges)))
+        return np.sum(results, axis=0)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that training goes on from, after a certificate."""
+        names = ("starts", "counts", "classes", "values")
+        return dict(zip(names, self.duals.table(), strict=True))
+
+    def restore(self, arrays: dict[str, NDArray[Any]], epoch: int, team: Team) -> None:
+        """Go on from arrays that `state` returned after so many epochs."""
+        self.duals.restore(**arrays)
+        self.epoch = epoch
+        self.certify(team)
+
+    def _with_grams(self) -> bool:
+        return True
+
+    @abstractmethod
+    def _step_chunk(self, chunk: Chunk, team: Team) -> None:
+        """Step through the rows of a chunk."""
+
+    def certify(self, team: Team) -> Certificate:
+        """Make the weights anew from the variables; return the values of both, kept too."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.certificate = self._certify(team)
+        return self.certificate
+
+    @abstractmethod
+    def _certify(self, team: Team) -> Certificate:
+        """Make the weights anew from the variables, and return the values of both."""
+
+    @abstractmethod
+    def change_lam(self, lam: float) -> None:
+        """Go on with another `lam` from where the variables are, or near."""
+
+    @abstractmethod
+    def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return weights and biases as they were last certified."""
+
+
+def ascend(
+    ascent: Ascent,
+    *,
+    tol: float,
+    epochs: int,
+    seconds: float | None,
+    seed: int,
+    team: Team,
+    progress: Progress,
+    history: list[dict[str, Any]] | None = None,
+    observe: Callable[[list[dict[str, Any]]], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Train until the relative gap is at most `tol`, or for so many epochs or seconds.
+
+    Returns the certificates made on the way, the last being that of the weights as they are: for
+    each the epoch, the seconds since the beginning, primal, dual and gap. A `history` is gone on
+    with; `observe` is called with it after each certificate.
+    """
+    history = list(history or [])
+    began = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
+    first = ascent.epoch - (history[-1]["epoch"] if history else 0)
+    check = first + min(FIRST_CHECK, epochs)
+    if history:
+        if history[-1]["gap"] <= tol or ascent.epoch - first >= epochs:
+            return history
+        check = min(first + epochs, ascent.epoch + plan_check(history, tol))
+    title = f"Training to a gap of {tol:g}"
+    with progress.step(title, epochs * ascent.rows.n_rows, "rows") as advance:
+        while True:
+            ascent.run_epoch(seed=seed, team=team, advance=advance)
+            spent = time.perf_counter() - began
+            late = seconds is not None and spent >= seconds
+            if ascent.epoch < check and not late:
+                continue
+            certificate = ascent.certify(team)
+            spent = round(time.perf_counter() - began, 3)
+            if not np.isfinite(certificate.gap):
+                raise WorkError(
+                    f"The weights overflowed in epoch {ascent.epoch}: the rows are too large for "
+                    f"lam={ascent.lam:g}. Scale them to norms of about 1."
+                )
+            history.append(
+                {"epoch": ascent.epoch - first, "seconds": spent, **certificate.to_json()}
+            )
+            if observe is not None:
+                observe(history)
+            if certificate.gap <= tol or late or ascent.epoch - first >= epochs:
+                return history
+            check = min(first + epochs, ascent.epoch + plan_check(history, tol))
+
+
+def plan_check(history: list[dict[str, Any]], tol: float) -> int:
+    """Return after how many epochs the gap may be small enough, if it goes on to shrink alike."""
+    last = history[-1]
+    most = max(2, last["epoch"] // 2)
+    if len(history) < 2 or not 0 < last["gap"] < history[-2]["gap"]:
+        return most
+    shrunk = math.log(history[-2]["gap"] / last["gap"]) / (last["epoch"] - history[-2]["epoch"])
+    return max(1, min(most, math.ceil(math.log(last["gap"] / tol) / shrunk)))

@@ -1,0 +1,243 @@
+"""Dual steps of the top-k SVM through a block of rows  [TK, 3.2].
+
+Row i holds variables x, one a wrong class; its dual column is ``a_c = -x_c``, ``a_y = 1'x``, and
+``W = sum_i a_i x_i'``. A step maximises the dual over the row's whole column, which is a projection
+[TK, Proposition 4]. Scores within a block are corrected by the changes of the rows before, so that
+they are those of plain Prox-SDCA.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from myriad._jit import inlined, jit
+from myriad.objectives.largest import RUN, count_above, select_largest
+from myriad.objectives.topk import ALPHA, conjugate
+from myriad.projections import topk_beta, topk_simplex
+
+TOPK = np.dtype(
+    [
+        ("variant", np.int64),
+        ("k", np.int64),
+        ("r", np.float64),  # the radius of the row's set, 1 / (lam n)
+    ]
+)
+SLACK = 1e-9
+"""How far below a sure bound entries are still looked at, as a part: more than rounding."""
+MARGIN = 0.25
+"""How far a row's threshold is expected to fall, as a part of its largest variable."""
+ROUNDING, TINY = 1e-6, 1e-30
+"""What a bound may lose when it is rounded to the precision of the products."""
+
+
+@jit
+def step_topk(gram, labels, S, classes, values, counts, changed, steps, n_changed, setting):
+    """Step through a block whose products with the weights are known.
+
+    Parameters
+    ----------
+    gram : float array of shape (B, B)
+    labels : int32 array of shape (B,)
+    S : float array of shape (B, n_classes), products of rows and weights; used up.
+    classes, values, counts : the rows' variables, row i in the first ``counts[i]`` places of row i
+        of an int32 and a float64 array of shape (B, n_classes); replaced by the new ones.
+    changed, steps, n_changed : written in the same form: the classes whose weights change by how
+        many times the row; `steps` has the precision of `S`.
+    setting : record of one entry.
+    """
+    new_classes = np.empty(S.shape[1], np.int32)
+    new_values = np.empty(S.shape[1], np.float64)
+    for i in range(len(labels)):
+        correct_scores(gram, changed, steps, n_changed, S, i)
+        n_old = counts[i]
+        old_classes, old_values = classes[i, :n_old], values[i, :n_old]
+        take_out(old_classes, old_values, S[i], labels[i], gram[i, i])
+        guess = guess_bound(old_classes, old_values, S[i], gram[i, i])
+        n_new = find_variables(S[i], new_classes, new_values, labels[i], gram[i, i], setting, guess)
+        n_changed[i] = compare(
+            old_classes, old_values, new_classes[:n_new], new_values[:n_new],
+            changed[i], steps[i], labels[i],
+        )  # fmt: skip
+        counts[i] = n_new
+        for m in range(n_new):
+            classes[i, m] = new_classes[m]
+            values[i, m] = new_values[m]
+
+
+@jit
+def correct_scores(gram, changed, steps, n_changed, S, i):
+    """Add to the products of row `i` what the rows before it in the block have changed."""
+    for j in range(i):
+        g = gram[i, j]
+        for m in range(n_changed[j]):
+            S[i, changed[j, m]] += g * steps[j, m]
+
+
+@inlined
+def take_out(classes, values, q, label, square):
+    """Take a row's own part out of its products."""
+    total = 0.0
+    for m in range(len(classes)):
+        q[classes[m]] += square * values[m]
+        total += values[m]
+    q[label] -= square * total
+
+
+@inlined
+def guess_bound(classes, values, q, square):
+    """Return a product below which variables were zero when the row was last seen, a bit lower."""
+    bound, largest = np.inf, 0.0
+    for m in range(len(classes)):
+        bound = min(bound, q[classes[m]] - square * values[m])
+        largest = max(largest, values[m])
+    return bound - MARGIN * square * largest
+
+
+@jit
+def find_variables(q, classes, values, label, square, setting, guess):
+    """Write the best variables of a row, those above zero; return how many there are.
+
+    Only the largest products matter, so the projection gets few: those above a guess. Where its
+    threshold comes out below the guess, others would have counted: then those above a bound that
+    is sure.
+
+    Parameters
+    ----------
+    q : float array of shape (n_classes,), the row's products without its own part; the truth's is
+        changed.
+    square : the row's squared norm.
+    guess : of the least product whose variable is above zero; infinite for none.
+    """
+    k, r = setting[0].k, setting[0].r
+    if square <= 0.0:
+        return fill_vertex(classes, values, label, k, r)
+    shift = 1.0 - np.float64(q[label])
+    q[label] = -np.inf
+    if guess < np.inf:
+        n = solve_above(q, classes, values, guess, shift, square, setting, False)
+        if n >= 0:
+            return n
+    top = select_largest(q, k)
+    first, last = (top[0] + shift) / square, (top[k - 1] + shift) / square
+    if setting[0].variant == ALPHA:
+        if top.sum() + k * shift <= 0.0:
+            return 0
+        bound = topk_simplex.bound_threshold(first, last, k, 1.0, r)
+    else:
+        if first <= 0.0:
+            return 0
+        bound = topk_beta.bound_threshold(last, k, r)
+    bound = (bound - SLACK * (abs(bound) + abs(first))) * square - shift
+    return solve_above(q, classes, values, bound, shift, square, setting, True)
+
+
+@jit
+def solve_above(q, classes, values, bound, shift, square, setting, sure):
+    """Write the best variables if only products from `bound` on count; return how many are not 0.
+
+    Returns -1 if others may have counted: the bound is not sure, and fewer than k are above it, or
+    the threshold comes out below it.
+    """
+    k, r = setting[0].k, setting[0].r
+    n = gather(q, classes, values, bound)
+    if not sure and n < k:
+        return -1
+    for m in range(n):
+        values[m] = (values[m] + shift) / square
+    if setting[0].variant == ALPHA:
+        origin, t, u = topk_simplex.find_thresholds(values[:n], k, 1.0, r)
+    else:
+        origin, t, u = topk_beta.find_thresholds(values[:n], k, 1.0, r)
+    if u == 0.0:
+        return 0
+    if not sure and (origin + t) * square - shift < bound:
+        return -1
+    kept = 0
+    for m in range(n):
+        x = min((values[m] - origin) - t, u)
+        if x > 0.0:
+            classes[kept], values[kept] = classes[m], x
+            kept += 1
+    return kept
+
+
+@inlined
+def fill_vertex(classes, values, label, k, r):
+    """Write a row of zero norm: its dual is linear, any k wrong classes at their bound are best."""
+    n = 0
+    for c in range(k + 1):
+        if c != label and n < k:
+            classes[n], values[n] = c, r / k
+            n += 1
+    return n
+
+
+@jit
+def gather(q, classes, values, bound):
+    """Write the classes whose product is `bound` or more and their products; return how many.
+
+    A few that are a bit below it may be among them.
+    """
+    n = 0
+    least = q.dtype.type(bound - ROUNDING * abs(bound) - TINY)
+    for start in range(0, len(q), RUN):
+        stop = min(start + RUN, len(q))
+        if count_above(q, start, stop, least) == 0:
+            continue
+        for c in range(start, stop):  # without a branch, which would be guessed wrong too often
+            classes[n], values[n] = c, q[c]
+            n += q[c] > least
+    return n
+
+
+@jit
+def compare(old_classes, old_values, new_classes, new_values, changed, steps, label):
+    """Write by how much each class's weights change, as times the row; return how many do.
+
+    Both lists ascend in class. A wrong class's dual is minus its variable, the truth's their sum.
+    """
+    n = i = j = 0
+    while i < len(old_classes) or j < len(new_classes):
+        if j == len(new_classes) or (i < len(old_classes) and old_classes[i] < new_classes[j]):
+            c, step = old_classes[i], old_values[i]
+            i += 1
+        elif i == len(old_classes) or new_classes[j] < old_classes[i]:
+            c, step = new_classes[j], -new_values[j]
+            j += 1
+        else:
+            c, step = new_classes[j], old_values[i] - new_values[j]
+            i += 1
+            j += 1
+        if step != 0.0:
+            changed[n], steps[n] = c, step
+            n += 1
+    total = new_values.sum() - old_values.sum()
+    if n > 0 and total != 0.0:
+        changed[n], steps[n] = label, total
+        n += 1
+    return n
+
+
+@jit
+def sum_conjugates(starts, counts, values, setting):
+    """Return the sum of the conjugates of all rows; infinite if one is outside its domain."""
+    total = 0.0
+    for i in range(len(starts)):
+        x = values[starts[i] : starts[i] + counts[i]]
+        total += conjugate(x, setting[0].k, setting[0].variant, setting[0].r)
+    return total
+
+
+@jit
+def dot_columns(S, labels, starts, counts, classes, values, first):
+    """Return the sum of the products of the rows' dual columns with their scores.
+
+    Over all rows this is the squared norm of the weights. `S` and `labels` are of rows from number
+    `first` on.
+    """
+    total = 0.0
+    for i in range(len(labels)):
+        start = starts[first + i]
+        for m in range(start, start + counts[first + i]):
+            total += values[m] * (S[i, labels[i]] - S[i, classes[m]])
+    return total

@@ -1,0 +1,34 @@
+"""The vectorised exponential and sum against NumPy's."""
+
+import numpy as np
+
+from myriad.objectives.exponential import exponentiate, total
+from myriad.objectives.softmax import largest
+
+
+def test_exponential_is_within_its_error():
+    rng = np.random.default_rng(0)
+    x = np.r_[0.0, 700.0, -700.0, rng.uniform(-700, 700, 20_000), rng.uniform(-1, 1, 20_000)]
+    out = x.copy()
+    exponentiate(out, np.empty_like(x))
+    assert np.abs(out / np.exp(x) - 1.0).max() < 1e-15
+
+
+def test_exponential_of_extremes():
+    out = np.array([-800.0, -np.inf, np.nan])
+    exponentiate(out, np.empty(3))
+    assert (out[:2] > 0).all()
+    assert (out[:2] < 1e-300).all()
+    assert np.isnan(out[2])
+
+
+def test_total_is_near_the_exact_sum():
+    x = np.random.default_rng(0).exponential(size=10_001)
+    assert abs(total(x) - x.sum()) < 1e-12 * x.sum()
+
+
+def test_largest():
+    rng = np.random.default_rng(0)
+    for n in (1, 31, 32, 33, 500):
+        x = rng.standard_normal(n)
+        assert largest(x) == x.max()

@@ -1,0 +1,94 @@
+"""Workers of a Dask cluster: the same results, deaths, and what is said of a wrong one."""
+
+import operator
+import os
+import signal
+
+import pytest
+
+from myriad.errors import InputError, WorkError
+from myriad.parallel import cluster as clusters
+from myriad.parallel import open_cluster
+
+pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def mapper():
+    with open_cluster("local:2") as mapper:
+        yield mapper
+
+
+def test_results_come_in_order_from_real_processes(mapper):
+    assert mapper.workers == 2
+    assert list(mapper.map(operator.neg, range(20))) == [-n for n in range(20)]
+    pids = set(mapper.map(operator.methodcaller("__call__"), [os.getpid] * 8))
+    assert os.getpid() not in pids
+
+
+def test_exceptions_pass(mapper):
+    with pytest.raises(ZeroDivisionError):
+        list(mapper.map(operator.methodcaller("__truediv__", 0), [1]))
+
+
+def test_paths_that_a_worker_does_not_see(mapper, tmp_path):
+    mapper.require(tmp_path)
+    with pytest.raises(InputError, match="nowhere is not there on the worker tcp://"):
+        mapper.require(tmp_path / "nowhere")
+
+
+def test_a_worker_that_is_killed_costs_its_piece(mapper, tmp_path):
+    mark = tmp_path / "mark"
+    deadly = (
+        f"__import__('os').kill(__import__('os').getpid(), {int(signal.SIGKILL)}) "
+        f"if not __import__('os').path.exists({str(mark)!r}) "
+        f"and not __import__('os').mkdir({str(mark)!r}) else 7"
+    )
+    assert list(mapper.map(eval, ["1", deadly, "3"])) == [1, 7, 3]
+    assert mark.exists()
+
+
+def test_a_scheduler_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr(clusters, "SECONDS", 1)
+    for where in ("tcp://127.0.0.1:1", "nonsense://x"):
+        with (
+            pytest.raises(InputError, match="no Dask scheduler"),
+            open_cluster(where),
+        ):
+            pass
+
+
+@pytest.mark.parametrize("where", ["local:", "local:0", "local:many", "local:-2"])
+def test_local_needs_a_number(where):
+    with pytest.raises(InputError, match="local:N needs a number"), open_cluster(where):
+        pass
+
+
+class Client:
+    """A client of workers that are not as they should be."""
+
+    def __init__(self, found):
+        self.found = found
+
+    def wait_for_workers(self, n, timeout):
+        if self.found is None:
+            raise TimeoutError
+
+    def run(self, function):
+        if isinstance(self.found, Exception):
+            raise self.found
+        return {"tcp://worker": self.found}
+
+
+@pytest.mark.parametrize(
+    ("found", "error", "sentence"),
+    [
+        (None, WorkError, "has no workers"),
+        (ModuleNotFoundError("No module named 'myriad'"), InputError, "cannot import myriad"),
+        ({"myriad-learn": "9.9", "numpy": "1"}, InputError, "myriad-learn is 9.9 on the worker"),
+    ],
+)
+def test_workers_that_do_not_fit(found, error, sentence):
+    with pytest.raises(error, match=sentence):
+        clusters._check(Client(found), "tcp://scheduler")

@@ -1,0 +1,124 @@
+"""Images to a store: the same bytes whoever does the work, and what is said of bad images."""
+
+import os
+import shutil
+import zipfile
+
+import pytest
+
+from myriad.errors import WorkError
+from myriad.images import find_images
+from myriad.parallel import open_processes
+from myriad.pipelines import describing
+from myriad.pipelines.describing import BadImages, describe_images
+from myriad.pipelines.extract import ExtractOptions, extract
+from myriad.progress import Progress
+from myriad.store import Store
+from tests.robustness.scenes import write_images
+
+OPTIONS = ExtractOptions(components=1, regions=8, step=12, max_bad=0.1)
+
+
+class Noted(Progress):
+    def __init__(self):
+        self.notes = []
+
+    def note(self, sentence):
+        self.notes.append(sentence)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    """Return a folder of 162 images, two of them bad; enough for codes."""
+    folder = tmp_path_factory.mktemp("images") / "images"
+    write_images(folder, ("ant", "bee", "cow", "dog"), n=40)
+    (folder / "ant" / "bad.png").write_bytes(b"")
+    (folder / "cow" / "text.jpg").write_bytes(b"Dear Sir or Madam")
+    return folder
+
+
+@pytest.fixture
+def many(monkeypatch):
+    """Let few images count as many, so that they are described by worker processes."""
+    monkeypatch.setattr(describing, "FEWEST", 8)
+
+
+def bytes_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.usefixtures("many")
+def test_the_bytes_do_not_depend_on_the_workers(images, tmp_path):
+    noted = Noted()
+    one = extract(images, tmp_path / "1", options=OPTIONS, threads=1, progress=noted).store
+    assert one.code is not None
+    assert (one.n_rows, len(one.bad)) == (160, 2)
+    assert noted.notes[-1].startswith("Bad images left out: 2 of 162. ")
+    assert "empty file (1, the first " in noted.notes[-1]
+    for workers in (2, 3):
+        extract(images, tmp_path / str(workers), options=OPTIONS, threads=workers)
+        assert bytes_of(tmp_path / str(workers)) == bytes_of(tmp_path / "1")
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_a_cluster_writes_the_same_bytes(images, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.chdir(images.parent)
+    for name, where in (("here", None), ("cluster", "local:2")):
+        data = find_images(images).root.relative_to(images.parent)
+        extract(data, tmp_path / name, options=OPTIONS, threads=1, cluster=where)
+    assert bytes_of(tmp_path / "cluster") == bytes_of(tmp_path / "here")
+
+
+@pytest.mark.usefixtures("many")
+def test_archives_are_read_by_workers_too(images, tmp_path):
+    packed = shutil.make_archive(str(tmp_path / "images"), "zip", images)
+    assert len(zipfile.ZipFile(packed).namelist()) >= 162
+    for name, data in (("folder", images), ("archive", tmp_path / "images.zip")):
+        extract(data, tmp_path / name, options=OPTIONS, threads=2)
+    names = sorted(path.name for path in (tmp_path / "folder").glob("shard*"))
+    for name in names:
+        assert (tmp_path / "archive" / name).stat().st_size
+    assert Store.open(tmp_path / "archive").n_rows == 160
+
+
+class Deadly:
+    """A signature whose first use in a worker ends the process; each later one is well."""
+
+    colour, pixels = False, None
+
+    def __init__(self, mark, parent):
+        self.mark, self.parent = mark, parent
+
+    def describe(self, image):
+        if os.getpid() != self.parent and not os.path.exists(self.mark):
+            os.mkdir(self.mark)
+            os._exit(9)
+        return image[:2, 0]
+
+
+def test_images_of_a_worker_that_died_are_described_again(images, tmp_path):
+    found = find_images(images)
+    signature = Deadly(str(tmp_path / "mark"), os.getpid())
+    with open_processes(2) as mapper:
+        rows = list(describe_images(found, range(len(found)), signature, mapper))
+    assert (tmp_path / "mark").exists()
+    assert [i for i, _ in rows] == list(range(162))
+    assert sum(isinstance(row, describing.BadImage) for _, row in rows) == 2
+
+
+def test_the_summary_counts_reasons_and_keeps_short():
+    bad = BadImages(100, 0.5)
+    for n in range(7):
+        for i in range(7 - n):
+            bad.add(f"{n}-{i}.png", f"reason {n}")
+    sentence = bad.summarise()
+    assert sentence.startswith("Bad images left out: 28 of 100. reason 0 (7, the first 0-0.png); ")
+    assert sentence.endswith("reason 4 (3, the first 4-0.png); other reasons (3).")
+
+
+@pytest.mark.usefixtures("many")
+def test_too_many_bad_images_stop_the_workers(images, tmp_path):
+    options = ExtractOptions(components=1, regions=8, step=12, max_bad=0.01)
+    with pytest.raises(WorkError, match="2 of 162 images are bad, more than the 1 %"):
+        extract(images, tmp_path / "s", options=options, threads=2)

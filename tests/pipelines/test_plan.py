@@ -1,0 +1,120 @@
+"""Plans: sizes that can be counted by hand, advice, and what is remembered of a machine."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from myriad.errors import InputError
+from myriad.pipelines import machine as machines
+from myriad.pipelines.extract import ExtractOptions
+from myriad.pipelines.machine import Machine, know_machine
+from myriad.pipelines.plan import LIKE, Job, advise, plan, plan_extraction, plan_training
+
+CORE = Machine(
+    sgemm=4e10,
+    decode=2e9,
+    read=5e8,
+    write=5e8,
+    dense=1e10,
+    sampled=2e9,
+    joint={"multiclass": 1e10, "ranking": 2e9, "warp": 1e10, "softmax": 5e9},
+    cores=2,
+    memory=16 << 30,
+)
+
+
+@pytest.fixture
+def known(monkeypatch):
+    monkeypatch.setattr("myriad.pipelines.plan.know_machine", lambda **rest: CORE)
+
+
+@pytest.mark.usefixtures("known")
+def test_rows_that_are_there_are_only_trained_on():
+    planned = plan(Job(images=10_000, classes=100, dim=512, objective="multiclass"))
+    assert [step.step for step in planned.rows] == ["search the settings", "train", "in all"]
+    train, whole = planned.rows[1:]
+    assert train.disk == 4 * 100 * 512
+    assert train.memory >= 2 * 4 * 100 * 512
+    assert whole.seconds == sum(step.seconds for step in planned.rows[:-1])
+    assert planned.bytes_per_row == 2048
+    assert planned.advice == []
+    json.dumps(planned.to_json(), allow_nan=False)
+
+
+def test_time_falls_with_workers_and_grows_with_rows():
+    job = Job(images=100_000, classes=1000, dim=4096, objective="multiclass", epochs=4)
+    one = plan_training(job, CORE, 4096, 512, 1.0)[1]
+    two = plan_training(job, CORE, 4096, 512, 2.0)[1]
+    assert one.seconds == pytest.approx(2 * two.seconds)
+    scoring = 90_000 * 1000 * 4096 / 1e10
+    assert scoring < one.seconds < 1.4 * scoring
+    more = plan_training(replace(job, images=200_000), CORE, 4096, 512, 1.0)[1]
+    assert more.seconds == pytest.approx(2 * one.seconds)
+
+
+def test_few_negatives_cost_little():
+    job = Job(images=100_000, classes=10_000, dim=1024, beta=8.0)
+    few = plan_training(job, CORE, 1024, 4096, 1.0)[1].seconds
+    all_of_them = plan_training(replace(job, beta=math.inf), CORE, 1024, 4096, 1.0)[1].seconds
+    assert few < all_of_them / 5
+
+
+def test_extraction_counts_images_and_bytes():
+    job = Job(images=1_000_000, classes=1000)
+    steps = plan_extraction(job, CORE, 131_072, 16_384, 0.05, 2.0, 2)
+    assert [step.step for step in steps] == ["learn the vocabulary", "learn the codes", "extract"]
+    assert steps[-1].disk == 1_000_000 * 16_384
+    assert steps[-1].seconds == pytest.approx(25_000)
+    plain = replace(job, extracting=ExtractOptions(codes="none"))
+    assert len(plan_extraction(plain, CORE, 131_072, 4 * 131_072, 0.05, 2.0, 2)) == 2
+
+
+@pytest.mark.usefixtures("known")
+def test_what_does_not_fit_is_said_with_what_to_change():
+    job = Job(images=2_000_000, classes=12_500, dim=131_072, objective="warp")
+    planned = plan(job, memory=4 << 30)
+    assert len(planned.advice) == 2
+    assert "12,500 x 131,072 weights" in planned.advice[1]
+    assert "--components" in planned.advice[1]
+    tight = advise(job, planned.rows, 1 << 50, 1 << 20, 131_072)
+    assert len(tight) == 1
+    assert "The disk must hold" in tight[0]
+
+
+def test_jobs_of_the_papers_have_their_sizes():
+    assert (LIKE["imagenet10k"][0].images, LIKE["imagenet10k"][0].classes) == (9_000_000, 10_184)
+    assert (LIKE["web97k"][0].images, LIKE["web97k"][0].dim) == (40_000_000, 1024)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"classes": 1}, {"images": 0}, {"objective": "best"}, {"beta": 0.0}, {"epochs": 0}]
+)
+def test_jobs_that_cannot_be(wrong):
+    with pytest.raises(InputError):
+        Job(**({"images": 10, "classes": 2} | wrong))
+
+
+def test_a_machine_is_measured_once_and_damaged_memories_are_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    calls = []
+    monkeypatch.setattr(machines, "measure_machine", lambda **rest: calls.append(1) or CORE)
+    assert know_machine() == know_machine() == CORE
+    assert len(calls) == 1
+    know_machine(again=True)
+    assert len(calls) == 2
+    path = tmp_path / "myriad" / "machine.json"
+    for damage in ("{", '{"key": 1}', path.read_text().replace("sgemm", "x")):
+        path.write_text(damage)
+        assert know_machine() == CORE
+    assert len(calls) == 5
+
+
+def test_measures_are_plausible(monkeypatch):
+    monkeypatch.setattr(machines, "DISK_BYTES", 4 << 20)
+    monkeypatch.setattr(machines, "PROBE_DIM", 256)
+    found = machines.measure_machine()
+    assert found.sgemm > 1e8
+    assert found.cores >= 1
+    assert found.memory > 1 << 28

@@ -1,0 +1,66 @@
+"""Prox-SDCA for the top-k SVM, one row at a time, with dense dual columns and plain sorting."""
+
+import numpy as np
+
+
+def loss(scores, label, k, variant):
+    h = np.sort(np.delete(1 + scores - scores[label], label))[::-1][:k]
+    return max(0.0, h.mean()) if variant == "alpha" else np.maximum(h, 0).mean()
+
+
+def project(b, k, r, variant):
+    """Minimise |b - x|^2 + (1'x)^2 by trying every partition of the entries."""
+    m, ordered = len(b), np.sort(b)[::-1]
+    best, solution = (b**2).sum(), np.zeros(m)
+    for n_upper in range(m + 1):
+        for n_middle in range(m - n_upper + 1):
+            for t, u in thresholds(ordered, n_upper, n_middle, k, r, variant):
+                x = np.clip(b - t, 0, u)
+                limit = x.sum() / k if variant == "alpha" else r / k
+                cost = ((b - x) ** 2).sum() + x.sum() ** 2
+                if x.sum() <= r + 1e-9 and x.max() <= limit + 1e-9 and cost < best:
+                    best, solution = cost, x
+    return solution
+
+
+def thresholds(ordered, n_upper, n_middle, k, r, variant):
+    """Return the t and u that a partition would have, the sum being r or not."""
+    upper, middle = ordered[:n_upper].sum(), ordered[n_upper : n_upper + n_middle].sum()
+    u = r / k
+    if n_middle == 0:
+        if n_upper == 0:
+            return []
+        alone = upper / (k + k * k) if variant == "alpha" and n_upper == k else u
+        return [(ordered[n_upper - 1] - one, one) for one in (u, alone)]
+    found = [((middle + n_upper * u - r) / n_middle, u)]
+    if variant == "beta":
+        return [*found, ((middle + n_upper * u) / (1 + n_middle), u)]
+    size = (k - n_upper) ** 2 + (n_upper + k * k) * n_middle
+    free = ((k - n_upper) * middle + n_middle * upper) / size
+    return [*found, ((middle + (n_upper - k) * free) / n_middle, free)]
+
+
+def train(X, labels, orders, *, n_classes, k, lam, variant):
+    """Return W and the dual columns A (n_classes, n)."""
+    n, dim = X.shape
+    W, A = np.zeros((n_classes, dim)), np.zeros((n_classes, n))
+    r = 1 / (lam * n)
+    for order in orders:
+        for i in order:
+            x, y = X[i], labels[i]
+            q = W @ x - (x @ x) * A[:, i]
+            wrong = np.delete(np.arange(n_classes), y)
+            new = np.zeros(n_classes)
+            solution = project((q[wrong] + 1 - q[y]) / (x @ x), k, r, variant)
+            new[wrong], new[y] = -solution, solution.sum()
+            W += np.outer(new - A[:, i], x)
+            A[:, i] = new
+    return W, A
+
+
+def values(X, labels, A, *, k, lam, variant):
+    """Return the primal and the dual value of dual columns."""
+    W = A @ X
+    losses = [loss(W @ x, y, k, variant) for x, y in zip(X, labels, strict=True)]
+    norm = lam / 2 * (W**2).sum()
+    return norm + np.mean(losses), lam * A[labels, np.arange(len(X))].sum() - norm

@@ -1,0 +1,137 @@
+"""The top-k SVM in blocks against plain Prox-SDCA; its certificate; its sparse variables."""
+
+import numpy as np
+import pytest
+
+from myriad.objectives.topk import ALPHA, BETA, TOPK_VARIANTS, conjugate, value
+from myriad.parallel import team
+from myriad.progress import SILENT
+from myriad.store import ArrayRows
+from myriad.training.ascent import ascend
+from myriad.training.duals import SparseDuals
+from myriad.training.topk import TopKAscent
+from tests.reference import topk as reference
+
+N_CLASSES, LAM, SEED = 7, 0.02, 3
+
+
+def make_rows(n=60, dim=9, n_classes=N_CLASSES, dtype=np.float64):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, n_classes, n).astype(np.int32)
+    X = rng.standard_normal((n, dim)) + 0.7 * rng.standard_normal((n_classes, dim))[labels]
+    return ArrayRows(X, labels, dtype=dtype)
+
+
+def dense_columns(ascent):
+    A = np.zeros((ascent.n_classes, ascent.rows.n_rows))
+    starts, counts, classes, values = ascent.duals.table()
+    for i, label in enumerate(ascent.rows.labels):
+        part = slice(starts[i], starts[i] + counts[i])
+        A[classes[part], i] = -values[part]
+        A[label, i] = values[part].sum()
+    return A
+
+
+@pytest.mark.parametrize("block", [1, 7, 64])
+@pytest.mark.parametrize(("k", "variant"), [(1, "alpha"), (3, "alpha"), (3, "beta"), (6, "alpha")])
+def test_equals_plain_ascent(k, variant, block):
+    rows, epochs = make_rows(), 3
+    number = TOPK_VARIANTS[variant]
+    options = {"k": k, "variant": number, "lam": LAM, "dtype": np.float64, "block": block}
+    ascent = TopKAscent(rows, N_CLASSES, **options)
+    with team(1) as crew:
+        for _ in range(epochs):
+            ascent.run_epoch(seed=SEED, team=crew, advance=lambda n: None)
+        certificate = ascent.certify(crew)
+    orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(epochs)]
+    plain = {"k": k, "lam": LAM, "variant": variant}
+    W, A = reference.train(rows.X, rows.labels, orders, n_classes=N_CLASSES, **plain)
+    assert np.abs(W).max() > 0.1
+    np.testing.assert_allclose(ascent.weights()[0], W, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(dense_columns(ascent), A, rtol=0, atol=1e-8)
+    primal, dual = reference.values(rows.X, rows.labels, dense_columns(ascent), **plain)
+    assert certificate.primals[0] == pytest.approx(primal, rel=1e-12)
+    assert certificate.duals[0] == pytest.approx(dual, rel=1e-12)
+
+
+def test_every_size_of_block_gives_the_same():
+    rows = make_rows(n=300)
+    found = []
+    for block in (1, 16, 64, 128):
+        options = {"k": 2, "variant": ALPHA, "lam": 0.003, "dtype": np.float64, "block": block}
+        ascent = TopKAscent(rows, N_CLASSES, **options)
+        with team(1) as crew:
+            for _ in range(4):
+                ascent.run_epoch(seed=SEED, team=crew, advance=lambda n: None)
+            ascent.certify(crew)
+        found.append(ascent.weights()[0])
+    for weights in found[1:]:
+        np.testing.assert_allclose(weights, found[0], rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("variant", [ALPHA, BETA])
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_gap_closes_and_lam_can_change(variant, bias):
+    rows = make_rows(n=200)
+    options = {"k": 3, "variant": variant, "dtype": np.float64, "bias": bias}
+    ascending = {"epochs": 400, "seconds": None, "seed": 0, "progress": SILENT}
+    warm, cold = (TopKAscent(rows, N_CLASSES, lam=lam, **options) for lam in (0.1, 0.03))
+    with team(1) as crew:
+        ascend(warm, tol=1e-7, team=crew, **ascending)
+        warm.change_lam(0.03)
+        passes = ascend(warm, tol=1e-7, team=crew, **ascending)[-1]["epoch"]
+        history = ascend(cold, tol=1e-7, team=crew, **ascending)
+    assert history[-1]["gap"] <= 1e-7
+    assert all(row["dual"] <= history[-1]["primal"] for row in history)
+    np.testing.assert_allclose(warm.weights()[0], cold.weights()[0], atol=1e-3)
+    assert passes <= history[-1]["epoch"]
+
+
+def test_losses_are_ordered():
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        n_classes = int(rng.integers(2, 12))
+        scores, label = 3 * rng.standard_normal(n_classes), int(rng.integers(n_classes))
+        most = value(scores, label, 1, ALPHA)
+        assert most == pytest.approx(max(0, np.delete(1 + scores - scores[label], label).max()))
+        for k in range(1, n_classes):
+            alpha, beta = value(scores, label, k, ALPHA), value(scores, label, k, BETA)
+            assert alpha <= beta + 1e-12
+            assert beta <= most + 1e-12
+            assert alpha == pytest.approx(reference.loss(scores, label, k, "alpha"))
+            assert beta == pytest.approx(reference.loss(scores, label, k, "beta"))
+
+
+def test_conjugates_know_their_domain():
+    inside, uneven, far = np.array([0.5, 0.5]), np.array([0.9, 0.1]), np.array([0.6, 0.6])
+    assert conjugate(inside, 2, ALPHA, 1.0) == conjugate(inside, 2, BETA, 1.0) == -1.0
+    assert conjugate(uneven, 2, ALPHA, 1.0) == conjugate(uneven, 2, BETA, 1.0) == np.inf
+    assert conjugate(far, 1, ALPHA, 1.0) == conjugate(far, 1, BETA, 1.0) == np.inf
+    assert conjugate(np.array([0.4, 0.1]), 2, BETA, 1.0) == -0.5
+    assert conjugate(np.array([0.4, 0.1]), 2, ALPHA, 1.0) == np.inf
+
+
+def test_sparse_variables_are_kept_in_proportion():
+    rng = np.random.default_rng(2)
+    n_rows, n_classes = 50, 40
+    duals, expected = SparseDuals(n_rows), np.zeros((n_rows, n_classes))
+    classes, values = np.empty((10, n_classes), np.int32), np.empty((10, n_classes))
+    counts = np.empty(10, np.int32)
+    for _ in range(60):
+        index = rng.permutation(n_rows)[:10]
+        for i, row in enumerate(index):
+            chosen = np.sort(rng.permutation(n_classes)[: rng.integers(0, 6)])
+            counts[i] = len(chosen)
+            classes[i, : len(chosen)], values[i, : len(chosen)] = chosen, rng.random(len(chosen))
+            expected[row] = 0
+            expected[row, chosen] = values[i, : len(chosen)]
+        duals.store(index, classes, values, counts)
+    assert duals.n_nonzero == np.count_nonzero(expected)
+    assert duals.nbytes < 12 * 3 * duals.n_nonzero + 12 * 2048 + 16 * n_rows
+    for start in range(0, n_rows, 10):
+        index = np.arange(start, start + 10)
+        duals.load(index, classes, values, counts)
+        for i, row in enumerate(index):
+            held = np.zeros(n_classes)
+            held[classes[i, : counts[i]]] = values[i, : counts[i]]
+            np.testing.assert_array_equal(held, expected[row])
