@@ -104,6 +104,7 @@ def test_a_store_of_which_little_is_known() -> None:
         bad=(),
         settings={},
         coded=False,
+        code=None,
     )
     markup = Markup(render_store_report(bare))
     assert [section["id"] for section in markup.find("section")] == ["settings"]
