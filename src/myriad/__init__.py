@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "Backbone": "myriad.estimators",
     "BadImage": "myriad.images",
     "BagOfVisualWords": "myriad.estimators",
     "BilinearCodes": "myriad.estimators",
@@ -17,11 +18,13 @@ _HOMES = {
     "LinearSGD": "myriad.estimators",
     "LocalColour": "myriad.estimators",
     "MyriadError": "myriad.errors",
+    "NearestMeans": "myriad.estimators",
     "ProductQuantizer": "myriad.estimators",
     "ScalarQuantizer": "myriad.estimators",
     "SignBits": "myriad.estimators",
     "Store": "myriad.store",
     "TopKSVM": "myriad.estimators",
+    "TraceNormClassifier": "myriad.estimators",
     "VLAD": "myriad.estimators",
     "WorkError": "myriad.errors",
     "Wsabie": "myriad.estimators",

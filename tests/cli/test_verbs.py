@@ -287,6 +287,7 @@ def test_compare_measures_every_code(photos, tmp_path, capsys):
     options = ["--codes", "none", "--components", 4, "--regions", 1]
     call_json(capsys, "extract", photos, "--out", tmp_path / "rows.store", *options)
     words = ["compare", tmp_path / "rows.store", "--codes", "bits,scalar", "--ratios", "4,64"]
+    words += ["--out", tmp_path / "rows.compare"]
     found = call_json(capsys, *words)
     lines = [(row["codes"], row["asked"]) for row in found["rows"]]
     assert lines == [("none", 1), ("bits", 4), ("bits", 64), ("scalar", 4)]

@@ -128,10 +128,9 @@ CODE_CASES = [
     *(
         Case(f"compare {option}", f"compare model.store {option}", 2, says, stored)
         for option, says in (
-            ("", "--codes all"),
-            ("--codes zip", "--codes must be all or some of"),
-            ("--codes bits --ratios many", "--ratios"),
-            ("--codes bits --ratios 0", "--ratios"),
+            ("--codes bits,zip", "--codes must be all or some of"),
+            ("--codes all --ratios many", "--ratios"),
+            ("--codes all --ratios 0", "--ratios"),
         )
     ),
     Case(

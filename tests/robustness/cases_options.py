@@ -98,6 +98,8 @@ OPTION_CASES = [
             "--within",
             "--codes zip",
             "--objective best",
+            "--k 5",
+            "--tol 0.1",
             "--colour red",
         )
     ),
@@ -111,6 +113,12 @@ OPTION_CASES = [
         )
         for option, says in (
             ("--regions 3", "1, 4 or 8 regions"),
+            ("--objective topk --k 0", "k must be at least 1"),
+            ("--objective topk --k 500", "it must be at most"),
+            ("--objective topk --lam 0", "lam must be a number above 0"),
+            ("--objective topk --variant gamma", "alpha, beta"),
+            ("--objective topk --tol 2", "tol must lie between"),
+            ("--objective dual --loss logistic", "hinge, squared_hinge"),
             ("--eta nan", "eta must be positive"),
             ("--beta 0", "beta must be positive"),
             ("--eta inf", "eta must be"),

@@ -1,4 +1,4 @@
-"""``myriad compare``: what different ways come to on the same rows."""
+"""``myriad compare``: all objectives on the same rows, or all codes, in one table."""
 
 from __future__ import annotations
 
@@ -8,22 +8,40 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from myriad.cli.compared_codes import show_codes
-from myriad.cli.tables import print_summary
+from myriad.cli.accuracies import PARTS
+from myriad.cli.choices import (
+    Components,
+    DataArgument,
+    MaxBad,
+    Regions,
+    Signature,
+    Step,
+    StudyStore,
+    split_list,
+)
+from myriad.cli.compared_codes import CodesResult, compare_all_codes, show_codes
+from myriad.cli.methods import Epochs
+from myriad.cli.tables import print_summary, print_table
+from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
-from myriad.errors import InputError
 
 if TYPE_CHECKING:
-    from myriad.pipelines.compare_codes import ComparedCodes
+    from myriad.pipelines.compare import Candidate, Compared
 
-PAGE = "codes.html"
+ACCURACIES = {
+    "Top-1": "top1",
+    "Top-5": "top5",
+    "Top-1 by class": "class_top1",
+    "Top-5 by class": "class_top5",
+}
+"""Columns over samples, and as the mean over classes."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """The lines of the comparison, and its page."""
+    """A comparison and its page."""
 
-    compared: ComparedCodes
+    compared: Compared
     page: Path
 
     def to_json(self) -> dict[str, Any]:
@@ -31,51 +49,102 @@ class Result:
         return self.compared.to_json() | {"report": str(self.page)}
 
 
-def show(result: Result, run: Run) -> None:
-    """Print the table and where the page is."""
-    show_codes(result.compared, run)
-    print_summary({"Report": result.page})
+def show(result: Result | CodesResult, run: Run) -> None:
+    """Print the table, the best first, and what to do next."""
+    if isinstance(result, CodesResult):
+        return show_codes(result, run)
+    compared = result.compared
+    candidates = compared.candidates
+    _print_part(candidates, "val", [c.validation for c in candidates], told=True)
+    if any(candidate.test is not None for candidate in candidates):
+        print()
+        _print_part(candidates, "test", [c.test or {} for c in candidates], told=False)
+    best = compared.best
+    commands = [] if best is None else [("myriad", "evaluate", best.model, "DATA")]
+    print_summary({"Report": result.page, "Rows": compared.store.path}, commands)
+
+
+def _print_part(
+    candidates: list[Candidate], part: str, found: list[dict[str, float | None]], *, told: bool
+) -> None:
+    """Print the accuracies in percent on one part of the data; `told`: how they came about too."""
+    n = int(max((accuracies.get("n") or 0 for accuracies in found), default=0))
+    columns = ["Objective", *ACCURACIES]
+    columns += ["Training", "Passes", "Settings"] if told else []
+    lines = []
+    for candidate, accuracies in zip(candidates, found, strict=True):
+        line: list[Any] = [candidate.objective, *(accuracies.get(k) for k in ACCURACIES.values())]
+        if told:
+            seconds = None if candidate.seconds is None else format_seconds(candidate.seconds)
+            line += [seconds, candidate.epochs or None, _tell(candidate)]
+        lines.append(line)
+    title = f"Accuracy in % on {n:,} {PARTS[part]}, over samples and as the mean over classes"
+    print_table(columns, lines, title=title, right=("Training",))
+
+
+def _tell(candidate: Candidate) -> str:
+    if candidate.error is not None:
+        return f"failed: {candidate.error}"
+    return ", ".join(f"{name} {value}" for name, value in candidate.settings.items())
 
 
 @verb(show=show, writes=True, resumes=True)
 def compare(
-    store: Annotated[
-        Path, typer.Argument(metavar="STORE", help="A store of plain rows.", show_default=False)
-    ],
-    codes: Annotated[
-        str | None,
-        typer.Option(help="Compare codes: some of pq,bits,bilinear,scalar, or all."),
-    ] = None,
-    ratios: Annotated[
-        str, typer.Option(help="Ratios to compare codes at, with commas.")
-    ] = "32,64,128,256",
+    data: DataArgument,
     out: Annotated[
-        Path | None, typer.Option(help="The folder for results; by default STORE.compare.")
+        Path, typer.Option(help="The folder for the models, the table and its page.")
+    ] = Path("myriad-compare"),
+    objectives: Annotated[
+        str | None,
+        typer.Option(help="Objectives to compare, with commas between.", show_default="all"),
     ] = None,
+    epochs: Epochs = None,
+    store: StudyStore = None,
+    signature: Signature = "fisher",
+    components: Components = None,
+    regions: Regions = 4,
+    step: Step = 6,
+    codes: Annotated[
+        str,
+        typer.Option(
+            help="How rows of images are kept: pq, bits, bilinear, scalar or none. For a store: "
+            "codes to compare instead of objectives, with commas between, or all."
+        ),
+    ] = "pq",
+    ratios: Annotated[
+        str, typer.Option(help="Ratios to compare codes at, with commas between.")
+    ] = "32,64,128,256",
+    max_bad: MaxBad = 0.05,
     *,
     run: Run,
-) -> Result:
-    """Compare accuracy, size and time of different codes on a store."""
-    from myriad.pipelines.compare_codes import compare_codes, parse_codes, parse_ratios
-    from myriad.pipelines.outputs import beside_store, prepare_results
-    from myriad.report.code_page import write_code_page
-    from myriad.training import SGD
+) -> Result | CodesResult:
+    """Compare all objectives on the same rows, or all codes on the same store."""
+    if codes == "all" or "," in codes:
+        return compare_all_codes(data, out, codes, ratios, run)
+    from myriad.pipelines.compare import PAGE
+    from myriad.pipelines.compare import compare as work
+    from myriad.pipelines.extract import ExtractOptions
+    from myriad.report.studies import write_comparison
 
-    if codes is None:
-        raise InputError("Say what to compare: --codes all, or some of pq,bits,bilinear,scalar.")
-    names, numbers = parse_codes(codes), parse_ratios(ratios)
-    folder = out or beside_store(store, "compare")
-    prepare_results(folder, (PAGE, "codes.json"), overwrite=run.overwrite, resume=run.resume)
-    compared = compare_codes(
-        store,
-        folder,
-        codes=names,
-        ratios=numbers,
-        method=SGD(seed=run.seed),
+    compared = work(
+        data,
+        out,
+        objectives=split_list(objectives),
+        epochs=epochs,
+        store=store,
+        extracting=ExtractOptions(
+            signature=signature,
+            components=components,
+            regions=regions,
+            step=step,
+            codes=codes,
+            max_bad=max_bad,
+        ),
+        seed=run.seed,
         threads=run.threads,
+        overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,
     )
-    rows = compared.to_json()["rows"]
-    write_code_page(rows, folder / PAGE, title=f"Codes of {store.name or store.resolve().name}")
-    return Result(compared, folder / PAGE)
+    write_comparison(compared.to_json(), out / PAGE)
+    return Result(compared, out / PAGE)

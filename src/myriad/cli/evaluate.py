@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from myriad.cli.accuracies import print_accuracies
-from myriad.cli.choices import Cluster, DataArgument, MaxBad, ModelArgument
+from myriad.cli.choices import Cluster, DataArgument, Labels, MaxBad, ModelArgument, RowsColumn
 from myriad.cli.tables import print_facts
 from myriad.cli.verb import Run, verb
 
@@ -50,11 +50,13 @@ def evaluate(
         ),
     ] = None,
     max_bad: MaxBad = 0.05,
+    labels: Labels = None,
+    rows: RowsColumn = None,
     cluster: Cluster = None,
     *,
     run: Run,
 ) -> Evaluated:
-    """Measure a model's accuracy on images or on a store."""
+    """Measure a model's accuracy on images, on a store or on files of rows."""
     from myriad.pipelines.evaluate import evaluate as work
 
     return work(
@@ -63,6 +65,8 @@ def evaluate(
         split=split,
         plain=plain,
         max_bad=max_bad,
+        labels=labels or (),
+        column=rows,
         hierarchy=hierarchy,
         threads=run.threads,
         cluster=cluster,

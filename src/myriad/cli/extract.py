@@ -15,6 +15,10 @@ from myriad.cli.choices import (
     HistogramMap,
     ImagesArgument,
     MaxBad,
+    OnnxDeviation,
+    OnnxMean,
+    OnnxOutput,
+    OnnxSize,
     Ratio,
     Regions,
     Signature,
@@ -67,6 +71,10 @@ def extract(
     codes: Codes = "pq",
     ratio: Ratio = None,
     max_bad: MaxBad = 0.05,
+    onnx_size: OnnxSize = None,
+    onnx_mean: OnnxMean = "imagenet",
+    onnx_deviation: OnnxDeviation = "imagenet",
+    onnx_output: OnnxOutput = None,
     cluster: Cluster = None,
     *,
     run: Run,
@@ -74,7 +82,9 @@ def extract(
     """Turn images into a store of rows to train on."""
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.extract import extract as work
+    from myriad.signatures import OnnxOptions
 
+    onnx = OnnxOptions(onnx_size, onnx_mean, onnx_deviation, onnx_output)
     options = ExtractOptions(
         signature=signature,
         components=components,
@@ -89,6 +99,7 @@ def extract(
         soft=soft,
         map=map,
         within=within,
+        onnx=onnx,
     )
     return work(
         images,

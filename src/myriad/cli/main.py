@@ -18,12 +18,15 @@ from myriad.cli.compress import compress
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
+from myriad.cli.export import export
 from myriad.cli.extract import extract
 from myriad.cli.failure import INTERRUPTED
+from myriad.cli.import_ import import_
 from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
 from myriad.cli.train import train
+from myriad.cli.tune import tune
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
@@ -32,6 +35,9 @@ VERBS: dict[str, Callable[..., Any]] = {
     "evaluate": evaluate,
     "extract": extract,
     "compress": compress,
+    "import": import_,
+    "export": export,
+    "tune": tune,
     "compare": compare,
     "report": report,
     "plan": plan,

@@ -25,8 +25,8 @@ Eta = Annotated[
 Lam = Annotated[
     str | None,
     typer.Option(
-        help="Weight of the squared norm: a number, or auto to try some where rows are few.",
-        show_default="0",
+        help="Weight of the penalty: a number, or auto to try some.",
+        show_default="0; auto of trace",
     ),
 ]
 Scale = Annotated[
@@ -49,9 +49,31 @@ ScheduleName = Annotated[
 Epochs = Annotated[
     int | None, typer.Option(min=1, help="The most passes over the rows.", show_default="50")
 ]
+Gauge = Annotated[
+    str | None,
+    typer.Option(
+        help="Penalty of trace: trace (low rank), l1 (few weights) or l1_l2 (few features).",
+        show_default="trace",
+    ),
+]
+Batch = Annotated[
+    int | None,
+    typer.Option(help="Of trace: rows of the first mini-batches.", show_default="1024"),
+]
+SubspaceEvery = Annotated[
+    int | None,
+    typer.Option(
+        help="Of trace: atoms between two minimisations over the support.", show_default="8"
+    ),
+]
 K = Annotated[
     int | None,
-    typer.Option("--k", help="Guesses that topk allows, 1 to classes - 1.", show_default="1"),
+    typer.Option(
+        "--k",
+        help="Guesses that topk allows, 1 to classes - 1 (by default 1); rows that vote in knn "
+        "(searched).",
+        show_default=False,
+    ),
 ]
 Variant = Annotated[
     str | None, typer.Option(help="Loss of topk: alpha or beta.", show_default="alpha")
@@ -59,8 +81,8 @@ Variant = Annotated[
 Tol = Annotated[
     str | None,
     typer.Option(
-        help="Relative duality gap at which topk and dual stop, between 0 and 1.",
-        show_default="0.001",
+        help="Relative duality gap at which topk, dual and trace stop, between 0 and 1.",
+        show_default="0.001; 0.01 of trace",
     ),
 ]
 Dim = Annotated[

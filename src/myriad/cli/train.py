@@ -17,6 +17,10 @@ from myriad.cli.choices import (
     HistogramMap,
     MaxBad,
     Objective,
+    OnnxDeviation,
+    OnnxMean,
+    OnnxOutput,
+    OnnxSize,
     Ratio,
     Regions,
     Signature,
@@ -30,12 +34,14 @@ from myriad.cli.methods import (
     Adagrad,
     Average,
     Balanced,
+    Batch,
     Beta,
     Dim,
     Discriminant,
     Ensemble,
     Epochs,
     Eta,
+    Gauge,
     Index,
     K,
     Lam,
@@ -47,6 +53,7 @@ from myriad.cli.methods import (
     Sampling,
     Scale,
     ScheduleName,
+    SubspaceEvery,
     Tol,
     Variant,
 )
@@ -109,6 +116,9 @@ def train(
     balanced: Balanced = None,
     schedule: ScheduleName = None,
     epochs: Epochs = None,
+    gauge: Gauge = None,
+    batch: Batch = None,
+    subspace_every: SubspaceEvery = None,
     k: K = None,
     variant: Variant = None,
     tol: Tol = None,
@@ -136,14 +146,20 @@ def train(
     codes: Codes = "pq",
     ratio: Ratio = None,
     max_bad: MaxBad = 0.05,
+    onnx_size: OnnxSize = None,
+    onnx_mean: OnnxMean = "imagenet",
+    onnx_deviation: OnnxDeviation = "imagenet",
+    onnx_output: OnnxOutput = None,
     *,
     run: Run,
 ) -> Result:
     """Train a model on images or on a store."""
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.train import train as work
+    from myriad.signatures import OnnxOptions
     from myriad.training import OFFERS, make_method
 
+    onnx = OnnxOptions(onnx_size, onnx_mean, onnx_deviation, onnx_output)
     method = make_method(
         OFFERS,
         objective,
@@ -156,6 +172,9 @@ def train(
         balanced=balanced,
         schedule=schedule,
         epochs=epochs,
+        gauge=gauge,
+        batch=batch,
+        subspace_every=subspace_every,
         k=k,
         variant=variant,
         tol=tol,
@@ -185,6 +204,7 @@ def train(
         soft=soft,
         map=map,
         within=within,
+        onnx=onnx,
     )
     trained = work(
         data,

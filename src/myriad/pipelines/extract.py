@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from myriad.images import (
     split_images,
 )
 from myriad.parallel import Mapper
+from myriad.parts import fingerprint
 from myriad.pipelines.coding import CodeOptions, Source, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
 from myriad.pipelines.outputs import prepare_store, settle_store
@@ -29,11 +30,16 @@ from myriad.pipelines.sharding import write_shards
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.signatures import (
+    EFFICIENTNET,
     MAPS,
+    Backbone,
+    OnnxOptions,
     Signature,
+    is_backbone,
     learn_bov,
     learn_fisher,
     learn_vlad,
+    open_backbone,
 )
 from myriad.store import ArrayRows, Store, StoreWriter, inform_rows, is_store, shard_rows
 
@@ -59,7 +65,8 @@ class ExtractOptions:
 
     Attributes
     ----------
-    signature : ``"fisher"``, ``"bov"`` or ``"vlad"``.
+    signature : ``"fisher"``, ``"bov"`` or ``"vlad"``, which are learned, or a network, see
+        `open_backbone`.
     components : Gaussians of the mixture or words of the vocabulary; None for the signature's own
         default.
     regions : of the spatial pyramid, 1, 4 or 8.
@@ -72,6 +79,7 @@ class ExtractOptions:
     soft : of bags of words: whether a descriptor counts for several words.
     map : of bags of words: one of ``signatures.MAPS``.
     within : of VLAD: whether each word's sum is brought to norm 1 by itself.
+    onnx : how images are brought to a network of the user's own.
     ratio : how many times smaller coded rows are to be; None for the default of the code.
     """
 
@@ -87,12 +95,21 @@ class ExtractOptions:
     soft: bool = False
     map: str = "hellinger"
     within: bool = False
+    onnx: OnnxOptions = field(default_factory=OnnxOptions)
     ratio: float | None = None
 
     def __post_init__(self) -> None:
-        if self.signature not in LEARNERS:
-            known = ", ".join(LEARNERS)
-            raise InputError(f"--signature must be one of {known}, not {self.signature!r}.")
+        if self.signature not in LEARNERS and not is_backbone(self.signature):
+            known = ", ".join([*LEARNERS, EFFICIENTNET])
+            raise InputError(
+                f"--signature must be one of {known} or onnx:FILE, not {self.signature!r}."
+            )
+        if self.onnx != OnnxOptions() and not self.signature.startswith("onnx:"):
+            raise InputError(
+                f"--onnx-* options belong to --signature onnx:FILE, not to {self.signature}."
+            )
+        if self.components is not None and is_backbone(self.signature):
+            raise InputError(f"--components: the network {self.signature} has no vocabulary.")
         if self.codes == "none" and self.ratio is not None:
             raise InputError("--ratio belongs to codes; with --codes none rows stay as they are.")
         _ = self.coding
@@ -173,6 +190,9 @@ def extract(
     """
     began = time.perf_counter()
     options = options or ExtractOptions()
+    backbone = None
+    if is_backbone(options.signature):
+        backbone = open_backbone(options.signature, options.onnx)
     with progress.step("Finding images") as advance:
         found = find_images(data)
         images = split_images(found, seed=seed)
@@ -184,11 +204,21 @@ def extract(
     require_classes(images)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     plan = _plan(options, found, wanted, seed=seed)
+    if backbone is not None:
+        plan["network"] = fingerprint(backbone)
     bad = BadImages(len(images), options.max_bad)
     with open_workers(threads, len(images), cluster=cluster, progress=progress) as mapper:
         mapper.require(images.root)
         writer = _begin(
-            images, work, options, plan, mapper, seed=seed, threads=threads, progress=progress
+            images,
+            work,
+            options,
+            plan,
+            mapper,
+            backbone,
+            seed=seed,
+            threads=threads,
+            progress=progress,
         )
         _write_rows(images, writer, bad, mapper, seed=seed, progress=progress)
     writer.finish()
@@ -205,9 +235,10 @@ def _plan(
 
     The images are taken as they were found, since the parts drawn of them follow from the seed.
     How many images may be bad is left out: a run that found too many can be resumed with a higher
-    limit.
+    limit. What concerns a network is in its fingerprint.
     """
-    return {name: value for name, value in asdict(options).items() if name != "max_bad"} | {
+    left_out = ("max_bad", "onnx")
+    return {name: value for name, value in asdict(options).items() if name not in left_out} | {
         "seed": seed,
         "images": found.select(wanted).fingerprint(),
         "validation": "stated" if (found.splits == "val").any() else "drawn",
@@ -220,6 +251,7 @@ def _begin(
     options: ExtractOptions,
     plan: dict[str, Any],
     mapper: Mapper,
+    backbone: Backbone | None,
     *,
     seed: int,
     threads: int | None,
@@ -234,7 +266,7 @@ def _begin(
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
     learning = options.learning()
-    signature = LEARNERS[options.signature](
+    signature = backbone or LEARNERS[options.signature](
         SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, mapper),
         options.components,
         **learning,

@@ -11,7 +11,8 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from sklearn.decomposition import PCA
 
-from myriad.models import EmbeddingModel, Model
+from myriad.arrays import Float
+from myriad.models import EmbeddingModel, FactoredModel, Model
 
 MOST_GROUPS, MOST_NAMES = 24, 8
 MOST_PLACES = 5000
@@ -25,9 +26,10 @@ def describe_embedding(model: Model, class_names: Sequence[str]) -> dict[str, An
 
     The keys are those of a report's evidence: ``groups`` and ``places``.
     """
-    if not isinstance(model, EmbeddingModel) or model.n_classes < 3:
+    points = place_classes(model)
+    if points is None or len(points) < 3:
         return {}
-    nearest, distances = find_nearest(model.prototypes)
+    nearest, distances = find_nearest(points)
     groups = [
         {"names": [class_names[c] for c in group[:MOST_NAMES]], "size": len(group)}
         for group in find_groups(nearest, distances)[:MOST_GROUPS]
@@ -37,9 +39,18 @@ def describe_embedding(model: Model, class_names: Sequence[str]) -> dict[str, An
         chosen = np.sort(np.random.default_rng(0).permutation(model.n_classes)[:MOST_PLACES])
     places = [
         {"name": class_names[c], "x": round(float(x), 2), "y": round(float(y), 2)}
-        for c, (x, y) in zip(chosen, map_points(model.prototypes[chosen]), strict=True)
+        for c, (x, y) in zip(chosen.tolist(), map_points(points[chosen]), strict=True)
     ]
     return {"groups": groups, "places": places}
+
+
+def place_classes(model: Model) -> Float | None:
+    """Return where classes lie in the latent space of a model, (n_classes, dim), if it has one."""
+    if isinstance(model, EmbeddingModel):
+        return model.prototypes
+    if isinstance(model, FactoredModel) and model.n_latents:
+        return model.places
+    return None
 
 
 def find_nearest(points: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

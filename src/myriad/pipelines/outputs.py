@@ -29,7 +29,7 @@ def check_model_place(
     if store is not None and store.resolve() == folder.resolve():
         raise InputError(f"--store and --out are both {folder}: name two different folders.")
     rows = None if store is None else store.resolve()
-    inside = [path for path in _entries(folder) if path.resolve() != rows]
+    inside = [path for path in list_entries(folder) if path.resolve() != rows]
     if inside and not is_model(folder):
         raise InputError(
             f"{folder} holds files but no model of myriad, so no model is put there. "
@@ -37,7 +37,7 @@ def check_model_place(
         )
     if inside and not (overwrite or resume):
         raise InputError(f"{folder} exists. {GO_ON}")
-    _check_writable(folder)
+    check_writable(folder)
 
 
 def prepare_store(folder: Path, *, overwrite: bool, resume: bool) -> Path:
@@ -46,11 +46,11 @@ def prepare_store(folder: Path, *, overwrite: bool, resume: bool) -> Path:
     A finished store that is to be overwritten stays until the new one is finished too, which is
     written beside it meanwhile. Only files of a store are ever removed.
     """
-    _check_writable(folder)
+    check_writable(folder)
     new, old = _beside(folder, "new"), _beside(folder, "old")
     if old.exists() and not folder.exists():  # killed while the two changed places
         old.rename(folder.resolve())
-    held, begun = bool(_entries(folder)), bool(_entries(new))
+    held, begun = bool(list_entries(folder)), bool(list_entries(new))
     if held and not holds_only_store(folder):
         raise InputError(
             f"{folder} holds files that do not belong to a store, so no store is put there. "
@@ -100,16 +100,10 @@ def training_beside(model: Path) -> Path:
     return _beside(model, "training")
 
 
-def beside_store(store: Path, word: str) -> Path:
-    """Return a place beside a store for something made of it, such as ``rows.compare``."""
-    place = store if store.name not in ("", "..") else store.resolve()
-    return place.with_name(f"{place.stem if place.suffix == '.store' else place.name}.{word}")
-
-
 def prepare_results(folder: Path, names: tuple[str, ...], *, overwrite: bool, resume: bool) -> None:
     """Make a folder for results; files of these names in it are replaced only if that is said."""
-    _check_writable(folder)
-    held = [path.name for path in _entries(folder)]
+    check_writable(folder)
+    held = [path.name for path in list_entries(folder)]
     if set(held) & set(names) and not (overwrite or resume):
         raise InputError(f"{folder} exists. {GO_ON}")
     if held and not set(held) & set(names) and not resume:
@@ -131,10 +125,10 @@ def check_file_place(path: Path, *, option: str, overwrite: bool) -> None:
         raise InputError(f"{option} {path} exists. Use --overwrite to replace it.")
     if not path.parent.is_dir():
         raise InputError(f"{option} {path}: the folder {path.parent} does not exist.")
-    _check_writable(path)
+    check_writable(path)
 
 
-def _entries(folder: Path) -> list[Path]:
+def list_entries(folder: Path) -> list[Path]:
     """Return what lies in a folder; nothing if there is none."""
     if not os.path.lexists(folder):
         return []
@@ -143,7 +137,7 @@ def _entries(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
 
-def _check_writable(place: Path) -> None:
+def check_writable(place: Path) -> None:
     """Find out before the work whether its result can be written, as far as that can be known."""
     nearest = place.absolute()
     while not nearest.exists() and nearest != nearest.parent:

@@ -23,6 +23,8 @@ from myriad.store.shards import FLOATS, RowFormat, ShardRecord, check_bad
 
 FORMAT = 1
 PLAN, STORE, ARRAYS, INDEX = "plan.json", "store.json", "recipe.safetensors", "index.arrow"
+STAGED = "staged.npy"
+"""Rows on their way into the shards of an unfinished store."""
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def write_shard(
         raise InputError(f"{path} would hold {rows.size} elements: write fewer rows a shard.")
     columns = [
         _row_column(form, rows),
-        _label_column(labels),
+        label_column(labels),
         pa.array([encode_path(name) for name in paths], pa.large_binary()),
         pa.array(list(splits), pa.utf8()),
     ]
@@ -172,7 +172,8 @@ def _row_column(form: RowFormat, rows: NDArray[Any]) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(pa.array(flat.ravel()), type=form.arrow)
 
 
-def _label_column(labels: NDArray[np.int32] | LabelSets) -> pa.Array:
+def label_column(labels: NDArray[np.int32] | LabelSets) -> pa.Array:
+    """Return labels as a column."""
     if isinstance(labels, LabelSets):
         return pa.ListArray.from_arrays(
             pa.array(labels.starts.astype(np.int32)), pa.array(labels.classes), type=LABELS

@@ -32,6 +32,7 @@ from myriad.store.manifest import (
     read_records,
     verify_file,
 )
+from myriad.store.references import ReferredShards, read_references
 from myriad.store.rows import Fill, Rows, check_indices
 from myriad.store.shards import ShardRecord, map_shard, shard_name
 from myriad.store.shuffling import WINDOW_GROUPS, shuffle_groups, window_size
@@ -70,6 +71,7 @@ class Store:
         *,
         bad: list[dict[str, str]],
         verify: bool,
+        referred: ReferredShards | None = None,
     ) -> None:
         self.path = path
         self.class_names = header.class_names
@@ -84,6 +86,7 @@ class Store:
         self.starts = np.cumsum([0, *(record.rows for record in records)])
         """Shard i holds the rows ``starts[i]`` to ``starts[i + 1]``."""
         self._form, self._records, self._index = header.form, records, index
+        self._referred = referred
         self._unverified = set(range(len(records))) if verify else set()
         self._lock = threading.Lock()
 
@@ -103,11 +106,19 @@ class Store:
         records = read_records(content, header.n_shards, folder / STORE)
         for number, record in enumerate(records):
             check_size(folder / shard_name(number), record)
+        index_file = read_record(content.get("index"), folder / STORE)
+        verify_file(folder / INDEX, index_file)
+        referred = None
+        if content.get("references") is not None:
+            references = read_references(content["references"], folder / STORE)
+            referred = ReferredShards(
+                references, header.form, index=index_file.sha256, verify=verify
+            )
+            records = referred.records
         n_rows = sum(record.rows for record in records)
-        verify_file(folder / INDEX, read_record(content.get("index"), folder / STORE))
         index = Index(folder / INDEX, header.form, n_rows, len(header.class_names))
         bad = read_bad(content, folder / STORE)
-        return cls(folder, header, records, index, bad=bad, verify=verify)
+        return cls(folder, header, records, index, bad=bad, verify=verify, referred=referred)
 
     create = staticmethod(StoreWriter.begin)
     resume = staticmethod(StoreWriter.resume)
@@ -140,6 +151,8 @@ class Store:
 
     def read_shard(self, number: int) -> NDArray[Any]:
         """Return the rows of a shard as they are kept, (n, width), mapped and read-only."""
+        if self._referred is not None:
+            return self._referred.read(number)
         path = self.path / shard_name(number)
         with self._lock:
             if number in self._unverified:

@@ -252,7 +252,15 @@ class Search:
             contender.watch(trainer, measures, seconds=self.clock(), keep=keep)
 
     def _merit(self, setting: Setting) -> tuple[float, float]:
-        return self.table[setting]["top1"], self.table[setting]["top5"]
+        """Return what settings are compared by.
+
+        Scaling is not taken for chance: it has to win by a standard error of the accuracy.
+        """
+        top1, top5 = self.table[setting]["top1"], self.table[setting]["top5"]
+        if setting.scale and self.method.scale is None:
+            share, n = top1 / 100.0, max(1, self.val.n_rows)
+            top1 -= 100.0 * math.sqrt(max(share * (1.0 - share), 1.0 / n) / n)
+        return top1, top5
 
     def _thin(self, trainers: list[Trainer], alive: list[Setting]) -> list[Trainer]:
         """Leave only the settings that are still alive in the trainers that have some."""

@@ -17,22 +17,30 @@ from myriad.report.plots.lines import (
 )
 from myriad.report.plots.patches import draw_colours, draw_gradients
 from myriad.report.plots.places import plot_places
+from myriad.report.plots.ranking import Entry, plot_costs, plot_ranking
 from myriad.report.plots.scatter import plot_by_training, plot_trials
+from myriad.report.plots.series import Series, plot_passes, plot_values
 
 __all__ = [
+    "Entry",
+    "Series",
     "draw_colours",
     "draw_gradients",
     "plot_accuracy_at",
     "plot_by_training",
+    "plot_costs",
     "plot_densities",
     "plot_histogram",
     "plot_history",
     "plot_information",
     "plot_kept_variance",
+    "plot_passes",
     "plot_places",
+    "plot_ranking",
     "plot_ratios",
     "plot_shares",
     "plot_trials",
+    "plot_values",
     "plot_variances",
     "plot_weights",
 ]

@@ -1,0 +1,360 @@
+"""The same data to other trainers and to ours: time of an epoch, accuracy, time to an accuracy.
+
+    pip install -e ".[bench]"
+    python benchmarks/peers.py --peer adamw                        # one beside ours, 1 to 3 min
+    python benchmarks/peers.py --out benchmarks/results/peers.json # all, merged into one file
+    python benchmarks/peers.py --quick                             # small, to see that all runs
+
+One thread. Rows of overlapping classes, shape (a): N = 40,000, D = 1024, C = 500, and 4,000 more to
+validate on. Solvers that take minutes there get the rows of the first 100 classes only, and so do
+we beside them: `problem` says which. Every entry holds a run of ours on the same rows, in the same
+process. Times to an accuracy include validation after each epoch; kernels are compiled before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from epochs import draw_rows
+from record import describe_run, write_results
+
+from myriad.store import ArrayRows
+from myriad.training import SGD, Means
+
+FULL, QUICK = (40_000, 1024, 500), (3_000, 64, 20)
+VALIDATION = 0.1
+SUBSET = 0.2
+"""The part of the classes that slow solvers get."""
+EPOCHS = 10
+BATCH = 256
+OURS: dict[str, dict[str, Any]] = {
+    "multiclass": {"objective": "multiclass"},
+    "softmax": {"objective": "softmax"},
+    "ovr": {"objective": "ovr"},
+    "ovr, beta = all": {"objective": "ovr", "beta": math.inf},
+}
+"""Ours, and what is stated of each before the search."""
+MARGIN = 0.2
+"""Points below a peer's best validation accuracy that the race is run to."""
+THIRDS = {"adamw": range(-6, -1), "sgd": range(-1, 4)}
+"""Powers of 3 that the steps of PyTorch are chosen from."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows to train and to validate on, of `n_classes` classes."""
+
+    train: ArrayRows
+    val: ArrayRows
+    n_classes: int
+
+    @property
+    def shape(self) -> str:
+        """What it is, in words."""
+        return f"N = {self.train.n_rows}, D = {self.train.dim}, C = {self.n_classes}"
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return rows and labels to train and to validate on."""
+        parts = [
+            (rows.read(np.arange(rows.n_rows)), rows.labels) for rows in (self.train, self.val)
+        ]
+        return *parts[0], *parts[1]
+
+
+def draw_problem(n: int, dim: int, n_classes: int) -> Problem:
+    """Draw the rows; the first `n` train."""
+    rows = draw_rows(n + int(VALIDATION * n), dim, n_classes)
+    return Problem(rows.select(np.arange(n)), rows.select(np.arange(n, rows.n_rows)), n_classes)
+
+
+def take_classes(problem: Problem, part: float) -> Problem:
+    """Return the problem of the first classes only."""
+    few = max(2, int(part * problem.n_classes))
+    sides = [
+        rows.select(np.flatnonzero(rows.labels < few)) for rows in (problem.train, problem.val)
+    ]
+    return Problem(sides[0], sides[1], few)
+
+
+def to_percent(guesses: np.ndarray, truths: np.ndarray) -> float:
+    """Return top-1 accuracy over samples."""
+    return round(100.0 * float((np.asarray(guesses) == truths).mean()), 2)
+
+
+def race(curve: list[tuple[float, float]], target: float) -> float | None:
+    """Return the seconds after which a curve of (seconds, top1) reaches the target."""
+    return next((round(seconds, 3) for seconds, top1 in curve if top1 >= target), None)
+
+
+def train_ours(problem: Problem, method: SGD) -> tuple[dict[str, Any], list[tuple[float, float]]]:
+    """Train, and return settings and the curve of (seconds since the start, top1)."""
+    began = time.perf_counter()
+    fitted = method.fit(problem.train, problem.val, n_classes=problem.n_classes, threads=1)
+    wall = time.perf_counter() - began
+    before = wall - fitted.history[-1]["seconds"]  # a search that the history does not count
+    curve = [(before + row["seconds"], row["top1"]) for row in fitted.history]
+    return fitted.settings, curve
+
+
+def measure_ours(problem: Problem, names: list[str], target: float) -> dict[str, Any]:
+    """Return epochs, accuracies and times of ours: settings found, and settings known."""
+    warm = take_classes(problem, 0.02)
+    lines = {"means": measure_means(problem, target)}
+    print(f"    ours, means: {lines['means']}", flush=True)
+    for name in names:
+        train_ours(warm, SGD(**OURS[name], epochs=2))
+        settings, searched = train_ours(problem, SGD(**OURS[name]))
+        beta = settings.get("beta")
+        stated = OURS[name] | {"eta": settings["eta"], "beta": math.inf if beta == "all" else beta}
+        known = SGD(
+            **stated,
+            lam=settings["lam"],
+            scale=settings["scale"],
+            epochs=EPOCHS,
+            patience=EPOCHS,
+        )
+        _, curve = train_ours(problem, known)
+        lines[name] = {
+            "settings": settings,
+            "top1": round(max(top1 for _, top1 in curve), 2),
+            "top1_by_epoch": [round(top1, 2) for _, top1 in curve],
+            "epoch_seconds": round((curve[-1][0] - curve[0][0]) / max(1, len(curve) - 1), 4),
+            "seconds_to_target": race(curve, target),
+            "seconds_to_target_with_search": race(searched, target),
+            "seconds_to_the_end_with_search": round(searched[-1][0], 3),
+            "top1_with_search": round(max(top1 for _, top1 in searched), 2),
+        }
+        print(f"    ours, {name}: {lines[name]}", flush=True)
+    return lines
+
+
+def measure_means(problem: Problem, target: float) -> dict[str, Any]:
+    """Return accuracy and time of class means, which have nothing to search and no epochs.
+
+    The noise of these rows is the same in all directions, which suits means better than photographs
+    do: no ratio is made of it.
+    """
+    for rows in (problem.val, problem.train):
+        began = time.perf_counter()
+        model = Means().fit(rows, None, n_classes=problem.n_classes, threads=1).model
+        seconds = time.perf_counter() - began
+    X_val, y_val = problem.arrays()[2:]
+    top1 = to_percent(model.rank(X_val, 1)[0][:, 0], y_val)
+    return {"top1": top1, "seconds": round(seconds, 4), "reaches_target": top1 >= target}
+
+
+def run_torch(problem: Problem, name: str) -> dict[str, Any]:
+    """Train PyTorch's Linear with every step of the grid; the best wins."""
+    import torch
+
+    torch.set_num_threads(1)
+    X, y, X_val, y_val = problem.arrays()
+    rows, labels = torch.from_numpy(X), torch.from_numpy(y.astype(np.int64))
+    held, truths = torch.from_numpy(X_val), torch.from_numpy(y_val.astype(np.int64))
+
+    def train(step: float) -> list[tuple[float, float]]:
+        torch.manual_seed(0)
+        model = torch.nn.Linear(problem.train.dim, problem.n_classes)
+        if name == "adamw":
+            optimiser: Any = torch.optim.AdamW(model.parameters(), lr=step)
+        else:
+            optimiser = torch.optim.SGD(model.parameters(), lr=step, momentum=0.9)
+        curve, began = [], time.perf_counter()
+        for _ in range(EPOCHS):
+            for batch in torch.randperm(len(rows)).split(BATCH):
+                optimiser.zero_grad()
+                loss = torch.nn.functional.cross_entropy(model(rows[batch]), labels[batch])
+                loss.backward()
+                optimiser.step()
+            with torch.no_grad():
+                right = float((model(held).argmax(1) == truths).float().mean())
+            curve.append((time.perf_counter() - began, round(100 * right, 2)))
+        return curve
+
+    train(1e-3)  # warm
+    curves = {3.0**power: train(3.0**power) for power in THIRDS[name]}
+    best = max(top1 for curve in curves.values() for _, top1 in curve)
+    reached = {step: race(curve, best - MARGIN) for step, curve in curves.items()}
+    step = min((s for s in reached if reached[s] is not None), key=lambda s: reached[s] or 0)
+    return {
+        "steps": {f"{s:.4g}": max(top1 for _, top1 in curve) for s, curve in curves.items()},
+        "step": round(step, 6),
+        "epoch_seconds": round(curves[step][-1][0] / EPOCHS, 3),
+        "top1": best,
+        "target": round(best - MARGIN, 2),
+        "seconds_to_target": reached[step],
+    }
+
+
+def run_sgd_classifier(problem: Problem) -> dict[str, Any]:
+    """Train scikit-learn's SGDClassifier for one epoch."""
+    from sklearn.linear_model import SGDClassifier
+
+    X, y, X_val, y_val = problem.arrays()
+    model = SGDClassifier(max_iter=1, tol=None, random_state=0)
+    began = time.perf_counter()
+    model.fit(X, y)
+    seconds = time.perf_counter() - began
+    return finish(seconds, to_percent(model.predict(X_val), y_val), epochs=1)
+
+
+def run_linear_svc(problem: Problem, form: str) -> dict[str, Any]:
+    """Train scikit-learn's LinearSVC to its end."""
+    from sklearn.svm import LinearSVC
+
+    X, y, X_val, y_val = problem.arrays()
+    model = LinearSVC(multi_class=form, random_state=0)
+    began = time.perf_counter()
+    model.fit(X, y)
+    seconds = time.perf_counter() - began
+    return finish(seconds, to_percent(model.predict(X_val), y_val))
+
+
+def run_liblinear(problem: Problem, solver: int) -> dict[str, Any]:
+    """Train liblinear itself, solver 3 (hinge, dual) or 4 (Crammer-Singer)."""
+    from liblinear.liblinearutil import parameter, predict, train
+    from liblinear.liblinearutil import problem as make_problem
+    from scipy.sparse import csr_matrix
+
+    X, y, X_val, y_val = problem.arrays()
+    task = make_problem(y.astype(np.float64), csr_matrix(X.astype(np.float64)))
+    began = time.perf_counter()
+    model = train(task, parameter(f"-s {solver} -q"))
+    seconds = time.perf_counter() - began
+    guesses, _, _ = predict([], csr_matrix(X_val.astype(np.float64)), model, "-q")
+    return finish(seconds, to_percent(np.array(guesses), y_val))
+
+
+def run_cyanure(problem: Problem) -> dict[str, Any]:
+    """Train cyanure's multinomial logistic regression, the weight of the norm from a grid."""
+    from cyanure.estimators import Classifier
+
+    X, y, X_val, y_val = problem.arrays()
+    found = []
+    for power in (-5, -4, -3):
+        model = Classifier(
+            loss="multiclass-logistic",
+            lambda_1=10.0**power,
+            max_iter=30,
+            n_threads=1,
+            verbose=False,
+        )
+        began = time.perf_counter()
+        model.fit(X, y)
+        seconds = time.perf_counter() - began
+        found.append((to_percent(model.predict(X_val), y_val), seconds, 10.0**power))
+    top1, seconds, lam = max(found)
+    return finish(seconds, top1) | {"lambda_1": lam, "max_iter": 30}
+
+
+def run_wabbit(problem: Problem, subsample: int | None) -> dict[str, Any]:
+    """Train Vowpal Wabbit's one-against-all for some epochs; parsing is not counted."""
+    from vowpalwabbit import Workspace
+
+    X, y, X_val, y_val = problem.arrays()
+    options = f"--oaa {problem.n_classes} --quiet -b 24 --loss_function hinge --random_seed 0"
+    options += f" --oaa_subsample {subsample}" if subsample else ""
+    wabbit = Workspace(options, enable_logging=False)
+
+    def parse(rows: np.ndarray, labels: np.ndarray | None) -> Iterator[Any]:
+        for i, row in enumerate(rows):
+            numbers = " ".join(f"{j}:{value:.5g}" for j, value in enumerate(row))
+            yield wabbit.parse(f"{'' if labels is None else labels[i] + 1} | {numbers}")
+
+    examples, held = list(parse(X, y)), list(parse(X_val, None))
+    epochs = 3
+    began = time.perf_counter()
+    for _ in range(epochs):
+        for example in examples:
+            wabbit.learn(example)
+    seconds = time.perf_counter() - began
+    guesses = np.array([wabbit.predict(example) for example in held]) - 1
+    for example in (*examples, *held):
+        wabbit.finish_example(example)
+    wabbit.finish()
+    return finish(seconds, to_percent(guesses, y_val), epochs=epochs)
+
+
+def finish(seconds: float, top1: float, epochs: int | None = None) -> dict[str, Any]:
+    """Return the result of a peer that is run once; the race is to the accuracy it ends with."""
+    found: dict[str, Any] = {"seconds_to_target": round(seconds, 3), "top1": top1, "target": top1}
+    if epochs is not None:
+        found |= {"epochs": epochs, "epoch_seconds": round(seconds / epochs, 3)}
+    return found
+
+
+PEERS: dict[str, tuple[bool, Callable[[Problem], dict[str, Any]]]] = {
+    "adamw": (True, lambda problem: run_torch(problem, "adamw")),
+    "sgd": (True, lambda problem: run_torch(problem, "sgd")),
+    "sgdclassifier": (True, run_sgd_classifier),
+    "linearsvc ovr": (False, lambda problem: run_linear_svc(problem, "ovr")),
+    "linearsvc crammer_singer": (False, lambda problem: run_linear_svc(problem, "crammer_singer")),
+    "liblinear hinge": (False, lambda problem: run_liblinear(problem, 3)),
+    "liblinear crammer_singer": (False, lambda problem: run_liblinear(problem, 4)),
+    "cyanure": (False, run_cyanure),
+    "wabbit": (False, lambda problem: run_wabbit(problem, None)),
+    "wabbit subsample": (False, lambda problem: run_wabbit(problem, 10)),
+}
+"""Whether a peer gets all classes, and what runs it."""
+
+
+def compare(peer: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """Return how many times faster each of ours is; None where it never gets there."""
+    pairs = {
+        "epoch": ("epoch_seconds", "epoch_seconds"),
+        "to_target": ("seconds_to_target", "seconds_to_target"),
+        "to_target_with_search": ("seconds_to_target", "seconds_to_target_with_search"),
+    }
+    return {
+        name: {
+            what: round(peer[theirs] / line[mine], 2) if line[mine] else None
+            for what, (theirs, mine) in pairs.items()
+            if theirs in peer
+        }
+        for name, line in ours.items()
+        if name in OURS
+    }
+
+
+def main() -> None:
+    """Measure, print, and merge into a JSON file if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peer", choices=list(PEERS), help="by default all, one after the other")
+    parser.add_argument("--ours", choices=list(OURS), nargs="+", default=list(OURS))
+    parser.add_argument("--quick", action="store_true", help="small rows")
+    parser.add_argument("--out", type=Path, help="a JSON file to merge the results into")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    whole = draw_problem(*(QUICK if options.quick else FULL))
+    names = [options.peer] if options.peer else list(PEERS)
+    for name in names:
+        full, run = PEERS[name]
+        problem = whole if full else take_classes(whole, SUBSET)
+        print(f"{name}: {problem.shape}", flush=True)
+        peer = run(problem)
+        print(f"    {peer}", flush=True)
+        ours = measure_ours(problem, options.ours, peer["target"])
+        entry = {
+            **describe_run(),
+            "problem": problem.shape,
+            "peer": peer,
+            "ours": ours,
+            "times_faster": compare(peer, ours),
+        }
+        print(f"    times faster: {entry['times_faster']}", flush=True)
+        if options.out is not None:
+            kept = json.loads(options.out.read_text()) if options.out.exists() else {}
+            write_results(options.out, {**kept, name: entry})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""``myriad tune``: how accuracy depends on the settings of an objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from myriad.cli.choices import (
+    Codes,
+    Components,
+    DataArgument,
+    MaxBad,
+    Objective,
+    Regions,
+    Signature,
+    Step,
+    StudyStore,
+    split_list,
+)
+from myriad.cli.tables import print_summary, print_table
+from myriad.cli.text import format_seconds
+from myriad.cli.verb import Run, verb
+
+if TYPE_CHECKING:
+    from myriad.pipelines.trials import Trial, Tuned
+
+
+@dataclass(frozen=True)
+class Result:
+    """Tuned settings and their page."""
+
+    tuned: Tuned
+    page: Path
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        return self.tuned.to_json() | {"report": str(self.page)}
+
+
+def show(result: Result, run: Run) -> None:
+    """Print all trials in the order in which they were made, and the best as a command."""
+    tuned = result.tuned
+    names = list(dict.fromkeys(name for trial in tuned.trials for name in trial.settings))
+    print_table(
+        ["Trial", *names, "Top-1", "Top-5", "Passes", "Time", ""],
+        [_list(trial, names, best=trial is tuned.best) for trial in tuned.trials],
+        title="Accuracy in % over samples on validation rows",
+        right=(*names, "Time"),
+    )
+    print_summary({"Report": result.page, "Rows": tuned.store.path}, [tuned.command])
+
+
+def _list(trial: Trial, names: list[str], *, best: bool) -> list[Any]:
+    from myriad.pipelines.trials import STUDIES
+
+    values = [trial.settings.get(name) for name in names]
+    seconds = None if trial.seconds is None else format_seconds(trial.seconds)
+    remark = f"failed: {trial.error}" if trial.error is not None else "best" if best else ""
+    return [
+        STUDIES[trial.study],
+        *(f"{value:g}" if isinstance(value, float) else value for value in values),
+        trial.top1,
+        trial.top5,
+        trial.epochs or None,
+        seconds,
+        remark,
+    ]
+
+
+@verb(show=show, writes=True, resumes=True)
+def tune(
+    data: DataArgument,
+    out: Annotated[Path, typer.Option(help="The folder for the table and its page.")] = Path(
+        "myriad-tune"
+    ),
+    objective: Objective = "ovr",
+    betas: Annotated[
+        str | None,
+        typer.Option(
+            help="Negatives a positive of ovr to try: numbers or all, with commas between.",
+            show_default="those of the search",
+        ),
+    ] = None,
+    etas: Annotated[
+        str | None,
+        typer.Option(help="Steps to try, with commas between.", show_default="those of the search"),
+    ] = None,
+    lams: Annotated[
+        str | None,
+        typer.Option(
+            help="Weights of the squared norm to try, with commas between.",
+            show_default="four powers of 10",
+        ),
+    ] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="The most passes of a trial.")] = 20,
+    store: StudyStore = None,
+    signature: Signature = "fisher",
+    components: Components = None,
+    regions: Regions = 4,
+    step: Step = 6,
+    codes: Codes = "pq",
+    max_bad: MaxBad = 0.05,
+    *,
+    run: Run,
+) -> Result:
+    """Try settings of an objective: negatives a positive, steps, passes and regularisation."""
+    from myriad.pipelines.extract import ExtractOptions
+    from myriad.pipelines.tune import PAGE
+    from myriad.pipelines.tune import tune as work
+    from myriad.report.studies import write_tuning
+
+    tuned = work(
+        data,
+        out,
+        objective=objective,
+        betas=split_list(betas),
+        etas=split_list(etas),
+        lams=split_list(lams),
+        epochs=epochs,
+        store=store,
+        extracting=ExtractOptions(
+            signature=signature,
+            components=components,
+            regions=regions,
+            step=step,
+            codes=codes,
+            max_bad=max_bad,
+        ),
+        seed=run.seed,
+        threads=run.threads,
+        overwrite=run.overwrite,
+        resume=run.resume,
+        progress=run.progress,
+    )
+    write_tuning(tuned.to_json(), out / PAGE)
+    return Result(tuned, out / PAGE)

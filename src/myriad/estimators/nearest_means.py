@@ -1,0 +1,98 @@
+"""`NearestMeans`: the class whose mean is nearest, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from myriad.errors import InputError
+from myriad.estimators.rows_classifier import RowsClassifier
+from myriad.models import LinearModel
+from myriad.parallel import team
+from myriad.progress import SILENT, Progress
+from myriad.store import ArrayRows, Rows
+from myriad.training import ClassSums, Fitted, Means, Method
+
+
+class NearestMeans(RowsClassifier):
+    """The class whose mean is nearest, learned in one pass: the first baseline.
+
+    Scores are linear, ``2 mu . x - |mu|^2`` but for a constant that all classes of a row share: the
+    higher, the nearer.
+
+    Parameters
+    ----------
+    threads : threads to use; None for one a core. The result does not depend on it.
+    progress : what to tell how far training is, if anything.
+
+    Attributes
+    ----------
+    classes_ : the labels, in the order of the scores.
+    model_ : the trained `LinearModel`.
+    class_count_ : rows of each class so far.
+    """
+
+    model_: LinearModel
+
+    def __init__(self, *, threads: int | None = None, progress: Progress | None = None) -> None:
+        self.threads = threads
+        self.progress = progress
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+        """Move the means by more rows; the result is that of `fit` on all rows so far.
+
+        Parameters
+        ----------
+        classes : all labels that will ever come; needed at the first call only.
+        """
+        first = not hasattr(self, "_sums")
+        array, labels = validate_data(self, X, y, dtype=np.float32, order="C", reset=first)
+        check_classification_targets(labels)
+        if first:
+            if classes is None:
+                raise InputError("The first call of partial_fit must state all classes.")
+            self.classes_ = np.unique(classes)
+            self._sums = ClassSums(len(self.classes_), array.shape[1])
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise InputError(
+                "The classes of partial_fit differ from those of the first call or of fit."
+            )
+        numbers = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
+        strange = self.classes_[numbers] != labels
+        if strange.any():
+            raise InputError(
+                f"y holds the class {labels[strange][0]!r}, which was not stated at first."
+            )
+        self._take(self._add(ArrayRows(array, numbers.astype(np.int32))))
+        return self
+
+    def _method(self) -> Means:
+        return Means()
+
+    def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
+        self._sums = ClassSums(len(self.classes_), rows.dim)
+        return self._add(rows)
+
+    def _add(self, rows: Rows) -> Fitted:
+        with team(self.threads) as crew:
+            self._sums.add(rows, team=crew, progress=self.progress or SILENT)
+        return Fitted(self._sums.to_model(), {}, 1)
+
+    @property
+    def class_count_(self) -> NDArray[np.float64]:
+        """Rows of each class so far."""
+        return self._sums.counts
+
+    @property
+    def coef_(self) -> NDArray[np.float32]:
+        """The weights, of shape (n_classes, n_features), for two classes as well."""
+        return self.model_.weights
+
+    @property
+    def intercept_(self) -> NDArray[np.float32]:
+        """The biases, of shape (n_classes,)."""
+        return self.model_.biases

@@ -1,0 +1,159 @@
+"""Factored models: rows pass through a few latents, and never meet a weight for every feature of
+every class."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Float
+from myriad.errors import InputError
+from myriad.models.linear import LinearModel
+from myriad.models.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class LatentModel(Model):
+    """Scores ``s = classes z + b`` of the latents z of a row; the base of both kinds.
+
+    Attributes
+    ----------
+    classes : float32 array of shape (n_classes, n_latents)
+    biases : float32 array of shape (n_classes,)
+    """
+
+    classes: Float
+    biases: Float
+
+    @abstractmethod
+    def lift(self, X: Float) -> Float:
+        """Return the latents of rows, float32 of shape (n_samples, n_latents)."""
+
+    @abstractmethod
+    def to_linear(self) -> LinearModel:
+        """Return the linear model with the same scores: a weight a feature and class."""
+
+    def _check_classes(self, n_latents: int) -> None:
+        _check_floats(self.classes, "classes", (None, n_latents))
+        _check_floats(self.biases, "biases", (len(self.classes),))
+        if len(self.classes) == 0:
+            raise InputError("A model needs at least one class.")
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return int(self.classes.shape[0])
+
+    @property
+    def n_latents(self) -> int:
+        """The number of latents, which bounds the rank of the weights."""
+        return int(self.classes.shape[1])
+
+    def scores_of(self, X: Float, classes: slice) -> Float:
+        """Return the scores of some classes only."""
+        scores: Float = self.lift(X) @ self.classes[classes].T
+        scores += self.biases[classes]
+        return scores
+
+    def scores(self, X: Float) -> Float:
+        """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
+        return self.scores_of(X, slice(None))
+
+
+@dataclass(frozen=True, eq=False)
+class FactoredModel(LatentModel, kind="factored"):
+    """Weights of low rank: ``W = directions diag(strengths) classes^T`` [LS].
+
+    A row costs rank x (n_features + n_classes) instead of n_features x n_classes.
+
+    Attributes
+    ----------
+    directions : float32 array of shape (n_features, rank), orthonormal columns.
+    strengths : float32 array of shape (rank,), the singular values of W, falling.
+    classes : float32 array of shape (n_classes, rank), orthonormal columns.
+    """
+
+    directions: Float
+    strengths: Float
+
+    def __post_init__(self) -> None:
+        _check_floats(self.directions, "directions", (None, None))
+        _check_floats(self.strengths, "strengths", (self.directions.shape[1],))
+        if len(self.directions) == 0:
+            raise InputError("A model needs at least one feature.")
+        self._check_classes(self.directions.shape[1])
+
+    @property
+    def dim(self) -> int:
+        """The number of features of a row."""
+        return int(self.directions.shape[0])
+
+    @property
+    def places(self) -> Float:
+        """Where each class lies in the latent space: float32 (n_classes, rank)."""
+        return self.classes * self.strengths
+
+    def lift(self, X: Float) -> Float:
+        """Return the latents of rows, float32 of shape (n_samples, rank)."""
+        latents: Float = X @ self.directions
+        latents *= self.strengths
+        return latents
+
+    def to_linear(self) -> LinearModel:
+        """Return the linear model with the same scores."""
+        return LinearModel(self.places @ self.directions.T, self.biases)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenModel(LatentModel, kind="chosen"):
+    """Weights on a few chosen features: the latents of a row are those features.
+
+    Attributes
+    ----------
+    features : int64 array of shape (n_latents,), rising.
+    n_features : how many features a row has.
+    """
+
+    features: NDArray[np.int64]
+    n_features: int
+
+    def __post_init__(self) -> None:
+        features, dim = self.features, self.n_features
+        if not isinstance(dim, int) or isinstance(dim, bool) or dim < 1:
+            raise InputError(f"A model needs at least one feature, not {dim!r}.")
+        if not isinstance(features, np.ndarray) or features.dtype != np.int64 or features.ndim != 1:
+            raise InputError("The chosen features of a model must be an array of whole numbers.")
+        within = not len(features) or (features[0] >= 0 and features[-1] < dim)
+        if not within or (np.diff(features) <= 0).any():
+            raise InputError(f"The chosen features of a model must rise from 0 to {dim - 1}.")
+        self._check_classes(len(features))
+
+    @property
+    def dim(self) -> int:
+        """The number of features of a row."""
+        return self.n_features
+
+    def lift(self, X: Float) -> Float:
+        """Return the chosen features of rows, float32 of shape (n_samples, n_latents)."""
+        return np.ascontiguousarray(X[:, self.features])
+
+    def to_linear(self) -> LinearModel:
+        """Return the linear model with the same scores."""
+        W = np.zeros((self.n_classes, self.dim), np.float32)
+        W[:, self.features] = self.classes
+        return LinearModel(W, self.biases)
+
+
+def _check_floats(array: Any, name: str, shape: tuple[int | None, ...]) -> None:
+    """Make sure that a field, which may come from a file, is a float32 array of a shape."""
+    if not isinstance(array, np.ndarray) or array.dtype != np.float32:
+        raise InputError(f"The {name} of a factored model must be float32 arrays.")
+    fits = array.ndim == len(shape) and all(
+        wanted in (None, size) for wanted, size in zip(shape, array.shape, strict=True)
+    )
+    if not fits:
+        raise InputError(f"The {name} of a factored model do not fit: shape {array.shape}.")

@@ -1,0 +1,240 @@
+"""All objectives on the same rows, each with the settings that it finds by itself, in one table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from myriad.errors import InputError, MyriadError, WorkError
+from myriad.measures import Measures
+from myriad.models import is_model
+from myriad.pipelines.evaluate import evaluate
+from myriad.pipelines.extract import ExtractOptions
+from myriad.pipelines.ledger import Ledger, Record, check_ledger_place
+from myriad.pipelines.sources import open_source
+from myriad.pipelines.train import check_classes, train
+from myriad.progress import SILENT, Progress
+from myriad.randomness import generator
+from myriad.store import ArrayRows, Store
+from myriad.training import OFFERS, Method, make_method
+
+LEDGER, PAGE = "comparison.json", "comparison.html"
+ACCURACIES = ("top1", "top5", "class_top1", "class_top5")
+Accuracies = dict[str, float | None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One line of the table: an objective, and what it came to or why it came to nothing.
+
+    Attributes
+    ----------
+    validation, test : ``n`` and the accuracies in percent by `ACCURACIES`, None where there are no
+        such rows.
+    seconds : time for the search of settings, training and validation.
+    epochs : passes over the rows.
+    settings : the settings found.
+    history : a row for each pass, at least ``epoch`` and ``top1``.
+    model : the model folder.
+    error : why there is no model.
+    """
+
+    objective: str
+    validation: Accuracies = field(default_factory=dict)
+    test: Accuracies | None = None
+    seconds: float | None = None
+    epochs: int = 0
+    settings: dict[str, Any] = field(default_factory=dict)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    model: str | None = None
+    error: str | None = None
+
+    @property
+    def score(self) -> tuple[float, float]:
+        """What candidates are ranked by: accuracy over samples on validation rows."""
+        if self.error is not None:
+            return -2.0, -2.0
+        top1, top5 = self.validation.get("top1"), self.validation.get("top5")
+        return (-1.0, -1.0) if top1 is None or top5 is None else (top1, top5)
+
+    @classmethod
+    def from_record(cls, objective: str, record: Record) -> Candidate:
+        """Take a candidate back from a ledger."""
+        return cls(
+            objective,
+            _read_accuracies(record.record("validation")),
+            None if record.content.get("test") is None else _read_accuracies(record.record("test")),
+            record.number("seconds"),
+            record.count("epochs"),
+            record.settings("settings"),
+            [
+                {"epoch": epoch.count("epoch"), "top1": epoch.number("top1", high=100.001)}
+                for epoch in record.records("history")
+            ],
+            record.text("model"),
+            record.text("error"),
+        )
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The table, the best line first."""
+
+    store: Store
+    candidates: list[Candidate]
+    seconds: float
+
+    @property
+    def best(self) -> Candidate | None:
+        """The best on validation rows, if there are any; test rows never decide."""
+        first = self.candidates[0]
+        return first if first.score[0] >= 0 else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``compare`` prints, but for the page."""
+        return {
+            "store": str(self.store.path),
+            "classes": len(self.store.class_names),
+            "rows": [asdict(candidate) for candidate in self.candidates],
+            "best": None if self.best is None else asdict(self.best),
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def compare(
+    data: Path,
+    out: Path,
+    *,
+    objectives: Sequence[str] | None = None,
+    epochs: int | None = None,
+    store: Path | None = None,
+    extracting: ExtractOptions | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    progress: Progress = SILENT,
+) -> Compared:
+    """Train every objective on `data` and measure it; the models are kept in the folder `out`.
+
+    What a broken run has finished is taken as it is where `resume` says so. An objective that
+    fails, for instance because its weights overflow, is a line with the reason.
+
+    Parameters
+    ----------
+    objectives : which; by default all.
+    epochs : the most passes of those that take such an option.
+    """
+    began = time.perf_counter()
+    methods = make_methods(objectives, epochs=epochs, seed=seed)
+    check_ledger_place(out, LEDGER, overwrite=overwrite, resume=resume)
+    rows = open_source(
+        data,
+        out,
+        store=store,
+        extracting=extracting,
+        seed=seed,
+        threads=threads,
+        overwrite=overwrite,
+        resume=resume,
+        progress=progress,
+    )
+    check_classes(rows.rows("train").labels, rows, progress)
+    ledger = Ledger(out / LEDGER, {"store": rows.fingerprint, "seed": seed}, resume=resume)
+    found = []
+    for number, method in enumerate(methods, start=1):
+        name = f"{method.objective} {method!r}"
+        kept = ledger.find(name)
+        if kept is not None and is_model(out / method.objective):
+            found.append(Candidate.from_record(method.objective, kept))
+            continue
+        compile_kernels(method)
+        progress.note(f"Objective {number} of {len(methods)}: {method.objective}.")
+        candidate = _train(rows, out / method.objective, method, threads, resume, progress)
+        if candidate.error is None:
+            ledger.keep(name, asdict(candidate))
+        found.append(candidate)
+    if all(candidate.error is not None for candidate in found):
+        raise WorkError(f"No objective could be trained. {found[0].error}")
+    found.sort(key=lambda candidate: candidate.score, reverse=True)
+    return Compared(rows, found, time.perf_counter() - began)
+
+
+def make_methods(
+    objectives: Sequence[str] | None, *, epochs: int | None, seed: int
+) -> list[Method]:
+    """Return the methods to compare, with nothing stated but their seed and passes."""
+    names = list(OFFERS) if objectives is None else list(dict.fromkeys(objectives))
+    unknown = [name for name in names if name not in OFFERS]
+    if unknown or not names:
+        raise InputError(
+            f"--objectives must be some of {', '.join(OFFERS)}, with commas between, "
+            f"not {unknown[0] if unknown else ''!r}."
+        )
+    methods = []
+    for name in names:
+        limited = epochs is not None and "epochs" in OFFERS[name].options
+        methods.append(make_method(OFFERS, name, seed=seed, epochs=epochs if limited else None))
+    return methods
+
+
+def compile_kernels(method: Method) -> None:
+    """Train on a few rows, so that the time of the first compilation is not taken for training."""
+    random = generator(0, "compilation")
+    labels = np.arange(48) % 4
+    rows = ArrayRows(random.standard_normal((48, 8), dtype=np.float32), labels)
+    with suppress(MyriadError):
+        method.fit(rows.select(np.arange(32)), rows.select(np.arange(32, 48)), n_classes=4)
+
+
+def _train(
+    rows: Store, out: Path, method: Method, threads: int | None, resume: bool, progress: Progress
+) -> Candidate:
+    try:
+        trained = train(
+            rows.path,
+            out,
+            method=method,
+            threads=threads,
+            overwrite=not resume,
+            resume=resume,
+            progress=progress,
+        )
+    except (WorkError, InputError, MemoryError) as error:
+        reason = "There is not enough memory." if isinstance(error, MemoryError) else str(error)
+        progress.note(f"{method.objective} failed: {reason}")
+        return Candidate(method.objective, error=reason)
+    test: Accuracies | None = None
+    if np.isin("test", rows.splits):
+        tested = evaluate(out, rows.path, split="test", threads=threads, progress=progress)
+        test = _pick(tested.measures)
+    return Candidate(
+        method.objective,
+        _pick(trained.validation),
+        test,
+        round(trained.seconds_training, 3),
+        trained.fitted.epochs,
+        trained.fitted.settings,
+        [
+            {"epoch": epoch["epoch"], "top1": epoch["top1"]}
+            for epoch in trained.fitted.history
+            if "top1" in epoch
+        ],
+        str(out),
+    )
+
+
+def _pick(measures: Measures) -> Accuracies:
+    found = measures.to_json()
+    return {"n": found["n"], **{name: found[name] for name in ACCURACIES}}
+
+
+def _read_accuracies(record: Record) -> Accuracies:
+    accuracies = {name: record.number(name, high=100.001) for name in ACCURACIES}
+    return {"n": record.count("n"), **accuracies}

@@ -1,0 +1,42 @@
+"""The rows that studies are made on: a store as it is, or one made from images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from myriad.pipelines.extract import ExtractOptions, extract
+from myriad.pipelines.outputs import store_beside
+from myriad.progress import Progress
+from myriad.store import Store, is_store
+
+
+def open_source(
+    data: Path,
+    out: Path,
+    *,
+    store: Path | None,
+    extracting: ExtractOptions | None,
+    seed: int,
+    threads: int | None,
+    overwrite: bool,
+    resume: bool,
+    progress: Progress,
+) -> Store:
+    """Return the rows of `data`: the store that it is, or one made of all its images.
+
+    Parameters
+    ----------
+    out : the folder of the study; rows made from images go beside it, unless `store` says where.
+    """
+    if is_store(data):
+        return Store.open(data)
+    return extract(
+        data,
+        store or store_beside(out),
+        options=extracting,
+        seed=seed,
+        threads=threads,
+        overwrite=overwrite,
+        resume=resume,
+        progress=progress,
+    ).store

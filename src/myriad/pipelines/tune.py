@@ -1,0 +1,249 @@
+"""How accuracy depends on the settings of an objective: its search, a grid, and regularisation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from myriad.errors import InputError, WorkError
+from myriad.measures import measure
+from myriad.models import ModelFolder
+from myriad.pipelines.evaluate import score_store
+from myriad.pipelines.extract import ExtractOptions
+from myriad.pipelines.ledger import Ledger, check_ledger_place
+from myriad.pipelines.sources import open_source
+from myriad.pipelines.train import check_classes
+from myriad.pipelines.trials import SWEPT, Trial, Tuned
+from myriad.progress import SILENT, Progress
+from myriad.store import Store
+from myriad.training import OFFERS, Method, make_method
+from myriad.training.methods import yes_or_no
+
+LEDGER, PAGE = "tuning.json", "tuning.html"
+EPOCHS = 20
+DECAYS = (1e-6, 1e-5, 1e-4, 1e-3)
+"""The part by which a step shrinks the weights, ``eta lam``, in the values of `lam` tried."""
+FACTORS = (0.01, 0.1, 1.0, 10.0, 100.0)
+"""Values of `lam` tried where there is no step, as multiples of the one found."""
+Words = dict[str, Any]
+
+
+def tune(
+    data: Path,
+    out: Path,
+    *,
+    objective: str = "ovr",
+    betas: Sequence[str] | None = None,
+    etas: Sequence[str] | None = None,
+    lams: Sequence[str] | None = None,
+    epochs: int = EPOCHS,
+    store: Path | None = None,
+    extracting: ExtractOptions | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    progress: Progress = SILENT,
+) -> Tuned:
+    """Train an objective with many settings and measure each on validation rows.
+
+    First the settings are searched for as ``train`` does. Then every `beta` is trained with every
+    `eta` until it stops by itself [GP, Figure 1]; values not stated are those of the search. Then,
+    with the best of these, three kinds of regularisation are trained for all `epochs` [GP,
+    Figure 2]: none, with a fixed step; `lam`, with a fixed step; `lam`, with a shrinking step.
+    """
+    began = time.perf_counter()
+    stated = {"beta": betas, "eta": etas, "lam": lams}
+    check_stated(objective, stated, epochs=epochs, seed=seed)
+    check_ledger_place(out, LEDGER, overwrite=overwrite, resume=resume)
+    rows = open_source(
+        data,
+        out,
+        store=store,
+        extracting=extracting,
+        seed=seed,
+        threads=threads,
+        overwrite=overwrite,
+        resume=resume,
+        progress=progress,
+    )
+    check_classes(rows.rows("train").labels, rows, progress)
+    if "val" not in set(rows.splits.tolist()):
+        raise InputError(f"{rows.path} has no validation rows, on which settings are judged.")
+    key = {"store": rows.fingerprint, "seed": seed, "objective": objective}
+    ledger = Ledger(out / LEDGER, key, resume=resume)
+    study = _Study(rows, objective, epochs, seed, threads, ledger, progress)
+    study.search()
+    study.cross(stated)
+    study.regularise(stated["lam"])
+    trials = study.trials
+    if all(trial.error is not None for trial in trials):
+        raise WorkError(f"No setting could be trained. {trials[0].error}")
+    return Tuned(rows, objective, seed, trials, time.perf_counter() - began)
+
+
+def check_stated(
+    objective: str, stated: dict[str, Sequence[str] | None], *, epochs: int, seed: int
+) -> None:
+    """Raise `InputError` if the objective has nothing to tune, or not with these values."""
+    make_method(OFFERS, objective, seed=seed)
+    known = OFFERS[objective].options
+    if not set(SWEPT) & set(known):
+        raise InputError(f"--objective {objective} has nothing to tune.")
+    if epochs < 1:
+        raise InputError(f"--epochs must be at least 1, not {epochs}.")
+    for name, values in stated.items():
+        if values is not None and name not in known:
+            raise InputError(f"--{name}s does not belong to --objective {objective}.")
+        if values is not None and not values:
+            raise InputError(f"--{name}s names no value: give some, with commas between.")
+        for value in values or ():
+            if known[name](f"--{name}s", value) is None:
+                raise InputError(f"--{name}s takes values to try, not {value!r}.")
+            make_method(OFFERS, objective, seed=seed, **{name: value})
+
+
+class _Study:
+    """The trials made so far, and what a trial needs."""
+
+    def __init__(
+        self,
+        rows: Store,
+        objective: str,
+        epochs: int,
+        seed: int,
+        threads: int | None,
+        ledger: Ledger,
+        progress: Progress,
+    ) -> None:
+        self.rows, self.objective, self.epochs, self.seed = rows, objective, epochs, seed
+        self.threads, self.ledger, self.progress = threads, ledger, progress
+        self.options = OFFERS[objective].options
+        self.trials: list[Trial] = []
+
+    def search(self) -> None:
+        """Let the method find its settings, and list what it tried."""
+        self.try_one("auto", {})
+
+    def cross(self, stated: dict[str, Sequence[str] | None]) -> None:
+        """Train every `beta` with every `eta`."""
+        names = [name for name in ("beta", "eta") if name in self.options]
+        values = [stated[name] or self._values(name) for name in names]
+        if not names or not all(values):
+            return
+        kept = self._kept() | ({"lam": 0.0} if "lam" in self.options else {})
+        for words in product(*values):
+            self.try_one("grid", kept | dict(zip(names, words, strict=True)))
+
+    def regularise(self, stated: Sequence[str] | None) -> None:
+        """Train the kinds of regularisation, each to the end, with the best settings so far."""
+        if "lam" not in self.options or self.best is None:
+            return
+        swept = {name: self.best.settings.get(name) for name in ("beta", "eta")}
+        best = self._kept() | {name: word for name, word in swept.items() if word is not None}
+        lams: list[Any] = list(stated or self._lams(best.get("eta")))
+        if "eta" in best:
+            self.try_one("none", best | {"lam": 0.0}, patient=True)
+        for lam in lams:
+            self.try_one("lam", best | {"lam": lam}, patient=True)
+        for lam in lams if "schedule" in self.options else ():
+            if float(lam) > 0:
+                self.try_one("lam, step shrinking", best | {"lam": lam, "schedule": "lam"}, True)
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial so far."""
+        done = [trial for trial in self.trials if trial.error is None]
+        return max(done, key=lambda trial: trial.score, default=None)
+
+    def try_one(self, study: str, words: Words, patient: bool = False) -> None:
+        """Train one setting and enter it; a failure is entered with its reason."""
+        limit = {"epochs": self.epochs} if "epochs" in self.options else {}
+        told = ", ".join(f"{name} {word}" for name, word in words.items()) or "settings searched"
+        try:
+            method = make_method(OFFERS, self.objective, seed=self.seed, **words, **limit)
+            method = _wait(method, self.epochs) if patient else method
+            name = f"{study} {method!r}"
+            kept = self.ledger.find(name)
+            if kept is not None:
+                self.trials.append(Trial.from_record(study, kept))
+                return
+            self.progress.note(f"Trial {len(self.trials) + 1}: {told}.")
+            trial = self._measure(study, method, words)
+        except (InputError, WorkError) as error:
+            self.trials.append(Trial(study, words, error=str(error)))
+            return
+        self.ledger.keep(name, trial.to_json())
+        self.trials.append(trial)
+
+    def _measure(self, study: str, method: Method, words: Words) -> Trial:
+        rows, began = self.rows, time.perf_counter()
+        n_classes = len(rows.class_names)
+        fitted = method.fit(
+            rows.rows("train"),
+            rows.rows("val"),
+            n_classes=n_classes,
+            threads=self.threads,
+            progress=self.progress,
+        )
+        seconds = time.perf_counter() - began
+        folder = ModelFolder(fitted.model, rows.class_names, None, {})
+        scored, truths = score_store(
+            folder, rows, "val", threads=self.threads, progress=self.progress
+        )
+        measures = measure(scored.ranks, truths, n_classes=n_classes)
+        return Trial(
+            study,
+            self._spell(words | fitted.settings),
+            measures.sample_at[0],
+            measures.sample_at[4],
+            fitted.epochs,
+            round(seconds, 3),
+            [_pick(epoch, "epoch", "top1", "top5") for epoch in fitted.history],
+            [dict(tried) for tried in fitted.table],
+        )
+
+    def _spell(self, settings: Words) -> Words:
+        """Return the settings that are options, each as a user would state it."""
+        names = sorted(self.options, key=lambda name: SWEPT.index(name) if name in SWEPT else 9)
+        found = _pick(settings, *names)
+        return {
+            name: ("no", "yes")[value]
+            if isinstance(value, bool) and self.options[name] is not yes_or_no
+            else value
+            for name, value in found.items()
+        }
+
+    def _kept(self) -> Words:
+        """Return what the search found besides the settings that are tried."""
+        tried = (*SWEPT, "schedule", "epochs")
+        found = self.trials[0].settings
+        return {name: found[name] for name in found if name not in tried}
+
+    def _values(self, name: str) -> list[Any]:
+        """Return the values of a setting in the search, or the one that it found."""
+        found = [trial for trial in self.trials if trial.error is None]
+        tried = [row[name] for trial in found for row in trial.search if name in row]
+        tried += [trial.settings[name] for trial in found if trial.settings.get(name) is not None]
+        return sorted(dict.fromkeys(tried), key=lambda value: (isinstance(value, str), value))
+
+    def _lams(self, eta: Any) -> list[float]:
+        if eta is not None:
+            return [float(f"{part / float(eta):.3g}") for part in DECAYS]
+        lam = self.best.settings.get("lam") if self.best else None
+        return [float(f"{factor * float(lam):.3g}") for factor in FACTORS] if lam else []
+
+
+def _wait(method: Method, epochs: int) -> Method:
+    """Return the method without early stopping, where it has any."""
+    if "patience" in {field.name for field in fields(method)}:
+        return replace(method, patience=epochs)  # type: ignore[call-arg]
+    return method
+
+
+def _pick(row: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: row[name] for name in names if name in row}

@@ -1,0 +1,139 @@
+"""Multinomial logistic regression under a gauge, by stochastic atom descent, and its path over lam.
+
+Every class has a bias that is not learned: the logarithm of its part of the training rows, so that
+the zero model predicts the prior. A class without rows counts as half a row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from myriad.arrays import Float
+from myriad.errors import InputError
+from myriad.parallel import team
+from myriad.progress import SILENT, Progress
+from myriad.store import Rows
+from myriad.training.checkpoints import Checkpoint
+from myriad.training.descent import Descent
+from myriad.training.gauges import GAUGES
+from myriad.training.methods import Fitted, Method, Offer, number_or, one_of, whole_number
+from myriad.training.path import Path
+
+FEWEST_ROWS = 0.5
+"""What a class without rows counts for in the prior."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtomDescent(Method):
+    """Least ``lam gauge(W) + mean multinomial logistic loss`` [LS].
+
+    Attributes
+    ----------
+    lam : weight of the gauge, or None to follow a path and choose on validation rows.
+    gauge : one of `GAUGES`.
+    batch : rows of the first mini-batches; they grow by themselves.
+    subspace_every : atoms between two minimisations over the support.
+    steps : of L-BFGS-B in a minimisation, at most.
+    tol : the bound on suboptimality to reach, as a part of the objective.
+    rounds : minimisations for one `lam`, at most.
+    callback : called after each round with its row of the history.
+    """
+
+    objective: str = "trace"
+    lam: float | None = None
+    gauge: str = "trace"
+    batch: int = 1024
+    subspace_every: int = 8
+    steps: int = 30
+    tol: float = 0.01
+    rounds: int = 100
+    callback: Callable[[dict[str, Any]], None] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.gauge not in GAUGES:
+            raise InputError(f"gauge must be one of {', '.join(GAUGES)}, not {self.gauge!r}.")
+        if self.lam is not None and not 0 < self.lam < math.inf:
+            raise InputError(
+                f"lam must be a number above 0, not {self.lam!r}; to train without a penalty, use "
+                "the objective softmax."
+            )
+        if not 0 < self.tol < 1:
+            raise InputError(f"tol must be a number between 0 and 1, not {self.tol!r}.")
+        for name in ("batch", "subspace_every", "steps", "rounds"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}.")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether `lam` is to be chosen on validation rows."""
+        return self.lam is None
+
+    def fit(
+        self,
+        train: Rows,
+        val: Rows | None,
+        *,
+        n_classes: int,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+        checkpoint: Checkpoint | None = None,
+    ) -> Fitted:
+        """Train on rows; see `Method.fit`."""
+        if train.sets is not None:
+            raise InputError(f"The objective {self.objective} is for one label a row.")
+        if (train.labels < 0).any():
+            train = train.select(np.flatnonzero(train.labels >= 0))
+        if train.n_rows == 0:
+            raise InputError("No row has a label: nothing is left to train on.")
+        biases = prior_biases(train, n_classes)
+        with team(threads) as crew:
+            descent = Descent(
+                train,
+                biases,
+                GAUGES[self.gauge],
+                batch=self.batch,
+                subspace_every=self.subspace_every,
+                steps=self.steps,
+                tol=self.tol,
+                seed=self.seed,
+                team=crew,
+            )
+            path = Path(descent, biases, train.dim, val, checkpoint=checkpoint, team=crew)
+            return path.run(
+                self.lam,
+                rounds=self.rounds,
+                settings={"gauge": self.gauge, "tol": self.tol},
+                progress=progress,
+                callback=self.callback,
+            )
+
+    def settled(self, fitted: Fitted) -> Self:
+        """Return the method with the `lam` that was chosen."""
+        return replace(self, lam=fitted.settings["lam"])
+
+
+def prior_biases(rows: Rows, n_classes: int) -> Float:
+    """Return the logarithm of each class's part of the rows, float32 of shape (n_classes,)."""
+    counts = np.bincount(rows.labels, weights=rows.weights, minlength=n_classes)
+    counts = np.maximum(counts, FEWEST_ROWS)
+    return np.log(counts / counts.sum()).astype(np.float32)
+
+
+TRACE_OFFER = Offer(
+    AtomDescent,
+    {
+        "lam": number_or(auto=None),
+        "gauge": one_of({name: name for name in GAUGES}),
+        "tol": number_or(),
+        "batch": whole_number,
+        "subspace_every": whole_number,
+    },
+)
