@@ -82,7 +82,15 @@ HistogramMap = Annotated[
 Within = Annotated[
     bool, typer.Option("--within", help="vlad: bring each word's sum to norm 1 by itself.")
 ]
-Codes = Annotated[str, typer.Option(help="How rows are kept: pq (32 times smaller) or none.")]
+Codes = Annotated[
+    str, typer.Option(help="How rows are kept: pq, bits, bilinear, scalar, or none for float32.")
+]
+Ratio = Annotated[
+    float | None,
+    typer.Option(
+        help="How many times smaller coded rows are, at least.", show_default="32; scalar 4"
+    ),
+]
 ImagesArgument = Annotated[
     Path,
     typer.Argument(

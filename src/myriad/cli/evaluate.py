@@ -36,6 +36,12 @@ def evaluate(
             help="train, val, test or all; by default test where the data has one, else all."
         ),
     ] = None,
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain", help="Let a model of bits score plain values, without coding them first."
+        ),
+    ] = False,
     hierarchy: Annotated[
         Path | None,
         typer.Option(
@@ -57,6 +63,7 @@ def evaluate(
         model,
         data,
         split=split,
+        plain=plain,
         max_bad=max_bad,
         labels=labels or (),
         column=rows,

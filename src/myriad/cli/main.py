@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from myriad.cli.compare import compare
+from myriad.cli.compress import compress
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
@@ -33,6 +34,7 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict,
     "evaluate": evaluate,
     "extract": extract,
+    "compress": compress,
     "import": import_,
     "export": export,
     "tune": tune,

@@ -5,7 +5,12 @@ from myriad.estimators.descriptors import DenseSIFT, LocalColour
 from myriad.estimators.dual_svm import DualSVM
 from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.nearest_means import NearestMeans
-from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
+from myriad.estimators.quantizers import (
+    BilinearCodes,
+    ProductQuantizer,
+    ScalarQuantizer,
+    SignBits,
+)
 from myriad.estimators.topk_svm import TopKSVM
 from myriad.estimators.trace_norm import TraceNormClassifier
 from myriad.estimators.trained import Classifier, load
@@ -16,6 +21,7 @@ __all__ = [
     "VLAD",
     "Backbone",
     "BagOfVisualWords",
+    "BilinearCodes",
     "Classifier",
     "DenseSIFT",
     "DualSVM",
@@ -25,6 +31,7 @@ __all__ = [
     "NearestMeans",
     "ProductQuantizer",
     "ScalarQuantizer",
+    "SignBits",
     "TopKSVM",
     "TraceNormClassifier",
     "Wsabie",

@@ -1,5 +1,6 @@
 """What was learned: scores, chunked top-k ranking, files."""
 
+from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.embedding import EmbeddingModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder, is_model, load_model, save_model
@@ -9,6 +10,7 @@ from myriad.models.neighbours import NeighboursModel
 
 __all__ = [
     "ChosenModel",
+    "CodedModel",
     "EmbeddingModel",
     "FactoredModel",
     "LatentModel",
@@ -18,5 +20,7 @@ __all__ = [
     "NeighboursModel",
     "is_model",
     "load_model",
+    "make_plain",
+    "match_rows",
     "save_model",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from myriad.measures import (
     number_parents,
     sibling_precision,
 )
-from myriad.models import Model, ModelFolder, load_model
+from myriad.models import CodedModel, Model, ModelFolder, load_model, match_rows
 from myriad.parallel import pool
 from myriad.parts import fingerprint
 from myriad.pipelines.describing import BadImages, describe_images, open_workers, signature_of
@@ -68,6 +68,7 @@ def evaluate(
     data: Path,
     *,
     split: str | None = None,
+    plain: bool = False,
     max_bad: float = 0.05,
     labels: Sequence[str] = (),
     column: str | None = None,
@@ -81,12 +82,15 @@ def evaluate(
     Parameters
     ----------
     split : the part to use; by default ``test`` where the data has one, else all of it.
+    plain : whether a model of coded rows is to score plain rows without coding them.
     labels, column : where a file of rows has its labels and its rows; see `FileRows.open`.
     hierarchy : a CSV file with the columns ``class`` and ``parent``, for the sibling precision.
     cluster : where images are described: the address of a Dask scheduler, or ``local:N``.
     """
     began = time.perf_counter()
     folder = load_model(model)
+    if plain and isinstance(folder.model, CodedModel):
+        folder = replace(folder, model=replace(folder.model, rounded=False))
     parents = None
     if hierarchy is not None:
         parents = number_parents(folder.class_names, read_hierarchy(hierarchy))
@@ -116,7 +120,10 @@ def evaluate(
         scored, truths = score_store(folder, store, split, threads=threads, progress=progress)
         if isinstance(truths, LabelSets):
             rows = store.rows(None if split == "all" else split)
-            precisions = mean_precisions(folder, rows, threads=threads, progress=progress)
+            matched = match_rows(folder.model, store.code, str(data))
+            precisions = mean_precisions(
+                replace(folder, model=matched), rows, threads=threads, progress=progress
+            )
         bad = []
     else:
         images = find_images(data)
@@ -202,6 +209,13 @@ def score_store(
             f"The rows of {store.path} were made with another vocabulary than the model's, so its "
             "scores would mean nothing. Evaluate on the images themselves."
         )
+    dim = store.dim if store.code is None else store.code.dim
+    if dim != folder.model.dim:
+        raise InputError(
+            f"The rows of {store.path} have {dim} features, the model takes {folder.model.dim}: "
+            "they were made by another recipe."
+        )
+    folder = replace(folder, model=match_rows(folder.model, store.code, str(store.path)))
     rows = store.rows(None if split == "all" else split)
     return score_rows(folder, rows, rows.paths, str(store.path), threads=threads, progress=progress)
 

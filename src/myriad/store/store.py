@@ -160,6 +160,14 @@ class Store:
                 self._unverified.discard(number)
         return map_shard(path, self._form, self._records[number].rows).rows
 
+    def read_codes(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return the codes of the rows `start` to `stop` as they are kept, (n, bytes_per_row)."""
+        if self.code is None:
+            raise InputError(f"The rows of {self.path} are not coded.")
+        codes = np.empty((stop - start, self.bytes_per_row), np.uint8)
+        _MappedShards(self).gather(np.arange(start, stop), codes)
+        return codes
+
     def rows(self, split: str | Sequence[str] | None = None) -> StoreRows:
         """Return the rows of one split, of several, or all, in stored order."""
         if split is None:
@@ -228,13 +236,14 @@ class _MappedShards:
         """Fill `out` (m, dim) with the rows of these numbers in the store."""
         code = self.store.code
         if code is None:
-            self._gather(numbers, out)
+            self.gather(numbers, out)
         else:
             codes = np.empty((len(numbers), code.bytes_per_row), np.uint8)
-            self._gather(numbers, codes)
+            self.gather(numbers, codes)
             code.decode(codes, out)
 
-    def _gather(self, numbers: NDArray[np.int64], out: NDArray[Any]) -> None:
+    def gather(self, numbers: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Fill `out` (m, width) with the rows of these numbers as they are kept."""
         starts = self.store.starts
         shard_of = np.searchsorted(starts, numbers, side="right") - 1
         for shard in np.unique(shard_of):

@@ -193,9 +193,9 @@ class StoreWriter:
                     f"Codes of shape {rows.shape} do not fit rows of {form.width} bytes."
                 )
             return rows
-        floats = as_rows(rows, dim=self.header.dim, name="The array of rows")
         if code is not None:
-            return code.encode(floats)
+            return code.encode(as_rows(rows, dim=code.dim, name="The array of rows"))
+        floats = as_rows(rows, dim=self.header.dim, name="The array of rows")
         if form.dtype == "float16" and floats.size and np.abs(floats).max() > 65504:
             raise InputError("Rows with values beyond 65504 cannot be kept as float16.")
         return floats.astype(form.numpy, copy=False)
