@@ -11,6 +11,7 @@ from myriad.report.plots import (
     plot_by_training,
     plot_histogram,
     plot_history,
+    plot_ranks,
     plot_trials,
 )
 from myriad.report.plots.axes import (
@@ -154,3 +155,17 @@ def test_axes_have_round_ticks_within(axis: object, labels: list[str]) -> None:
     assert [label for _, label in axis.ticks] == labels  # type: ignore[attr-defined]
     places = [axis.place(value) for value, _ in axis.ticks]  # type: ignore[attr-defined]
     assert all(-1e-9 <= place <= 1 + 1e-9 for place in places)
+
+
+def test_rank_rises_as_lam_falls() -> None:
+    values = [(0.1, 1, 20.0), (0.01, 9, 60.0), (0.001, 30, 55.0)]
+    trials = [Trial((("lam", lam), ("rank", rank)), top1) for lam, rank, top1 in values]
+    plot = plot_ranks(trials)
+    assert plot is not None
+    check_inside(plot)
+    assert "rank 9, 60.0" in plot
+    assert len(list_dots(plot, "dot series-2")) == 1
+    assert len(list_dots(plot, "dot series-1")) == 2
+    assert plot_ranks(trials[:1]) is None
+    assert plot_ranks([Trial((("lam", lam),), top1) for lam, _, top1 in values]) is None
+    assert plot_ranks([Trial((("lam", "x"), ("rank", 2)), 5.0)] * 2) is None

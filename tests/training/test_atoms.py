@@ -243,9 +243,10 @@ def test_gradient_and_latents_too_large_to_keep_give_the_same_model(problem, mon
 
 
 def test_step_is_nearly_flat_and_never_uphill():
-    step = find_step(lambda t: 2 * (t - 3.7), first=1.0)
+    step, slope = find_step(lambda t: 2 * (t - 3.7), first=1.0)
     assert 0.9 * 3.7 < step <= 3.7
-    assert find_step(lambda t: t + 1.0, first=1.0) == 0.0
+    assert slope == -7.4
+    assert find_step(lambda t: t + 1.0, first=1.0)[0] == 0.0
 
 
 @pytest.mark.parametrize("gauge", GAUGES)

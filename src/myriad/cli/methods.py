@@ -58,7 +58,7 @@ Gauge = Annotated[
 ]
 Batch = Annotated[
     int | None,
-    typer.Option(help="Of trace: rows of the first mini-batches.", show_default="1024"),
+    typer.Option(help="Of trace: rows of the first mini-batches.", show_default="by the size of W"),
 ]
 SubspaceEvery = Annotated[
     int | None,

@@ -30,7 +30,8 @@ class TraceNormClassifier(RowsClassifier):
     gauge : ``"trace"``, the sum of the singular values: W has low rank; ``"l1"``, the sum of the
         absolute entries: W is sparse; ``"l1_l2"``, the sum over features of the norm over classes:
         few features are used.
-    batch : rows of the mini-batches that atoms are first looked for on; they grow by themselves.
+    batch : rows of the mini-batches that atoms are first looked for on, which grow by themselves;
+        None for four times the larger side of W, at least 1024.
     subspace_every : atoms between two minimisations over the support.
     tol : the suboptimality bound at which to stop, as a part of the objective.
     max_rounds : the most minimisations for one `lam`.
@@ -60,7 +61,7 @@ class TraceNormClassifier(RowsClassifier):
         *,
         lam: float | str = "auto",
         gauge: str = "trace",
-        batch: int = 1024,
+        batch: int | None = None,
         subspace_every: int = 8,
         tol: float = 0.01,
         max_rounds: int = 100,

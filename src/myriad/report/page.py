@@ -187,12 +187,13 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
     epochs = [item for item in evidence.history if item.top1 is not None or item.top5 is not None]
     plotted = evaluated if len(evaluated) >= FEWEST_TO_PLOT else []
     accuracies = [item.top1 for item in plotted if item.top1 is not None]
+    ranks = plots.plot_ranks(evidence.search)
     return {
         "accuracy_at": plots.plot_accuracy_at(curve, evidence.ceiling) if len(curve) > 1 else None,
         "history": plots.plot_history(epochs) if len(epochs) > 1 else None,
         "histogram": plots.plot_histogram(accuracies, measures.class_top1) if accuracies else None,
         "by_training": plots.plot_by_training(plotted),
-        "search": plots.plot_trials(evidence.search),
+        "search": [*plots.plot_trials(evidence.search), *([ranks] if ranks else [])],
         "places": plots.plot_places(evidence.places),
     }
 

@@ -36,7 +36,7 @@ class AtomDescent(Method):
     ----------
     lam : weight of the gauge, or None to follow a path and choose on validation rows.
     gauge : one of `GAUGES`.
-    batch : rows of the first mini-batches; they grow by themselves.
+    batch : rows of the first mini-batches, which grow by themselves; None to let W decide.
     subspace_every : atoms between two minimisations over the support.
     steps : of L-BFGS-B in a minimisation, at most.
     tol : the bound on suboptimality to reach, as a part of the objective.
@@ -47,7 +47,7 @@ class AtomDescent(Method):
     objective: str = "trace"
     lam: float | None = None
     gauge: str = "trace"
-    batch: int = 1024
+    batch: int | None = None
     subspace_every: int = 8
     steps: int = 30
     tol: float = 0.01
@@ -68,8 +68,9 @@ class AtomDescent(Method):
         if not 0 < self.tol < 1:
             raise InputError(f"tol must be a number between 0 and 1, not {self.tol!r}.")
         for name in ("batch", "subspace_every", "steps", "rounds"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, not {getattr(self, name)}.")
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name} must be at least 1, not {value}.")
 
     @property
     def is_open(self) -> bool:

@@ -8,7 +8,7 @@ full gradient names are added together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from myriad.training.gauges import Atoms, Chart, Gauge
 from myriad.training.latents import Point, Real
 from myriad.training.multinomial import Latents, Risk, Slope
 
+FEWEST_BATCH, BATCH_SIDES = 1024, 4
 LINE_STEPS = 8
 """Risks evaluated to follow an atom."""
 FOLLOWED = 0.1
@@ -31,6 +32,10 @@ FOLLOWED = 0.1
 TOGETHER = 16
 """Atoms of the full gradient that are added together."""
 CORRECTIONS = 10
+KEPT = 0.5
+"""A mini-batch is too small if all rows keep less than this part of the slope that it promises."""
+GROWTH = 4
+"""How many times larger the next mini-batch is then."""
 STALLED = 1e-7
 """A round on the full gradient that lowers the objective by less than this part is the last."""
 
@@ -77,7 +82,8 @@ class Descent:
 
     Parameters
     ----------
-    batch : rows of the first mini-batches.
+    batch : rows of the first mini-batches; None for a few times the sides of W, since the top
+        singular pair of fewer rows is that of their noise.
     subspace_every : atoms from mini-batches between two minimisations over the support.
     steps : of L-BFGS-B in each minimisation, at most.
     """
@@ -88,7 +94,7 @@ class Descent:
         biases: Float,
         gauge: Gauge,
         *,
-        batch: int,
+        batch: int | None,
         subspace_every: int,
         steps: int,
         tol: float,
@@ -97,7 +103,8 @@ class Descent:
     ) -> None:
         self.gauge, self.seed, self.tol = gauge, seed, tol
         self._risk = Risk(rows, biases, team)
-        self._batch, self._subspace_every, self._steps = batch, subspace_every, steps
+        self._batch = batch or max(FEWEST_BATCH, BATCH_SIDES * max(rows.dim, len(biases)))
+        self._subspace_every, self._steps = subspace_every, steps
 
     def begin(self) -> State:
         """Return the state at W = 0; its polar is the least `lam` at which zero is optimal."""
@@ -123,32 +130,40 @@ class Descent:
         for atom in range(self._subspace_every):
             if batch >= n_rows:
                 break
-            moved = self._add_from_batch(point, lam, batch, key=f"{state.round} {atom}")
-            if moved is None:
-                batch = min(2 * batch, n_rows)
-            else:
-                point = moved
+            point, kept = self._add_from_batch(point, lam, batch, key=f"{state.round} {atom}")
+            if kept < KEPT:
+                batch = min(GROWTH * batch, n_rows)
         if batch >= n_rows and point is state.point:
             found = state.found.above(lam)
-            point = (self._follow(point, found, lam) if len(found) else None) or point
+            if len(found):
+                point, _ = self._follow(point, found, lam)
         point = self._minimise(point, lam)
         state = self._certify(point, self._risk.lift(point.basis), lam, state.round + 1, batch)
         fell = began.objective - state.objective
         stalled = batch >= n_rows == began.batch and fell < STALLED * state.objective
         return replace(state, done=state.done or stalled)
 
-    def _add_from_batch(self, point: Point, lam: float, batch: int, *, key: str) -> Point | None:
-        """Return the point after a step along the best atom of a mini-batch, if there is one."""
+    def _add_from_batch(
+        self, point: Point, lam: float, batch: int, *, key: str
+    ) -> tuple[Point, float]:
+        """Return the point after a step along the best atom of a mini-batch.
+
+        The number is the part of the atom's slope that all rows keep, 0 if there is no such atom.
+        """
         draw = generator(self.seed, f"atoms {key}")
         chosen = np.sort(draw.choice(self._risk.rows.n_rows, batch, replace=False))
         some = Risk(self._risk.rows.select(chosen), self._risk.biases, self._risk.team)
         slope = Slope(some, point, some.lift(point.basis))
         _, atoms = self.gauge.search(slope, point, count=1, draw=draw, precision=0.05)
         atoms = atoms.above(lam)
-        return self._follow(point, atoms, lam) if len(atoms) else None
+        return self._follow(point, atoms, lam) if len(atoms) else (point, 0.0)
 
-    def _follow(self, point: Point, atoms: Atoms, lam: float) -> Point | None:
-        """Return the point after a step along the sum of atoms that lowers the objective."""
+    def _follow(self, point: Point, atoms: Atoms, lam: float) -> tuple[Point, float]:
+        """Return the point after a step along the sum of atoms that lowers the objective.
+
+        The number is the slope at the start as a part of the atoms' own.
+        """
+        whole, promised = point, float(atoms.slopes.sum()) - lam * len(atoms)
         point, delta = self.gauge.extend(point, atoms)
         latents = self._risk.lift(point.basis)
 
@@ -156,8 +171,10 @@ class Descent:
             H = self._risk.evaluate(latents, point.B + step * delta)[1]
             return float((H * delta).sum()) + lam * len(atoms)
 
-        step = find_step(slope_at, first=1.0 / max(1.0, float(np.sqrt((delta**2).sum()))))
-        return Point(point.basis, point.B + step * delta) if step > 0 else None
+        step, slope = find_step(slope_at, first=1.0 / max(1.0, float(np.sqrt((delta**2).sum()))))
+        if step == 0:
+            return whole, 0.0
+        return Point(point.basis, point.B + step * delta), -slope / promised
 
     def _minimise(self, point: Point, lam: float) -> Point:
         """Return the best point over the support: atoms turn where they can, then weights."""
@@ -222,15 +239,15 @@ class Descent:
         )
 
 
-def find_step(slope_at: Any, *, first: float) -> float:
-    """Return a step at which the slope along a line is still falling but nearly flat.
+def find_step(slope_at: Callable[[float], float], *, first: float) -> tuple[float, float]:
+    """Return a step at which a line is still falling but nearly flat, and the slope at its start.
 
     The line's function is convex: the step is doubled until the slope is positive, then found
     between the last two by the secant and by halving in turn. 0 where the slope never falls.
     """
     at_zero = slope_at(0.0)
     if at_zero >= 0:
-        return 0.0
+        return 0.0, at_zero
     low, high = (0.0, at_zero), None
     step = first
     for turn in range(LINE_STEPS):
@@ -247,4 +264,4 @@ def find_step(slope_at: Any, *, first: float) -> float:
             step = 0.5 * (low[0] + high[0])
         else:
             step = low[0] - low[1] * (high[0] - low[0]) / (high[1] - low[1])
-    return low[0]
+    return low[0], at_zero

@@ -92,7 +92,7 @@ class Path:
         model = to_model(point, self._biases, self._dim)
         told = {name: row[name] for name in ("lam", "rank", "atoms", "objective", "bound")}
         told["value"] = told.pop("objective")
-        table = self._table if len(lams) > 1 else []
+        table = _show_path(self._table) if len(lams) > 1 else []
         return Fitted(model, settings | told, max(1, history[-1]["epoch"]), history, table)
 
     def _list_lams(self, lam: float | None, most: float) -> list[float]:
@@ -217,6 +217,14 @@ def to_model(point: Point, biases: Float, dim: int) -> LatentModel:
     directions = point.basis.vectors @ left
     arrays = (right.T, biases, directions, values)
     return FactoredModel(*(np.ascontiguousarray(array, np.float32) for array in arrays))
+
+
+def _show_path(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what a report shows of the values tried; atoms that only repeat ranks are left out."""
+    names = ["lam", "rank", "top1"]
+    if any(row["atoms"] != row["rank"] for row in table):
+        names.insert(2, "atoms")
+    return [{name: row[name] for name in names} for row in table]
 
 
 def _score(row: dict[str, Any]) -> tuple[float, float]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 STEPS = (0.1, 0.3, 1.0)
 JOINT_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
+SOFTMAX_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
 ADAGRAD_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Steps tried, as parts of the one that would undo a row's own loss, ``1 / mean |x|^2``; with
 adagrad, whose first steps are of one size for all rows, ``1 / sqrt(n_features mean |x|^2)``."""
@@ -105,7 +106,7 @@ def grid(method: SGD, n_classes: int, unit: float) -> list[Setting]:
     ----------
     unit : the step that would undo a row's own loss.
     """
-    parts = STEPS if method.objective == "ovr" else JOINT_STEPS
+    parts = {"ovr": STEPS, "softmax": SOFTMAX_STEPS}.get(method.objective, JOINT_STEPS)
     if method.conditioning.adagrad != "none":
         parts = ADAGRAD_STEPS
     steps = [float(f"{part * unit:.3g}") for part in parts]

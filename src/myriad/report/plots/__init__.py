@@ -18,6 +18,7 @@ from myriad.report.plots.lines import (
 from myriad.report.plots.patches import draw_colours, draw_gradients
 from myriad.report.plots.places import plot_places
 from myriad.report.plots.ranking import Entry, plot_costs, plot_ranking
+from myriad.report.plots.ranks import plot_ranks
 from myriad.report.plots.scatter import plot_by_training, plot_trials
 from myriad.report.plots.series import Series, plot_passes, plot_values
 
@@ -37,6 +38,7 @@ __all__ = [
     "plot_passes",
     "plot_places",
     "plot_ranking",
+    "plot_ranks",
     "plot_ratios",
     "plot_shares",
     "plot_trials",
