@@ -8,7 +8,7 @@ from myriad.errors import InputError
 from myriad.parts import flatten, restore
 
 OPTIONS = {"pq": {"bits": 5, "d": 4}, "rotated": {"bits": 5, "d": 4}}
-SAME_SIZE = {"chosen"}
+SAME_SIZE = {"features"}
 MIXING = {"rotated", "bilinear"}
 DIM = 21
 
@@ -84,7 +84,7 @@ def test_every_byte_decodes_to_finite_values(learned):
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 256, (50, code.bytes_per_row), dtype=np.uint8)
     codes[0], codes[1] = 0, 255
-    if code.kind == "chosen":  # bytes of plain numbers, which can be anything
+    if code.kind == "features":  # bytes of plain numbers, which can be anything
         with pytest.raises(InputError, match="NaN or infinite"):
             code.decode(codes)
     else:

@@ -90,7 +90,7 @@ def test_learned_codes_meet_the_options(options):
     code = learn_code(Source(X, information), options)
     assert code.ratio >= (options.ratio or 1 / (options.keep or 1))
     described = describe_code(code)
-    assert described["kind"] == {"none": "chosen"}.get(options.codes, options.codes)
+    assert described["kind"] == {"none": "features"}.get(options.codes, options.codes)
     assert ("rotation" in described) == (options.rotation != "none")
     if options.informs:
         np.testing.assert_array_equal(

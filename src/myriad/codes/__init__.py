@@ -20,7 +20,7 @@ CODES: dict[str, Callable[..., Code]] = {
     "bits": learn_bits,
     "bilinear": learn_bilinear,
     "scalar": learn_scalar,
-    "chosen": learn_chosen,
+    "features": learn_chosen,
 }
 """How each code is learned: ``learn(sample, *, seed, threads, progress, ...) -> Code``."""
 

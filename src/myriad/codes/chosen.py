@@ -18,7 +18,7 @@ from myriad.progress import SILENT, Progress
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenCode(Code, kind="chosen"):
+class ChosenCode(Code, kind="features"):
     """Some features as they are.
 
     Parameters

@@ -197,7 +197,7 @@ def describe_code(code: Code) -> dict[str, Any]:
             found[name] = getattr(code, name)
     if hasattr(code, "d") and code.dim % code.d:
         found["padding"] = code.d - code.dim % code.d
-    if code.kind in ("bits", "chosen", "bilinear"):
+    if code.kind in ("bits", "features", "bilinear"):
         found["features"] = code.decoded_dim
     if hasattr(code, "left"):
         found["matrix"] = [list(code.left.shape), list(code.right.shape)]  # type: ignore[attr-defined]

@@ -62,6 +62,7 @@ class CodeRow:
 class ComparedCodes:
     """The rows of the comparison, plain rows first."""
 
+    store: Store
     rows: list[CodeRow]
     seconds: float
 
@@ -72,7 +73,13 @@ class ComparedCodes:
     def to_json(self) -> dict[str, Any]:
         """Return the table as plain JSON."""
         rows = [asdict(row) for row in self.rows]
-        return {"rows": rows, "best": asdict(self.best()), "seconds": round(self.seconds, 3)}
+        return {
+            "store": str(self.store.path),
+            "classes": len(self.store.class_names),
+            "rows": rows,
+            "best": asdict(self.best()),
+            "seconds": round(self.seconds, 3),
+        }
 
 
 def compare_codes(
@@ -117,7 +124,7 @@ def compare_codes(
             done[key] = asdict(row)
             _write_done(work, source, method, done)
         rows.append(CodeRow(**done[key]))
-    return ComparedCodes(rows, time.perf_counter() - began)
+    return ComparedCodes(source, rows, time.perf_counter() - began)
 
 
 def parse_codes(text: str) -> tuple[str, ...]:
