@@ -5,7 +5,7 @@
 
 Rows are Gaussian of norm about 1, D = 1024; scores are ``3 X A B^T`` with Gaussian A and B of rank
 20 for C = 500 classes, and the label is the best class after standard Gumbel noise: a multinomial
-logistic truth. Parts:
+logistic truth. A smaller --scale than 3 is more noise. Parts:
 
 - speed: seconds until the bound on suboptimality is 1 % of the objective, one thread, beside
   the seconds of 30 full gradients in the same run; private memory above what the data takes;
@@ -31,13 +31,12 @@ from myriad.parallel import team
 from myriad.store import ArrayRows
 from myriad.training import SGD, AtomDescent
 
-SCALE = 3.0
 BLOCK = 512
 HELD = 5000
 
 
 def plant(
-    n: int, dim: int, n_classes: int, rank: int, seed: int
+    n: int, dim: int, n_classes: int, rank: int, scale: float, seed: int
 ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     """Return rows and labels; the truth depends on the seed, more rows on nothing else."""
     truth = np.random.default_rng(seed)
@@ -49,7 +48,7 @@ def plant(
     for start in range(0, n, BLOCK):
         some = draw.standard_normal((min(BLOCK, n - start), dim), dtype=np.float32)
         X[start : start + BLOCK] = some / np.float32(np.sqrt(dim))
-        scores = SCALE * (X[start : start + BLOCK] @ A) @ B.T + draw.gumbel(
+        scores = scale * (X[start : start + BLOCK] @ A) @ B.T + draw.gumbel(
             size=(len(some), n_classes)
         )
         y[start : start + BLOCK] = scores.argmax(axis=1)
@@ -84,7 +83,7 @@ def time_gradients(
     return time.perf_counter() - began
 
 
-def measure_speed(size: dict[str, int]) -> dict[str, Any]:
+def measure_speed(size: dict[str, Any]) -> dict[str, Any]:
     """Time the way to a bound of 1 % at the `lam` that is a tenth of the largest."""
     X, y = plant(**size, seed=0)
     n_classes = size["n_classes"]
@@ -110,6 +109,7 @@ def measure_speed(size: dict[str, int]) -> dict[str, Any]:
         gradients = 30 * (gradients + time_gradients(mapped, y, n_classes, 3)) / 6
     return {
         **size,
+        "planted_rank": size["rank"],
         "lam": fitted.settings["lam"],
         "rank": fitted.settings["rank"],
         "bound_part": fitted.settings["bound"] / fitted.settings["value"],
@@ -121,7 +121,7 @@ def measure_speed(size: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def measure_path(size: dict[str, int]) -> dict[str, Any]:
+def measure_path(size: dict[str, Any]) -> dict[str, Any]:
     """Follow the path, and tell of the `lam` chosen."""
     n = size["n"]
     X, y = plant(**(size | {"n": n + 2 * HELD}), seed=0)
@@ -133,6 +133,7 @@ def measure_path(size: dict[str, int]) -> dict[str, Any]:
     fitted = AtomDescent().fit(train, val, n_classes=size["n_classes"], threads=1)
     return {
         **size,
+        "planted_rank": size["rank"],
         "seconds": round(time.perf_counter() - began, 1),
         "lam": fitted.settings["lam"],
         "rank": fitted.settings["rank"],
@@ -141,7 +142,7 @@ def measure_path(size: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def measure_few(size: dict[str, int], seeds: int) -> list[dict[str, Any]]:
+def measure_few(size: dict[str, Any], seeds: int) -> list[dict[str, Any]]:
     """Train on 10 rows a class by the trace norm and by L2, for several truths."""
     n_classes, table = size["n_classes"], []
     n = 10 * n_classes
@@ -208,11 +209,13 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=1024)
     parser.add_argument("--classes", type=int, default=500)
     parser.add_argument("--rank", type=int, default=20)
+    parser.add_argument("--scale", type=float, default=3.0)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
     size = {
-        "n": options.rows, "dim": options.dim, "n_classes": options.classes, "rank": options.rank
+        "n": options.rows, "dim": options.dim, "n_classes": options.classes, "rank": options.rank,
+        "scale": options.scale,
     }  # fmt: skip
     results: dict[str, Any] = describe_run()
     measures = {

@@ -349,3 +349,19 @@ def test_a_small_embedding_of_many_classes(photos, model, tmp_path, capsys):
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "Classes that lie close together" in page
     assert "Map of 12 classes" in page
+
+
+def test_a_model_of_low_rank(photos, model, tmp_path, capsys):
+    store, out = model.with_name("letters.store"), tmp_path / "m"
+    found = call_json(capsys, "train", store, "--out", out, "--objective", "trace")
+    settings = found["settings"]
+    assert {"lam", "gauge", "rank", "bound", "value"} <= set(settings)
+    assert 0 < settings["rank"] < 12
+    saved = load_model(out).model
+    assert saved.n_latents == settings["rank"]
+    assert saved.directions.shape == (saved.dim, settings["rank"])
+    measured = call_json(capsys, "evaluate", out, photos)
+    assert measured["top1"] > 100 / 12
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Map of 12 classes" in page
+    assert "Rank against lam" in page

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from myriad.models import EmbeddingModel, LinearModel
+from myriad.models import EmbeddingModel, FactoredModel, LinearModel
 from myriad.pipelines.neighbourhoods import describe_embedding, find_groups, find_nearest
 
 
@@ -38,3 +38,13 @@ def test_other_models_have_none():
     assert describe_embedding(linear, list("abcde")) == {}
     one = EmbeddingModel(np.ones((1, 3), np.float32), np.arange(4, dtype=np.float32)[:, None])
     assert len(describe_embedding(one, list("abcd"))["places"]) == 4
+
+
+def test_classes_of_a_low_rank_have_places():
+    V = np.random.default_rng(0).standard_normal((9, 3)).astype(np.float32)
+    b, strengths = np.zeros(9, np.float32), np.array([3.0, 2.0, 1.0], np.float32)
+    model = FactoredModel(V, b, np.eye(5, 3, dtype=np.float32), strengths)
+    names = [f"class {c}" for c in range(9)]
+    assert [place["name"] for place in describe_embedding(model, names)["places"]] == names
+    nothing = FactoredModel(V[:, :0], b, np.eye(5, 0, dtype=np.float32), strengths[:0])
+    assert describe_embedding(nothing, names) == {}

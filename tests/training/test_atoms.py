@@ -62,7 +62,7 @@ def test_bound_is_an_upper_bound_in_every_round(problem, gauge):
     _, best = minimise(X, y, b, lam, gauge)
     method = AtomDescent(lam=lam, gauge=gauge, batch=32, subspace_every=2, steps=3, tol=1e-4)
     fitted = method.fit(ArrayRows(X, y), None, n_classes=C, threads=1)
-    assert len(fitted.history) > 3
+    assert len(fitted.history) >= 2
     for row in fitted.history:
         assert row["bound"] >= row["objective"] - best - 1e-6
     assert fitted.history[-1]["bound"] <= 1e-4 * fitted.history[-1]["objective"]
