@@ -1,13 +1,15 @@
-"""Scene 15 on fresh random splits: what the accuracy is where nothing was ever looked at.
+"""Scene 15 on fresh random splits, none of which any setting of myriad was chosen by.
 
 Command:   python recipes/scene15_splits.py DATA --out runs/splits [--codes none]
-Time:      TIME
-Expected:  EXPECTED
+Time:      4 to 6 minutes a split with one thread
+Expected:  top-1, mean over classes, mean and deviation of 4 splits: 86.9 +- 1.0 % with the default
+           product codes, 87.6 +- 1.0 % with --codes none
 
 The images of DATA/train and DATA/test are put together; of each class 100 are drawn for training,
 the rest is for testing. PCA, mixture and codes are learned from training images only, settings are
 found on a tenth of them, and every test image is scored once. DATA is the folder of Scene 15, with
-a sub-folder a class in train/ and in test/.
+a sub-folder a class in train/ and in test/. The images themselves are not new to myriad: its
+defaults were found with the usual split of them in view.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path, help="the folder of Scene 15")
     parser.add_argument("--out", type=Path, required=True, help="where models go")
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--splits", type=int, default=4)
     parser.add_argument("--codes", default="pq", help="pq or none")
     options = parser.parse_args()
     found = []

@@ -6,8 +6,10 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "Backbone": "myriad.estimators",
     "BadImage": "myriad.images",
     "BagOfVisualWords": "myriad.estimators",
+    "BilinearCodes": "myriad.estimators",
     "Classifier": "myriad.estimators",
     "DenseSIFT": "myriad.estimators",
     "DualSVM": "myriad.estimators",
@@ -19,6 +21,7 @@ _HOMES = {
     "NearestMeans": "myriad.estimators",
     "ProductQuantizer": "myriad.estimators",
     "ScalarQuantizer": "myriad.estimators",
+    "SignBits": "myriad.estimators",
     "Store": "myriad.store",
     "TopKSVM": "myriad.estimators",
     "TraceNormClassifier": "myriad.estimators",

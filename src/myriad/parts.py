@@ -33,6 +33,9 @@ class Part:
         """Enter the class under its kind, so that `restore` finds it."""
         super().__init_subclass__(**options)
         if kind is not None:
+            taken = _KINDS.get(kind)
+            if taken is not None and taken.__qualname__ != cls.__qualname__:
+                raise TypeError(f"{cls.__qualname__} and {taken.__qualname__} are both {kind!r}.")
             cls.kind = kind
             _KINDS[kind] = cls
 

@@ -22,6 +22,17 @@ MEASURES = {
     "map11": None,
     "seconds": 1.5,
 }
+TRIAL = {
+    "study": "grid",
+    "settings": {"eta": 0.1},
+    "top1": 61.0,
+    "top5": 80.0,
+    "epochs": 3,
+    "seconds": 1.0,
+    "history": [],
+    "search": [],
+    "error": None,
+}
 OBJECTS = {
     "evaluate": MEASURES,
     "train": {
@@ -44,6 +55,37 @@ OBJECTS = {
         "bytes_per_row": 512,
         "seconds": 4.2,
     },
+    "trial": TRIAL,
+    "tune": {
+        "store": "s",
+        "objective": "ovr",
+        "classes": 10,
+        "rows": [TRIAL],
+        "best": TRIAL,
+        "command": ["myriad", "train"],
+        "seconds": 3.0,
+        "report": "t/report.html",
+    },
+    "compare": {
+        "store": "s",
+        "classes": 10,
+        "rows": [
+            {
+                "objective": "ovr",
+                "validation": {"n": 10, "top1": 60.0},
+                "test": None,
+                "seconds": 1.0,
+                "epochs": 3,
+                "settings": {"eta": 0.1},
+                "history": [{"epoch": 1, "top1": 60.0}],
+                "model": "c/ovr",
+                "error": None,
+            }
+        ],
+        "best": None,
+        "seconds": 3.0,
+        "report": "c/report.html",
+    },
     "plan": {
         "rows": [
             {"step": step, "seconds": 3.0, "disk": 5.0, "memory": 9.0, "paper": None}
@@ -55,6 +97,26 @@ OBJECTS = {
         "dim": 4096,
         "bytes_per_row": 512,
     },
+    "import": {
+        "store": "s",
+        "rows": 100,
+        "bad": 0,
+        "dim": 512,
+        "bytes_per_row": 1024,
+        "seconds": 0.2,
+    },
+    "compress": {
+        "store": "s",
+        "rows": 100,
+        "bad": 0,
+        "dim": 512,
+        "bytes_per_row": 64,
+        "ratio": 32.0,
+        "code": {"kind": "bits", "features": 512},
+        "error": None,
+        "seconds": 0.2,
+    },
+    "export": {"source": "m", "files": ["m.onnx"], "dim": 64, "classes": 10, "seconds": 0.1},
     "report": {"report": "model/report.html"},
     "error": {"error": "No such file."},
 }
@@ -113,3 +175,14 @@ def test_line_is_ascii_and_keeps_every_name():
     assert line.isascii()
     assert "\n" not in line
     assert json.loads(line) == {"names": names}
+
+
+def test_a_comparison_may_be_of_codes():
+    validator = jsonschema.Draft202012Validator(load_schema("compare"))
+    times = dict.fromkeys(("seconds_coding", "seconds_training", "seconds_predicting"), 0.1)
+    row = {"codes": "pq", "asked": 32.0, "ratio": 32.0, "bytes_per_row": 64, "error": 0.3, **times}
+    row |= {"split": "test", "n": 10, "top1": 60.0, "top5": 90.0, "class_top1": 60.0}
+    validator.validate(OBJECTS["compare"] | {"rows": [row], "best": row})
+    for key in row:
+        less = {name: value for name, value in row.items() if name != key}
+        assert not validator.is_valid(OBJECTS["compare"] | {"rows": [less]})

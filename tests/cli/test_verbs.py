@@ -240,6 +240,68 @@ def test_fitting_a_store_in_python(model):
     assert (fitted.predict(val.read(np.arange(val.n_rows))) == truth).mean() > 0.5
 
 
+def test_compress_codes_a_store_that_models_then_understand(photos, tmp_path, capsys):
+    plain = tmp_path / "plain"
+    options = ["--codes", "none", "--components", 8, "--regions", 1]
+    call_json(capsys, "extract", photos, "--out", plain, *options)
+    for codes, ratio in (("bits", 64), ("scalar", 4)):
+        out, model = tmp_path / codes, tmp_path / f"{codes}.model"
+        found = call_json(
+            capsys, "compress", plain, "--codes", codes, "--ratio", ratio, "--out", out
+        )
+        assert found["rows"] == 180
+        assert found["ratio"] >= ratio
+        assert found["code"]["kind"] == codes
+        assert 0 < found["error"] < 1
+        call_json(capsys, "train", out, "--out", model, "--epochs", 5)
+        by_codes = call_json(capsys, "evaluate", model, out)
+        by_images = call_json(capsys, "evaluate", model, photos)
+        assert by_codes["top1"] > 30
+        assert abs(by_codes["top1"] - by_images["top1"]) < (0.01 if codes == "bits" else 6)
+    shown = call(
+        capsys,
+        "compress",
+        tmp_path / "bits",
+        "--codes",
+        "bits",
+        "--keep",
+        0.1,
+        "--out",
+        tmp_path / "cut",
+    )
+    assert "bits: features" in shown.out
+    assert "myriad train" in shown.out
+
+
+def test_extract_codes_as_it_goes(photos, tmp_path, capsys):
+    for codes in ("bits", "scalar", "bilinear"):
+        out = tmp_path / codes
+        options = ["--codes", codes, "--components", 8, "--regions", 1]
+        found = call_json(capsys, "extract", photos, "--out", out, *options)
+        assert found["rows"] == 180
+        assert found["bytes_per_row"] == {"scalar": 1024}.get(codes, 128)
+        assert Store.open(out).code.kind == codes
+
+
+def test_compare_measures_every_code(photos, tmp_path, capsys):
+    options = ["--codes", "none", "--components", 4, "--regions", 1]
+    call_json(capsys, "extract", photos, "--out", tmp_path / "rows.store", *options)
+    words = ["compare", tmp_path / "rows.store", "--codes", "bits,scalar", "--ratios", "4,64"]
+    words += ["--out", tmp_path / "rows.compare"]
+    found = call_json(capsys, *words)
+    lines = [(row["codes"], row["asked"]) for row in found["rows"]]
+    assert lines == [("none", 1), ("bits", 4), ("bits", 64), ("scalar", 4)]
+    page = (tmp_path / "rows.compare" / "codes.html").read_text(encoding="utf-8")
+    assert found["report"] == str(tmp_path / "rows.compare" / "codes.html")
+    assert "<svg" in page
+    assert "scalar" in page
+    refused = call_json(capsys, *words, status=2)
+    assert "rows.compare exists" in refused["error"]
+    shown = call(capsys, *words, "--resume")
+    assert "Accuracy in %" in shown.out
+    assert "plain" in shown.out
+
+
 def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):
     from tests.pipelines.test_plan import CORE
 

@@ -119,23 +119,6 @@ def test_a_missing_file_is_a_bad_image(tmp_path):
         myriad.DenseSIFT().transform([tmp_path / "none.jpg"])
 
 
-@pytest.mark.parametrize(
-    "quantizer", [myriad.ProductQuantizer(d=4, bits=4), myriad.ScalarQuantizer()]
-)
-def test_quantizer_contract(quantizer):
-    X = np.random.default_rng(0).standard_normal((200, 16)).astype(np.float32)
-    with pytest.raises(NotFittedError):
-        clone(quantizer).encode(X)
-    fitted = clone(quantizer).fit(X)
-    codes = fitted.encode(X)
-    assert codes.dtype == np.uint8
-    assert codes.shape == (200, fitted.code_.bytes_per_row)
-    error = ((fitted.decode(codes) - X) ** 2).sum() / (X**2).sum()
-    assert error < 0.35
-    with pytest.raises(myriad.InputError, match="features"):
-        fitted.encode(X[:, :8])
-
-
 def test_every_public_name_is_there():
     for name in myriad.__all__:
         assert getattr(myriad, name) is not None

@@ -163,4 +163,4 @@ def test_several_labels_a_row():
     best = found.predict(X[500:])
     assert np.mean(y[500:][some, best[some]]) > 0.9
     with pytest.raises(InputError, match="classes"):
-        found.partial_fit(X[:4], [["new"], [0], [1], [2]])
+        found.partial_fit(X[:4], [[99], [0], [1], [2]])

@@ -15,6 +15,8 @@ def project(b, k, r, variant):
     for n_upper in range(m + 1):
         for n_middle in range(m - n_upper + 1):
             for t, u in thresholds(ordered, n_upper, n_middle, k, r, variant):
+                if u <= 0:
+                    continue
                 x = np.clip(b - t, 0, u)
                 limit = x.sum() / k if variant == "alpha" else r / k
                 cost = ((b - x) ** 2).sum() + x.sum() ** 2

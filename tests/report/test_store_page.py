@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from myriad.codes import learn_bits
 from myriad.errors import InputError
 from myriad.pipelines.anatomy import Anatomy, Patch
 from myriad.pipelines.statistics import correlate, spread_values
@@ -49,6 +50,7 @@ def invent_anatomy(n_rows: int = 300) -> Anatomy:
         values=spread_values(rows, np.arange(40), power=0.5),
         correlations={"any two": correlation, "of the same Gaussian": correlation},
         settings={"extraction": {"signature": "fisher"}},
+        code=learn_bits(rows, n_bits=16, information=draws.random(40)),
     )
 
 
@@ -56,10 +58,10 @@ def test_every_section_is_there() -> None:
     page = render_store_report(invent_anatomy())
     markup = Markup(page)
     sections = [section["id"] for section in markup.find("section")]
-    shown = ["patches", "components", "gaussians", "values", "correlations"]
+    shown = ["patches", "components", "gaussians", "values", "correlations", "code"]
     assert sections == [*shown, "settings", "bad"]
     assert len(shown) == len(SECTIONS)
-    assert len(markup.find("svg", **{"class": "plot"})) == 2 + 1 + 1 + 6 + 2
+    assert len(markup.find("svg", **{"class": "plot"})) == 2 + 1 + 1 + 6 + 2 + 2
     assert len(markup.find("svg", **{"class": "plot drawing"})) == 4
     text = markup.read()
     for words in (
@@ -102,6 +104,7 @@ def test_a_store_of_which_little_is_known() -> None:
         bad=(),
         settings={},
         coded=False,
+        code=None,
     )
     markup = Markup(render_store_report(bare))
     assert [section["id"] for section in markup.find("section")] == ["settings"]

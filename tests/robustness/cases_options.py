@@ -7,6 +7,8 @@ from tests.robustness.cases import Case
 from tests.robustness.scenes import copy, write_images
 
 TRAIN = f"train images --out m {QUICK}"
+BARE = "train images --out m --components 2 --regions 1 --step 12"
+"""Without the numbers of one-vs-rest, which other objectives refuse."""
 
 OPTION_CASES = [
     Case(
@@ -86,8 +88,6 @@ OPTION_CASES = [
             "--step 0",
             "--step 5000",
             "--epochs 0",
-            "--lam -1",
-            "--lam inf",
             "--eta fast",
             "--signature best",
             "--descriptor surf",
@@ -98,19 +98,35 @@ OPTION_CASES = [
             "--within",
             "--codes zip",
             "--objective best",
+            "--k 5",
+            "--tol 0.1",
             "--colour red",
         )
     ),
     *(
         Case(
             f"option {option}",
-            f"{TRAIN} {option}",
+            f"{BARE if option.startswith('--objective') else TRAIN} {option}",
             2,
             says,
             lambda h, r: write_images(h / "images"),
         )
         for option, says in (
             ("--regions 3", "1, 4 or 8 regions"),
+            ("--objective topk --k 0", "k must be at least 1"),
+            ("--objective topk --k 500", "it must be at most"),
+            ("--objective topk --lam 0", "lam must be a number above 0"),
+            ("--objective topk --variant gamma", "alpha, beta"),
+            ("--objective topk --tol 2", "tol must lie between"),
+            ("--objective dual --loss logistic", "hinge, squared_hinge"),
+            ("--lam -1", "lam must be"),
+            ("--lam inf", "lam must be"),
+            ("--scale much", "--scale must be one of auto, yes, no"),
+            ("--balanced", "--balanced does not belong to --objective ovr"),
+            ("--adagrad rows", "--adagrad must be one of none, class, feature"),
+            ("--max-norm 0", "max_norm must be positive"),
+            ("--max-norm 1 --average", "max_norm goes neither with average"),
+            ("--objective warp --beta 2", "--beta does not belong to --objective warp"),
             ("--eta nan", "eta must be positive"),
             ("--beta 0", "beta must be positive"),
             ("--eta inf", "eta must be"),

@@ -9,14 +9,24 @@ import pytest
 from myriad.cli.objects import load_schema
 from tests.robustness.calling import Called, call, call_apart
 from tests.robustness.cases import Case
+from tests.robustness.cases_codes import CODE_CASES
 from tests.robustness.cases_data import DATA_CASES
 from tests.robustness.cases_options import OPTION_CASES
 from tests.robustness.cases_places import PLACE_CASES
+from tests.robustness.cases_rows import ROW_CASES
 from tests.robustness.cases_studies import STUDY_CASES
 from tests.robustness.cases_use import USE_CASES
 from tests.robustness.scenes import snapshot
 
-CASES = [*DATA_CASES, *PLACE_CASES, *USE_CASES, *STUDY_CASES, *OPTION_CASES]
+CASES = [
+    *DATA_CASES,
+    *PLACE_CASES,
+    *USE_CASES,
+    *STUDY_CASES,
+    *OPTION_CASES,
+    *ROW_CASES,
+    *CODE_CASES,
+]
 APART = ("empty folder", "all images bad", "hard names", "option --threads 0")
 """Rows that are also run in a process of their own, as a shell does."""
 

@@ -45,9 +45,14 @@ def find_dangers(source: str) -> list[str]:
     return found
 
 
+OWN_MESSAGES = {"parallel/processes.py": ["pickle"], "parallel/worker.py": ["pickle"]}
+"""What a process writes to a pipe for its own workers, and they for it: never a file."""
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: "/".join(path.parts[-2:]))
 def test_no_file_can_run_content(path):
-    assert find_dangers(path.read_text(encoding="utf-8")) == []
+    allowed = OWN_MESSAGES.get("/".join(path.parts[-2:]), [])
+    assert find_dangers(path.read_text(encoding="utf-8")) == allowed
 
 
 @pytest.mark.parametrize(

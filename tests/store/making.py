@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from myriad.codes import learn_product, learn_scalar
+from myriad.codes import learn_bits, learn_product, learn_scalar
 from myriad.signatures import Signature
 from myriad.store import Store
 
@@ -33,6 +33,8 @@ def make_rows(n, dim=DIM, seed=0):
 def make_code(kind):
     if kind == "pq":
         return learn_product(make_rows(64), d=4, bits=4)
+    if kind == "bits":
+        return learn_bits(make_rows(64), n_bits=9, information=np.arange(DIM) / DIM)
     return learn_scalar(make_rows(64)) if kind == "scalar" else None
 
 
@@ -49,13 +51,14 @@ def shard_content(number, n=10, dim=DIM):
 
 
 def begin_store(path, n_shards, *, kind="float32", dim=DIM, plan=None):
+    code = make_code(kind)
     return Store.create(
         path,
         class_names=CLASSES,
-        dim=dim,
+        dim=dim if code is None else code.decoded_dim,
         n_shards=n_shards,
         dtype=kind if kind.startswith("float") else "float32",
-        code=make_code(kind),
+        code=code,
         recipe=Invented(7, np.arange(5.0)),
         plan=plan,
     )

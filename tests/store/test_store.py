@@ -8,6 +8,7 @@ import pytest
 from myriad.errors import InputError, WorkError
 from myriad.measures import LabelSets
 from myriad.store import Store, is_store, shard_rows
+from myriad.store.shards import map_shard
 from tests.store.making import (
     CLASSES,
     DIM,
@@ -19,7 +20,7 @@ from tests.store.making import (
     write_store,
 )
 
-KINDS = ["float32", "float16", "pq", "scalar"]
+KINDS = ["float32", "float16", "pq", "scalar", "bits"]
 
 
 def expected_rows(kind):
@@ -36,7 +37,8 @@ def folder_bytes(folder):
 def test_round_trip(tmp_path, kind):
     store = write_store(tmp_path / "s", kind=kind)
     contents = [shard_content(i, n) for i, n in enumerate((10, 7, 10, 0, 3))]
-    assert (store.n_rows, store.dim, store.n_shards) == (30, DIM, 5)
+    assert (store.n_rows, store.n_shards) == (30, 5)
+    assert store.dim == (9 if kind == "bits" else DIM)
     assert store.class_names == CLASSES
     assert store.dtype == (kind if kind.startswith("float") else "codes")
     np.testing.assert_array_equal(store.labels, np.concatenate([c["labels"] for c in contents]))
@@ -50,7 +52,8 @@ def test_round_trip(tmp_path, kind):
     assert block.X.dtype == np.float32
     assert block.X.flags.c_contiguous
     np.testing.assert_array_equal(block.X, expected_rows(kind))
-    assert store.bytes_per_row == {"float32": 48, "float16": 24, "pq": 2, "scalar": 12}[kind]
+    sizes = {"float32": 48, "float16": 24, "pq": 2, "scalar": 12, "bits": 2}
+    assert store.bytes_per_row == sizes[kind]
 
 
 def test_codes_may_be_written_ready_made(tmp_path):
@@ -60,6 +63,27 @@ def test_codes_may_be_written_ready_made(tmp_path):
     writer.finish()
     whole = write_store(tmp_path / "t", (10,), kind="pq")
     assert folder_bytes(tmp_path / "s") == folder_bytes(whole.path)
+
+
+def test_codes_can_be_read_as_they_are_kept(tmp_path):
+    store = write_store(tmp_path / "s", kind="bits")
+    np.testing.assert_array_equal(
+        store.read_codes(8, 20), make_code("bits").encode(all_rows()[8:20])
+    )
+    with pytest.raises(InputError, match="not coded"):
+        write_store(tmp_path / "plain").read_codes(0, 1)
+
+
+def test_a_shard_of_another_code_is_refused(tmp_path):
+    """The shard is whole and of the same width, but its rows are coded by another code."""
+    store = write_store(tmp_path / "s", (10, 10), kind="pq")
+    other = write_store(tmp_path / "t", (10, 10), kind="bits")
+    assert store.bytes_per_row == other.bytes_per_row
+    with pytest.raises(InputError, match="coded by another code"):
+        map_shard(other.path / "shard-00000.arrow", store._form)
+    (store.path / "store.json").unlink()
+    (store.path / "shard-00001.arrow").write_bytes((other.path / "shard-00001.arrow").read_bytes())
+    assert Store.resume(store.path).done_shards() == {0}
 
 
 def test_rows_are_mapped_not_copied(tmp_path):

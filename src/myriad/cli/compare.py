@@ -1,4 +1,4 @@
-"""``myriad compare``: all objectives on the same rows, in one table."""
+"""``myriad compare``: all objectives on the same rows, or all codes, in one table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import typer
 
 from myriad.cli.accuracies import PARTS
 from myriad.cli.choices import (
-    Codes,
     Components,
     DataArgument,
     MaxBad,
@@ -20,6 +19,7 @@ from myriad.cli.choices import (
     StudyStore,
     split_list,
 )
+from myriad.cli.compared_codes import CodesResult, compare_all_codes, show_codes
 from myriad.cli.methods import Epochs
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
@@ -49,8 +49,10 @@ class Result:
         return self.compared.to_json() | {"report": str(self.page)}
 
 
-def show(result: Result, run: Run) -> None:
+def show(result: Result | CodesResult, run: Run) -> None:
     """Print the table, the best first, and what to do next."""
+    if isinstance(result, CodesResult):
+        return show_codes(result, run)
     compared = result.compared
     candidates = compared.candidates
     _print_part(candidates, "val", [c.validation for c in candidates], told=True)
@@ -102,12 +104,23 @@ def compare(
     components: Components = None,
     regions: Regions = 4,
     step: Step = 6,
-    codes: Codes = "pq",
+    codes: Annotated[
+        str,
+        typer.Option(
+            help="How rows of images are kept: pq, bits, bilinear, scalar or none. For a store: "
+            "codes to compare instead of objectives, with commas between, or all."
+        ),
+    ] = "pq",
+    ratios: Annotated[
+        str, typer.Option(help="Ratios to compare codes at, with commas between.")
+    ] = "32,64,128,256",
     max_bad: MaxBad = 0.05,
     *,
     run: Run,
-) -> Result:
-    """Train all objectives on the same rows and compare their accuracies."""
+) -> Result | CodesResult:
+    """Compare all objectives on the same rows, or all codes on the same store."""
+    if codes == "all" or "," in codes:
+        return compare_all_codes(data, out, codes, ratios, run)
     from myriad.pipelines.compare import PAGE
     from myriad.pipelines.compare import compare as work
     from myriad.pipelines.extract import ExtractOptions

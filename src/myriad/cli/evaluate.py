@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from myriad.cli.accuracies import print_accuracies
-from myriad.cli.choices import Cluster, DataArgument, MaxBad, ModelArgument
+from myriad.cli.choices import Cluster, DataArgument, Labels, MaxBad, ModelArgument, RowsColumn
 from myriad.cli.tables import print_facts
 from myriad.cli.verb import Run, verb
 
@@ -36,6 +36,12 @@ def evaluate(
             help="train, val, test or all; by default test where the data has one, else all."
         ),
     ] = None,
+    plain: Annotated[
+        bool,
+        typer.Option(
+            "--plain", help="Let a model of bits score plain values, without coding them first."
+        ),
+    ] = False,
     hierarchy: Annotated[
         Path | None,
         typer.Option(
@@ -44,18 +50,23 @@ def evaluate(
         ),
     ] = None,
     max_bad: MaxBad = 0.05,
+    labels: Labels = None,
+    rows: RowsColumn = None,
     cluster: Cluster = None,
     *,
     run: Run,
 ) -> Evaluated:
-    """Measure a model's accuracy on images or on a store."""
+    """Measure a model's accuracy on images, on a store or on files of rows."""
     from myriad.pipelines.evaluate import evaluate as work
 
     return work(
         model,
         data,
         split=split,
+        plain=plain,
         max_bad=max_bad,
+        labels=labels or (),
+        column=rows,
         hierarchy=hierarchy,
         threads=run.threads,
         cluster=cluster,

@@ -15,6 +15,11 @@ from myriad.cli.choices import (
     HistogramMap,
     ImagesArgument,
     MaxBad,
+    OnnxDeviation,
+    OnnxMean,
+    OnnxOutput,
+    OnnxSize,
+    Ratio,
     Regions,
     Signature,
     Soft,
@@ -64,7 +69,12 @@ def extract(
     map: HistogramMap = "hellinger",
     within: Within = False,
     codes: Codes = "pq",
+    ratio: Ratio = None,
     max_bad: MaxBad = 0.05,
+    onnx_size: OnnxSize = None,
+    onnx_mean: OnnxMean = "imagenet",
+    onnx_deviation: OnnxDeviation = "imagenet",
+    onnx_output: OnnxOutput = None,
     cluster: Cluster = None,
     *,
     run: Run,
@@ -72,7 +82,9 @@ def extract(
     """Turn images into a store of rows to train on."""
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.extract import extract as work
+    from myriad.signatures import OnnxOptions
 
+    onnx = OnnxOptions(onnx_size, onnx_mean, onnx_deviation, onnx_output)
     options = ExtractOptions(
         signature=signature,
         components=components,
@@ -80,12 +92,14 @@ def extract(
         step=step,
         codes=codes,
         max_bad=max_bad,
+        ratio=ratio,
         descriptor=descriptor,
         whiten=whiten,
         weights=weights,
         soft=soft,
         map=map,
         within=within,
+        onnx=onnx,
     )
     return work(
         images,

@@ -14,11 +14,14 @@ from typing import Annotated, Any
 import typer
 
 from myriad.cli.compare import compare
+from myriad.cli.compress import compress
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import execute
+from myriad.cli.export import export
 from myriad.cli.extract import extract
 from myriad.cli.failure import INTERRUPTED
+from myriad.cli.import_ import import_
 from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
@@ -31,6 +34,9 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict,
     "evaluate": evaluate,
     "extract": extract,
+    "compress": compress,
+    "import": import_,
+    "export": export,
     "tune": tune,
     "compare": compare,
     "report": report,

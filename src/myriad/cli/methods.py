@@ -68,7 +68,12 @@ SubspaceEvery = Annotated[
 ]
 K = Annotated[
     int | None,
-    typer.Option("--k", help="Guesses that topk allows, 1 to classes - 1.", show_default="1"),
+    typer.Option(
+        "--k",
+        help="Guesses that topk allows, 1 to classes - 1 (by default 1); rows that vote in knn "
+        "(searched).",
+        show_default=False,
+    ),
 ]
 Variant = Annotated[
     str | None, typer.Option(help="Loss of topk: alpha or beta.", show_default="alpha")

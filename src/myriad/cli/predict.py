@@ -1,4 +1,4 @@
-"""``myriad predict``: ranked labels for images."""
+"""``myriad predict``: ranked labels for images or rows."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def predict(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="IMAGE|FOLDER|LIST...",
-            help="Image files, folders of them, or .txt files with a path a line.",
+            metavar="IMAGE|FOLDER|LIST|ROWS...",
+            help="Image files, folders of them, .txt files with a path a line, or files of rows.",
             show_default=False,
         ),
     ],
@@ -49,7 +49,7 @@ def predict(
     *,
     run: Run,
 ) -> Predicted:
-    """Rank labels for images."""
+    """Rank labels for images or rows."""
     from myriad.pipelines.outputs import check_file_place
     from myriad.pipelines.predict import predict as work
     from myriad.pipelines.predict import write_csv

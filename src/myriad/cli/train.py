@@ -17,6 +17,11 @@ from myriad.cli.choices import (
     HistogramMap,
     MaxBad,
     Objective,
+    OnnxDeviation,
+    OnnxMean,
+    OnnxOutput,
+    OnnxSize,
+    Ratio,
     Regions,
     Signature,
     Soft,
@@ -139,15 +144,22 @@ def train(
     map: HistogramMap = "hellinger",
     within: Within = False,
     codes: Codes = "pq",
+    ratio: Ratio = None,
     max_bad: MaxBad = 0.05,
+    onnx_size: OnnxSize = None,
+    onnx_mean: OnnxMean = "imagenet",
+    onnx_deviation: OnnxDeviation = "imagenet",
+    onnx_output: OnnxOutput = None,
     *,
     run: Run,
 ) -> Result:
     """Train a model on images or on a store."""
     from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.train import train as work
+    from myriad.signatures import OnnxOptions
     from myriad.training import OFFERS, make_method
 
+    onnx = OnnxOptions(onnx_size, onnx_mean, onnx_deviation, onnx_output)
     method = make_method(
         OFFERS,
         objective,
@@ -185,12 +197,14 @@ def train(
         step=step,
         codes=codes,
         max_bad=max_bad,
+        ratio=ratio,
         descriptor=descriptor,
         whiten=whiten,
         weights=weights,
         soft=soft,
         map=map,
         within=within,
+        onnx=onnx,
     )
     trained = work(
         data,

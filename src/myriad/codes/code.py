@@ -1,4 +1,10 @@
-"""What every code is: rows of float32 to rows of bytes, and back."""
+"""What every code is: rows of float32 to rows of bytes, and back.
+
+A code that `restores` gives back rows near the ones it was handed, as product and scalar codes do.
+Any other gives the learner rows of its own kind, `decoded_dim` numbers each: the bits of chosen
+features, for example, as +1 and -1. `project` and `expand` lead from one kind of row to the other
+without rounding.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +22,21 @@ class Code(Part, ABC):
     """A learned code: `dim` features a row become `bytes_per_row` bytes.
 
     A new code is a frozen dataclass with a field `dim`, `bytes_per_row`, and the two methods
-    `_encode` and `_decode`, which are handed arrays that have passed the checks here.
+    `_encode` and `_decode`, which are handed arrays that have passed the checks here. One that does
+    not restore rows also has `decoded_dim`, `project` and `expand`.
     """
 
     dim: int
+
+    @property
+    def decoded_dim(self) -> int:
+        """Number of features of a decoded row."""
+        return self.dim
+
+    @property
+    def restores(self) -> bool:
+        """Whether decoded rows stand near the rows that were coded, feature by feature."""
+        return True
 
     @property
     @abstractmethod
@@ -39,15 +56,15 @@ class Code(Part, ABC):
         return codes
 
     def decode(self, codes: Bytes, out: Float | None = None) -> Float:
-        """Return the rows, float32 (n_samples, dim), that codes stand for.
+        """Return the rows, float32 (n_samples, decoded_dim), that codes stand for.
 
         Parameters
         ----------
         codes : uint8 (n_samples, bytes_per_row)
-        out : the C-contiguous float32 (n_samples, dim) array to fill and return, if given.
+        out : the C-contiguous float32 (n_samples, decoded_dim) array to fill and return, if given.
         """
         _check_codes(codes, self.bytes_per_row)
-        shape = (len(codes), self.dim)
+        shape = (len(codes), self.decoded_dim)
         if out is None:
             out = np.empty(shape, np.float32)
         elif out.shape != shape or out.dtype != np.float32 or not out.flags.carray:
@@ -57,6 +74,14 @@ class Code(Part, ABC):
             )
         self._decode(np.ascontiguousarray(codes), out)
         return out
+
+    def project(self, rows: Float) -> Float:
+        """Return plain rows (n_samples, dim) in the space of decoded ones, nothing rounded."""
+        return rows
+
+    def expand(self, decoded: Float) -> Float:
+        """Return decoded rows in the space of plain ones, (n_samples, dim)."""
+        return decoded
 
     @abstractmethod
     def _encode(self, rows: Float, codes: Bytes) -> None:

@@ -1,10 +1,16 @@
 """The public doors: scikit-learn estimators over `training`, and trained models to use."""
 
+from myriad.estimators.backbone import Backbone
 from myriad.estimators.descriptors import DenseSIFT, LocalColour
 from myriad.estimators.dual_svm import DualSVM
 from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.nearest_means import NearestMeans
-from myriad.estimators.quantizers import ProductQuantizer, ScalarQuantizer
+from myriad.estimators.quantizers import (
+    BilinearCodes,
+    ProductQuantizer,
+    ScalarQuantizer,
+    SignBits,
+)
 from myriad.estimators.topk_svm import TopKSVM
 from myriad.estimators.trace_norm import TraceNormClassifier
 from myriad.estimators.trained import Classifier, load
@@ -13,7 +19,9 @@ from myriad.estimators.wsabie import Wsabie
 
 __all__ = [
     "VLAD",
+    "Backbone",
     "BagOfVisualWords",
+    "BilinearCodes",
     "Classifier",
     "DenseSIFT",
     "DualSVM",
@@ -23,6 +31,7 @@ __all__ = [
     "NearestMeans",
     "ProductQuantizer",
     "ScalarQuantizer",
+    "SignBits",
     "TopKSVM",
     "TraceNormClassifier",
     "Wsabie",

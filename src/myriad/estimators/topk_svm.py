@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -132,12 +132,13 @@ class TopKSVM(CertifiedClassifier):
             )
         return rows
 
-    def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
+    def _parts(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
         if self.kernel is None:
-            return super()._rows(X)
+            yield from super()._parts(X)
+            return
         check_is_fitted(self, "model_")
         rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return self._products(rows).astype(np.float32)
+        yield self._products(rows).astype(np.float32)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from myriad.estimators.descriptors import DenseSIFT, LocalColour, find_descriptor
-from myriad.estimators.pictures import AHEAD, Picture, Pictures, read_pictures
-from myriad.parallel import map_ordered, pool
+from myriad.estimators.pictures import Picture, Pictures, describe_pictures, read_pictures
 from myriad.signatures import Signature, learn_bov, learn_fisher, learn_vlad
 
 
@@ -54,11 +53,7 @@ class _Aggregated(TransformerMixin, BaseEstimator, ABC):
     def transform(self, images: Iterable[Picture]) -> NDArray[np.float32]:
         """Return a vector for each image, of shape (n_images, dim)."""
         check_is_fitted(self, "signature_")
-        signature = self.signature_
-        pictures = read_pictures(images, colour=signature.colour, pixels=signature.pixels)
-        with pool(self.threads) as executor:
-            rows = list(map_ordered(signature.describe, pictures, executor, ahead=AHEAD))
-        return np.stack(rows) if rows else np.zeros((0, signature.dim), np.float32)
+        return describe_pictures(images, self.signature_, self.threads)
 
     @abstractmethod
     def _learn(self, images: Iterable[NDArray[np.uint8]], **options: Any) -> Signature:

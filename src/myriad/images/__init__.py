@@ -4,7 +4,7 @@ from myriad.images.finding import find_images, list_inputs
 from myriad.images.glyphs import GlyphSet, choose_glyphs, count_classes, draw_glyph, write_glyphs
 from myriad.images.listing import ImageFiles, ImageList, require_classes
 from myriad.images.reading import MAX_PIXELS, BadImage, read_image
-from myriad.images.splitting import split_images
+from myriad.images.splitting import fill_parts, split_images
 
 __all__ = [
     "MAX_PIXELS",
@@ -15,6 +15,7 @@ __all__ = [
     "choose_glyphs",
     "count_classes",
     "draw_glyph",
+    "fill_parts",
     "find_images",
     "list_inputs",
     "read_image",

@@ -36,19 +36,37 @@ def split_images(images: ImageList, *, seed: int, val: float = 0.1) -> ImageList
     -------
     The same images with `splits` filled and with sentences added to `warnings`.
     """
+    splits, warnings = fill_parts(
+        images.splits, images.labels, images.groups, images.class_names, seed=seed, val=val
+    )
+    return replace(images, splits=splits, warnings=[*images.warnings, *warnings])
+
+
+def fill_parts(
+    splits: NDArray[np.str_],
+    labels: Ints,
+    groups: Ints | None,
+    class_names: list[str],
+    *,
+    seed: int,
+    val: float = 0.1,
+    noun: str = "image",
+) -> tuple[NDArray[np.str_], list[str]]:
+    """Return the parts of images or rows, those not stated filled in, and sentences of warning.
+
+    The rules are those of `split_images`; `noun` is what the sentences call a thing.
+    """
     if not 0.0 <= val < 1.0:
         raise InputError(f"The share for validation must be from 0 to below 1, not {val}.")
-    splits = _spread_over_groups(images.splits, images.groups)
+    splits = _spread_over_groups(splits, groups)
     stated = bool((splits == "val").any())
     splits[splits == ""] = "train"
-    warnings = list(images.warnings)
-    if not stated and val > 0.0:
-        places = np.flatnonzero(splits == "train")
-        groups = None if images.groups is None else images.groups[places]
-        chosen = _draw_validation(images.labels[places], groups, seed, val)
-        splits[places[chosen]] = "val"
-        warnings += _warn_of_small_classes(images, splits)
-    return replace(images, splits=splits, warnings=warnings)
+    if stated or val == 0.0:
+        return splits, []
+    places = np.flatnonzero(splits == "train")
+    chosen = _draw_validation(labels[places], None if groups is None else groups[places], seed, val)
+    splits[places[chosen]] = "val"
+    return splits, _warn_of_small_classes(labels, class_names, splits, noun)
 
 
 def _spread_over_groups(splits: NDArray[np.str_], groups: Ints | None) -> NDArray[np.str_]:
@@ -128,25 +146,25 @@ def _draw_groups(labels: Ints, groups: Ints, order: Places, quotas: Places) -> P
     return np.array(chosen, dtype=np.int64)
 
 
-def _warn_of_small_classes(images: ImageList, splits: NDArray[np.str_]) -> list[str]:
-    sizes = np.bincount(images.labels[(splits == "train") & (images.labels >= 0)])
-    held = np.bincount(
-        images.labels[(splits == "val") & (images.labels >= 0)], minlength=len(sizes)
-    )
+def _warn_of_small_classes(
+    labels: Ints, class_names: list[str], splits: NDArray[np.str_], noun: str
+) -> list[str]:
+    sizes = np.bincount(labels[(splits == "train") & (labels >= 0)])
+    held = np.bincount(labels[(splits == "val") & (labels >= 0)], minlength=len(sizes))
     without = np.flatnonzero((sizes > 0) & (held[: len(sizes)] == 0))
     single = without[sizes[without] == 1]
     warnings: list[str] = []
     if len(single):
-        first = images.class_names[single[0]]
+        first = class_names[single[0]]
         warnings.append(
-            f"Classes with one image only, which stays in training: {len(single)}, the first is "
+            f"Classes with one {noun} only, which stays in training: {len(single)}, the first is "
             f"{first!r}."
         )
     if len(without) > len(single):
         warnings.append(
-            "Classes with too few images or groups to set one apart for validation: "
+            f"Classes with too few {noun}s or groups to set one apart for validation: "
             f"{len(without) - len(single)}."
         )
     if not held.any():
-        warnings.append("No image could be set apart for validation.")
+        warnings.append(f"No {noun} could be set apart for validation.")
     return warnings

@@ -1,20 +1,26 @@
 """What was learned: scores, chunked top-k ranking, files."""
 
+from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.embedding import EmbeddingModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder, is_model, load_model, save_model
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
+from myriad.models.neighbours import NeighboursModel
 
 __all__ = [
     "ChosenModel",
+    "CodedModel",
     "EmbeddingModel",
     "FactoredModel",
     "LatentModel",
     "LinearModel",
     "Model",
     "ModelFolder",
+    "NeighboursModel",
     "is_model",
     "load_model",
+    "make_plain",
+    "match_rows",
     "save_model",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
+from myriad.codes import Code
 from myriad.descriptors import DenseSIFT, GridDescriptor, LocalColour, SiftColour
 from myriad.errors import MyriadError
 from myriad.parts import flatten
@@ -59,6 +60,7 @@ class Anatomy:
     values : how the values of rows are distributed.
     correlations : of pairs of features, by the name of the pairs.
     settings : of the run that wrote the store, and of its signature and code.
+    code : what rows are coded by.
     """
 
     title: str
@@ -75,6 +77,7 @@ class Anatomy:
     values: Values | None
     correlations: Correlations
     settings: dict[str, Any]
+    code: Code | None = None
 
 
 def dissect(
@@ -103,6 +106,7 @@ def dissect(
         values=values,
         correlations=correlations,
         settings=_settings(store),
+        code=store.code,
     )
 
 
@@ -118,8 +122,8 @@ def _look_at_rows(
     store: Store, recipe: PooledSignature | None, seed: int, progress: Progress
 ) -> tuple[Values | None, Correlations]:
     """Read some columns of some rows, and take their statistics."""
-    if store.n_rows < 2:
-        return None, {}
+    if store.n_rows < 2 or not (store.code is None or store.code.restores):
+        return None, {}  # of rows that are bits there is nothing to see
     draws = generator(seed, "anatomy")
     chosen = np.sort(draws.permutation(store.n_rows)[:MOST_ROWS])
     kinds = _choose_columns(store.dim, recipe, draws)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from myriad.measures import (
     number_parents,
     sibling_precision,
 )
-from myriad.models import Model, ModelFolder, load_model
+from myriad.models import CodedModel, Model, ModelFolder, load_model, match_rows
 from myriad.parallel import pool
 from myriad.parts import fingerprint
 from myriad.pipelines.describing import BadImages, describe_images, open_workers, signature_of
@@ -31,6 +31,7 @@ from myriad.pipelines.evidence import Scored
 from myriad.pipelines.hierarchy import read_hierarchy
 from myriad.progress import SILENT, Advance, Progress
 from myriad.store import Rows, Store, is_store
+from myriad.store.formats import FileRows, is_row_data
 
 BATCH = 64
 """Rows scored by one product, at least."""
@@ -67,28 +68,49 @@ def evaluate(
     data: Path,
     *,
     split: str | None = None,
+    plain: bool = False,
     max_bad: float = 0.05,
+    labels: Sequence[str] = (),
+    column: str | None = None,
     hierarchy: Path | None = None,
     threads: int | None = None,
     cluster: str | None = None,
     progress: Progress = SILENT,
 ) -> Evaluated:
-    """Measure the model in folder `model` on `data`: images in any layout, or a store.
+    """Measure the model in folder `model` on `data`: images in any layout, a store, or rows.
 
     Parameters
     ----------
     split : the part to use; by default ``test`` where the data has one, else all of it.
+    plain : whether a model of coded rows is to score plain rows without coding them.
+    labels, column : where a file of rows has its labels and its rows; see `FileRows.open`.
     hierarchy : a CSV file with the columns ``class`` and ``parent``, for the sibling precision.
     cluster : where images are described: the address of a Dask scheduler, or ``local:N``.
     """
     began = time.perf_counter()
     folder = load_model(model)
+    if plain and isinstance(folder.model, CodedModel):
+        folder = replace(folder, model=replace(folder.model, rounded=False))
     parents = None
     if hierarchy is not None:
         parents = number_parents(folder.class_names, read_hierarchy(hierarchy))
     precisions: tuple[float | None, float | None] = (None, None)
     truths: Truths
-    if is_store(data):
+    of_rows = is_row_data(data) and not is_store(data)
+    if (labels or column) and not of_rows:
+        raise InputError(f"--labels and --rows are for files of rows, which {data} is not.")
+    if of_rows:
+        table = FileRows.open([data], labels, column)
+        split = choose_split(table.splits, split, data)
+        if split != "all":
+            table = table.select(np.flatnonzero(table.splits == split))
+        scored, truths = score_rows(
+            folder, table, table.paths, str(data), threads=threads, progress=progress
+        )
+        if isinstance(truths, LabelSets):
+            precisions = mean_precisions(folder, table, threads=threads, progress=progress)
+        bad: list[dict[str, str]] = []
+    elif is_store(data):
         if cluster is not None:
             raise InputError(f"--cluster describes images, and {data} is a store: leave it out.")
         store = Store.open(data)
@@ -98,8 +120,11 @@ def evaluate(
         scored, truths = score_store(folder, store, split, threads=threads, progress=progress)
         if isinstance(truths, LabelSets):
             rows = store.rows(None if split == "all" else split)
-            precisions = mean_precisions(folder, rows, threads=threads, progress=progress)
-        bad: list[dict[str, str]] = []
+            matched = match_rows(folder.model, store.code, str(data))
+            precisions = mean_precisions(
+                replace(folder, model=matched), rows, threads=threads, progress=progress
+            )
+        bad = []
     else:
         images = find_images(data)
         split = choose_split(images.splits, split, data)
@@ -178,19 +203,39 @@ def score_store(
     folder: ModelFolder, store: Store, split: str, *, threads: int | None, progress: Progress
 ) -> tuple[Scored, Truths]:
     """Rank the rows of a store; return them and their true classes by number."""
-    if store.dim != folder.model.dim:
-        raise InputError(
-            f"The rows of {store.path} have {store.dim} features, the model takes "
-            f"{folder.model.dim}: they were made by another recipe."
-        )
     recipes = (folder.recipe, store.recipe)
     if None not in recipes and len({fingerprint(recipe) for recipe in recipes if recipe}) > 1:
         raise InputError(
             f"The rows of {store.path} were made with another vocabulary than the model's, so its "
             "scores would mean nothing. Evaluate on the images themselves."
         )
+    dim = store.dim if store.code is None else store.code.dim
+    if dim != folder.model.dim:
+        raise InputError(
+            f"The rows of {store.path} have {dim} features, the model takes {folder.model.dim}: "
+            "they were made by another recipe."
+        )
+    folder = replace(folder, model=match_rows(folder.model, store.code, str(store.path)))
     rows = store.rows(None if split == "all" else split)
-    known, truths = match_truths(store.class_names, folder.class_names, rows)
+    return score_rows(folder, rows, rows.paths, str(store.path), threads=threads, progress=progress)
+
+
+def score_rows(
+    folder: ModelFolder,
+    rows: Rows,
+    paths: list[str],
+    name: str,
+    *,
+    threads: int | None,
+    progress: Progress,
+) -> tuple[Scored, Truths]:
+    """Rank rows, which people know by `name`; return them and their true classes by number."""
+    if rows.dim != folder.model.dim:
+        raise InputError(
+            f"The rows of {name} have {rows.dim} features, the model takes "
+            f"{folder.model.dim}: they were made by another recipe."
+        )
+    known, truths = match_truths(rows.class_names, folder.class_names, rows)
 
     def batches(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
         for block in rows.blocks(block_size(rows.dim)):
@@ -200,7 +245,7 @@ def score_store(
     with progress.step("Scoring rows", rows.n_rows, "rows") as advance, pool(threads):
         ranks, guesses = rank_batches(folder.model, batches(advance))
     shown = nearest_truths(known, guesses) if isinstance(known, LabelSets) else known
-    return Scored(shown, guesses, ranks, rows.paths), truths
+    return Scored(shown, guesses, ranks, paths), truths
 
 
 def mean_precisions(

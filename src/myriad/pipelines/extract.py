@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.codes import Code, learn_product
+from myriad.codes import Code
 from myriad.descriptors import DESCRIPTORS
 from myriad.errors import InputError
 from myriad.images import (
@@ -22,19 +22,26 @@ from myriad.images import (
     split_images,
 )
 from myriad.parallel import Mapper
+from myriad.parts import fingerprint
+from myriad.pipelines.coding import CodeOptions, Source, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
 from myriad.pipelines.outputs import prepare_store, settle_store
 from myriad.pipelines.sharding import write_shards
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.signatures import (
+    EFFICIENTNET,
     MAPS,
+    Backbone,
+    OnnxOptions,
     Signature,
+    is_backbone,
     learn_bov,
     learn_fisher,
     learn_vlad,
+    open_backbone,
 )
-from myriad.store import Store, StoreWriter, is_store, shard_rows
+from myriad.store import ArrayRows, Store, StoreWriter, inform_rows, is_store, shard_rows
 
 VOCABULARY_IMAGES = 1000
 """Images that the vocabulary is learned from, at most."""
@@ -58,12 +65,13 @@ class ExtractOptions:
 
     Attributes
     ----------
-    signature : ``"fisher"``, ``"bov"`` or ``"vlad"``.
+    signature : ``"fisher"``, ``"bov"`` or ``"vlad"``, which are learned, or a network, see
+        `open_backbone`.
     components : Gaussians of the mixture or words of the vocabulary; None for the signature's own
         default.
     regions : of the spatial pyramid, 1, 4 or 8.
     step : pixels from one patch to the next.
-    codes : ``"pq"`` to code rows as they are made, ``"none"`` to keep float32.
+    codes : how rows are coded as they are made, see `CodeOptions`; ``"none"`` to keep float32.
     max_bad : the part of the images that may be bad.
     descriptor : ``"sift"``, ``"colour"`` or ``"sift+colour"``.
     whiten : whether projected descriptors are divided by their deviation.
@@ -71,6 +79,8 @@ class ExtractOptions:
     soft : of bags of words: whether a descriptor counts for several words.
     map : of bags of words: one of ``signatures.MAPS``.
     within : of VLAD: whether each word's sum is brought to norm 1 by itself.
+    onnx : how images are brought to a network of the user's own.
+    ratio : how many times smaller coded rows are to be; None for the default of the code.
     """
 
     signature: str = "fisher"
@@ -85,13 +95,24 @@ class ExtractOptions:
     soft: bool = False
     map: str = "hellinger"
     within: bool = False
+    onnx: OnnxOptions = field(default_factory=OnnxOptions)
+    ratio: float | None = None
 
     def __post_init__(self) -> None:
-        if self.signature not in LEARNERS:
-            known = ", ".join(LEARNERS)
-            raise InputError(f"--signature must be one of {known}, not {self.signature!r}.")
-        if self.codes not in ("pq", "none"):
-            raise InputError(f"--codes must be pq or none, not {self.codes!r}.")
+        if self.signature not in LEARNERS and not is_backbone(self.signature):
+            known = ", ".join([*LEARNERS, EFFICIENTNET])
+            raise InputError(
+                f"--signature must be one of {known} or onnx:FILE, not {self.signature!r}."
+            )
+        if self.onnx != OnnxOptions() and not self.signature.startswith("onnx:"):
+            raise InputError(
+                f"--onnx-* options belong to --signature onnx:FILE, not to {self.signature}."
+            )
+        if self.components is not None and is_backbone(self.signature):
+            raise InputError(f"--components: the network {self.signature} has no vocabulary.")
+        if self.codes == "none" and self.ratio is not None:
+            raise InputError("--ratio belongs to codes; with --codes none rows stay as they are.")
+        _ = self.coding
         if not 0 <= self.max_bad <= 1:
             raise InputError(f"--max-bad must be a part from 0 to 1, not {self.max_bad}.")
         for name, offered in (("descriptor", tuple(DESCRIPTORS)), ("map", MAPS)):
@@ -116,6 +137,11 @@ class ExtractOptions:
             "whiten": self.whiten,
             "descriptor": DESCRIPTORS[self.descriptor](step=self.step),
         }
+
+    @property
+    def coding(self) -> CodeOptions:
+        """The code that is asked for."""
+        return CodeOptions(self.codes, self.ratio)
 
 
 @dataclass(frozen=True)
@@ -164,6 +190,9 @@ def extract(
     """
     began = time.perf_counter()
     options = options or ExtractOptions()
+    backbone = None
+    if is_backbone(options.signature):
+        backbone = open_backbone(options.signature, options.onnx)
     with progress.step("Finding images") as advance:
         found = find_images(data)
         images = split_images(found, seed=seed)
@@ -175,11 +204,21 @@ def extract(
     require_classes(images)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     plan = _plan(options, found, wanted, seed=seed)
+    if backbone is not None:
+        plan["network"] = fingerprint(backbone)
     bad = BadImages(len(images), options.max_bad)
     with open_workers(threads, len(images), cluster=cluster, progress=progress) as mapper:
         mapper.require(images.root)
         writer = _begin(
-            images, work, options, plan, mapper, seed=seed, threads=threads, progress=progress
+            images,
+            work,
+            options,
+            plan,
+            mapper,
+            backbone,
+            seed=seed,
+            threads=threads,
+            progress=progress,
         )
         _write_rows(images, writer, bad, mapper, seed=seed, progress=progress)
     writer.finish()
@@ -196,9 +235,10 @@ def _plan(
 
     The images are taken as they were found, since the parts drawn of them follow from the seed.
     How many images may be bad is left out: a run that found too many can be resumed with a higher
-    limit.
+    limit. What concerns a network is in its fingerprint.
     """
-    return {name: value for name, value in asdict(options).items() if name != "max_bad"} | {
+    left_out = ("max_bad", "onnx")
+    return {name: value for name, value in asdict(options).items() if name not in left_out} | {
         "seed": seed,
         "images": found.select(wanted).fingerprint(),
         "validation": "stated" if (found.splits == "val").any() else "drawn",
@@ -211,6 +251,7 @@ def _begin(
     options: ExtractOptions,
     plan: dict[str, Any],
     mapper: Mapper,
+    backbone: Backbone | None,
     *,
     seed: int,
     threads: int | None,
@@ -225,7 +266,7 @@ def _begin(
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
     learning = options.learning()
-    signature = LEARNERS[options.signature](
+    signature = backbone or LEARNERS[options.signature](
         SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, mapper),
         options.components,
         **learning,
@@ -234,14 +275,12 @@ def _begin(
         progress=progress,
     )
     code = None
-    if options.codes == "pq":
-        regions = signature.dim // signature.period
-        most = min(-(-CODE_VECTORS // regions), CODE_BYTES // (4 * signature.dim))
+    if options.codes != "none":
         code = _learn_code(
             images,
-            training[:most],
+            training,
             signature,
-            BadImages(len(images), options.max_bad),
+            options,
             mapper,
             seed=seed,
             threads=threads,
@@ -251,7 +290,7 @@ def _begin(
     return Store.create(
         out,
         class_names=images.class_names,
-        dim=signature.dim,
+        dim=code.decoded_dim if code else signature.dim,
         n_shards=count_shards(len(images), row_bytes),
         code=code,
         recipe=signature,
@@ -266,19 +305,24 @@ def count_shards(n_images: int, row_bytes: int) -> int:
 
 def _learn_code(
     images: ImageList,
-    indices: NDArray[np.int64],
+    training: NDArray[np.int64],
     signature: Signature,
-    bad: BadImages,
+    options: ExtractOptions,
     mapper: Mapper,
     *,
     seed: int,
     threads: int | None,
     progress: Progress,
 ) -> Code | None:
-    """Learn a product code from the signatures of some images; None if they are too few."""
+    """Learn a code from the signatures of some training images; None if they are too few."""
+    bad = BadImages(len(images), options.max_bad)
+    regions = signature.dim // signature.period if options.codes == "pq" else 1
+    least = CODE_LEAST if options.codes == "pq" else 1
+    most = min(-(-CODE_VECTORS // regions), CODE_BYTES // (4 * signature.dim))
     sample: list[NDArray[np.float32]] = []
-    regions = signature.dim // signature.period
-    if len(indices) * regions >= CODE_LEAST:
+    kept: list[int] = []
+    indices = training[:most]
+    if len(indices) * regions >= least:
         with progress.step("Describing a sample", len(indices), "images") as advance:
             for i, row in describe_images(images, indices.tolist(), signature, mapper):
                 advance(1)
@@ -286,19 +330,18 @@ def _learn_code(
                     bad.add(images.locate(i), row.reason)
                 else:
                     sample.append(row)
-    if len(sample) * regions < CODE_LEAST:
+                    kept.append(i)
+    if len(sample) * regions < least:
         progress.note(
             f"{len(indices) - len(bad.found)} training images are too few to learn codes from: "
             "rows stay float32."
         )
         return None
-    return learn_product(
-        np.stack(sample),
-        period=signature.period,
-        seed=seed,
-        threads=threads,
-        progress=progress,
-    )
+    rows = ArrayRows(np.stack(sample), images.labels[kept], images.class_names)
+    common: dict[str, Any] = {"threads": threads, "progress": progress}
+    information = inform_rows(rows, **common) if options.coding.informs else None
+    source = Source(rows.X, information, signature.period)
+    return learn_code(source, options.coding, seed=seed, **common)
 
 
 def _write_rows(

@@ -100,6 +100,17 @@ def training_beside(model: Path) -> Path:
     return _beside(model, "training")
 
 
+def prepare_results(folder: Path, names: tuple[str, ...], *, overwrite: bool, resume: bool) -> None:
+    """Make a folder for results; files of these names in it are replaced only if that is said."""
+    check_writable(folder)
+    held = [path.name for path in list_entries(folder)]
+    if set(held) & set(names) and not (overwrite or resume):
+        raise InputError(f"{folder} exists. {GO_ON}")
+    if held and not set(held) & set(names) and not resume:
+        raise InputError(f"{folder} is not empty: choose a new folder for the results.")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def page_beside(store: Path) -> Path:
     """Return where the report of a store goes unless the user names a place: not into the store."""
     place = store if store.name not in ("", "..") else store.resolve()

@@ -257,7 +257,8 @@ def plan_training(job: Job, machine: Machine, dim: int, row_bytes: int, speed: f
     searching += 2 * n_train * max(2, math.ceil(alive / 4)) * mean
     passes = max(1, job.epochs - 3)
     read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
-    row = _row_seconds(job, machine, dim, job.beta) + dim / machine.decode
+    row = _row_seconds(job, machine, dim, job.beta)
+    row += dim / machine.decode if row_bytes < 4 * dim else 0
     validating = HELD_OUT * job.images * job.classes * dim / machine.sgemm
     epoch = max((n_train * row + validating) / speed, read)
     return [

@@ -17,9 +17,14 @@ from myriad.errors import InputError, WorkError
 from myriad.files import written_whole
 from myriad.images import BadImage, ImageFiles, list_inputs
 from myriad.models import ModelFolder, load_model
+from myriad.parallel import pool
 from myriad.pipelines.describing import describe_images, open_workers, signature_of
 from myriad.pipelines.evaluate import BATCH
 from myriad.progress import SILENT, Progress
+from myriad.store.formats import RowFile, is_row_data, open_row_files
+
+BLOCK = 1024
+"""Rows ranked at a time."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,21 @@ def predict(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Predicted:
-    """Rank the `k` best labels of every image among the inputs: files, folders, lists of files."""
+    """Rank the `k` best labels of every image among the inputs: files, folders, lists of files.
+
+    Files of ready-made rows may be given instead of images.
+    """
     began = time.perf_counter()
     if k < 1:
         raise InputError(f"-k must be at least 1, not {k}.")
     folder = load_model(model)
+    of_rows = [is_row_data(Path(word)) for word in inputs]
+    if any(of_rows):
+        if not all(of_rows):
+            other = inputs[of_rows.index(False)]
+            raise InputError(f"{other} is no file of rows, others are: give images or rows.")
+        ranked = rank_rows(folder, [Path(word) for word in inputs], k, progress)
+        return Predicted(ranked, [], time.perf_counter() - began)
     signature = signature_of(folder)
     paths = [str(path) for path in list_inputs(list(inputs))]
     files = ImageFiles(Path(), paths)
@@ -75,6 +90,43 @@ def predict(
         first = "{path} ({reason})".format(**bad[0])
         raise WorkError(f"None of the {len(bad)} images could be read. The first: {first}.")
     return Predicted(predictions, bad, time.perf_counter() - began)
+
+
+def rank_rows(
+    folder: ModelFolder, paths: Sequence[Path], k: int, progress: Progress
+) -> list[dict[str, Any]]:
+    """Rank the `k` best labels of every row of some files, which are called ``FILE:ROW``."""
+    files = open_row_files(paths)
+    check_features(files[0], folder)
+    predictions: list[dict[str, Any]] = []
+    total = sum(file.n_rows for file in files)
+    with progress.step("Ranking", total, "rows") as advance, pool(1):
+        for file in files:
+            first = 0
+            for X in file.checked_blocks(BLOCK):
+                labels, scores = folder.model.rank(X, k)
+                for i in range(len(X)):
+                    ranked = name_ranked(folder, labels[i], scores[i])
+                    predictions.append({"path": file.locate(first + i), "labels": ranked})
+                first += len(X)
+                advance(len(X))
+    return predictions
+
+
+def name_ranked(
+    folder: ModelFolder, labels: np.ndarray, scores: np.ndarray
+) -> list[dict[str, Any]]:
+    """Return the ranked classes of one image or row by name, best first."""
+    ranked = zip((folder.class_names[c] for c in labels), scores.tolist(), strict=True)
+    return [{"label": name, "score": score} for name, score in ranked]
+
+
+def check_features(file: RowFile, folder: ModelFolder) -> None:
+    """Raise `InputError` unless the rows of a file are as wide as a model wants them."""
+    if file.dim != folder.model.dim:
+        raise InputError(
+            f"The rows of {file.path} have {file.dim} features, the model takes {folder.model.dim}."
+        )
 
 
 def _rank(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.files import dump_json, read_json
 from myriad.measures import Measures, measure
-from myriad.models import ModelFolder, load_model, save_model
+from myriad.models import ModelFolder, load_model, make_plain, save_model
 from myriad.parts import size_of
 from myriad.pipelines.card import write_card
 from myriad.pipelines.evaluate import score_store
@@ -163,7 +163,8 @@ def fit_store(
             measure(nothing, nothing, n_classes=n_classes),
         )
     began = time.perf_counter()
-    folder = ModelFolder(fitted.model, store.class_names, None, {})
+    plain = make_plain(fitted.model, store.code)
+    folder = ModelFolder(plain, store.class_names, None, {})
     scored, truths = score_store(folder, store, "val", threads=threads, progress=progress)
     validation = measure(
         scored.ranks, truths, n_classes=n_classes, seconds=time.perf_counter() - began
@@ -267,7 +268,8 @@ def _save(
         "passes": fitted.epochs,
         **settings,
     }
-    contents = ModelFolder(fitted.model, store.class_names, store.recipe, settings)
+    plain = make_plain(fitted.model, store.code)
+    contents = ModelFolder(plain, store.class_names, store.recipe, settings)
     card = write_card(out.name or out.resolve().name, validation, facts)
     save_model(out, contents, card=card, texts={EVIDENCE: dump_json(evidence)})
 

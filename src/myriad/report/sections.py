@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from myriad.pipelines.anatomy import Anatomy, Patch
 from myriad.report import plots
+from myriad.report.code_section import make_code_section
 from myriad.report.evidence import clean_text
 from myriad.report.thumbnails import encode_thumbnail
 from myriad.report.wording import plural, show_percent
@@ -185,12 +186,26 @@ def show_correlations(anatomy: Anatomy) -> Section | None:
     )
 
 
+def show_code(anatomy: Anatomy) -> Section | None:
+    """Show what features say about the class, where a code chose among them [CC, Figure 2]."""
+    found = None if anatomy.code is None else make_code_section(anatomy.code)
+    if found is None or not found.plots:
+        return None
+    titles = (
+        ("Information", "How many features say how much about the class."),
+        ("Share", "What part of all information the best features carry together."),
+    )
+    panels = (Panel(*title, plot) for title, plot in zip(titles, found.plots, strict=True))
+    return Section("code", "Code", "Choice of features", found.sentence, tuple(panels))
+
+
 SECTIONS: tuple[Callable[[Anatomy], Section | None], ...] = (
     show_patches,
     show_components,
     show_gaussians,
     show_values,
     show_correlations,
+    show_code,
 )
 """What a store's report shows, in this order; a section that returns None is left out."""
 

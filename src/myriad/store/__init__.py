@@ -1,6 +1,7 @@
 """Rows, labels, names and their recipe on disk; shuffled blocks of rows out."""
 
 from myriad.store.rows import ArrayRows, Block, Rows
+from myriad.store.samples import inform_rows, rows_at_a_time, sample_rows
 from myriad.store.shards import shard_rows
 from myriad.store.sparse import SparseRows
 from myriad.store.store import Store, StoreRows, is_store
@@ -19,7 +20,10 @@ __all__ = [
     "StoreWriter",
     "feature_moments",
     "holds_only_store",
+    "inform_rows",
     "is_store",
+    "rows_at_a_time",
+    "sample_rows",
     "shard_rows",
     "unit_variance",
 ]

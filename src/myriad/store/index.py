@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from myriad.measures import LabelSets
 from myriad.store.shards import (
     RowFormat,
     decode_paths,
+    label_column,
     map_batch,
     read_labels,
     row_schema,
@@ -64,6 +66,21 @@ def small_columns(batch: pa.RecordBatch, form: RowFormat) -> pa.RecordBatch:
     schema = index_schema(form)
     small = batch.select(schema.names).replace_schema_metadata(None)
     return pa.ipc.read_record_batch(small.serialize(), schema)
+
+
+def small_batch(
+    form: RowFormat,
+    labels: NDArray[np.int32] | LabelSets,
+    paths: Iterable[bytes],
+    splits: NDArray[np.str_],
+) -> pa.RecordBatch:
+    """Return the small columns of rows that lie in no shard."""
+    columns = [
+        label_column(labels),
+        pa.array(paths, pa.large_binary()),
+        pa.array(splits, pa.utf8()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=index_schema(form))
 
 
 def write_index(path: Path, form: RowFormat, batches: list[pa.RecordBatch]) -> int:

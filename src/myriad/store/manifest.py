@@ -8,6 +8,7 @@ folder without it is unfinished.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,14 @@ from safetensors.numpy import save
 from myriad.codes import Code
 from myriad.errors import InputError
 from myriad.files import checksum, read_arrays, read_json, written_whole
-from myriad.parts import Part, arrays_below, flatten, restore
+from myriad.parts import Part, arrays_below, fingerprint, flatten, restore
 from myriad.signatures import Signature
 from myriad.store.shards import FLOATS, RowFormat, ShardRecord, check_bad
 
 FORMAT = 1
 PLAN, STORE, ARRAYS, INDEX = "plan.json", "store.json", "recipe.safetensors", "index.arrow"
+STAGED = "staged.npy"
+"""Rows on their way into the shards of an unfinished store."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,12 @@ class Header:
     plan: dict[str, Any]
     several: bool = False
 
-    @property
+    @cached_property
     def form(self) -> RowFormat:
         """How a row lies in a shard."""
-        width = self.dim if self.code is None else self.code.bytes_per_row
-        return RowFormat(self.dtype, width, self.several)
+        if self.code is None:
+            return RowFormat(self.dtype, self.dim, self.several)
+        return RowFormat(self.dtype, self.code.bytes_per_row, self.several, fingerprint(self.code))
 
 
 def check_header(header: Header, where: str) -> None:
@@ -66,8 +70,9 @@ def check_header(header: Header, where: str) -> None:
         raise InputError(f"{where}: rows need at least one feature.")
     if header.dtype not in (("codes",) if header.code is not None else tuple(FLOATS)):
         raise InputError(f"{where}: rows of type {header.dtype!r} do not fit its code.")
-    if header.code is not None and header.code.dim != header.dim:
-        raise InputError(f"{where}: its code is for {header.code.dim} features, not {header.dim}.")
+    if header.code is not None and header.code.decoded_dim != header.dim:
+        made = header.code.decoded_dim
+        raise InputError(f"{where}: its code makes rows of {made} features, not {header.dim}.")
     if type(header.several) is not bool:
         raise InputError(f"{where}: whether rows have several labels must be true or false.")
     if not isinstance(header.plan, dict):

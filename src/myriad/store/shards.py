@@ -32,12 +32,13 @@ ONE_LABEL, LABELS = pa.int32(), pa.list_(pa.field("item", pa.int32(), nullable=F
 @dataclass(frozen=True)
 class RowFormat:
     """How a row lies in a shard: ``"float32"``, ``"float16"`` or ``"codes"``, and its width;
-    and whether it may have several labels.
+    whether it may have several labels; and the fingerprint of its code, if any.
     """
 
     dtype: str
     width: int
     several: bool = False
+    code: str | None = None
 
     @property
     def labels(self) -> pa.DataType:
@@ -116,11 +117,12 @@ def write_shard(
         raise InputError(f"{path} would hold {rows.size} elements: write fewer rows a shard.")
     columns = [
         _row_column(form, rows),
-        _label_column(labels),
+        label_column(labels),
         pa.array([encode_path(name) for name in paths], pa.large_binary()),
         pa.array(list(splits), pa.utf8()),
     ]
-    schema = row_schema(form).with_metadata({_META: json.dumps({"bad": list(bad)})})
+    metadata = {"bad": list(bad), "code": form.code}
+    schema = row_schema(form).with_metadata({_META: json.dumps(metadata)})
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
     with written_whole(path) as beside:
         write_batch(beside, batch)
@@ -139,7 +141,7 @@ def map_shard(path: Path, form: RowFormat, n_rows: int | None = None) -> ShardCo
         values.buffers()[1] or b"", form.numpy, count=batch.num_rows * form.width, offset=start
     )
     rows = flat.reshape(batch.num_rows, form.width)
-    return ShardContent(rows, batch, _read_bad(batch.schema.metadata, path))
+    return ShardContent(rows, batch, _read_metadata(batch.schema.metadata, form, path))
 
 
 def write_batch(path: Path, batch: pa.RecordBatch) -> None:
@@ -170,7 +172,8 @@ def _row_column(form: RowFormat, rows: NDArray[Any]) -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(pa.array(flat.ravel()), type=form.arrow)
 
 
-def _label_column(labels: NDArray[np.int32] | LabelSets) -> pa.Array:
+def label_column(labels: NDArray[np.int32] | LabelSets) -> pa.Array:
+    """Return labels as a column."""
     if isinstance(labels, LabelSets):
         return pa.ListArray.from_arrays(
             pa.array(labels.starts.astype(np.int32)), pa.array(labels.classes), type=LABELS
@@ -205,12 +208,18 @@ def map_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
     return batch
 
 
-def _read_bad(metadata: dict[bytes, bytes] | None, path: Path) -> list[dict[str, str]]:
+def _read_metadata(
+    metadata: dict[bytes, bytes] | None, form: RowFormat, path: Path
+) -> list[dict[str, str]]:
+    """Return the bad images of a shard, after making sure that its code is that of the store."""
     try:
-        bad = json.loads((metadata or {})[_META])["bad"]
-        return check_bad(bad, path)
-    except (KeyError, TypeError, ValueError, RecursionError):
+        content = json.loads((metadata or {})[_META])
+        bad, code = content["bad"], content.get("code")
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise InputError(f"{path} is damaged: it does not say which images were bad.") from None
+    if code not in (None, form.code):
+        raise InputError(f"{path} does not belong here: its rows are coded by another code.")
+    return check_bad(bad, path)
 
 
 def check_bad(bad: Any, path: Path) -> list[dict[str, str]]:

@@ -32,6 +32,7 @@ from myriad.store.manifest import (
     read_records,
     verify_file,
 )
+from myriad.store.references import ReferredShards, read_references
 from myriad.store.rows import Fill, Rows, check_indices
 from myriad.store.shards import ShardRecord, map_shard, shard_name
 from myriad.store.shuffling import WINDOW_GROUPS, shuffle_groups, window_size
@@ -70,6 +71,7 @@ class Store:
         *,
         bad: list[dict[str, str]],
         verify: bool,
+        referred: ReferredShards | None = None,
     ) -> None:
         self.path = path
         self.class_names = header.class_names
@@ -84,6 +86,7 @@ class Store:
         self.starts = np.cumsum([0, *(record.rows for record in records)])
         """Shard i holds the rows ``starts[i]`` to ``starts[i + 1]``."""
         self._form, self._records, self._index = header.form, records, index
+        self._referred = referred
         self._unverified = set(range(len(records))) if verify else set()
         self._lock = threading.Lock()
 
@@ -103,11 +106,19 @@ class Store:
         records = read_records(content, header.n_shards, folder / STORE)
         for number, record in enumerate(records):
             check_size(folder / shard_name(number), record)
+        index_file = read_record(content.get("index"), folder / STORE)
+        verify_file(folder / INDEX, index_file)
+        referred = None
+        if content.get("references") is not None:
+            references = read_references(content["references"], folder / STORE)
+            referred = ReferredShards(
+                references, header.form, index=index_file.sha256, verify=verify
+            )
+            records = referred.records
         n_rows = sum(record.rows for record in records)
-        verify_file(folder / INDEX, read_record(content.get("index"), folder / STORE))
         index = Index(folder / INDEX, header.form, n_rows, len(header.class_names))
         bad = read_bad(content, folder / STORE)
-        return cls(folder, header, records, index, bad=bad, verify=verify)
+        return cls(folder, header, records, index, bad=bad, verify=verify, referred=referred)
 
     create = staticmethod(StoreWriter.begin)
     resume = staticmethod(StoreWriter.resume)
@@ -140,12 +151,22 @@ class Store:
 
     def read_shard(self, number: int) -> NDArray[Any]:
         """Return the rows of a shard as they are kept, (n, width), mapped and read-only."""
+        if self._referred is not None:
+            return self._referred.read(number)
         path = self.path / shard_name(number)
         with self._lock:
             if number in self._unverified:
                 verify_file(path, self._records[number])
                 self._unverified.discard(number)
         return map_shard(path, self._form, self._records[number].rows).rows
+
+    def read_codes(self, start: int, stop: int) -> NDArray[np.uint8]:
+        """Return the codes of the rows `start` to `stop` as they are kept, (n, bytes_per_row)."""
+        if self.code is None:
+            raise InputError(f"The rows of {self.path} are not coded.")
+        codes = np.empty((stop - start, self.bytes_per_row), np.uint8)
+        _MappedShards(self).gather(np.arange(start, stop), codes)
+        return codes
 
     def rows(self, split: str | Sequence[str] | None = None) -> StoreRows:
         """Return the rows of one split, of several, or all, in stored order."""
@@ -215,13 +236,14 @@ class _MappedShards:
         """Fill `out` (m, dim) with the rows of these numbers in the store."""
         code = self.store.code
         if code is None:
-            self._gather(numbers, out)
+            self.gather(numbers, out)
         else:
             codes = np.empty((len(numbers), code.bytes_per_row), np.uint8)
-            self._gather(numbers, codes)
+            self.gather(numbers, codes)
             code.decode(codes, out)
 
-    def _gather(self, numbers: NDArray[np.int64], out: NDArray[Any]) -> None:
+    def gather(self, numbers: NDArray[np.int64], out: NDArray[Any]) -> None:
+        """Fill `out` (m, width) with the rows of these numbers as they are kept."""
         starts = self.store.starts
         shard_of = np.searchsorted(starts, numbers, side="right") - 1
         for shard in np.unique(shard_of):

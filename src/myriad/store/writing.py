@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from myriad.arrays import as_rows
@@ -19,11 +20,12 @@ from myriad.errors import InputError, WorkError
 from myriad.files import write_json
 from myriad.measures import LabelSets
 from myriad.signatures import Signature
-from myriad.store.index import small_columns, write_index
+from myriad.store.index import small_batch, small_columns, write_index
 from myriad.store.manifest import (
     ARRAYS,
     INDEX,
     PLAN,
+    STAGED,
     STORE,
     Header,
     check_header,
@@ -32,9 +34,10 @@ from myriad.store.manifest import (
     record_file,
     write_arrays,
 )
+from myriad.store.references import Reference
 from myriad.store.shards import ShardRecord, map_shard, shard_name, write_shard
 
-_OWN = re.compile(rf"\.?({PLAN}|{STORE}|{ARRAYS}|{INDEX}|shard-\d+\.arrow)(\.part)?")
+_OWN = re.compile(rf"\.?({PLAN}|{STORE}|{ARRAYS}|{INDEX}|shard-\d+\.arrow|{STAGED})(\.part)?")
 
 
 class StoreWriter:
@@ -50,6 +53,8 @@ class StoreWriter:
         self.path = path
         self.header = header
         self._records: dict[int, ShardRecord] = {}
+        self._references: list[Reference] | None = None
+        self._referred: list[pa.RecordBatch] = []
 
     @classmethod
     def begin(
@@ -188,9 +193,9 @@ class StoreWriter:
                     f"Codes of shape {rows.shape} do not fit rows of {form.width} bytes."
                 )
             return rows
-        floats = as_rows(rows, dim=self.header.dim, name="The array of rows")
         if code is not None:
-            return code.encode(floats)
+            return code.encode(as_rows(rows, dim=code.dim, name="The array of rows"))
+        floats = as_rows(rows, dim=self.header.dim, name="The array of rows")
         if form.dtype == "float16" and floats.size and np.abs(floats).max() > 65504:
             raise InputError("Rows with values beyond 65504 cannot be kept as float16.")
         return floats.astype(form.numpy, copy=False)
@@ -208,9 +213,30 @@ class StoreWriter:
             raise InputError(f"Labels must lie between -1 and {n_classes - 1}.")
         return numbers
 
+    def refer(
+        self,
+        references: Sequence[Reference],
+        labels: ArrayLike | LabelSets,
+        paths: Iterable[bytes],
+        splits: NDArray[np.str_],
+    ) -> None:
+        """Take the rows of files, where they are, for the rows of a store without shards.
+
+        Parameters
+        ----------
+        labels, splits : of all rows of the files, as for `write_shard`.
+        paths : the names of all rows, in UTF-8.
+        """
+        if self.header.n_shards or self.header.code is not None:
+            raise InputError("A store with shards or codes cannot refer to files as well.")
+        batch = small_batch(self.header.form, self._check_labels(labels), paths, splits)
+        if batch.num_rows != sum(reference.rows for reference in references):
+            raise InputError("The files have not as many rows as there are labels.")
+        self._references, self._referred = list(references), [batch]
+
     def finish(self) -> None:
         """Write the index and, last of all, `store.json`: the store is then complete."""
-        small, bad, records = [], [], []
+        small, bad, records = list(self._referred), [], []
         for number in range(self.header.n_shards):
             path = self.path / shard_name(number)
             if not path.exists():
@@ -229,6 +255,9 @@ class StoreWriter:
                 "shards": [asdict(record) for record in records],
                 "bad": bad,
             }
+            if self._references is not None:
+                told = [asdict(reference) for reference in self._references]
+                content_of_store["references"] = told
             write_json(self.path / STORE, content_of_store)
 
 

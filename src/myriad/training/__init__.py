@@ -10,6 +10,7 @@ from myriad.training.fitting import hold_out
 from myriad.training.joint import WarpOptions
 from myriad.training.means import MEANS_OFFER, ClassSums, Means
 from myriad.training.methods import Fitted, Method, Offer, make_method, number_or, one_of
+from myriad.training.neighbours import KNN_OFFER
 from myriad.training.sessions import Session
 from myriad.training.sgd import SGD, SGD_OFFERS
 from myriad.training.spaces import check_gram
@@ -22,6 +23,7 @@ OFFERS: dict[str, Offer] = {
     **WSABIE_OFFERS,
     "means": MEANS_OFFER,
     "trace": TRACE_OFFER,
+    "knn": KNN_OFFER,
 }
 """The methods by the name of their objective: a new one is one line here."""
 

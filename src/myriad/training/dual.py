@@ -106,6 +106,8 @@ class DualMethod(Method):
         """Train on rows; see `Method.fit`."""
         if train.sets is not None:
             raise InputError(f"The objective {self.objective} takes rows with one label each.")
+        if train.weights is not None:
+            raise InputError(f"The objective {self.objective} counts all rows alike: no weights.")
         kept = checkpoint.load() if checkpoint is not None else None
         state: dict[str, Any] = kept[0] if kept else {}
         with team(threads) as crew:

@@ -234,9 +234,10 @@ def default_patience(n_rows: int) -> int:
 def hold_out(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | None]:
     """Split off a part of each class for validation; a class with one row stays in training.
 
-    Returns None for the second part where no class can spare a row.
+    So do rows without a label. Returns None for the second part where no class can spare a row.
     """
     order = generator(seed, "hold out").permutation(rows.n_rows)
+    order = order[rows.labels[order] >= 0]
     labels = rows.labels[order]
     by_class = order[np.argsort(labels, kind="stable")]
     sizes = np.bincount(labels)

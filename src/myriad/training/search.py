@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 STEPS = (0.1, 0.3, 1.0)
 JOINT_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
+SOFTMAX_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
 ADAGRAD_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Steps tried, as parts of the one that would undo a row's own loss, ``1 / mean |x|^2``; with
 adagrad, whose first steps are of one size for all rows, ``1 / sqrt(n_features mean |x|^2)``."""
@@ -105,7 +106,7 @@ def grid(method: SGD, n_classes: int, unit: float) -> list[Setting]:
     ----------
     unit : the step that would undo a row's own loss.
     """
-    parts = STEPS if method.objective == "ovr" else JOINT_STEPS
+    parts = {"ovr": STEPS, "softmax": SOFTMAX_STEPS}.get(method.objective, JOINT_STEPS)
     if method.conditioning.adagrad != "none":
         parts = ADAGRAD_STEPS
     steps = [float(f"{part * unit:.3g}") for part in parts]
@@ -252,7 +253,15 @@ class Search:
             contender.watch(trainer, measures, seconds=self.clock(), keep=keep)
 
     def _merit(self, setting: Setting) -> tuple[float, float]:
-        return self.table[setting]["top1"], self.table[setting]["top5"]
+        """Return what settings are compared by.
+
+        Scaling is not taken for chance: it has to win by a standard error of the accuracy.
+        """
+        top1, top5 = self.table[setting]["top1"], self.table[setting]["top5"]
+        if setting.scale and self.method.scale is None:
+            share, n = top1 / 100.0, max(1, self.val.n_rows)
+            top1 -= 100.0 * math.sqrt(max(share * (1.0 - share), 1.0 / n) / n)
+        return top1, top5
 
     def _thin(self, trainers: list[Trainer], alive: list[Setting]) -> list[Trainer]:
         """Leave only the settings that are still alive in the trainers that have some."""

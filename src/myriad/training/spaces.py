@@ -61,13 +61,17 @@ class Space(ABC):
 
         team.share(score, class_shards(len(self.V), SHARD))
 
-    def gram(self, chunk: Chunk, number: int, part: slice) -> NDArray[Any]:
+    def gram(
+        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+    ) -> NDArray[Any]:
         """Return the products (B, B) of the rows of a block with one another."""
-        products = self._products(chunk, number, part)
+        products = self._products(chunk, number, part, index)
         return products + products.dtype.type(self.bias**2) if self.bias else products
 
     @abstractmethod
-    def _products(self, chunk: Chunk, number: int, part: slice) -> NDArray[Any]:
+    def _products(
+        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+    ) -> NDArray[Any]:
         """Return the products of a block's rows, the constant feature left out."""
 
     @abstractmethod
@@ -91,7 +95,9 @@ class Space(ABC):
 class FeatureSpace(Space):
     """Weights of features."""
 
-    def _products(self, chunk: Chunk, number: int, part: slice) -> NDArray[Any]:
+    def _products(
+        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+    ) -> NDArray[Any]:
         return chunk.grams[number]
 
     def add(
@@ -123,8 +129,10 @@ class FeatureSpace(Space):
 class KernelSpace(Space):
     """Dual columns as weights of the rows of a Gram matrix, which is what the rows must be."""
 
-    def _products(self, chunk: Chunk, number: int, part: slice) -> NDArray[Any]:
-        return np.ascontiguousarray(chunk.X[part][:, chunk.index[part]])
+    def _products(
+        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        return np.ascontiguousarray(chunk.X[part][:, index])
 
     def add(
         self,

@@ -65,16 +65,16 @@ class TopKAscent(Ascent):
     def _with_grams(self) -> bool:
         return isinstance(self.space, FeatureSpace)
 
-    def _step_chunk(self, chunk: Chunk, team: Team) -> None:
+    def _step_chunk(self, chunk: Chunk, numbers: NDArray[np.int64], team: Team) -> None:
         for number, part in enumerate(chunk.blocks(self.block)):
-            X, index = chunk.X[part], chunk.index[part]
+            X, index = chunk.X[part], numbers[part]
             S = self._scores[: len(X)]
             self.space.score(X, S, team)
             counts, n_changed = self._counts[: len(X)], self._n_changed[: len(X)]
             self.duals.load(index, self._classes, self._values, counts)
             step_topk(
-                self.space.gram(chunk, number, part),
-                chunk.labels[part],
+                self.space.gram(chunk, number, part, index),
+                self.rows.labels[index],
                 S,
                 self._classes,
                 self._values,

@@ -152,8 +152,9 @@ class WsabieMethod(Method):
         """Make ranking approximate, and tell how much it finds."""
         X = rows.read(np.arange(min(rows.n_rows, INDEX_ROWS)))
         indexed, recall = add_index(model, X, seed=self.seed)
+        n_cells = 0 if indexed.centres is None else len(indexed.centres)
         progress.note(
-            f"Ranking looks into {indexed.probes} of {0 if indexed.centres is None else len(indexed.centres)} cells and finds "
+            f"Ranking looks into {indexed.probes} of {n_cells} cells and finds "
             f"{100 * recall:.1f} % of the 5 best classes."
         )
         return indexed, round(recall, 4)

@@ -1,0 +1,50 @@
+"""``myriad export``: stores and models for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from myriad.cli.tables import print_facts, print_summary
+from myriad.cli.text import format_seconds
+from myriad.cli.verb import Run, verb
+
+if TYPE_CHECKING:
+    from myriad.pipelines.exporting import Exported
+
+
+def show(exported: Exported, run: Run) -> None:
+    """Print what was exported."""
+    words = {"rows": "Rows", "dim": "Features", "classes": "Classes"}
+    facts = {words[name]: value for name, value in exported.facts.items()}
+    print_facts({**facts, "Time": format_seconds(exported.seconds)})
+    print_summary({path.name: path for path in exported.files})
+
+
+@verb(show=show, writes=True)
+def export(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="STORE|MODEL", help="A store or a model.", show_default=False),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="For a store the folder to write rows.npy and rows.parquet in, for a model the "
+            ".onnx file.",
+            show_default=False,
+        ),
+    ],
+    k: Annotated[
+        int | None,
+        typer.Option("-k", "--top", min=1, help="Let the ONNX graph rank this many labels."),
+    ] = None,
+    *,
+    run: Run,
+) -> Exported:
+    """Write a store as .npy and Parquet, or a model as ONNX."""
+    from myriad.pipelines.exporting import export as work
+
+    return work(source, out, k=k, overwrite=run.overwrite, progress=run.progress)

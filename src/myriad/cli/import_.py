@@ -1,0 +1,70 @@
+"""``myriad import``: rows that the user already has to a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from myriad.cli.choices import Labels, RowsColumn
+from myriad.cli.tables import print_facts, print_summary
+from myriad.cli.text import format_bytes, format_seconds
+from myriad.cli.verb import Run, verb
+
+if TYPE_CHECKING:
+    from myriad.pipelines.importing import Imported
+
+
+def show(imported: Imported, run: Run) -> None:
+    """Print what was imported."""
+    store = imported.store
+    print_facts(
+        {
+            "Rows": store.n_rows,
+            "Classes": len(store.class_names),
+            "Features": store.dim,
+            "Kept as": store.dtype,
+            "Size": format_bytes(store.n_rows * store.bytes_per_row),
+            "Time": format_seconds(imported.seconds),
+        }
+    )
+    place = store.path if store.path.name else store.path.resolve()
+    model = place.with_suffix(".model")
+    print_summary({"Store": store.path}, [("myriad", "train", store.path, "--out", model)])
+
+
+@verb(show=show, writes=True, resumes=True)
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILES...",
+            help="Files of rows (.npy, .npz, .parquet, .svm), folders of them, or output folders "
+            "of clip-retrieval.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The store to write.", show_default=False)],
+    labels: Labels = None,
+    rows: RowsColumn = None,
+    in_place: Annotated[
+        bool,
+        typer.Option("--in-place", help="Refer to .npy files where they are instead of copying."),
+    ] = False,
+    *,
+    run: Run,
+) -> Imported:
+    """Turn rows that you already have, such as embeddings, into a store to train on."""
+    from myriad.pipelines.importing import ImportOptions, import_rows
+
+    return import_rows(
+        files,
+        out,
+        options=ImportOptions(tuple(labels or ()), rows, in_place),
+        seed=run.seed,
+        threads=run.threads,
+        overwrite=run.overwrite,
+        resume=run.resume,
+        progress=run.progress,
+    )

@@ -1,0 +1,230 @@
+"""Bilinear codes: the signs of a row's matrix turned from both sides [CC, section 2].
+
+A row is laid out as a matrix X of d1 x d2 values, filled up with zeros where its length asks for
+it; its bits are the signs of ``R1^T X R2``, with R1 of d1 x c1 and R2 of d2 x c2 orthonormal
+columns. They are drawn at random, or learned in turn: the signs B for given R1 and R2, then the R1
+and the R2 that bring the turned rows nearest to B, each by a singular value decomposition.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Bytes, Float, as_rows
+from myriad.codes.bit_kernels import pack_signs
+from myriad.codes.bits import decode_bits
+from myriad.codes.code import Code
+from myriad.codes.packing import packed_bytes
+from myriad.errors import InputError
+from myriad.parallel import map_ordered, pool, thread_count
+from myriad.progress import SILENT, Progress
+from myriad.randomness import generator
+
+_BATCH = 32  # rows turned at a time
+_SAMPLE_VALUES = 1 << 26  # values of the sample that is learned from, at most
+
+
+@dataclass(frozen=True, eq=False)
+class BilinearCode(Code, kind="bilinear"):
+    """The signs of bilinear projections; the learner sees +1 and -1.
+
+    Parameters
+    ----------
+    left, right : float32 (d1, c1) and (d2, c2) with orthonormal columns.
+    magnitude : the mean size of a projected value, for `project` and `expand`.
+    dim : number of features of a row, at most d1 d2.
+    """
+
+    left: Float
+    right: Float
+    magnitude: float
+    dim: int
+
+    def __post_init__(self) -> None:
+        if type(self.dim) is not int or self.dim < 1:
+            raise InputError(f"A bilinear code needs a number of features, not {self.dim!r}.")
+        for side in (self.left, self.right):
+            fits = isinstance(side, np.ndarray) and side.ndim == 2 and side.dtype == np.float32
+            if not fits or not 1 <= side.shape[1] <= side.shape[0]:
+                raise InputError("The sides of a bilinear code must be tall float32 matrices.")
+            if (
+                not np.isfinite(side).all()
+                or np.abs(side.T @ side - np.eye(side.shape[1])).max() > 0.01
+            ):
+                raise InputError("The sides of a bilinear code must have orthonormal columns.")
+        if (
+            not self.dim
+            <= len(self.left) * len(self.right)
+            < self.dim + len(self.right) + len(self.left)
+        ):
+            raise InputError(f"The sides of a bilinear code do not fit {self.dim} features.")
+        if type(self.magnitude) is not float or not 0 <= self.magnitude < math.inf:
+            raise InputError(f"A bilinear code cannot have the magnitude {self.magnitude!r}.")
+
+    @property
+    def decoded_dim(self) -> int:
+        """Number of bits of a row."""
+        return self.left.shape[1] * self.right.shape[1]
+
+    @property
+    def restores(self) -> bool:
+        """The learner sees signs of mixtures of the features."""
+        return False
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes that one coded row takes."""
+        return packed_bytes(self.decoded_dim, 1)
+
+    def project(self, rows: Float) -> Float:
+        """Return the projected values over their mean size: near +1 and -1, nothing rounded."""
+        return self._turn(rows) / np.float32(self.magnitude or 1.0)
+
+    def expand(self, decoded: Float) -> Float:
+        """Return the plain rows whose projections are the signs times their mean size."""
+        bits = decoded.reshape(len(decoded), self.left.shape[1], self.right.shape[1])
+        rows = np.matmul(np.matmul(self.left, bits * np.float32(self.magnitude)), self.right.T)
+        return np.ascontiguousarray(rows.reshape(len(decoded), -1)[:, : self.dim])
+
+    def _turn(self, rows: Float) -> Float:
+        turned = np.empty((len(rows), self.decoded_dim), np.float32)
+        for start in range(0, len(rows), _BATCH):
+            part = as_matrices(rows[start : start + _BATCH], len(self.left), len(self.right))
+            # A product for each row, so that a row's bits do not depend on its neighbours.
+            bits = np.matmul(self.left.T, np.matmul(part, self.right))
+            turned[start : start + _BATCH] = bits.reshape(len(part), -1)
+        return turned
+
+    def _encode(self, rows: Float, codes: Bytes) -> None:
+        for start in range(0, len(rows), _BATCH):
+            part = slice(start, start + _BATCH)
+            pack_signs(self._turn(rows[part]), codes[part])
+
+    def _decode(self, codes: Bytes, out: Float) -> None:
+        decode_bits(codes, out)
+
+
+def learn_bilinear(
+    sample: Float,
+    *,
+    n_bits: int | None = None,
+    learned: bool = True,
+    rounds: int = 10,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> BilinearCode:
+    """Learn a bilinear code from a sample of rows.
+
+    Parameters
+    ----------
+    sample : float32 (n_samples, dim)
+    n_bits : bits of a row, at most; the largest product c1 c2 that fits. None: one a feature.
+    learned : whether the sides are learned, or stay the random ones that learning starts from.
+    rounds : of learning, at most; it ends early where no bit of the sample changes.
+
+    The code is the same for a seed on any number of threads.
+    """
+    rows = as_rows(sample, name="The sample for a bilinear code")
+    if rows.size == 0:
+        raise InputError("A bilinear code needs a sample of at least one row and one feature.")
+    dim = rows.shape[1]
+    d1, d2 = shape_matrix(dim)
+    c1, c2 = shape_bits(d1, d2, dim if n_bits is None else n_bits)
+    random = generator(seed, "bilinear code")
+    left, right = _draw_side(random, d1, c1), _draw_side(random, d2, c2)
+    most = max(1, _SAMPLE_VALUES // dim)
+    if len(rows) > most:
+        rows = rows[np.sort(random.permutation(len(rows))[:most])]
+    if learned:
+        left, right = _learn_sides(rows, left, right, rounds, threads, progress)
+    code = BilinearCode(left, right, 1.0, dim)
+    sizes = np.abs(code.project(rows[:256]))
+    return BilinearCode(left, right, float(sizes.mean(dtype=np.float64)), dim)
+
+
+def shape_matrix(dim: int) -> tuple[int, int]:
+    """Return the shape that a row is laid out in: near a square, the cheapest to turn.
+
+    Where no divisor of `dim` is at hand, the last row of the matrix is filled up with zeros.
+    """
+    root = math.isqrt(dim)
+    for d1 in range(root, max(1, root // 3), -1):
+        if dim % d1 == 0:
+            return d1, dim // d1
+    return root, -(-dim // root)
+
+
+def shape_bits(d1: int, d2: int, n_bits: int) -> tuple[int, int]:
+    """Return c1 and c2 with the largest product of at most `n_bits`; of equals the most alike."""
+    if n_bits < 1:
+        raise InputError(f"A bilinear code needs at least one bit, not {n_bits}.")
+    share = math.sqrt(min(1.0, n_bits / (d1 * d2)))
+    found = [(c1, min(d2, n_bits // c1)) for c1 in range(1, min(d1, n_bits) + 1)]
+    return max(found, key=lambda c: (c[0] * c[1], -abs(c[0] - share * d1)))
+
+
+def as_matrices(rows: Float, d1: int, d2: int) -> Float:
+    """Return rows as matrices (n_samples, d1, d2), filled up with zeros."""
+    if rows.shape[1] < d1 * d2:
+        padded = np.zeros((len(rows), d1 * d2), np.float32)
+        padded[:, : rows.shape[1]] = rows
+        rows = padded
+    return rows.reshape(len(rows), d1, d2)
+
+
+def _draw_side(random: np.random.Generator, d: int, c: int) -> Float:
+    """Return random orthonormal columns, float32 (d, c)."""
+    side, _ = np.linalg.qr(random.standard_normal((d, c)))
+    return side.astype(np.float32)
+
+
+def _nearest_side(product: NDArray[np.float64]) -> Float:
+    """Return the orthonormal columns R that make ``tr(R^T product)`` largest."""
+    U, _, V = np.linalg.svd(product, full_matrices=False)
+    return (U @ V).astype(np.float32)
+
+
+def _learn_sides(
+    rows: Float,
+    left: Float,
+    right: Float,
+    rounds: int,
+    threads: int | None,
+    progress: Progress,
+) -> tuple[Float, Float]:
+    """Return the sides after some rounds of learning, each half over all rows in fixed batches."""
+    parts = [slice(start, start + _BATCH) for start in range(0, len(rows), _BATCH)]
+    d1, d2 = len(left), len(right)
+
+    def correlate_left(part: slice) -> NDArray[np.float64]:
+        turned = np.matmul(as_matrices(rows[part], d1, d2), right)
+        signs = _signs(np.matmul(left.T, turned))
+        return np.matmul(turned, signs.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64)
+
+    def correlate_right(part: slice) -> NDArray[np.float64]:
+        turned = np.matmul(left.T, as_matrices(rows[part], d1, d2))
+        signs = _signs(np.matmul(turned, right))
+        return np.matmul(turned.transpose(0, 2, 1), signs).sum(axis=0, dtype=np.float64)
+
+    ahead = 2 * thread_count(threads)
+    with (
+        progress.step("Learning projections", rounds, "rounds") as advance,
+        pool(threads) as executor,
+    ):
+        for _ in range(rounds):
+            before = left, right
+            left = _nearest_side(sum(map_ordered(correlate_left, parts, executor, ahead=ahead)))  # type: ignore[arg-type]
+            right = _nearest_side(sum(map_ordered(correlate_right, parts, executor, ahead=ahead)))  # type: ignore[arg-type]
+            advance(1)
+            if np.abs(left - before[0]).max() + np.abs(right - before[1]).max() < 1e-6:
+                break
+    return left, right
+
+
+def _signs(values: Float) -> Float:
+    return np.where(values >= 0, np.float32(1), np.float32(-1))

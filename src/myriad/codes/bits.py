@@ -1,0 +1,181 @@
+"""Sign bits: one bit for each of the features that say most about the class [CC, section 3].
+
+Features are kept in the order of their information, so the first bits of a row are the bits that a
+code of fewer features would have: a smaller code costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Bytes, Float, Ints, as_rows
+from myriad.codes.bit_kernels import TABLE, look_up_bits, pack_signs, pick_signs, stack_signs
+from myriad.codes.code import Code
+from myriad.codes.information import rank_features
+from myriad.codes.packing import packed_bytes
+from myriad.errors import InputError
+from myriad.progress import SILENT, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class SignCode(Code, kind="bits"):
+    """The signs of chosen features; the learner sees +1 where a value is at least 0, else -1.
+
+    Parameters
+    ----------
+    chosen : int32 (decoded_dim,), the features, the most informative first.
+    magnitudes : float32 (decoded_dim,), the mean size of each, for `project` and `expand`.
+    dim : number of features of a row.
+    information : float32 (dim,), bits that each feature of a row says about the class, or None
+        where that was not measured.
+    """
+
+    chosen: Ints
+    magnitudes: Float
+    dim: int
+    information: Float | None = None
+
+    def __post_init__(self) -> None:
+        check_chosen(self.chosen, self.dim, self.information, what="sign bits")
+        sizes = self.magnitudes
+        if (
+            not isinstance(sizes, np.ndarray)
+            or sizes.dtype != np.float32
+            or sizes.shape != self.chosen.shape
+            or not (np.isfinite(sizes) & (sizes >= 0)).all()
+        ):
+            raise InputError("The magnitudes of sign bits must be finite float32, one a bit.")
+
+    @property
+    def decoded_dim(self) -> int:
+        """Number of bits of a row."""
+        return len(self.chosen)
+
+    @property
+    def restores(self) -> bool:
+        """The learner sees +1 and -1, not the values."""
+        return False
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes that one coded row takes."""
+        return packed_bytes(self.decoded_dim, 1)
+
+    def shorten(self, n_bits: int) -> SignCode:
+        """Return the code of the first `n_bits` features, whose rows begin the rows of this one."""
+        if not 1 <= n_bits <= self.decoded_dim:
+            raise InputError(f"A code of {self.decoded_dim} bits cannot be cut to {n_bits}.")
+        chosen, sizes = self.chosen[:n_bits].copy(), self.magnitudes[:n_bits].copy()
+        return SignCode(chosen, sizes, self.dim, self.information)
+
+    def project(self, rows: Float) -> Float:
+        """Return the chosen values over their mean size: near +1 and -1, nothing rounded."""
+        sizes: Float = np.where(self.magnitudes > 0, self.magnitudes, np.float32(1))
+        return rows[:, self.chosen] / sizes
+
+    def expand(self, decoded: Float) -> Float:
+        """Return rows with the signs times the mean sizes, and 0 for features not chosen."""
+        rows = np.zeros((len(decoded), self.dim), np.float32)
+        rows[:, self.chosen] = decoded * self.magnitudes
+        return rows
+
+    def _encode(self, rows: Float, codes: Bytes) -> None:
+        if self._picked is None:
+            pack_signs(rows, codes)
+            return
+        planes, words = np.empty(self.dim, np.uint8), np.empty(codes.shape[1], np.uint64)
+        for start in range(0, len(rows), 8):
+            stack_signs(rows[start : start + 8], planes)
+            pick_signs(planes, self._picked, words, codes[start : start + 8])
+
+    def _decode(self, codes: Bytes, out: Float) -> None:
+        decode_bits(codes, out)
+
+    @cached_property
+    def _picked(self) -> NDArray[np.uint32] | None:
+        """The features as indices for the kernel; None where it is all of them in their order."""
+        if len(self.chosen) == self.dim and (self.chosen == np.arange(self.dim)).all():
+            return None
+        return self.chosen.astype(np.uint32)
+
+
+def decode_bits(codes: Bytes, out: Float) -> None:
+    """Fill `out` (n_samples, n_bits) with +1 and -1."""
+    n_samples, n_bits = out.shape
+    full, rest = divmod(n_bits, 8)
+    if rest:
+        whole = np.empty((n_samples, full * 8), np.float32)
+        bits = np.unpackbits(codes[:, -1:], axis=1, bitorder="little")[:, :rest]
+        out[:, full * 8 :] = bits * np.float32(2) - np.float32(1)
+    else:
+        whole = out
+    look_up_bits(codes, TABLE, whole.view(np.uint64).reshape(n_samples, full, 4))
+    if rest:
+        out[:, : full * 8] = whole
+
+
+def check_chosen(chosen: Ints, dim: int, information: Float | None, *, what: str) -> None:
+    """Raise `InputError` unless the features of a code are different ones of a row."""
+    if type(dim) is not int or dim < 1:
+        raise InputError(f"The code of {what} needs a number of features, not {dim!r}.")
+    if not isinstance(chosen, np.ndarray) or chosen.dtype != np.int32 or chosen.ndim != 1:
+        raise InputError(f"The features of {what} must be an int32 vector.")
+    if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= dim:
+        raise InputError(f"The features of {what} must lie between 0 and {dim - 1}.")
+    if len(np.unique(chosen)) < len(chosen):
+        raise InputError(f"The features of {what} name one twice.")
+    if information is not None and (
+        not isinstance(information, np.ndarray)
+        or information.dtype != np.float32
+        or information.shape != (dim,)
+        or not np.isfinite(information).all()
+    ):
+        raise InputError(f"The information of {what} must be finite float32, one a feature.")
+
+
+def choose_features(
+    dim: int, count: int | None, information: NDArray[np.float64] | None
+) -> tuple[Ints, Float | None]:
+    """Return `count` features (None: all), the most informative first, and all informations."""
+    if count is not None and not 1 <= count <= dim:
+        raise InputError(f"The number of features to keep must lie between 1 and {dim}.")
+    if information is None:
+        if count not in (None, dim):
+            raise InputError(
+                "Choosing features needs their mutual information: give labels, or keep all."
+            )
+        return np.arange(dim, dtype=np.int32), None
+    if information.shape != (dim,):
+        raise InputError(f"{len(information)} informations do not fit {dim} features.")
+    return rank_features(information)[:count], information.astype(np.float32)
+
+
+def learn_bits(
+    sample: Float,
+    *,
+    n_bits: int | None = None,
+    information: NDArray[np.float64] | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> SignCode:
+    """Return the code of the `n_bits` most informative features, or of all in their own order.
+
+    Parameters
+    ----------
+    sample : float32 (n_samples, dim), at least one row; only the mean sizes come from it.
+    information : (dim,) bits, from `measure_information`; None to keep all features.
+
+    Nothing here is random or slow: `seed`, `threads` and `progress` are taken because every code is
+    learned by the same call.
+    """
+    rows = as_rows(sample, name="The sample for sign bits")
+    if rows.size == 0:
+        raise InputError("Sign bits need a sample of at least one row and one feature.")
+    chosen, kept = choose_features(rows.shape[1], n_bits, information)
+    sizes = np.abs(rows).mean(axis=0, dtype=np.float64).astype(np.float32)
+    return SignCode(chosen, sizes[chosen], rows.shape[1], kept)

@@ -1,0 +1,92 @@
+"""Chosen features: the most informative ones kept as plain float32 [CC, section 3.3].
+
+Dropping features that are noise may raise accuracy, whatever becomes of the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Bytes, Float, Ints, as_rows
+from myriad.codes.bits import check_chosen, choose_features
+from myriad.codes.code import Code
+from myriad.errors import InputError
+from myriad.progress import SILENT, Progress
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenCode(Code, kind="features"):
+    """Some features as they are.
+
+    Parameters
+    ----------
+    chosen : int32 (decoded_dim,), the features, the most informative first.
+    dim : number of features of a row.
+    information : float32 (dim,), bits that each feature of a row says about the class, or None
+        where that was not measured.
+    """
+
+    chosen: Ints
+    dim: int
+    information: Float | None = None
+
+    def __post_init__(self) -> None:
+        check_chosen(self.chosen, self.dim, self.information, what="chosen features")
+
+    @property
+    def decoded_dim(self) -> int:
+        """Number of features kept."""
+        return len(self.chosen)
+
+    @property
+    def restores(self) -> bool:
+        """A decoded row has fewer features, in another order."""
+        return False
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes that one coded row takes."""
+        return 4 * self.decoded_dim
+
+    def project(self, rows: Float) -> Float:
+        """Return the chosen features of plain rows."""
+        return rows[:, self.chosen]
+
+    def expand(self, decoded: Float) -> Float:
+        """Return rows with the chosen features in their places and 0 elsewhere."""
+        rows = np.zeros((len(decoded), self.dim), np.float32)
+        rows[:, self.chosen] = decoded
+        return rows
+
+    def _encode(self, rows: Float, codes: Bytes) -> None:
+        np.take(rows, self.chosen, axis=1, out=codes.view(np.float32), mode="clip")
+
+    def _decode(self, codes: Bytes, out: Float) -> None:
+        out[:] = codes.view(np.float32)
+        with np.errstate(invalid="ignore"):
+            total = out.sum(dtype=np.float64)
+        if not np.isfinite(total):
+            raise InputError("The codes of chosen features hold NaN or infinite values.")
+
+
+def learn_chosen(
+    sample: Float,
+    *,
+    count: int | None = None,
+    information: NDArray[np.float64] | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> ChosenCode:
+    """Return the code of the `count` most informative features, or of all in their own order.
+
+    See `learn_bits`; of the sample only the number of features counts.
+    """
+    dim = as_rows(sample, name="The sample for chosen features").shape[1]
+    if dim == 0:
+        raise InputError("Chosen features need rows of at least one feature.")
+    chosen, kept = choose_features(dim, count, information)
+    return ChosenCode(chosen, dim, kept)

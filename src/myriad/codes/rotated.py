@@ -1,0 +1,148 @@
+"""Rotated codes: rows are turned before another code is applied, and turned back after it.
+
+A rotation spreads what a row says evenly over its sub-vectors: at random, or learned for product
+codes so that their error falls (OPQ). Rows of more features than a rotation has are turned block by
+block, each by the same rotation, since one of all features would take the square of their number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from myriad.arrays import Bytes, Float, as_rows
+from myriad.codes.code import Code
+from myriad.codes.product import learn_product
+from myriad.errors import InputError
+from myriad.parallel import pool
+from myriad.progress import SILENT, Progress
+from myriad.randomness import generator
+
+ROTATIONS = ("none", "random", "opq")
+"""How rows may be turned before product quantisation."""
+MOST = 512
+"""Features that are turned together, at most."""
+_POINTS = 8192  # blocks that a rotation is learned from, at most
+
+
+@dataclass(frozen=True, eq=False)
+class RotatedCode(Code, kind="rotated"):
+    """A code of rows that are turned first.
+
+    Parameters
+    ----------
+    rotation : float32 (r, r), orthogonal; features beyond the last whole block of r stay.
+    code : what codes the turned rows; it must restore them.
+    """
+
+    rotation: Float
+    code: Code
+
+    def __post_init__(self) -> None:
+        R = self.rotation
+        if not isinstance(self.code, Code) or not self.code.restores:
+            raise InputError("A rotated code needs another code that restores rows.")
+        if not isinstance(R, np.ndarray) or R.dtype != np.float32 or R.ndim != 2:
+            raise InputError("The rotation of a code must be a float32 matrix.")
+        if R.shape[0] != R.shape[1] or not 1 <= len(R) <= self.code.dim:
+            raise InputError(f"A rotation of {R.shape} does not fit {self.code.dim} features.")
+        if not np.isfinite(R).all() or np.abs(R @ R.T - np.eye(len(R))).max() > 0.01:
+            raise InputError("The rotation of a code must be orthogonal.")
+
+    @property
+    def dim(self) -> int:  # type: ignore[override]
+        """Number of features of a row."""
+        return self.code.dim
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes that one coded row takes."""
+        return self.code.bytes_per_row
+
+    def _encode(self, rows: Float, codes: Bytes) -> None:
+        self.code._encode(rotate(rows, self.rotation), codes)
+
+    def _decode(self, codes: Bytes, out: Float) -> None:
+        self.code._decode(codes, out)
+        out[:] = rotate(out, np.ascontiguousarray(self.rotation.T))
+
+
+def rotate(rows: Float, rotation: Float) -> Float:
+    """Return rows with each block of features x turned into ``x R``."""
+    r = len(rotation)
+    n_blocks = rows.shape[1] // r
+    turned = rows.copy()
+    blocks = rows[:, : n_blocks * r].reshape(len(rows) * n_blocks, r)
+    turned[:, : n_blocks * r] = (blocks @ rotation).reshape(len(rows), n_blocks * r)
+    return turned
+
+
+def learn_rotated(
+    sample: Float,
+    *,
+    rotation: str = "random",
+    d: int = 8,
+    bits: int = 8,
+    period: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> Code:
+    """Learn a product code of turned rows; see `learn_product`.
+
+    Parameters
+    ----------
+    rotation : ``"none"``, ``"random"`` or ``"opq"``.
+    """
+    if rotation not in ROTATIONS:
+        raise InputError(f"The rotation must be one of {', '.join(ROTATIONS)}, not {rotation!r}.")
+    rows = as_rows(sample, name="The sample for a product code")
+    if rotation == "none":
+        R = None
+    elif not 1 <= d <= rows.shape[1]:
+        raise InputError(f"The length of a sub-vector must lie between 1 and {rows.shape[1]}.")
+    else:
+        size = choose_size(period or rows.shape[1], d)
+        draw = _draw_rotation if rotation == "random" else _learn_rotation
+        R = draw(rows, size, d, bits, seed, threads)
+        rows = rotate(rows, R)
+    options = {"d": d, "bits": bits, "period": period, "seed": seed, "threads": threads}
+    code = learn_product(rows, progress=progress, **options)  # type: ignore[arg-type]
+    return code if R is None else RotatedCode(R, code)
+
+
+def choose_size(dim: int, d: int) -> int:
+    """Return how many features to turn together: whole sub-vectors, which divide rows if any do."""
+    top = max(1, min(dim, MOST) // d) * d
+    dividing = [r for r in range(top, top // 4, -d) if r and dim % r == 0]
+    return dividing[0] if dividing else min(top, dim)
+
+
+def _draw_rotation(
+    rows: Float, size: int, d: int, bits: int, seed: int, threads: int | None
+) -> Float:
+    Q, _ = np.linalg.qr(generator(seed, "random rotation").standard_normal((size, size)))
+    return Q.astype(np.float32)
+
+
+def _learn_rotation(
+    rows: Float, size: int, d: int, bits: int, seed: int, threads: int | None
+) -> Float:
+    """Return the rotation that faiss learns for product codes from blocks of the rows."""
+    import faiss
+
+    blocks = rows[:, : rows.shape[1] // size * size].reshape(-1, size)
+    order = generator(seed, "rotation to learn").permutation(len(blocks))[:_POINTS]
+    if len(order) < 2**bits:
+        raise InputError(
+            f"{len(order)} sample vectors are too few to learn a rotation for {2**bits} centroids: "
+            "use more rows, fewer bits or a random rotation."
+        )
+    matrix = faiss.OPQMatrix(size, max(1, size // d))
+    inner = faiss.ProductQuantizer(size, max(1, size // d), bits)
+    inner.cp.min_points_per_centroid = 1
+    matrix.pq, matrix.niter, matrix.niter_pq, matrix.niter_pq_0 = inner, 10, 4, 10
+    with pool(1):  # its sums follow the number of threads
+        matrix.train(np.ascontiguousarray(blocks[order]))
+    return np.ascontiguousarray(faiss.vector_to_array(matrix.A).reshape(size, size).T)

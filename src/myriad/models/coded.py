@@ -1,0 +1,110 @@
+"""A model of coded rows: what it was trained on is made of plain rows before it scores them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from myriad.arrays import Float
+from myriad.codes import Code
+from myriad.errors import InputError
+from myriad.models.model import Model
+from myriad.parts import fingerprint
+
+
+@dataclass(frozen=True, eq=False)
+class CodedModel(Model, kind="coded"):
+    """A model trained on decoded rows, for plain rows.
+
+    Attributes
+    ----------
+    code : codes and decodes plain rows, so that the model sees what it was trained on.
+    model : scores decoded rows.
+    rounded : whether rows are coded; else they are only brought into the space of decoded ones.
+    """
+
+    code: Code
+    model: Model
+    rounded: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.code, Code) or not isinstance(self.model, Model):
+            raise InputError("A model of coded rows needs a code and a model.")
+        if self.code.decoded_dim != self.model.dim:
+            raise InputError(
+                f"A code that makes rows of {self.code.decoded_dim} features does not fit a model "
+                f"of {self.model.dim}."
+            )
+        if type(self.rounded) is not bool:
+            raise InputError("Whether a model codes its rows must be true or false.")
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.model.n_classes
+
+    @property
+    def dim(self) -> int:
+        """The number of features of a plain row."""
+        return self.code.dim
+
+    def scores(self, X: Float) -> Float:
+        """Return the scores of plain rows, float32 of shape (n_samples, n_classes)."""
+        return self.model.scores(self._prepare(X))
+
+    def scores_of(self, X: Float, classes: slice) -> Float:
+        """Return the scores of some classes only."""
+        return self.model.scores_of(self._prepare(X), classes)
+
+    def _prepare(self, X: Float) -> Float:
+        if self.rounded:
+            return self.code.decode(self.code.encode(X))
+        return self.code.project(X)
+
+
+@dataclass(frozen=True, eq=False)
+class ExpandedModel(Model):
+    """A model of plain rows, for rows decoded from a code that does not restore them."""
+
+    code: Code
+    model: Model
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.model.n_classes
+
+    @property
+    def dim(self) -> int:
+        """The number of features of a decoded row."""
+        return self.code.decoded_dim
+
+    def scores(self, X: Float) -> Float:
+        """Return the scores of decoded rows, float32 of shape (n_samples, n_classes)."""
+        return self.model.scores(self.code.expand(X))
+
+
+def make_plain(model: Model, code: Code | None) -> Model:
+    """Return a model of plain rows, given one that was trained on rows decoded from a code.
+
+    A code that restores rows need not be repeated: the model takes plain rows as they are.
+    """
+    return model if code is None or code.restores else CodedModel(code, model)
+
+
+def match_rows(model: Model, code: Code | None, where: str) -> Model:
+    """Return a model for the rows of a store, given one of plain rows and the store's code.
+
+    Parameters
+    ----------
+    where : what to call the rows in an error.
+    """
+    if code is None or code.restores:
+        return model
+    if not isinstance(model, CodedModel):
+        return ExpandedModel(code, model)
+    if fingerprint(model.code) != fingerprint(code):
+        raise InputError(
+            f"The rows of {where} are coded by another code than the model's, so its scores would "
+            "mean nothing. Use the plain rows, or code them as the training rows were."
+        )
+    return model.model

@@ -1,0 +1,72 @@
+"""The nearest-neighbours model: all training rows, whose nearest vote for their classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from myriad.arrays import Float, Ints
+from myriad.errors import InputError
+from myriad.models.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class NeighboursModel(Model, kind="neighbours"):
+    """Scores by the `k` nearest training rows: a vote each, the nearest deciding between equals.
+
+    Attributes
+    ----------
+    rows : float32 array of shape (n_rows, n_features)
+    labels : int32 array of shape (n_rows,)
+    count : number of classes.
+    k : rows that vote.
+    """
+
+    rows: Float
+    labels: Ints
+    count: int
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        rows, labels = self.rows, self.labels
+        if not isinstance(rows, np.ndarray) or rows.dtype != np.float32 or rows.ndim != 2:
+            raise InputError("The rows of a nearest-neighbours model must be a float32 matrix.")
+        if not isinstance(labels, np.ndarray) or labels.shape != rows.shape[:1] or 0 in rows.shape:
+            raise InputError("A nearest-neighbours model needs a label for each of its rows.")
+        if not isinstance(self.count, int) or labels.dtype != np.int32:
+            raise InputError("The labels of a nearest-neighbours model must be numbers.")
+        if not 0 <= labels.min() <= labels.max() < self.count:
+            raise InputError(f"Labels must lie between 0 and {self.count - 1}.")
+        if not isinstance(self.k, int) or not 1 <= self.k <= len(rows):
+            raise InputError(f"k must lie between 1 and {len(rows)} rows, not {self.k!r}.")
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.count
+
+    @property
+    def dim(self) -> int:
+        """The number of features of a row."""
+        return int(self.rows.shape[1])
+
+    @cached_property
+    def _index(self) -> Any:
+        import faiss
+
+        index = faiss.IndexFlatL2(self.dim)
+        index.add(self.rows)
+        return index
+
+    def scores(self, X: Float) -> Float:
+        """Return the votes of each class, float32 of shape (n_samples, n_classes)."""
+        nearest = self._index.search(np.ascontiguousarray(X), self.k)[1]
+        votes = np.zeros((len(X), self.count), np.float32)
+        places = np.arange(len(X))
+        for j in range(self.k):
+            weight = 1.0 + (self.k - j) / (self.k * (self.k + 1.0))  # extras stay below one vote
+            votes[places, self.labels[nearest[:, j]]] += np.float32(weight)
+        return votes

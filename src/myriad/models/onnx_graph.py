@@ -1,0 +1,115 @@
+"""A model as an ONNX graph, for programs that have ONNX Runtime and not this package.
+
+Inputs: ``rows`` (n, dim) float32; for a model of a network's embeddings the network's own input,
+one image as `Backbone.fit` makes it. Outputs: ``scores`` (n, n_classes), or with k the best
+``top_scores`` and ``top_labels`` (n, k), best first. Class names, and how an image is fitted, are
+in the file's metadata as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from myriad.errors import InputError
+from myriad.models.folder import ModelFolder
+from myriad.models.linear import LinearModel
+from myriad.parts import flatten
+from myriad.signatures import Backbone
+from myriad.signatures.sessions import import_onnx
+
+OPSET, IR = 13, 8
+MAX_BYTES = 2_000_000_000
+PREFIX = "myriad_"
+"""Before the names of all values that are added to a network, which has names of its own."""
+
+
+def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
+    """Return a model as an ONNX file.
+
+    Parameters
+    ----------
+    k : how many of the best classes are ranked; None for the scores of all.
+    """
+    model = folder.model
+    if not isinstance(model, LinearModel):
+        raise InputError(f"A model of the kind {model.kind!r} cannot be exported; linear ones can.")
+    recipe = folder.recipe if isinstance(folder.recipe, Backbone) else None
+    if model.weights.nbytes + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
+        raise InputError("The model is larger than the 2 GB that an ONNX file can be.")
+    onnx = import_onnx()
+    told: dict[str, Any] = {"classes": folder.class_names}
+    if recipe is None:
+        rows = onnx.helper.make_tensor_value_info("rows", onnx.TensorProto.FLOAT, ["n", model.dim])
+        graph = onnx.helper.make_graph([], "myriad", [rows], [])
+        file = onnx.helper.make_model(
+            graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=IR
+        )
+        name = "rows"
+    else:
+        file = onnx.load_model_from_string(recipe.graph.tobytes())
+        name = _normalise(_Graph(onnx, file), recipe)
+        settings = flatten(recipe)[0]
+        words = ("size", "mean", "deviation", "crop", "layout", "order")
+        told["image"] = {word: settings[word] for word in words}
+    _score(_Graph(onnx, file), name, model, k)
+    onnx.helper.set_model_props(file, {word: json.dumps(value) for word, value in told.items()})
+    try:
+        onnx.checker.check_model(file)
+    except onnx.checker.ValidationError as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"The network of the model cannot be extended: {reason}") from None
+    return bytes(file.SerializeToString())
+
+
+class _Graph:
+    """Additions to the graph of a file."""
+
+    def __init__(self, onnx: Any, file: Any) -> None:
+        self.onnx, self.graph = onnx, file.graph
+
+    def add(self, operator: str, inputs: list[str], *outputs: str, **settings: Any) -> str:
+        """Add a node; return the name of its first output."""
+        node = self.onnx.helper.make_node(operator, inputs, list(outputs), **settings)
+        self.graph.node.append(node)
+        return outputs[0]
+
+    def keep(self, array: np.ndarray, name: str) -> str:
+        """Add a constant."""
+        constant = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), PREFIX + name)
+        self.graph.initializer.append(constant)
+        return PREFIX + name
+
+
+def _normalise(graph: _Graph, recipe: Backbone) -> str:
+    """Add what `Backbone.describe` does with the output of the network."""
+    shape = graph.keep(np.array([1, recipe.features], np.int64), "shape")
+    x = graph.add("Reshape", [recipe.output, shape], f"{PREFIX}embedding")
+    if recipe.power != 1.0:
+        size = graph.add("Abs", [x], f"{PREFIX}size")
+        power = graph.keep(np.array(recipe.power, np.float32), "power")
+        small = graph.add("Pow", [size, power], f"{PREFIX}small")
+        sign = graph.add("Sign", [x], f"{PREFIX}sign")
+        x = graph.add("Mul", [sign, small], f"{PREFIX}signed")
+    return graph.add("LpNormalization", [x], f"{PREFIX}row", axis=1, p=2)
+
+
+def _score(graph: _Graph, rows: str, model: LinearModel, k: int | None) -> None:
+    """Add ``W x + b`` and the ranking, and make them the outputs."""
+    helper, kinds = graph.onnx.helper, graph.onnx.TensorProto
+    products = graph.add(
+        "MatMul", [rows, graph.keep(model.weights.T, "weights")], f"{PREFIX}products"
+    )
+    scores = graph.add("Add", [products, graph.keep(model.biases, "biases")], "scores")
+    del graph.graph.output[:]
+    if k is None:
+        outputs = [("scores", kinds.FLOAT, model.n_classes)]
+    else:
+        k = min(k, model.n_classes)
+        wanted = graph.keep(np.array([k], np.int64), "k")
+        graph.add("TopK", [scores, wanted], "top_scores", "top_labels", axis=1)
+        outputs = [("top_scores", kinds.FLOAT, k), ("top_labels", kinds.INT64, k)]
+    for name, kind, width in outputs:
+        graph.graph.output.append(helper.make_tensor_value_info(name, kind, ["n", width]))

@@ -1,0 +1,137 @@
+"""Plots of codes: what features say about the class, and accuracy against the ratio [CC]."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import ArrayLike
+
+from myriad.report.plots.axes import (
+    make_count_axis,
+    make_percent_axis,
+    make_value_axis,
+    make_whole_percent_axis,
+)
+from myriad.report.plots.canvas import Canvas
+from myriad.report.wording import plural, show_count, show_number, show_percent
+
+BARS = 20
+KINDS = ("series-1", "series-2", "series-3", "series-4")
+"""Marks of the codes, in the order in which they come."""
+
+
+def plot_information(information: ArrayLike, kept: int | None = None) -> Markup:
+    """Draw how many features say how much about the class [CC, Figure 2].
+
+    Parameters
+    ----------
+    information : bits, one a feature.
+    kept : how many features a code keeps, the most informative ones; told if given.
+    """
+    values = np.asarray(information, np.float64)
+    top = float(values.max()) or 1.0
+    counts, edges = np.histogram(values, bins=BARS, range=(0, top))
+    canvas = Canvas(
+        make_value_axis([0.0, top]),
+        make_count_axis(float(counts.max())),
+        x_title="mutual information with the class, bits",
+        y_title="features",
+    )
+    for count, low, high in zip(counts.tolist(), edges[:-1], edges[1:], strict=True):
+        left, above = canvas.place(low, count)
+        right, foot = canvas.place(high, 0)
+        told = f"{show_number(round(low, 4))} to {show_number(round(high, 4))} bits: "
+        canvas.add(
+            "rect",
+            x=left + 0.5,
+            y=above,
+            width=max(0.5, right - left - 1),
+            height=foot - above,
+            class_="bar series-1",
+            data_tip=told + plural(count, "feature", "features"),
+        )
+    if kept is not None and kept < len(values):
+        canvas.add_remark(f"the best {show_count(kept)} of {show_count(len(values))} are kept")
+    middle = float(np.median(values))
+    return canvas.render(
+        f"Histogram of the mutual information of {show_count(len(values))} features with the "
+        f"class: the median is {middle:.3g} bits, the highest {top:.3g}."
+    )
+
+
+def plot_shares(information: ArrayLike) -> Markup:
+    """Draw which part of all information the most informative features carry together."""
+    values = np.sort(np.asarray(information, np.float64))[::-1]
+    sums = np.cumsum(values) / (values.sum() or 1.0)
+    canvas = Canvas(
+        make_whole_percent_axis(),
+        make_whole_percent_axis(),
+        x_title="features, the most informative first, %",
+        y_title="% of the information",
+    )
+    places = np.unique(np.linspace(0, len(values) - 1, 101).astype(int))
+    line = [(0.0, 0.0)] + [(100.0 * (i + 1) / len(values), 100.0 * sums[i]) for i in places]
+    canvas.add_line(line, "series-1")
+    told = tell_shares(values)
+    canvas.add_dots(
+        (
+            (part, share, f"{show_percent(part, 0)} of the features carry {show_percent(share)}")
+            for part, share in told
+        ),
+        "series-1",
+        4.5,
+    )
+    listed = ", ".join(f"{show_percent(part, 0)}: {show_percent(share)}" for part, share in told)
+    return canvas.render(f"Information carried by the best features. {listed}.")
+
+
+def tell_shares(information: ArrayLike) -> list[tuple[float, float]]:
+    """Return pairs in percent: a part of the features, and the information that it carries."""
+    values = np.sort(np.asarray(information, np.float64))[::-1]
+    sums = np.cumsum(values) / (values.sum() or 1.0)
+    parts = (5.0, 10.0, 25.0, 50.0, 75.0)
+    return [(part, 100.0 * sums[max(0, round(part / 100 * len(values)) - 1)]) for part in parts]
+
+
+def plot_ratios(rows: Sequence[Mapping[str, Any]]) -> Markup:
+    """Draw accuracy against the ratio, a line a code [CC, Figure 5].
+
+    Parameters
+    ----------
+    rows : with ``codes``, ``ratio`` and ``top1`` in percent, as a comparison of codes has them;
+        plain rows have the code ``none`` and are a level across the plot.
+    """
+    known = [row for row in rows if row["top1"] is not None]
+    coded = [row for row in known if row["codes"] != "none"]
+    canvas = Canvas(
+        make_value_axis([row["ratio"] for row in coded or known]),
+        make_percent_axis([row["top1"] for row in known]),
+        x_title="times smaller than float32",
+        y_title="%",
+    )
+    key, told = [], []
+    for row in known:
+        if row["codes"] == "none":
+            _, down = canvas.place(canvas.x.low, row["top1"])
+            end = canvas.width - canvas.right
+            tip = f"plain rows: {show_percent(row['top1'])}"
+            canvas.add(
+                "line", x1=canvas.left, x2=end, y1=down, y2=down, class_="level", data_tip=tip
+            )
+            told.append(tip)
+    for number, name in enumerate(dict.fromkeys(row["codes"] for row in coded)):
+        kind = KINDS[number % len(KINDS)]
+        some = sorted((row["ratio"], row["top1"]) for row in coded if row["codes"] == name)
+        canvas.add_line(some, kind)
+        tips = [
+            (ratio, top1, f"{name}, {show_number(ratio)} times smaller: {show_percent(top1)}")
+            for ratio, top1 in some
+        ]
+        canvas.add_dots(tips, kind, 4.5)
+        key.append((kind, name))
+        told += [tip for _, _, tip in tips]
+    canvas.add_key(key)
+    return canvas.render("Top-1 accuracy over samples against the ratio. " + "; ".join(told) + ".")

@@ -1,0 +1,147 @@
+"""A backbone: an image in, the embedding of a network out, by ONNX Runtime on one thread."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from PIL import Image
+
+from myriad.arrays import Bytes, Float
+from myriad.errors import InputError, WorkError
+from myriad.signatures.normalisation import check_power, normalise_regions
+from myriad.signatures.sessions import brief, open_session
+from myriad.signatures.signature import Signature
+
+LAYOUTS = ("nchw", "nhwc")
+ORDERS = ("rgb", "bgr")
+
+
+@dataclass(frozen=True, eq=False)
+class Backbone(Signature, kind="backbone"):
+    """The embedding of a network, after a signed power and division by its length.
+
+    The network travels with the signature, so a model folder needs nothing else.
+
+    Attributes
+    ----------
+    graph : uint8 array, the bytes of an ONNX file with one input.
+    output : the name of the output that is the embedding.
+    features : its length.
+    size : height and width of the input.
+    mean, deviation : three numbers each, for red, green and blue: ``(pixel - mean) / deviation``
+        with pixels from 0 to 255.
+    crop : the part of the shorter side that the central square spans which is looked at; 0 to
+        squash the whole image into `size`.
+    layout : ``"nchw"`` or ``"nhwc"``, how the input lies.
+    order : ``"rgb"`` or ``"bgr"``, the order of the channels.
+    power : the exponent of the signed power; 1 leaves values as they are.
+    sha256 : of the graph; worked out if not given, and checked if given.
+    """
+
+    graph: Bytes
+    output: str
+    features: int
+    size: tuple[int, int] = (224, 224)
+    mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    deviation: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    crop: float = 0.875
+    layout: str = "nchw"
+    order: str = "rgb"
+    power: float = 1.0
+    sha256: str = ""
+
+    def __post_init__(self) -> None:
+        graph = self.graph
+        if not isinstance(graph, np.ndarray) or graph.dtype != np.uint8 or graph.ndim != 1:
+            raise InputError("The graph of a backbone must be an array of bytes.")
+        found = hashlib.sha256(np.ascontiguousarray(graph).data).hexdigest()
+        if self.sha256 not in ("", found):
+            raise InputError("The graph of a backbone is not the one that its hash was taken of.")
+        object.__setattr__(self, "sha256", found)
+        if not isinstance(self.output, str) or not _is_count(self.features):
+            raise InputError("A backbone needs the name and the length of its output.")
+        if not _is_row(self.size, 2) or not all(_is_count(side) for side in self.size):
+            raise InputError(f"The size of a backbone's input cannot be {self.size!r}.")
+        if max(self.size) > 4096:
+            raise InputError("The input of a backbone may be 4096 pixels wide and high at most.")
+        if not all(_is_row(values, 3) for values in (self.mean, self.deviation)):
+            raise InputError("Mean and deviation of a backbone are three numbers each.")
+        if min(self.deviation) <= 0:
+            raise InputError("The deviation of a backbone must be above 0.")
+        if not _is_row((self.crop,), 1) or not 0 <= self.crop <= 1:
+            raise InputError(f"The crop of a backbone is a part from 0 to 1, not {self.crop!r}.")
+        if self.layout not in LAYOUTS or self.order not in ORDERS:
+            raise InputError(
+                f"A backbone has a layout of {' or '.join(LAYOUTS)} and an order of "
+                f"{' or '.join(ORDERS)}, not {self.layout!r} and {self.order!r}."
+            )
+        check_power(self.power)
+
+    @property
+    def dim(self) -> int:
+        """The length of the embedding."""
+        return self.features
+
+    @property
+    def colour(self) -> bool:
+        """Images must come in colour."""
+        return True
+
+    @property
+    def pixels(self) -> int:
+        """Pixels that are enough for an image twice as wide as it is high."""
+        return 2 * self.size[0] * self.size[1]
+
+    def describe(self, image: Bytes) -> Float:
+        """Return the embedding of a uint8 image (height, width, 3): float32 of shape (dim,)."""
+        session = open_session(self.graph.tobytes, self.sha256)
+        try:
+            (found,) = session.run([self.output], {session.get_inputs()[0].name: self.fit(image)})
+        except Exception as error:  # ONNX Runtime has an exception class for each of its codes
+            raise WorkError(f"The network failed on an image: {brief(error)}.") from None
+        row = np.array(found, np.float32).reshape(1, -1)
+        if row.shape[1] != self.features:
+            raise WorkError(
+                f"The network gave {row.shape[1]} features where {self.features} were stated."
+            )
+        if not np.isfinite(row).all():
+            raise WorkError("The network gave a NaN or infinite feature.")
+        return normalise_regions(row, power=self.power)
+
+    def fit(self, image: Bytes) -> Float:
+        """Return an image as the network wants it: resized, shifted, scaled, in its layout.
+
+        Resizing is bicubic and smooths what it shrinks.
+        """
+        height, width = image.shape[:2]
+        box = (0.0, 0.0, float(width), float(height))
+        if self.crop > 0:
+            scale = self.crop * min(height / self.size[0], width / self.size[1])
+            high, wide = scale * self.size[0], scale * self.size[1]
+            left, top = (width - wide) / 2, (height - high) / 2
+            box = (left, top, left + wide, top + high)
+        resized = Image.fromarray(image).resize(self.size[::-1], Image.Resampling.BICUBIC, box=box)
+        values = np.asarray(resized, np.float32)
+        values = values - np.array(self.mean, np.float32)
+        values /= np.array(self.deviation, np.float32)
+        if self.order == "bgr":
+            values = values[:, :, ::-1]
+        if self.layout == "nchw":
+            values = values.transpose(2, 0, 1)
+        return np.ascontiguousarray(values[None])
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 < value < 2**31
+
+
+def _is_row(values: object, length: int) -> bool:
+    """Tell whether something is a tuple of so many finite numbers."""
+    return (
+        isinstance(values, tuple)
+        and len(values) == length
+        and all(type(value) in (int, float) and isfinite(value) for value in values)
+    )

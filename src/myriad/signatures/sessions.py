@@ -1,0 +1,63 @@
+"""ONNX Runtime, imported when first needed; one session a graph, kept while it is in use."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from myriad.errors import InputError
+
+INSTALL = 'pip install "myriad-learn[cnn]".'
+_KEPT = 4
+_SESSIONS: OrderedDict[str, Any] = OrderedDict()
+_LOCK = threading.Lock()
+
+
+def import_onnx() -> Any:
+    """Return the package onnx, which builds and takes apart graphs."""
+    try:
+        import onnx
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError:
+        raise InputError(f"ONNX graphs need the package onnx: {INSTALL}") from None
+    return onnx
+
+
+def open_session(read: Callable[[], bytes], sha256: str) -> Any:
+    """Return the session of the graph that `read` returns, the same one for the same hash.
+
+    It computes on one thread, since images are described side by side, and may be used by many
+    threads at a time. A session is never part of what is saved: it is made from the graph again.
+    """
+    with _LOCK:
+        if sha256 not in _SESSIONS:
+            _SESSIONS[sha256] = start_session(read())
+            if len(_SESSIONS) > _KEPT:
+                _SESSIONS.popitem(last=False)
+        _SESSIONS.move_to_end(sha256)
+        return _SESSIONS[sha256]
+
+
+def start_session(graph: bytes, name: str = "The ONNX graph") -> Any:
+    """Return a new session of a graph; `InputError` if it is none that can be run here."""
+    try:
+        import onnxruntime
+    except ImportError:
+        raise InputError(f"Networks are run by the package onnxruntime: {INSTALL}") from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime has an exception class for each of its codes
+        raise InputError(f"{name} cannot be run: {brief(error)}.") from None
+
+
+def brief(error: Exception) -> str:
+    """Return the first line of what ONNX Runtime says, without its code, of bearable length."""
+    line = str(error).partition("\n")[0]
+    line = line.rpartition("] : ")[2].rpartition(" : ")[2].strip().rstrip(".")
+    return line if len(line) <= 160 else f"{line[:157]}..."

@@ -1,0 +1,313 @@
+"""The labels of ready-made rows: from a column, from files beside them, or from folder names."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from myriad.arrays import Ints
+from myriad.errors import InputError
+from myriad.images.listing import SPLITS
+from myriad.measures import LabelSets
+from myriad.store.formats.npy import map_array
+from myriad.store.formats.parquet import open_parquet, read_parquet_column
+from myriad.store.formats.row_file import Column, RowFile, brief, to_column
+
+FOLDER = "folder"
+"""The word for the name of the folder that a file lies in."""
+MARK = ";"
+"""What stands between several labels of a row in a text."""
+LABEL, SPLIT, GROUP = "label", "split", "group"
+PATHS = ("path", "image_path")
+"""Columns that say where a row comes from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """What is known of the rows of some files, in their order.
+
+    Attributes
+    ----------
+    labels : int32 (n_rows,), places in `class_names`; of several labels the lowest, -1 for none.
+    sets : all labels of each row, or None where rows have one.
+    class_names : sorted, numbers by their value.
+    splits : (n_rows,) of "train", "val", "test", or "" where nothing is stated.
+    groups : int32 (n_rows,), -1 for a row of no group; None if there are none.
+    paths : where each row comes from; None if that is not known.
+    """
+
+    labels: Ints
+    sets: LabelSets | None
+    class_names: list[str]
+    splits: NDArray[np.str_]
+    groups: Ints | None
+    paths: Column | None
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A source of columns: its name for people, its rows, what it has, and how that is read."""
+
+    name: str
+    n_rows: int
+    columns: list[str]
+    read: Callable[[str], Column]
+
+
+def read_labels(files: Sequence[RowFile], wanted: Sequence[str] = ()) -> Labelled:
+    """Return the labels of all rows, with splits, groups and paths where columns state them.
+
+    Parameters
+    ----------
+    wanted : nothing for a column ``label`` of the files themselves; the name of another column;
+        the word ``folder``; or label files (.txt, .csv, .npy, .parquet), which together have a
+        label for each row.
+    """
+    tables = [_Table(str(file.path), file.n_rows, file.columns, file.read_column) for file in files]
+    if wanted and all(Path(word).is_file() for word in wanted):
+        tables = [open_label_file(Path(word)) for word in wanted]
+        _check_lengths(files, tables)
+        names = _gather(tables, LABEL)
+    elif list(wanted) == [FOLDER] and not any(FOLDER in file.columns for file in files):
+        names = pa.concat_arrays(
+            [pa.repeat(file.path.resolve().parent.name, file.n_rows) for file in files]
+        )
+    else:
+        names = _gather(tables, _choose_column(tables, wanted))
+    several = pa.types.is_list(names.type)
+    flat = names.flatten() if several else names
+    class_names = sort_names(pc.unique(flat).to_pylist())
+    if "" in class_names:
+        raise InputError(f"{tables[0].name}: one of the several labels of a row is empty.")
+    places = pc.index_in(flat, value_set=pa.array(class_names, pa.string()))
+    numbers = places.to_numpy(zero_copy_only=False).astype(np.int32)
+    sets = _collect_sets(names, numbers, len(class_names)) if several else None
+    return Labelled(
+        labels=numbers if sets is None else sets.first(),
+        sets=sets,
+        class_names=class_names,
+        splits=_read_splits(tables),
+        groups=_read_groups(tables),
+        paths=_read_paths(tables),
+    )
+
+
+def sort_names(names: Sequence[str]) -> list[str]:
+    """Return class names in order: by value if all are whole numbers, else by letters."""
+    if all(name.removeprefix("-").isdecimal() and name.isascii() for name in names):
+        return sorted(names, key=int)
+    return sorted(names)
+
+
+def open_label_file(path: Path) -> _Table:
+    """Open a file with a label a row: lines of text, CSV with a head, .npy or .parquet."""
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        file = open_parquet(path)
+        return _Table(
+            str(path),
+            file.metadata.num_rows,
+            list(file.schema_arrow.names),
+            lambda name: read_parquet_column(file, name, path),
+        )
+    if suffix == ".npy":
+        array = map_array(path)
+        if array.ndim != 1:
+            raise InputError(f"{path} has shape {array.shape}; labels need one dimension.")
+        columns = {LABEL: to_column(np.asarray(array), str(path))}
+    elif suffix == ".csv":
+        columns = _read_csv(path)
+    elif suffix == ".txt":
+        columns = {LABEL: pa.array(_read_lines(path), pa.string())}
+    else:
+        raise InputError(f"{path} is no file of labels: those end in .txt, .csv, .npy, .parquet.")
+    n_rows = len(next(iter(columns.values())))
+    return _Table(str(path), n_rows, list(columns), columns.__getitem__)
+
+
+def _read_lines(path: Path) -> list[str]:
+    """Return the lines of a text, without the empty ones at its end."""
+    lines = "".join(_stream_text(path)).split("\n")
+    lines = [line.rstrip("\r") for line in lines]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines
+
+
+def _read_csv(path: Path) -> dict[str, Column]:
+    """Return the columns of a CSV file with a head."""
+    try:
+        lines = csv.reader(_stream_text(path), strict=True)
+        head = [name.strip().lower() for name in next(lines, [])]
+        rows = [line for line in lines if line]
+    except csv.Error as error:
+        raise InputError(f"{path} is no usable CSV file: {brief(error)}.") from None
+    if LABEL not in head or len(set(head)) != len(head):
+        raise InputError(
+            f"{path}, line 1: a column {LABEL} is needed, and no name twice; the columns are "
+            f"{', '.join(head) or 'none'}."
+        )
+    wrong = next((i for i, row in enumerate(rows) if len(row) != len(head)), None)
+    if wrong is not None:
+        raise InputError(f"{path}, row {wrong}: {len(rows[wrong])} cells, not {len(head)}.")
+    return {
+        name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(head)
+    }
+
+
+def _stream_text(path: Path) -> Iterator[str]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            yield from stream
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _check_lengths(files: Sequence[RowFile], tables: Sequence[_Table]) -> None:
+    n_rows, n_labels = (sum(part.n_rows for part in parts) for parts in (files, tables))
+    if n_rows != n_labels:
+        rows = files[0].path if len(files) == 1 else f"the {len(files)} files of rows"
+        labels = tables[0].name if len(tables) == 1 else f"the {len(tables)} files of labels"
+        raise InputError(f"{labels} has {n_labels} labels for the {n_rows} rows of {rows}.")
+
+
+def _choose_column(tables: Sequence[_Table], wanted: Sequence[str]) -> str:
+    if len(wanted) > 1:
+        missing = next(word for word in wanted if not Path(word).is_file())
+        raise InputError(f"--labels {missing}: there is no such file.")
+    name = wanted[0] if wanted else LABEL
+    for table in tables:
+        if name not in table.columns:
+            has = f"its columns: {', '.join(table.columns)}" if table.columns else "it has none"
+            raise InputError(
+                f"{table.name} has no column {name!r} ({has}). With --labels name a column, a file "
+                f"with a label a row, or the word {FOLDER}."
+            )
+    return name
+
+
+def _gather(tables: Sequence[_Table], column: str) -> Column:
+    """Return a column of all tables as texts; `InputError` names a row that has none."""
+    texts = []
+    for table in tables:
+        if column not in table.columns:
+            known = ", ".join(table.columns)
+            raise InputError(f"{table.name} has no column {column!r}; its columns: {known}.")
+        values = table.read(column)
+        texts.append(_write_lists(values, table.name, column))
+        flat = texts[-1].flatten() if pa.types.is_list(texts[-1].type) else texts[-1]
+        empty = pc.index(pc.equal(pc.fill_null(flat, ""), ""), True).as_py()
+        if empty >= 0:
+            where = f", row {empty}" if flat is texts[-1] else ""
+            raise InputError(f"{table.name}{where}: the {column} is empty.")
+    if len({text.type for text in texts}) > 1:
+        texts = [_split(text) for text in texts]
+    names = pa.concat_arrays(texts)
+    is_text = pa.types.is_string(names.type)
+    return _split(names) if is_text and pc.any(pc.match_substring(names, MARK)).as_py() else names
+
+
+def _split(names: Column) -> Column:
+    """Return lists of labels from texts such as ``cat;dog``."""
+    if pa.types.is_list(names.type):
+        return names
+    lists = pc.split_pattern(names, MARK)
+    return _rebuild(lists, pc.utf8_trim_whitespace(lists.flatten()))
+
+
+def _rebuild(lists: Column, values: Column) -> Column:
+    """Return lists of the same lengths with other values."""
+    ends = np.cumsum(pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False))
+    starts = np.concatenate([np.zeros(1, np.int32), ends.astype(np.int32)])
+    return pa.ListArray.from_arrays(pa.array(starts), values)
+
+
+def _collect_sets(names: Column, numbers: Ints, n_classes: int) -> LabelSets:
+    """Return the class numbers of each row, rising, each once."""
+    lengths = pc.list_value_length(names).to_numpy(zero_copy_only=False)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    pairs = np.unique(rows * n_classes + numbers)
+    counts = np.bincount(pairs // max(1, n_classes), minlength=len(lengths))
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    return LabelSets(starts, (pairs % max(1, n_classes)).astype(np.int32))
+
+
+def _write_lists(column: Column, where: str, name: str) -> Any:
+    """Return a column of labels, or of lists of them, as texts or lists of texts."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    if not any(is_list(column.type) for is_list in kinds):
+        return _write(column, where, name)
+    return _rebuild(column, _write(column.flatten(), where, name))
+
+
+def _write(column: Column, where: str, name: str) -> Any:
+    """Return a column as texts: whole numbers without a point, nothing else changed."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.dictionary_decode()
+    try:
+        if pa.types.is_floating(kind):
+            column = column.cast(pa.float64()).cast(pa.int64())
+        return column.cast(pa.string())
+    except pa.ArrowException as error:
+        raise InputError(
+            f"{where}: the column {name!r} holds no texts or whole numbers ({brief(error)})."
+        ) from None
+
+
+def _optional(tables: Sequence[_Table], name: str) -> Column | None:
+    """Return a column as texts if all tables have it."""
+    if not all(name in table.columns for table in tables):
+        return None
+    texts = [_write(table.read(name), table.name, name) for table in tables]
+    return pc.fill_null(pa.concat_arrays(texts), "")
+
+
+def _read_splits(tables: Sequence[_Table]) -> NDArray[np.str_]:
+    column = _optional(tables, SPLIT)
+    if column is None:
+        return np.zeros(sum(table.n_rows for table in tables), "<U5")
+    coded = column.dictionary_encode()
+    names = []
+    for value in coded.dictionary.to_pylist():
+        if value and value.lower() not in SPLITS:
+            row = pc.index(column, value).as_py()
+            raise InputError(
+                f"{tables[0].name}, row {row}: split is {value!r}; it must be train, val, test or "
+                "empty."
+            )
+        names.append(SPLITS.get(value.lower(), ""))
+    return np.array(names, "<U5")[coded.indices.to_numpy()]
+
+
+def _read_groups(tables: Sequence[_Table]) -> Ints | None:
+    column = _optional(tables, GROUP)
+    if column is None:
+        return None
+    names = sorted(set(pc.unique(column).to_pylist()) - {""})
+    if not names:
+        return None
+    numbers = pc.fill_null(pc.index_in(column, value_set=pa.array(names, pa.string())), -1)
+    return numbers.to_numpy(zero_copy_only=False).astype(np.int32)
+
+
+def _read_paths(tables: Sequence[_Table]) -> Column | None:
+    for name in PATHS:
+        column = _optional(tables, name)
+        if column is not None:
+            return column
+    return None

@@ -1,0 +1,107 @@
+"""What every file of ready-made rows is: blocks of rows in their order, and columns beside them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from myriad.arrays import first_bad_row
+from myriad.errors import InputError
+
+Column = Any
+"""A pyarrow array (chunked or not): one value a row."""
+
+
+class RowFile(ABC):
+    """A file of rows, opened but not read; a subclass is one format.
+
+    Attributes
+    ----------
+    path : the file.
+    n_rows, dim : its shape.
+    dtype : of a value, as the file has it.
+    array : the rows as a memory map, where the format allows one, else None.
+    """
+
+    path: Path
+    n_rows: int
+    dim: int
+    dtype: np.dtype[Any]
+    array: NDArray[Any] | None = None
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[str]:
+        """The names of what else the file says of each row."""
+
+    @abstractmethod
+    def read_column(self, name: str) -> Column:
+        """Return a column: one value a row."""
+
+    @abstractmethod
+    def blocks(self, size: int) -> Iterator[NDArray[Any]]:
+        """Yield all rows in their order, at most `size` at a time, of type `dtype`."""
+
+    def checked_blocks(self, size: int) -> Iterator[NDArray[np.float32]]:
+        """Yield all rows as float32; `InputError` names a row with a NaN or infinite value."""
+        start = 0
+        for block in self.blocks(size):
+            yield to_floats(block, self, start)
+            start += len(block)
+
+    def locate(self, row: int) -> str:
+        """Return what a row is called for people."""
+        return f"{self.path}:{row}"
+
+    def check_shape(self) -> None:
+        """Raise `InputError` unless there is something to read."""
+        if self.n_rows == 0:
+            raise InputError(f"{self.path} holds no rows.")
+        if self.dim == 0:
+            raise InputError(f"{self.path}: its rows have no features.")
+        if self.dtype.kind not in "fiu":
+            raise InputError(f"{self.path} holds {self.dtype}, not numbers.")
+
+
+def to_floats(block: NDArray[Any], file: RowFile, rows: int | NDArray[np.int64]) -> Any:
+    """Return rows of a file as float32, contiguous and finite.
+
+    Parameters
+    ----------
+    rows : the number of the first row in the file, or of each of them.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        floats = np.ascontiguousarray(block, np.float32)
+    bad = first_bad_row(floats)
+    if bad is not None:
+        row = rows + bad if isinstance(rows, int) else rows[bad]
+        raise InputError(
+            f"{file.path}, row {row}: a NaN, an infinite or a too large value. Rows count from 0."
+        )
+    return floats
+
+
+def check_same_length(column: Column, n_rows: int, where: str) -> Column:
+    """Return a column after making sure that it has a value for each row."""
+    if len(column) != n_rows:
+        raise InputError(f"{where} has {len(column)} values for {n_rows} rows.")
+    return column
+
+
+def brief(error: Exception) -> str:
+    """Return the first line of what a library says."""
+    return str(error).partition("\n")[0].rstrip(".")
+
+
+def to_column(array: NDArray[Any], where: str) -> Column:
+    """Return a NumPy array of one dimension as a column."""
+    try:
+        return pa.array(array.astype(str) if array.dtype.kind in "US" else array)
+    except (pa.ArrowException, ValueError, TypeError) as error:
+        raise InputError(f"{where} cannot be read: {brief(error)}.") from None

@@ -1,0 +1,79 @@
+"""Bilinear codes against their definition."""
+
+import numpy as np
+import pytest
+
+from myriad.codes import BilinearCode, learn_bilinear
+from myriad.codes.bilinear import shape_bits, shape_matrix
+from myriad.errors import InputError
+
+
+def make_rows(n=200, dim=60, seed=0):
+    """Return rows with structure on both sides of their matrix."""
+    rng = np.random.default_rng(seed)
+    d1, d2 = shape_matrix(dim)
+    left, right = rng.standard_normal((d1, d1)), rng.standard_normal((d2, d2))
+    matrices = left @ rng.standard_normal((n, d1, d2)) @ right
+    return matrices.reshape(n, -1)[:, :dim].astype(np.float32)
+
+
+@pytest.mark.parametrize("learned", [True, False])
+@pytest.mark.parametrize(("dim", "n_bits"), [(60, None), (60, 30), (61, 20), (3, 2)])
+def test_bits_are_signs_of_the_turned_matrix(learned, dim, n_bits):
+    rows = make_rows(40, dim)
+    code = learn_bilinear(rows, n_bits=n_bits, learned=learned)
+    d1, d2 = len(code.left), len(code.right)
+    padded = np.zeros((40, d1 * d2))
+    padded[:, :dim] = rows
+    expected = [code.left.T @ x @ code.right for x in padded.reshape(40, d1, d2)]
+    expected = np.stack(expected).reshape(40, -1)
+    sure = np.abs(expected) > 1e-4
+    decoded = code.decode(code.encode(rows))
+    np.testing.assert_array_equal(decoded[sure], np.sign(expected)[sure])
+    assert code.decoded_dim <= (n_bits or dim)
+
+
+def test_learning_brings_rows_nearer_to_their_signs():
+    rows = make_rows(300, 64)
+    errors = []
+    for code in (learn_bilinear(rows, learned=False), learn_bilinear(rows, rounds=10)):
+        error = code.expand(code.decode(code.encode(rows))) - rows
+        errors.append(np.square(error).sum() / np.square(rows).sum())
+    assert errors[1] < 0.97 * errors[0]
+
+
+def test_the_same_on_any_number_of_threads():
+    rows = make_rows(150, 60)
+    one, two = (learn_bilinear(rows, threads=n) for n in (1, 2))
+    np.testing.assert_array_equal(one.left, two.left)
+    np.testing.assert_array_equal(one.right, two.right)
+
+
+@pytest.mark.parametrize(
+    ("dim", "shape"), [(131072, (256, 512)), (512, (16, 32)), (1, (1, 1)), (7, (2, 4)), (6, (2, 3))]
+)
+def test_matrices_are_near_squares(dim, shape):
+    assert shape_matrix(dim) == shape
+
+
+@pytest.mark.parametrize(
+    ("n_bits", "shape"),
+    [(131072, (256, 512)), (32768, (128, 256)), (1, (1, 1)), (10**9, (256, 512))],
+)
+def test_bits_are_shared_out_evenly(n_bits, shape):
+    assert shape_bits(256, 512, n_bits) == shape
+
+
+def test_refuses_sides_that_do_not_fit():
+    left, right = np.eye(2, dtype=np.float32), np.eye(3, dtype=np.float32)
+    BilinearCode(left, right, 1.0, 6)
+    for bad in [(left, right, 1.0, 7), (left, right, 1.0, 1), (2 * left, right, 1.0, 6)]:
+        with pytest.raises(InputError):
+            BilinearCode(*bad)
+    for magnitude in (-1.0, float("nan"), "1"):
+        with pytest.raises(InputError, match="magnitude"):
+            BilinearCode(left, right, magnitude, 6)
+    with pytest.raises(InputError, match="at least one bit"):
+        learn_bilinear(make_rows(), n_bits=0)
+    with pytest.raises(InputError, match="at least one row"):
+        learn_bilinear(np.empty((0, 4)))

@@ -1,0 +1,76 @@
+"""Models as ONNX graphs: ONNX Runtime gives the scores that the model gives."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+
+from myriad.errors import InputError
+from myriad.models import LinearModel, Model, ModelFolder
+from myriad.models.onnx_graph import build_onnx
+from myriad.signatures import OnnxOptions, read_onnx
+from myriad.signatures.sessions import start_session
+from tests.signatures.networks import write_network
+
+RNG = np.random.default_rng(0)
+
+
+def draw_folder(n_classes=7, dim=5, recipe=None):
+    weights = RNG.normal(size=(n_classes, dim)).astype(np.float32)
+    biases = RNG.normal(size=n_classes).astype(np.float32)
+    names = [f"class {c}" for c in range(n_classes)]
+    return ModelFolder(LinearModel(weights, biases), names, recipe, {})
+
+
+@pytest.mark.parametrize("n_rows", [1, 40])
+def test_scores_of_rows(n_rows):
+    folder = draw_folder()
+    session = start_session(build_onnx(folder))
+    X = RNG.normal(size=(n_rows, 5)).astype(np.float32)
+    (scores,) = session.run(["scores"], {"rows": X})
+    np.testing.assert_allclose(scores, folder.model.scores(X), rtol=1e-5, atol=1e-6)
+    told = session.get_modelmeta().custom_metadata_map
+    assert json.loads(told["classes"]) == folder.class_names
+
+
+@pytest.mark.parametrize("k", [1, 3, 100])
+def test_ranked_labels(k):
+    folder = draw_folder()
+    X = RNG.normal(size=(20, 5)).astype(np.float32)
+    scores, labels = start_session(build_onnx(folder, k)).run(None, {"rows": X})
+    expected, best = folder.model.rank(X, k)
+    np.testing.assert_array_equal(labels, expected)
+    np.testing.assert_allclose(scores, best, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("power", [1.0, 0.5, 0.3])
+def test_a_network_and_its_model_become_one_graph(tmp_path, power):
+    write_network(tmp_path / "n.onnx", kernel=RNG.normal(size=(3, 5)))
+    backbone = read_onnx(tmp_path / "n.onnx", OnnxOptions(mean="100"), power=power)
+    folder = draw_folder(recipe=backbone)
+    session = start_session(build_onnx(folder))
+    image = RNG.integers(0, 256, (20, 30, 3), dtype=np.uint8)
+    (scores,) = session.run(["scores"], {"image": backbone.fit(image)})
+    expected = folder.model.scores(backbone.describe(image)[None])
+    np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
+    told = json.loads(session.get_modelmeta().custom_metadata_map["image"])
+    assert told["mean"] == [100, 100, 100]
+    assert told["size"] == [8, 8]
+
+
+def test_other_models_are_refused():
+    class Odd(Model):
+        kind = "odd"
+        n_classes = dim = 2
+
+        def scores(self, X):
+            return X
+
+        def scores_of(self, X, classes):
+            return X
+
+    with pytest.raises(InputError, match="'odd' cannot be exported"):
+        build_onnx(ModelFolder(Odd(), ["a", "b"], None, {}))

@@ -1,0 +1,177 @@
+"""Networks as signatures: what they are shown, what they give, and what is refused."""
+
+import dataclasses
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+
+from onnx import TensorProto, helper
+from PIL import Image
+
+from myriad.errors import InputError, WorkError
+from myriad.parts import fingerprint, flatten, restore
+from myriad.signatures import Backbone, OnnxOptions, open_backbone, read_onnx
+from myriad.signatures.onnx_file import NORMS, parse_numbers
+from tests.signatures.networks import write_network
+
+RNG = np.random.default_rng(0)
+IMAGE = RNG.integers(0, 256, (30, 40, 3), dtype=np.uint8)
+RAW = OnnxOptions(mean="0", deviation="1")
+
+
+def unit(row):
+    return row / np.linalg.norm(row)
+
+
+def test_the_row_is_the_output_for_the_resized_crop(tmp_path):
+    write_network(tmp_path / "n.onnx")
+    options = OnnxOptions(mean="10,20,30", deviation="2,4,8")
+    backbone = read_onnx(tmp_path / "n.onnx", options, crop=0.8)
+    side = 0.8 * 30
+    box = ((40 - side) / 2, (30 - side) / 2, (40 + side) / 2, (30 + side) / 2)
+    pixels = np.asarray(Image.fromarray(IMAGE).resize((8, 8), Image.Resampling.BICUBIC, box=box))
+    expected = ((pixels - [10.0, 20, 30]) / [2.0, 4, 8]).mean(axis=(0, 1))
+    np.testing.assert_allclose(backbone.describe(IMAGE), unit(expected), rtol=1e-5)
+    assert (backbone.dim, backbone.size, backbone.colour) == (3, (8, 8), True)
+
+
+def test_a_large_image_is_smoothed_as_it_shrinks(tmp_path):
+    write_network(tmp_path / "n.onnx")
+    stripes = np.zeros((160, 160, 3), np.uint8)
+    stripes[::2] = 255
+    fitted = read_onnx(tmp_path / "n.onnx", RAW).fit(stripes)
+    assert np.abs(fitted - 127.5).max() < 10
+
+
+def test_layout_order_and_squashing(tmp_path):
+    write_network(tmp_path / "n.onnx", shape=(1, 8, 6, 3))
+    backbone = read_onnx(tmp_path / "n.onnx", RAW, crop=0.0)
+    assert (backbone.layout, backbone.size) == ("nhwc", (8, 6))
+    whole = np.asarray(Image.fromarray(IMAGE).resize((6, 8), Image.Resampling.BICUBIC), np.float32)
+    np.testing.assert_array_equal(backbone.fit(IMAGE), whole[None])
+    turned = dataclasses.replace(backbone, order="bgr")
+    np.testing.assert_array_equal(turned.fit(IMAGE), whole[None, :, :, ::-1])
+
+
+def test_power_and_length(tmp_path):
+    write_network(tmp_path / "n.onnx", kernel=[[1, -1], [0, 0], [0, 0]])
+    row = read_onnx(tmp_path / "n.onnx", RAW, power=0.5).describe(IMAGE)
+    np.testing.assert_allclose(row, [np.sqrt(0.5), -np.sqrt(0.5)], rtol=1e-6)
+    write_network(tmp_path / "n.onnx", kernel=np.zeros((3, 4)))
+    assert not read_onnx(tmp_path / "n.onnx", RAW).describe(IMAGE).any()
+
+
+def test_a_restored_backbone_does_the_same_in_any_thread(tmp_path):
+    write_network(tmp_path / "n.onnx", shape=("batch", 3, "height", "width"))
+    backbone = read_onnx(tmp_path / "n.onnx", OnnxOptions(size=16))
+    settings, arrays = flatten(backbone)
+    again = restore(settings, arrays, Backbone)
+    assert fingerprint(again) == fingerprint(backbone)
+    with ThreadPoolExecutor(4) as executor:
+        rows = list(executor.map(again.describe, [IMAGE] * 16))
+    for row in rows:
+        np.testing.assert_array_equal(row, backbone.describe(IMAGE))
+
+
+def test_another_output_or_a_value_inside(tmp_path):
+    write_network(tmp_path / "n.onnx", kernel=RNG.normal(size=(3, 5)))
+    assert read_onnx(tmp_path / "n.onnx", RAW).dim == 5
+    inside = read_onnx(tmp_path / "n.onnx", dataclasses.replace(RAW, output="pooled"))
+    assert (inside.dim, inside.output) == (3, "pooled")
+    with pytest.raises(InputError, match=r"n\.onnx has no output 'nothing'.*embedding, copy"):
+        read_onnx(tmp_path / "n.onnx", OnnxOptions(output="nothing"))
+    with pytest.raises(InputError, match=r"'copy' has shape \(1, 3, 8, 8\), which is no vector"):
+        read_onnx(tmp_path / "n.onnx", OnnxOptions(output="copy"))
+
+
+@pytest.mark.parametrize(
+    ("network", "options", "says"),
+    [
+        (
+            {"shape": (1, 1, 8, 8), "kernel": [[1]]},
+            RAW,
+            r"'image' is tensor\(float\) of shape \[1, 1, 8, 8\]",
+        ),
+        ({"shape": (2, 3, 8, 8)}, RAW, "of shape"),
+        ({"kind": TensorProto.DOUBLE}, RAW, "cannot be run|tensor"),
+        ({}, OnnxOptions(size=9), "8 x 8 pixels: --onnx-size 9 is wrong"),
+        ({}, OnnxOptions(mean="0.5,0.5,0.5", deviation="0.25"), "from 0 to 255"),
+        ({}, OnnxOptions(mean="1,2"), "--onnx-mean"),
+        ({}, OnnxOptions(deviation="nan"), "--onnx-deviation"),
+        ({}, OnnxOptions(deviation="-1"), "--onnx-deviation"),
+        (
+            {"also": [helper.make_tensor_value_info("text", TensorProto.FLOAT, [1])]},
+            RAW,
+            r"one input, an image, not 2 \('image', 'text'\)",
+        ),
+    ],
+)
+def test_a_network_that_takes_no_images_is_refused(tmp_path, network, options, says):
+    write_network(tmp_path / "n.onnx", **network)
+    with pytest.raises(InputError, match=says):
+        read_onnx(tmp_path / "n.onnx", options)
+
+
+def test_files_that_are_no_networks(tmp_path):
+    (tmp_path / "n.onnx").write_bytes(b"no network")
+    for options in (RAW, OnnxOptions(output="a")):
+        with pytest.raises(InputError, match=r"n\.onnx"):
+            open_backbone(f"onnx:{tmp_path / 'n.onnx'}", options)
+    with pytest.raises(InputError, match="no such file"):
+        open_backbone(f"onnx:{tmp_path / 'none.onnx'}")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("graph", np.zeros(3, np.float32)),
+        ("graph", np.zeros(3, np.uint8)),
+        ("output", 3),
+        ("features", 0),
+        ("features", 2.5),
+        ("size", (8,)),
+        ("size", (8, -8)),
+        ("size", (8, 100_000)),
+        ("mean", (1.0, 2.0)),
+        ("mean", (1.0, 2.0, "3")),
+        ("deviation", (1.0, 0.0, 1.0)),
+        ("deviation", (1.0, float("nan"), 1.0)),
+        ("crop", 2.0),
+        ("layout", "chw"),
+        ("order", "grey"),
+        ("power", 0),
+        ("sha256", "0" * 64),
+    ],
+)
+def test_fields_from_a_hostile_file_are_checked(field, value):
+    backbone = Backbone(np.frombuffer(write_network(), np.uint8), "embedding", 3)
+    with pytest.raises(InputError):
+        dataclasses.replace(backbone, **{field: value})
+
+
+def test_a_network_that_fails_or_gives_nan_is_a_failure_of_the_work():
+    graph = np.frombuffer(write_network(kernel=np.full((3, 2), np.nan)), np.uint8)
+    with pytest.raises(WorkError, match="NaN"):
+        Backbone(graph, "embedding", 2, size=(8, 8)).describe(IMAGE)
+    with pytest.raises(WorkError, match="2 features where 5"):
+        Backbone(graph, "embedding", 5, size=(8, 8)).describe(IMAGE)
+    with pytest.raises(WorkError, match="failed on an image"):
+        Backbone(graph, "embedding", 2, size=(9, 9)).describe(IMAGE)
+
+
+@pytest.mark.parametrize("package", ["onnxruntime", "onnx"])
+def test_a_missing_package_is_named_with_its_remedy(tmp_path, monkeypatch, package):
+    write_network(tmp_path / "n.onnx")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=rf'{package}: pip install "myriad-learn\[cnn\]"'):
+        read_onnx(tmp_path / "n.onnx", OnnxOptions(output="pooled"))
+
+
+def test_words_for_mean_and_deviation():
+    assert parse_numbers("--onnx-mean", "imagenet", 0) == NORMS["imagenet"][0]
+    assert parse_numbers("--onnx-mean", "3", 0) == (3, 3, 3)
