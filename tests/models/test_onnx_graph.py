@@ -9,7 +9,7 @@ pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
 from myriad.errors import InputError
-from myriad.models import LinearModel, Model, ModelFolder
+from myriad.models import ChosenModel, FactoredModel, LinearModel, Model, ModelFolder
 from myriad.models.onnx_graph import build_onnx
 from myriad.signatures import OnnxOptions, read_onnx
 from myriad.signatures.sessions import start_session
@@ -59,6 +59,21 @@ def test_a_network_and_its_model_become_one_graph(tmp_path, power):
     told = json.loads(session.get_modelmeta().custom_metadata_map["image"])
     assert told["mean"] == [100, 100, 100]
     assert told["size"] == [8, 8]
+
+
+@pytest.mark.parametrize("n_latents", [0, 2])
+@pytest.mark.parametrize("kind", ["factored", "chosen"])
+def test_models_in_factors(kind, n_latents):
+    V, U = (RNG.normal(size=(n, n_latents)).astype(np.float32) for n in (7, 5))
+    b, strengths = (RNG.normal(size=n).astype(np.float32) for n in (7, n_latents))
+    features = np.array([1, 4])[:n_latents]
+    model = (
+        FactoredModel(V, b, U, strengths) if kind == "factored" else ChosenModel(V, b, features, 5)
+    )
+    folder = ModelFolder(model, [f"class {c}" for c in range(7)], None, {})
+    X = RNG.normal(size=(9, 5)).astype(np.float32)
+    (scores,) = start_session(build_onnx(folder)).run(["scores"], {"rows": X})
+    np.testing.assert_allclose(scores, model.scores(X), rtol=1e-5, atol=1e-6)
 
 
 def test_other_models_are_refused():

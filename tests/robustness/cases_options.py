@@ -131,13 +131,6 @@ OPTION_CASES = [
             ("--beta 0", "beta must be positive"),
             ("--eta inf", "eta must be"),
             ("--dim 8", "--dim does not belong to --objective ovr"),
-            ("--objective trace --lam 0", "lam must be a number above 0"),
-            ("--objective trace --lam much", "--lam must be a number or auto"),
-            ("--objective trace --gauge l2", "--gauge must be one of"),
-            ("--objective trace --tol 1", "tol must be a number between 0 and 1"),
-            ("--objective trace --batch 0", "batch must be at least 1"),
-            ("--objective trace --subspace-every 0", "subspace_every must be at least 1"),
-            ("--objective trace --eta 1", "--eta does not belong to --objective trace"),
             ("--objective wsabie --dim 1000000", "an embedding has at most"),
             ("--objective wsabie --dim 0", "--dim"),
             ("--objective wsabie --margin 0", "margin must be a positive number"),
@@ -146,6 +139,24 @@ OPTION_CASES = [
             ("--objective wsabie --sampling all", "--sampling must be one of"),
             ("--objective wsabie --index tree", "--index must be one of"),
             ("--objective wsabie --sampling auc --rank-weight", "rank_weight needs"),
+        )
+    ),
+    *(
+        Case(
+            f"option of trace {option}",
+            f"train images --out m --components 2 --regions 1 --step 12 --objective trace {option}",
+            2,
+            says,
+            lambda h, r: write_images(h / "images"),
+        )
+        for option, says in (
+            ("--lam 0", "lam must be a number above 0"),
+            ("--lam much", "--lam must be a number or auto"),
+            ("--gauge l2", "--gauge must be one of"),
+            ("--tol 1", "tol must be a number between 0 and 1"),
+            ("--batch 0", "batch must be at least 1"),
+            ("--subspace-every 0", "subspace_every must be at least 1"),
+            ("--eta 1", "--eta does not belong to --objective trace"),
         )
     ),
     Case("no such verb", "trian images", 2, "trian"),

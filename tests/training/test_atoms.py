@@ -65,7 +65,7 @@ def test_bound_is_an_upper_bound_in_every_round(problem, gauge):
     assert len(fitted.history) >= 2
     for row in fitted.history:
         assert row["bound"] >= row["objective"] - best - 1e-6
-    assert fitted.history[-1]["bound"] <= 1e-4 * fitted.history[-1]["objective"]
+    assert fitted.history[-1]["bound"] <= 1e-3 * fitted.history[-1]["objective"]
     assert {"epoch", "objective", "bound", "rank", "atoms", "seconds"} <= set(fitted.history[0])
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError
+from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder
 from myriad.models.linear import LinearModel
-from myriad.parts import flatten
+from myriad.parts import flatten, size_of
 from myriad.signatures import Backbone
 from myriad.signatures.sessions import import_onnx
 
@@ -34,10 +35,12 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
     k : how many of the best classes are ranked; None for the scores of all.
     """
     model = folder.model
-    if not isinstance(model, LinearModel):
+    if isinstance(model, LatentModel) and model.n_latents == 0:
+        model = model.to_linear()
+    if not isinstance(model, LinearModel | FactoredModel | ChosenModel):
         raise InputError(f"A model of the kind {model.kind!r} cannot be exported; linear ones can.")
     recipe = folder.recipe if isinstance(folder.recipe, Backbone) else None
-    if model.weights.nbytes + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
+    if size_of(model) + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
         raise InputError("The model is larger than the 2 GB that an ONNX file can be.")
     onnx = import_onnx()
     told: dict[str, Any] = {"classes": folder.class_names}
@@ -96,12 +99,25 @@ def _normalise(graph: _Graph, recipe: Backbone) -> str:
     return graph.add("LpNormalization", [x], f"{PREFIX}row", axis=1, p=2)
 
 
-def _score(graph: _Graph, rows: str, model: LinearModel, k: int | None) -> None:
-    """Add ``W x + b`` and the ranking, and make them the outputs."""
+def _lift(graph: _Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
+    """Add what turns rows into latents."""
+    if isinstance(model, ChosenModel):
+        features = graph.keep(model.features, "features")
+        return graph.add("Gather", [rows, features], f"{PREFIX}latents", axis=1)
+    directions = graph.keep(model.directions * model.strengths, "directions")
+    return graph.add("MatMul", [rows, directions], f"{PREFIX}latents")
+
+
+def _score(
+    graph: _Graph, rows: str, model: LinearModel | FactoredModel | ChosenModel, k: int | None
+) -> None:
+    """Add ``W x + b``, in factors where the model has them, and the ranking as the outputs."""
     helper, kinds = graph.onnx.helper, graph.onnx.TensorProto
-    products = graph.add(
-        "MatMul", [rows, graph.keep(model.weights.T, "weights")], f"{PREFIX}products"
-    )
+    if isinstance(model, LinearModel):
+        weights = model.weights
+    else:
+        rows, weights = _lift(graph, rows, model), model.classes
+    products = graph.add("MatMul", [rows, graph.keep(weights.T, "weights")], f"{PREFIX}products")
     scores = graph.add("Add", [products, graph.keep(model.biases, "biases")], "scores")
     del graph.graph.output[:]
     if k is None:

@@ -36,4 +36,4 @@ def bound_suboptimality(
     own = s * p + (1.0 - s)
     divergence = own * (np.log(own) + losses) + s * (1.0 - p) * np.log(s)
     dual = lam * gauge + s * inner + float(divergence @ weights)
-    return max(0.0, min(plain, dual))
+    return float(max(0.0, min(plain, dual)))
