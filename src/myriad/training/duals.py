@@ -96,7 +96,8 @@ class SparseDuals:
 
     def _pack(self, wanted: int) -> None:
         size = int(SPARE * (self.n_nonzero + wanted)) + 1024
-        classes, values = np.empty(size, np.int32), np.empty(size, np.float64)
+        # Zeros, since all of the pool is scaled, also what no row uses yet.
+        classes, values = np.zeros(size, np.int32), np.zeros(size, np.float64)
         starts = np.cumsum(self.counts, dtype=np.int64) - self.counts
         copy_rows(self.starts, self.counts, starts, self.classes, self.values, classes, values)
         self.starts, self.rooms = starts, self.counts.copy()

@@ -168,7 +168,9 @@ class Embedding:
 
     def run_epoch(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
         """Pass once more over the rows, in the order that the seed gives this epoch."""
-        root = mix(mix(np.uint64(seed), np.uint64(0xE3BED)), np.uint64(self.epoch))
+        # A kernel returns plain integers, of which the largest would not fit its arguments.
+        root = np.uint64(mix(np.uint64(seed), np.uint64(0xE3BED)))
+        root = np.uint64(mix(root, np.uint64(self.epoch)))
         options: dict[str, Any] = {"seed": seed, "epoch": self.epoch, "dtype": self.V.dtype}
         for chunk in read_chunks(rows, block=self.block, with_grams=True, team=team, **options):
             before = self.tally["draws"]
