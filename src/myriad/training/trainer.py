@@ -19,7 +19,7 @@ from myriad.training.conditioning import PLAIN, Conditioning, begins_window
 from myriad.training.rates import FeatureRates
 from myriad.training.settings import Setting
 
-BLOCK = 128
+BLOCK = 64
 """Rows whose scores come from one product: more would cost more in Gram matrices (measured)."""
 
 Weights = tuple[NDArray[Any], NDArray[Any]]
