@@ -105,12 +105,13 @@ def compare(
     regions: Regions = 4,
     step: Step = 6,
     codes: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="How rows of images are kept: pq, bits, bilinear, scalar or none. For a store: "
-            "codes to compare instead of objectives, with commas between, or all."
+            help="How rows of images are kept: pq, bits, turned, bilinear, scalar or none. For a "
+            "store: codes to compare instead of objectives, with commas between, or all.",
+            show_default="pq",
         ),
-    ] = "pq",
+    ] = None,
     ratios: Annotated[
         str, typer.Option(help="Ratios to compare codes at, with commas between.")
     ] = "32,64,128,256",
@@ -119,8 +120,10 @@ def compare(
     run: Run,
 ) -> Result | CodesResult:
     """Compare all objectives on the same rows, or all codes on the same store."""
-    if codes == "all" or "," in codes:
-        return compare_all_codes(data, out, codes, ratios, run)
+    from myriad.store import is_store
+
+    if codes is not None and (is_store(data) or codes == "all" or "," in codes):
+        return compare_all_codes(data, out, codes, ratios, objectives, epochs, run)
     from myriad.pipelines.compare import PAGE
     from myriad.pipelines.compare import compare as work
     from myriad.pipelines.extract import ExtractOptions
@@ -137,7 +140,7 @@ def compare(
             components=components,
             regions=regions,
             step=step,
-            codes=codes,
+            codes=codes or "pq",
             max_bad=max_bad,
         ),
         seed=run.seed,
