@@ -97,12 +97,13 @@ def compare(
     epochs: Epochs = None,
     store: StudyStore = None,
     codes: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="How rows of images are kept: pq, bits, bilinear, scalar or none. For a store: "
-            "codes to compare instead of objectives, with commas between, or all."
+            help="How rows of images are kept: pq, bits, turned, bilinear, scalar or none. For a "
+            "store: codes to compare instead of objectives, with commas between, or all.",
+            show_default="pq",
         ),
-    ] = "pq",
+    ] = None,
     ratios: Annotated[
         str, typer.Option(help="Ratios to compare codes at, with commas between.")
     ] = "32,64,128,256",
@@ -111,8 +112,10 @@ def compare(
     run: Run,
 ) -> Result | CodesResult:
     """Compare all objectives on the same rows, or all codes on the same store."""
-    if codes == "all" or "," in codes:
-        return compare_all_codes(data, out, codes, ratios, run)
+    from myriad.store import is_store
+
+    if codes is not None and (is_store(data) or codes == "all" or "," in codes):
+        return compare_all_codes(data, out, codes, ratios, objectives, epochs, run)
     from myriad.pipelines.compare import PAGE
     from myriad.pipelines.compare import compare as work
     from myriad.report.studies import write_comparison
@@ -123,7 +126,7 @@ def compare(
         objectives=split_list(objectives),
         epochs=epochs,
         store=store,
-        extracting=extracting(),
+        extracting=extracting(codes=codes or "pq"),
         seed=run.seed,
         threads=run.threads,
         overwrite=run.overwrite,

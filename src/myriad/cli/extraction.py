@@ -28,8 +28,8 @@ from myriad.cli.choices import (
 if TYPE_CHECKING:
     from myriad.pipelines.extract import ExtractOptions
 
-Extraction = Callable[[], "ExtractOptions"]
-"""What gives a verb the options of this list, checked."""
+Extraction = Callable[..., "ExtractOptions"]
+"""What gives a verb the options of this list, checked; what it is called with goes before."""
 
 
 def read_extraction(
