@@ -159,6 +159,8 @@ OPTION_CASES = [
         for option, says in (
             ("--lam 0", "lam must be a number above 0"),
             ("--lam much", "--lam must be a number or auto"),
+            ("--relax 2", "relax must be a number above 0 and at most 1"),
+            ("--relax little", "--relax must be a number or auto"),
             ("--gauge l2", "--gauge must be one of"),
             ("--tol 1", "tol must be a number between 0 and 1"),
             ("--batch 0", "batch must be at least 1"),

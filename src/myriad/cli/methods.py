@@ -29,6 +29,13 @@ Lam = Annotated[
         show_default="0; auto of trace",
     ),
 ]
+Relax = Annotated[
+    str | None,
+    typer.Option(
+        help="Of trace: part of lam for the weights on the directions found, or auto.",
+        show_default="auto; 1 with a stated lam",
+    ),
+]
 Scale = Annotated[
     str | None,
     typer.Option(help="Bring features to unit variance: yes, no or auto.", show_default="auto"),
