@@ -10,6 +10,7 @@ import typer
 
 from myriad.cli.accuracies import PARTS
 from myriad.cli.choices import (
+    Cluster,
     Components,
     DataArgument,
     MaxBad,
@@ -24,6 +25,7 @@ from myriad.cli.methods import Epochs
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
+from myriad.errors import InputError
 
 if TYPE_CHECKING:
     from myriad.pipelines.compare import Candidate, Compared
@@ -115,11 +117,17 @@ def compare(
         str, typer.Option(help="Ratios to compare codes at, with commas between.")
     ] = "32,64,128,256",
     max_bad: MaxBad = 0.05,
+    cluster: Cluster = None,
     *,
     run: Run,
 ) -> Result | CodesResult:
     """Compare all objectives on the same rows, or all codes on the same store."""
     if codes == "all" or "," in codes:
+        if cluster is not None:
+            raise InputError(
+                "--cluster is for comparing objectives, not codes: leave it out, or give it to "
+                "compress and train."
+            )
         return compare_all_codes(data, out, codes, ratios, run)
     from myriad.pipelines.compare import PAGE
     from myriad.pipelines.compare import compare as work
@@ -142,6 +150,7 @@ def compare(
         ),
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

@@ -10,12 +10,14 @@ import typer
 
 from myriad.cli.accuracies import print_accuracies
 from myriad.cli.choices import (
+    Cluster,
     Codes,
     Components,
     DataArgument,
     DescriptorName,
     HistogramMap,
     MaxBad,
+    Memory,
     Objective,
     OnnxDeviation,
     OnnxMean,
@@ -59,7 +61,7 @@ from myriad.cli.methods import (
 )
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
-from myriad.cli.text import format_bytes, format_seconds
+from myriad.cli.text import format_bytes, format_seconds, parse_bytes
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
@@ -150,6 +152,8 @@ def train(
     onnx_mean: OnnxMean = "imagenet",
     onnx_deviation: OnnxDeviation = "imagenet",
     onnx_output: OnnxOutput = None,
+    memory: Memory = None,
+    cluster: Cluster = None,
     *,
     run: Run,
 ) -> Result:
@@ -213,6 +217,8 @@ def train(
         extracting=extracting,
         method=method,
         threads=run.threads,
+        cluster=cluster,
+        memory=None if memory is None else parse_bytes(memory, "--memory"),
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from myriad.cli.choices import (
+    Cluster,
     Codes,
     Components,
     DataArgument,
@@ -103,6 +104,7 @@ def tune(
     step: Step = 6,
     codes: Codes = "pq",
     max_bad: MaxBad = 0.05,
+    cluster: Cluster = None,
     *,
     run: Run,
 ) -> Result:
@@ -131,6 +133,7 @@ def tune(
         ),
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

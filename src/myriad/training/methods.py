@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from myriad.errors import InputError
 from myriad.models import Model
@@ -44,8 +44,10 @@ class Method(ABC):
     ----------
     objective : the name by which the method is known.
     seed : what order and draws follow.
+    spreads : whether `fit` takes a site, whose workers do pieces of the training.
     """
 
+    spreads: ClassVar[bool] = False
     objective: str
     seed: int = 0
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from myriad.errors import InputError
 from myriad.models import LinearModel
@@ -27,6 +27,7 @@ from myriad.training.methods import (
     yes_or_no,
 )
 from myriad.training.settings import Setting
+from myriad.training.sites import Site
 from myriad.training.steps import FIXED, NUMBERS, Schedule
 
 OBJECTIVES = ("ovr", *JOINT_OBJECTIVES)
@@ -60,6 +61,7 @@ class SGD(Method):
     callback : called after each epoch of the last training with its row of the history.
     """
 
+    spreads: ClassVar[bool] = True
     objective: str = "ovr"
     loss: str = "hinge"
     eta: float | None = None
@@ -134,6 +136,7 @@ class SGD(Method):
         threads: int | None = None,
         progress: Progress = SILENT,
         checkpoint: Checkpoint | None = None,
+        site: Site | None = None,
     ) -> Fitted:
         """Train on rows; see `Method.fit`."""
         if train.sets is not None and self.objective not in SEVERAL_LABELS:
@@ -149,6 +152,7 @@ class SGD(Method):
             threads=threads,
             progress=progress,
             checkpoint=checkpoint,
+            site=site,
         )
 
     def stated_json(self) -> dict[str, Any]:
