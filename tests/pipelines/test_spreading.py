@@ -11,7 +11,7 @@ from myriad.pipelines.coding import CodeOptions
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.train import train
-from myriad.training import SGD
+from myriad.training import SGD, WsabieMethod
 from tests.pipelines.spreading import DeadlyMapper, make_wide_store
 
 pytest.importorskip("distributed")
@@ -59,6 +59,28 @@ def test_a_search_on_a_cluster_finds_the_same(mapper, store, tmp_path):
     ]
     assert found[0].settings == found[1].settings
     assert arrays_of(tmp_path / "here") == arrays_of(tmp_path / "there")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        SGD(objective="multiclass", eta=0.1, lam=1e-4, scale=False, epochs=4, rounds=3),
+        SGD(objective="softmax", eta=0.5, scale=True, epochs=4, rounds=2),
+        WsabieMethod(dim=16, eta=0.1, margin=0.03, epochs=4, rounds=2),
+    ],
+    ids=lambda method: method.objective,
+)
+def test_rounds_are_the_same_whoever_dies(mapper, store, tmp_path, method):
+    found = []
+    for deadly in (False, True):
+        killed = mapper.arm() if deadly else []
+        before = len(killed)
+        found.append(train(store, tmp_path / str(deadly), method=method, cluster=mapper))
+        assert len(killed) == before + deadly
+    assert arrays_of(tmp_path / "False") == arrays_of(tmp_path / "True")
+    single = train(store, tmp_path / "single", method=method, threads=1)
+    assert found[0].validation.at(5) > single.validation.at(5) - 10
+    assert found[0].validation.at(5) > 30
 
 
 def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):

@@ -52,6 +52,7 @@ from myriad.cli.methods import (
     Margin,
     MaxNorm,
     RankWeight,
+    Rounds,
     Sampling,
     Scale,
     ScheduleName,
@@ -152,6 +153,7 @@ def train(
     onnx_mean: OnnxMean = "imagenet",
     onnx_deviation: OnnxDeviation = "imagenet",
     onnx_output: OnnxOutput = None,
+    rounds: Rounds = None,
     memory: Memory = None,
     cluster: Cluster = None,
     *,
@@ -193,6 +195,7 @@ def train(
         max_norm=max_norm,
         ensemble=ensemble,
         index=index,
+        rounds=rounds,
     )
     extracting = ExtractOptions(
         signature=signature,

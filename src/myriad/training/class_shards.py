@@ -194,8 +194,6 @@ class ClassShards:
     """
 
     def __init__(self, problem: Problem, site: Site) -> None:
-        if problem.options["conditioning"].adagrad == "feature":
-            raise ValueError("Rates of features depend on all classes together.")
         self.problem, self.site = problem, site
         self.settings, self.n_classes, self.epoch = list(problem.settings), problem.n_classes, 0
         self._folder = site.begin("classes")

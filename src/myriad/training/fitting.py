@@ -24,7 +24,7 @@ from myriad.training.one_vs_rest import OneVsRest
 from myriad.training.search import DECAY_ROWS, Contender, Search, Searched, grid
 from myriad.training.settings import Setting
 from myriad.training.sites import Site
-from myriad.training.spreading import count_classes, spread, trainer_options
+from myriad.training.spreading import count_classes, spread, tell_rounds, trainer_options
 from myriad.training.stopping import Stopping
 from myriad.training.trainer import Trainer
 from myriad.training.validation import validate
@@ -218,7 +218,7 @@ def run(
     epochs = trainer.epoch if held is None else stopping.best_epoch
     weights = contender.best if held is not None and contender.best else trainer.weights()
     journey.keep(trainer, stopping, weights, last=True)
-    settings = setting.to_json() | method.stated_json()
+    settings = setting.to_json() | method.stated_json() | tell_rounds(task.site, method)
     return Fitted(task.model(*weights, setting), settings, epochs, contender.history, journey.table)
 
 

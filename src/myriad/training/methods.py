@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from myriad.errors import InputError
 from myriad.models import Model
@@ -44,16 +44,19 @@ class Method(ABC):
     ----------
     objective : the name by which the method is known.
     seed : what order and draws follow.
-    spreads : whether `fit` takes a site, whose workers do pieces of the training.
     """
 
-    spreads: ClassVar[bool] = False
     objective: str
     seed: int = 0
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**63:
             raise InputError(f"The seed must be a number from 0 to 2^63 - 1, not {self.seed}.")
+
+    @property
+    def spreads(self) -> bool:
+        """Whether `fit` takes a site, whose workers do pieces of the training."""
+        return False
 
     @property
     @abstractmethod

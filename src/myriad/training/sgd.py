@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from myriad.errors import InputError
 from myriad.models import LinearModel
@@ -27,7 +27,7 @@ from myriad.training.methods import (
     yes_or_no,
 )
 from myriad.training.settings import Setting
-from myriad.training.sites import Site
+from myriad.training.sites import ROUNDS, Site, check_rounds
 from myriad.training.steps import FIXED, NUMBERS, Schedule
 
 OBJECTIVES = ("ovr", *JOINT_OBJECTIVES)
@@ -57,11 +57,11 @@ class SGD(Method):
     epochs : the most passes over the rows.
     theta, patience : see `Stopping`; a patience of None depends on how many rows validate.
     memory : bytes that the weights trained together in a search may take.
+    rounds : of a pass of a joint objective over shards of rows on workers, see `rounds`.
     start : the model to begin from, instead of zero.
     callback : called after each epoch of the last training with its row of the history.
     """
 
-    spreads: ClassVar[bool] = True
     objective: str = "ovr"
     loss: str = "hinge"
     eta: float | None = None
@@ -76,6 +76,7 @@ class SGD(Method):
     theta: float = 0.0
     patience: int | None = None
     memory: int = 2 << 30
+    rounds: int = ROUNDS
     start: LinearModel | None = field(default=None, repr=False, compare=False)
     callback: Callable[[dict[str, Any]], None] | None = field(
         default=None, repr=False, compare=False
@@ -102,6 +103,7 @@ class SGD(Method):
             )
         if self.schedule.name == "lam" and lam == 0:
             raise InputError("The schedule lam needs a lam above 0.")
+        check_rounds(self.rounds)
         if self.epochs < 1 or (self.patience is not None and self.patience < 1):
             raise InputError("epochs and patience must be at least 1.")
 
@@ -120,6 +122,12 @@ class SGD(Method):
             raise InputError(
                 "balanced belongs to the joint objectives; ovr balances a class by beta."
             )
+
+    @property
+    def spreads(self) -> bool:
+        """Whether workers can do pieces: rates of features and averages need all in one place."""
+        tamed = self.conditioning
+        return tamed.adagrad != "feature" and (self.objective == "ovr" or not tamed.average)
 
     @property
     def is_open(self) -> bool:
@@ -203,7 +211,7 @@ _OVR_OPTIONS = _BASE_OPTIONS | {
     "beta": number_or(auto=None, all=math.inf),
     "loss": one_of({name: name for name in BINARY_LOSSES}),
 }
-_JOINT_OPTIONS = _BASE_OPTIONS | {"balanced": yes_or_no}
+_JOINT_OPTIONS = _BASE_OPTIONS | {"balanced": yes_or_no, "rounds": whole_number}
 
 
 def make_sgd(objective: str, **options: Any) -> SGD:

@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.errors import InputError
 from myriad.parallel import Mapper
 from myriad.store import Address, HeldRows, Rows, leave_rows
 
 PIECE_BYTES = 2 << 30
 """Bytes of weights that a worker holds at a time, unless stated."""
+ROUNDS = 8
+"""Rounds in an epoch of a joint objective, after each of which weights are averaged."""
+MOST_ROUNDS = 10_000
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,12 @@ class Site:
         place.chmod(0o777 & ~_umask())
         self.mapper.require(place)
         return place
+
+
+def check_rounds(rounds: int) -> None:
+    """Raise `InputError` unless so many rounds can be made of an epoch."""
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise InputError(f"rounds must be a number from 1 to {MOST_ROUNDS}, not {rounds}.")
 
 
 def make_mapped(folder: Path, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:

@@ -11,6 +11,7 @@ from myriad.objectives import BINARY_LOSSES
 from myriad.store import Rows
 from myriad.training.class_shards import ClassShards, Problem
 from myriad.training.contract import Training
+from myriad.training.rounds import JointRounds
 from myriad.training.settings import Setting
 from myriad.training.sites import Site
 
@@ -37,14 +38,27 @@ def spread(
     ----------
     square : the mean squared norm of the rows.
     """
-    if site is None or method.conditioning.adagrad == "feature":
+    if site is None:
         return None
+    options = trainer_options(method, square)
+    if method.objective != "ovr":
+        if not site.mapper.remote:
+            return None
+        shape = settings, n_classes, rows.dim
+        return JointRounds(*shape, site=site, rounds=method.rounds, **options)
     small = COPIES * 4 * n_classes * rows.dim * len(settings) <= site.memory
-    if method.objective != "ovr" or (small and not site.mapper.remote):
+    if small and not site.mapper.remote:
         return None
     counts = count_classes(rows, n_classes)
-    options = trainer_options(method, square) | {"n_rows": rows.n_rows}
+    options["n_rows"] = rows.n_rows
     return ClassShards(Problem(tuple(settings), counts, rows.dim, options), site)
+
+
+def tell_rounds(site: Site | None, method: SGD) -> dict[str, Any]:
+    """Return what weights depend on where they are the mean of several, as plain JSON."""
+    if site is None or not site.mapper.remote or method.objective == "ovr":
+        return {}
+    return {"rounds": method.rounds, "row_shards": site.mapper.workers}
 
 
 def trainer_options(method: SGD, square: float) -> dict[str, Any]:
