@@ -202,7 +202,7 @@ def _train(
             out,
             method=method,
             threads=threads,
-            overwrite=not resume,
+            overwrite=True,  # what is finished is in the ledger
             resume=resume,
             progress=progress,
         )
