@@ -121,7 +121,10 @@ def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, crew: Team) -> di
 def measure_epochs(options: argparse.Namespace) -> dict[str, Any]:
     """Compare the first epoch and one after convergence."""
     rows = draw_rows(options.rows, options.features, options.classes, noise=options.noise)
-    n = max(1, int(options.part * options.rows))
+    n, n_late = (
+        max(1, int(part * options.rows))
+        for part in (options.part, options.late_part or options.part)
+    )
     with team(1) as crew:
         tiny = ArrayRows(rows.X[:300], rows.labels[:300])
         for whole in (False, True):
@@ -132,7 +135,7 @@ def measure_epochs(options: argparse.Namespace) -> dict[str, Any]:
         first = compare_epoch(trainer, rows, n, crew)
         print("first epoch", first, flush=True)
         train_on(trainer, rows, options, crew)
-        late = compare_epoch(trainer, rows, n, crew)
+        late = compare_epoch(trainer, rows, n_late, crew)
         print(f"epoch {trainer.epoch}", late, flush=True)
     return {"first": first, "late": {"epoch": trainer.epoch, **late}}
 
@@ -263,6 +266,7 @@ def main() -> None:
     parser.add_argument("--dim", type=int)
     parser.add_argument("--before", type=int, help="epochs before what is measured")
     parser.add_argument("--part", type=float, default=1.0, help="part of the rows to time")
+    parser.add_argument("--late-part", type=float, help="the same after convergence")
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--noise", type=float, default=0.5)
     parser.add_argument("--margin", type=float, default=0.03)
