@@ -42,7 +42,8 @@ def read_part(contents: dict[str, Any], part: str) -> ArrayRows:
     """Return the rows of a part of the data."""
     labels = contents[f"{part}_labels"].ravel().astype(np.int32) - 1
     names = [str(c) for c in range(N_CLASSES)]
-    return ArrayRows(contents[f"{part}_data"].astype(np.float32), labels, names)
+    X = np.ascontiguousarray(contents[f"{part}_data"], np.float32)
+    return ArrayRows(X, labels, names)
 
 
 def run(

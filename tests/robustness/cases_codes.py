@@ -131,6 +131,10 @@ CODE_CASES = [
             ("--codes bits,zip", "--codes must be all or some of"),
             ("--codes all --ratios many", "--ratios"),
             ("--codes all --ratios 0", "--ratios"),
+            ("--codes zip", "--codes must be all or some of"),
+            ("--codes none", "--codes must be all or some of"),
+            ("--codes bits --objectives ovr,softmax", "with one objective"),
+            ("--codes bits --objectives best", "--objectives must be some of"),
         )
     ),
     Case(

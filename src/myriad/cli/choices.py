@@ -83,7 +83,7 @@ Within = Annotated[
     bool, typer.Option("--within", help="vlad: bring each word's sum to norm 1 by itself.")
 ]
 Codes = Annotated[
-    str, typer.Option(help="How rows are kept: pq, bits, bilinear, scalar, or none for float32.")
+    str, typer.Option(help="How rows are kept: pq, bits, turned, bilinear, scalar; none: float32.")
 ]
 Ratio = Annotated[
     float | None,

@@ -45,13 +45,13 @@ def compress(
     codes: Annotated[
         str,
         typer.Option(
-            help="How rows are coded: pq, bits, bilinear or scalar; none keeps float32 features."
+            help="How rows are coded: pq, bits, turned, bilinear or scalar; none keeps float32."
         ),
     ] = "pq",
     ratio: Ratio = None,
     keep: Annotated[
         float | None,
-        typer.Option(help="The part of the features to keep, of bits and none, such as 0.25."),
+        typer.Option(help="The part of the features to keep, not of pq, bilinear and scalar."),
     ] = None,
     rotation: Annotated[
         str, typer.Option(help="How rows are turned before pq: none, random or opq.")

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from myriad.codes import BilinearCode, ChosenCode, Code, SignCode
 from myriad.errors import InputError
+from myriad.models.coded import CodedModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder
 from myriad.models.linear import LinearModel
@@ -34,18 +36,21 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
     ----------
     k : how many of the best classes are ranked; None for the scores of all.
     """
-    model = folder.model
+    whole = model = folder.model
+    code = None
+    if isinstance(model, CodedModel) and model.rounded:
+        code, model = model.code, model.model
     if isinstance(model, LatentModel) and model.n_latents == 0:
         model = model.to_linear()
     if not isinstance(model, LinearModel | FactoredModel | ChosenModel):
         raise InputError(f"A model of the kind {model.kind!r} cannot be exported; linear ones can.")
     recipe = folder.recipe if isinstance(folder.recipe, Backbone) else None
-    if size_of(model) + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
+    if size_of(whole) + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
         raise InputError("The model is larger than the 2 GB that an ONNX file can be.")
     onnx = import_onnx()
     told: dict[str, Any] = {"classes": folder.class_names}
     if recipe is None:
-        rows = onnx.helper.make_tensor_value_info("rows", onnx.TensorProto.FLOAT, ["n", model.dim])
+        rows = onnx.helper.make_tensor_value_info("rows", onnx.TensorProto.FLOAT, ["n", whole.dim])
         graph = onnx.helper.make_graph([], "myriad", [rows], [])
         file = onnx.helper.make_model(
             graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=IR
@@ -57,6 +62,8 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
         settings = flatten(recipe)[0]
         words = ("size", "mean", "deviation", "crop", "layout", "order")
         told["image"] = {word: settings[word] for word in words}
+    if code is not None:
+        name = _code(_Graph(onnx, file), name, code)
     _score(_Graph(onnx, file), name, model, k)
     onnx.helper.set_model_props(file, {word: json.dumps(value) for word, value in told.items()})
     try:
@@ -97,6 +104,36 @@ def _normalise(graph: _Graph, recipe: Backbone) -> str:
         sign = graph.add("Sign", [x], f"{PREFIX}sign")
         x = graph.add("Mul", [sign, small], f"{PREFIX}signed")
     return graph.add("LpNormalization", [x], f"{PREFIX}row", axis=1, p=2)
+
+
+def _code(graph: _Graph, rows: str, code: Code) -> str:
+    """Add what coding rows and decoding them comes to, of the codes that do not restore rows."""
+    if isinstance(code, SignCode | ChosenCode):
+        chosen = graph.keep(code.chosen.astype(np.int64), "chosen")
+        rows = graph.add("Gather", [rows, chosen], f"{PREFIX}chosen_values", axis=1)
+        return rows if isinstance(code, ChosenCode) else _round(graph, rows)
+    if not isinstance(code, BilinearCode):
+        raise InputError(f"A model of rows coded as {code.kind!r} cannot be exported.")
+    d1, d2, n_bits = len(code.left), len(code.right), code.decoded_dim
+    if d1 * d2 > code.dim:
+        ends = graph.keep(np.array([0, 0, 0, d1 * d2 - code.dim], np.int64), "ends")
+        rows = graph.add("Pad", [rows, ends], f"{PREFIX}padded")
+    shape = graph.keep(np.array([-1, d1, d2], np.int64), "matrix_shape")
+    x = graph.add("Reshape", [rows, shape], f"{PREFIX}matrices")
+    x = graph.add("MatMul", [x, graph.keep(code.right, "right")], f"{PREFIX}right_turned")
+    x = graph.add("MatMul", [graph.keep(code.left.T, "left"), x], f"{PREFIX}turned")
+    flat = graph.keep(np.array([-1, n_bits], np.int64), "flat_shape")
+    return _round(graph, graph.add("Reshape", [x, flat], f"{PREFIX}projected"))
+
+
+def _round(graph: _Graph, values: str) -> str:
+    """Add +1 where a value is at least 0, else -1."""
+    zero, one, less = (
+        graph.keep(np.array(value, np.float32), name)
+        for value, name in ((0, "zero"), (1, "one"), (-1, "minus_one"))
+    )
+    set_bits = graph.add("GreaterOrEqual", [values, zero], f"{PREFIX}set")
+    return graph.add("Where", [set_bits, one, less], f"{PREFIX}signs")
 
 
 def _lift(graph: _Graph, rows: str, model: FactoredModel | ChosenModel) -> str:

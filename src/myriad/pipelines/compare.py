@@ -217,7 +217,7 @@ def _train(
             method=method,
             threads=threads,
             cluster=mapper,
-            overwrite=not resume,
+            overwrite=True,  # what is finished is in the ledger
             resume=resume,
             progress=progress,
         )

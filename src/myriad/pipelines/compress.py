@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.codes import Code, SignCode
+from myriad.codes import Code, SignCode, TurnedCode
 from myriad.errors import InputError
 from myriad.parallel import Mapper, map_ordered, pool, thread_count
 from myriad.pipelines.coding import (
@@ -21,6 +21,7 @@ from myriad.pipelines.coding import (
     Source,
     count_features,
     describe_code,
+    inform,
     learn_code,
     measure_error,
 )
@@ -32,7 +33,6 @@ from myriad.store import (
     Rows,
     Store,
     StoreWriter,
-    inform_rows,
     is_store,
     rows_at_a_time,
     sample_rows,
@@ -89,7 +89,7 @@ def compress(
 
     The code is learned from training rows, or from all if no part is called ``train``. It is kept
     in the store with the recipe of the source. Broken off, it can be resumed to the same bytes.
-    Sign bits can be cut to fewer sign bits; any other coded store is refused.
+    Bits can be cut to fewer of the same bits; any other coded store is refused.
 
     Parameters
     ----------
@@ -139,13 +139,14 @@ def _check_source(source: Store, options: CodeOptions) -> Code | None:
         raise InputError(f"{source.path} has no rows to code.")
     if code is None:
         return None
-    if isinstance(code, SignCode) and options.codes == "bits" and code.information is not None:
+    chosen = options.codes == code.kind
+    if isinstance(code, SignCode | TurnedCode) and code.information is not None and chosen:
         count = count_features(code.dim, options)
         if count < code.decoded_dim:
             return code.shorten(count)
     raise InputError(
         f"The rows of {source.path} are coded already ({code.kind}, {code.ratio:g} times smaller): "
-        "code the plain rows. Sign bits alone can be cut further, by --codes bits and a higher "
+        "code the plain rows. Bits alone can be cut further, by the same --codes and a higher "
         "--ratio."
     )
 
@@ -158,13 +159,12 @@ def training_rows(store: Store) -> Rows:
 def _learn(
     store: Store, options: CodeOptions, *, seed: int, threads: int | None, progress: Progress
 ) -> Code:
+    common: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
     rows = training_rows(store)
-    information = None
-    if options.informs:
-        information = inform_rows(rows, bins=options.bins, threads=threads, progress=progress)
+    sample = sample_rows(rows, seed=seed)
+    information = inform(rows, sample, options, **common)
     period = None if store.recipe is None or store.recipe.dim != store.dim else store.recipe.period
-    source = Source(sample_rows(rows, seed=seed), information, period)
-    return learn_code(source, options, seed=seed, threads=threads, progress=progress)
+    return learn_code(Source(sample, information, period), options, **common)
 
 
 def _write_codes(

@@ -43,7 +43,7 @@ def write_code_page(rows: Sequence[Mapping[str, Any]], path: Path, *, title: str
 def _write_row(row: Mapping[str, Any]) -> list[str]:
     error = None if row["error"] is None else 100 * row["error"]
     return [
-        "plain" if row["asked"] == 1 else row["codes"],
+        "plain" if row["codes"] == "none" else row["codes"],
         show_number(round(row["ratio"], 1)),
         show_count(row["bytes_per_row"]),
         show_percent(row["top1"]),

@@ -24,8 +24,11 @@ from myriad.store import Rows
 from myriad.training.chunks import Chunk, read_chunks
 from myriad.training.duals import SparseDuals
 
-FIRST_CHECK = 3
-"""Epochs before the first certificate: one costs about as much as two or three epochs."""
+FIRST_CHECK, FIRST_RECORD = 3, 6
+"""Epochs before the first certificate, which costs as much as a few epochs: without and with
+estimates of the gap on the way."""
+FALLS_TO = 0.8
+"""What may be left of the gap at the end of a pass, as a part of the estimate on the way."""
 RANGE_BYTES = 8 << 20
 
 
@@ -65,6 +68,8 @@ class Ascending(Protocol):
     lam: float
     epoch: int
     certificate: Certificate
+    estimates: bool
+    estimate: float | None
 
     def run_epoch(self, *, seed: int, team: Team, advance: Advance) -> None:
         """Pass once over the rows."""
@@ -98,9 +103,13 @@ class Ascent(ABC):
     block : rows whose scores come from one product.
     width : numbers of a row that certificates hold at a time.
     certificate : the last one made.
+    estimates : whether passes estimate the gap, now and then.
+    estimate : the relative gap as the last pass met it, or None if that did not look.
     """
 
     certificate: Certificate
+    estimates = False
+    estimate: float | None = None
 
     def __init__(self, rows: Rows, n_classes: int, *, lam: float, dtype: Any, block: int) -> None:
         self.rows = rows
@@ -205,18 +214,19 @@ def ascend(
     history = list(history or [])
     began = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
     first = ascent.epoch - (history[-1]["epoch"] if history else 0)
-    check = first + min(FIRST_CHECK, epochs)
+    check = first + min(FIRST_RECORD if ascent.estimates else FIRST_CHECK, epochs)
     if history:
         if history[-1]["gap"] <= tol or ascent.epoch - first >= epochs:
             return history
-        check = min(first + epochs, ascent.epoch + plan_check(history, tol))
+        check = min(first + epochs, ascent.epoch + plan_check(history, tol, ascent.estimates))
     title = f"Training to a gap of {tol:g}"
     with progress.step(title, epochs * ascent.rows.n_rows, "rows") as advance:
         while True:
             ascent.run_epoch(seed=seed, team=team, advance=advance)
             spent = time.perf_counter() - began
             late = seconds is not None and spent >= seconds
-            if ascent.epoch < check and not late:
+            near = ascent.estimate is not None and FALLS_TO * ascent.estimate <= tol
+            if ascent.epoch < check and not near and not late:
                 continue
             certificate = ascent.certify(team)
             spent = round(time.perf_counter() - began, 3)
@@ -232,12 +242,18 @@ def ascend(
                 observe(history)
             if certificate.gap <= tol or late or ascent.epoch - first >= epochs:
                 return history
-            check = min(first + epochs, ascent.epoch + plan_check(history, tol))
+            check = min(first + epochs, ascent.epoch + plan_check(history, tol, ascent.estimates))
 
 
-def plan_check(history: list[dict[str, Any]], tol: float) -> int:
-    """Return after how many epochs the gap may be small enough, if it goes on to shrink alike."""
+def plan_check(history: list[dict[str, Any]], tol: float, estimates: bool) -> int:
+    """Return after how many epochs to make the next certificate.
+
+    When the gap may be small enough, if it goes on to shrink alike; where the gap is estimated on
+    the way, that will tell, and certificates are only for the record: at twice the epoch.
+    """
     last = history[-1]
+    if estimates:
+        return int(last["epoch"])
     most = max(2, last["epoch"] // 2)
     if len(history) < 2 or not 0 < last["gap"] < history[-2]["gap"]:
         return most

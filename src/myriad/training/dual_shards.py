@@ -95,6 +95,8 @@ class DualShards:
     """
 
     certificate: Certificate
+    estimates = False
+    estimate: float | None = None
 
     def __init__(self, make: Make, rows: Rows, n_classes: int, lam: float, site: Site) -> None:
         self.rows, self.n_classes, self.lam, self.epoch = rows, n_classes, lam, 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -75,7 +75,7 @@ class SGD(Method):
     epochs: int = 50
     theta: float = 0.0
     patience: int | None = None
-    memory: int = 2 << 30
+    memory: int = field(default=2 << 30, repr=False)
     rounds: int = ROUNDS
     start: LinearModel | None = field(default=None, repr=False, compare=False)
     callback: Callable[[dict[str, Any]], None] | None = field(
@@ -104,6 +104,8 @@ class SGD(Method):
         if self.schedule.name == "lam" and lam == 0:
             raise InputError("The schedule lam needs a lam above 0.")
         check_rounds(self.rounds)
+        if not 0 <= self.theta < math.inf:
+            raise InputError(f"theta must be a number from 0 on, not {self.theta!r}.")
         if self.epochs < 1 or (self.patience is not None and self.patience < 1):
             raise InputError("epochs and patience must be at least 1.")
 
@@ -167,12 +169,15 @@ class SGD(Method):
         """Return what is not searched for, as plain JSON; what is not used is left out."""
         tamed = self.conditioning
         found: dict[str, Any] = {"schedule": self.schedule.name}
+        found |= {"t0": self.schedule.t0} if self.schedule.name == "decay" else {}
         found |= {"loss": self.loss} if self.objective == "ovr" else {}
         found |= {"adagrad": tamed.adagrad} if tamed.adagrad != "none" else {}
         found |= {"average": True} if tamed.average else {}
         found |= {"max_norm": tamed.max_norm} if tamed.max_norm < math.inf else {}
         found |= {"balanced": True} if self.balanced else {}
-        return found
+        usual = asdict(WarpOptions())
+        drawn = asdict(self.warp) if self.objective == "warp" else {}
+        return found | {name: value for name, value in drawn.items() if value != usual[name]}
 
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with nothing left to search or to stop early."""
@@ -204,7 +209,9 @@ _BASE_OPTIONS = {
     "lam": number_or(auto=None),
     "scale": one_of({"auto": None, "yes": True, "no": False}),
     "schedule": one_of({name: Schedule(name, t0=DECAY_T0) for name in NUMBERS}),
+    "t0": number_or(),
     "epochs": whole_number,
+    "theta": number_or(),
     **TAMING,
 }
 _OVR_OPTIONS = _BASE_OPTIONS | {
@@ -218,6 +225,12 @@ def make_sgd(objective: str, **options: Any) -> SGD:
     """Return the method from options that all stand side by side."""
     tamed = {name: options.pop(name) for name in TAMING if name in options}
     drawn = {name: options.pop(name) for name in DRAWING if name in options}
+    t0 = options.pop("t0", None)
+    if t0 is not None:
+        schedule = options.get("schedule", FIXED)
+        if schedule.name != "decay":
+            raise InputError(f"--t0 belongs to --schedule decay, not to {schedule.name}.")
+        options["schedule"] = replace(schedule, t0=t0)
     return SGD(
         objective=objective,
         conditioning=Conditioning(**tamed),
