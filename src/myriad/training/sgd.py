@@ -75,7 +75,7 @@ class SGD(Method):
     epochs: int = 50
     theta: float = 0.0
     patience: int | None = None
-    memory: int = 2 << 30
+    memory: int = field(default=2 << 30, repr=False)
     rounds: int = ROUNDS
     start: LinearModel | None = field(default=None, repr=False, compare=False)
     callback: Callable[[dict[str, Any]], None] | None = field(
