@@ -113,8 +113,16 @@ Objective = Annotated[
 Cluster = Annotated[
     str | None,
     typer.Option(
-        help="Describe images on a Dask cluster: its scheduler's address, or local:N.",
+        help="Work on a Dask cluster: the address of its scheduler, or local:N for N processes.",
         show_default=False,
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="The most memory that training may take, such as 4GB; larger weights are trained a "
+        "shard of classes at a time.",
+        show_default="as needed",
     ),
 ]
 Labels = Annotated[

@@ -10,6 +10,7 @@ import typer
 
 from myriad.cli.accuracies import PARTS
 from myriad.cli.choices import (
+    Cluster,
     DataArgument,
     StudyStore,
     split_list,
@@ -20,6 +21,7 @@ from myriad.cli.methods import Epochs
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
+from myriad.errors import InputError
 
 if TYPE_CHECKING:
     from myriad.pipelines.compare import Candidate, Compared
@@ -107,6 +109,7 @@ def compare(
     ratios: Annotated[
         str, typer.Option(help="Ratios to compare codes at, with commas between.")
     ] = "32,64,128,256",
+    cluster: Cluster = None,
     *,
     extracting: Extraction,
     run: Run,
@@ -115,6 +118,11 @@ def compare(
     from myriad.store import is_store
 
     if codes is not None and (is_store(data) or codes == "all" or "," in codes):
+        if cluster is not None:
+            raise InputError(
+                "--cluster is for comparing objectives, not codes: leave it out, or give it to "
+                "compress and train."
+            )
         return compare_all_codes(data, out, codes, ratios, objectives, epochs, run)
     from myriad.pipelines.compare import PAGE
     from myriad.pipelines.compare import compare as work
@@ -129,6 +137,7 @@ def compare(
         extracting=extracting(codes=codes or "pq"),
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

@@ -204,3 +204,11 @@ Index = Annotated[
         show_default="exact",
     ),
 ]
+Rounds = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="With --cluster, how often a pass of a joint objective averages its weights.",
+        show_default="8",
+    ),
+]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from myriad.cli.accuracies import print_accuracies
-from myriad.cli.choices import DataArgument, Objective
+from myriad.cli.choices import Cluster, DataArgument, Memory, Objective
 from myriad.cli.extraction import Extraction, read_extraction
 from myriad.cli.methods import (
     T0,
@@ -37,6 +37,7 @@ from myriad.cli.methods import (
     RankWeight,
     Relax,
     Replacement,
+    Rounds,
     Sampling,
     Scale,
     ScheduleName,
@@ -47,7 +48,7 @@ from myriad.cli.methods import (
 )
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
-from myriad.cli.text import format_bytes, format_seconds
+from myriad.cli.text import format_bytes, format_seconds, parse_bytes
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
@@ -128,6 +129,9 @@ def train(
     max_norm: MaxNorm = None,
     ensemble: Ensemble = None,
     index: Index = None,
+    rounds: Rounds = None,
+    memory: Memory = None,
+    cluster: Cluster = None,
     *,
     extracting: Extraction,
     run: Run,
@@ -172,6 +176,7 @@ def train(
         max_norm=max_norm,
         ensemble=ensemble,
         index=index,
+        rounds=rounds,
     )
     trained = work(
         data,
@@ -180,6 +185,8 @@ def train(
         extracting=extracting(),
         method=method,
         threads=run.threads,
+        cluster=cluster,
+        memory=None if memory is None else parse_bytes(memory, "--memory"),
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

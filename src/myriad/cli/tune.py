@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from myriad.cli.choices import (
+    Cluster,
     DataArgument,
     Objective,
     StudyStore,
@@ -92,6 +93,7 @@ def tune(
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="The most passes of a trial.")] = 20,
     store: StudyStore = None,
+    cluster: Cluster = None,
     *,
     extracting: Extraction,
     run: Run,
@@ -113,6 +115,7 @@ def tune(
         extracting=extracting(),
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

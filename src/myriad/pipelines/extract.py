@@ -171,7 +171,7 @@ def extract(
     parts: tuple[str, ...] = ("train", "val", "test"),
     seed: int = 0,
     threads: int | None = None,
-    cluster: str | None = None,
+    cluster: Any = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress = SILENT,

@@ -27,6 +27,7 @@ from myriad.training.methods import (
     yes_or_no,
 )
 from myriad.training.settings import Setting
+from myriad.training.sites import ROUNDS, Site, check_rounds
 from myriad.training.steps import FIXED, NUMBERS, Schedule
 
 OBJECTIVES = ("ovr", *JOINT_OBJECTIVES)
@@ -56,6 +57,7 @@ class SGD(Method):
     epochs : the most passes over the rows.
     theta, patience : see `Stopping`; a patience of None depends on how many rows validate.
     memory : bytes that the weights trained together in a search may take.
+    rounds : of a pass of a joint objective over shards of rows on workers, see `rounds`.
     start : the model to begin from, instead of zero.
     callback : called after each epoch of the last training with its row of the history.
     """
@@ -74,6 +76,7 @@ class SGD(Method):
     theta: float = 0.0
     patience: int | None = None
     memory: int = 2 << 30
+    rounds: int = ROUNDS
     start: LinearModel | None = field(default=None, repr=False, compare=False)
     callback: Callable[[dict[str, Any]], None] | None = field(
         default=None, repr=False, compare=False
@@ -102,6 +105,7 @@ class SGD(Method):
             raise InputError("The schedule lam needs a lam above 0.")
         if not 0 <= self.theta < math.inf:
             raise InputError(f"theta must be a number from 0 on, not {self.theta!r}.")
+        check_rounds(self.rounds)
         if self.epochs < 1 or (self.patience is not None and self.patience < 1):
             raise InputError("epochs and patience must be at least 1.")
 
@@ -122,6 +126,12 @@ class SGD(Method):
             )
 
     @property
+    def spreads(self) -> bool:
+        """Whether workers can do pieces: rates of features and averages need all in one place."""
+        tamed = self.conditioning
+        return tamed.adagrad != "feature" and (self.objective == "ovr" or not tamed.average)
+
+    @property
     def is_open(self) -> bool:
         """Whether a number is left to be searched."""
         open_beta = self.objective == "ovr" and self.beta is None
@@ -136,6 +146,7 @@ class SGD(Method):
         threads: int | None = None,
         progress: Progress = SILENT,
         checkpoint: Checkpoint | None = None,
+        site: Site | None = None,
     ) -> Fitted:
         """Train on rows; see `Method.fit`."""
         if train.sets is not None and self.objective not in SEVERAL_LABELS:
@@ -151,6 +162,7 @@ class SGD(Method):
             threads=threads,
             progress=progress,
             checkpoint=checkpoint,
+            site=site,
         )
 
     def stated_json(self) -> dict[str, Any]:
@@ -206,7 +218,7 @@ _OVR_OPTIONS = _BASE_OPTIONS | {
     "beta": number_or(auto=None, all=math.inf),
     "loss": one_of({name: name for name in BINARY_LOSSES}),
 }
-_JOINT_OPTIONS = _BASE_OPTIONS | {"balanced": yes_or_no}
+_JOINT_OPTIONS = _BASE_OPTIONS | {"balanced": yes_or_no, "rounds": whole_number}
 
 
 def make_sgd(objective: str, **options: Any) -> SGD:

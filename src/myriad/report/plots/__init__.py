@@ -6,7 +6,7 @@ classes of the page's style sheet (``series-1``, ``grid``, ...) and never a colo
 the pointer is told by ``data-tip`` attributes, the whole plot by an ``aria-label``.
 """
 
-from myriad.report.plots.codes import plot_information, plot_ratios, plot_shares
+from myriad.report.plots.codes import plot_information, plot_ratios, plot_shares, plot_times
 from myriad.report.plots.curves import plot_accuracy_at, plot_history
 from myriad.report.plots.histogram import plot_histogram
 from myriad.report.plots.lines import (
@@ -41,6 +41,7 @@ __all__ = [
     "plot_ranks",
     "plot_ratios",
     "plot_shares",
+    "plot_times",
     "plot_trials",
     "plot_values",
     "plot_variances",
