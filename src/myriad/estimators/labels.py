@@ -26,7 +26,7 @@ def has_several(y: Any) -> bool:
     return isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] > 1
 
 
-def encode_several(y: Any) -> Encoded:
+def encode_several(y: Any) -> tuple[NDArray[Any], LabelSets]:
     """Return the classes and the labels of each row as class numbers.
 
     A matrix has a column a class, and the classes are the numbers of its columns.
@@ -44,7 +44,7 @@ def encode_several(y: Any) -> Encoded:
     return classes, LabelSets.from_lists(numbered)
 
 
-def encode_sparse(y: Any) -> Encoded:
+def encode_sparse(y: Any) -> tuple[NDArray[Any], LabelSets]:
     """Return the classes and the labels of each row of a sparse matrix, which stays sparse."""
     matrix = csr_matrix(y, copy=True)
     matrix.sum_duplicates()

@@ -158,7 +158,8 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         rows = np.repeat(np.arange(len(sets)), sets.sizes)
         right = np.zeros(len(sets))
         right[rows[sets.classes == guessed[rows]]] = 1.0
-        return float(np.average(right, weights=sample_weight))
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        return float(np.average(right, weights=weights))
 
     def predict_topk(self, X: ArrayLike, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Return the `k` best labels of each row and their scores, best first.
