@@ -10,8 +10,11 @@ logistic truth. A smaller --scale than 3 is more noise. Parts:
 - speed: seconds until the bound on suboptimality is 1 % of the objective, one thread, beside
   the seconds of 30 full gradients in the same run; private memory above what the data takes;
 - path: rank and accuracy at the `lam` chosen on 5,000 validation rows;
-- few: 10 rows a class, top-1 on 5,000 test rows beside L2 softmax, for several seeds;
-- predict: factored scores against those of the weights multiplied out.
+- few: 10 rows a class on average, top-1 on 5,000 test rows beside L2 softmax, for several seeds: L2
+  by SGD as `LinearSGD` chooses it, and the minimum of ``lam/2 |W|^2 + mean loss`` for a wide range
+  of `lam` by L-BFGS, both chosen on 5,000 validation rows;
+- predict: factored scores against those of the weights multiplied out;
+- store: accuracy and rank on the rows of a store (--store) beside L2 softmax, as they are.
 """
 
 from __future__ import annotations
@@ -19,20 +22,27 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from record import describe_run, write_results
+from scipy.optimize import minimize
 
-from myriad.models import FactoredModel, Model
+from myriad.models import FactoredModel, LinearModel, Model
 from myriad.parallel import team
-from myriad.store import ArrayRows
+from myriad.store import ArrayRows, Rows, Store
 from myriad.training import SGD, AtomDescent
+from myriad.training.atoms import prior_biases
+from myriad.training.latents import Chosen
+from myriad.training.multinomial import Risk
 
 BLOCK = 512
 HELD = 5000
+L2_LAMS = [10 ** (-half / 2) for half in range(5, 13)]
+L2_STEPS = 50
 
 
 def plant(
@@ -108,10 +118,10 @@ def measure_speed(size: dict[str, Any]) -> dict[str, Any]:
         seconds = time.perf_counter() - began
         gradients = 30 * (gradients + time_gradients(mapped, y, n_classes, 3)) / 6
     return {
-        **size,
+        **{name: value for name, value in size.items() if name != "rank"},
         "planted_rank": size["rank"],
         "lam": fitted.settings["lam"],
-        "rank": fitted.settings["rank"],
+        "found_rank": fitted.settings["rank"],
         "bound_part": fitted.settings["bound"] / fitted.settings["value"],
         "seconds": round(seconds, 2),
         "seconds_of_30_gradients": round(gradients, 2),
@@ -119,6 +129,15 @@ def measure_speed(size: dict[str, Any]) -> dict[str, Any]:
         "private_megabytes": round((most - before) / 2**20, 1),
         "history": fitted.history,
     }
+
+
+def show(row: dict[str, Any]) -> None:
+    """Print a round."""
+    print(
+        f"  {row['seconds']:.0f} s, lam {row['lam']:.3g}, rank {row['rank']}, "
+        f"bound {row['bound'] / row['objective']:.4f}, top1 {row['top1']:.2f}",
+        flush=True,
+    )
 
 
 def measure_path(size: dict[str, Any]) -> dict[str, Any]:
@@ -130,13 +149,14 @@ def measure_path(size: dict[str, Any]) -> dict[str, Any]:
         for part in (slice(n), slice(n, n + HELD), slice(n + HELD, n + 2 * HELD))
     )
     began = time.perf_counter()
-    fitted = AtomDescent().fit(train, val, n_classes=size["n_classes"], threads=1)
+    fitted = AtomDescent(callback=show).fit(train, val, n_classes=size["n_classes"], threads=1)
     return {
-        **size,
+        **{name: value for name, value in size.items() if name != "rank"},
         "planted_rank": size["rank"],
         "seconds": round(time.perf_counter() - began, 1),
         "lam": fitted.settings["lam"],
-        "rank": fitted.settings["rank"],
+        "relax": fitted.settings["relax"],
+        "found_rank": fitted.settings["rank"],
         "test_top1": find_top1(fitted.model, test),
         "path": fitted.table,
     }
@@ -152,21 +172,90 @@ def measure_few(size: dict[str, Any], seeds: int) -> list[dict[str, Any]]:
             ArrayRows(X[part], y[part])
             for part in (slice(n), slice(n, n + HELD), slice(n + HELD, n + 2 * HELD))
         )
-        trace = AtomDescent(seed=seed).fit(train, val, n_classes=n_classes, threads=1)
-        plain = SGD(objective="softmax", lam=None, seed=seed).fit(
-            train, val, n_classes=n_classes, threads=1
-        )
-        row = {
-            "seed": seed,
-            "rows": n,
-            "rank": trace.settings["rank"],
-            "trace_top1": find_top1(trace.model, test),
-            "l2_top1": find_top1(plain.model, test),
-            "l2_lam": plain.settings["lam"],
-        }
+        row = {"seed": seed, "rows": n, **compare_penalties(train, val, test, n_classes, seed)}
         print(f"  {row}", flush=True)
         table.append(row)
     return table
+
+
+def compare_penalties(
+    train: ArrayRows, val: ArrayRows, test: ArrayRows, n_classes: int, seed: int
+) -> dict[str, Any]:
+    """Train by the trace norm, by L2 and SGD, and to the minimum under L2; return what is found."""
+    trace = AtomDescent(seed=seed).fit(train, val, n_classes=n_classes, threads=1)
+    plain = SGD(objective="softmax", lam=None, seed=seed).fit(
+        train, val, n_classes=n_classes, threads=1
+    )
+    exact, lam = minimise_l2(train, val, n_classes)
+    return {
+        "rank": trace.settings["rank"],
+        "relax": trace.settings["relax"],
+        "trace_top1": find_top1(trace.model, test),
+        "l2_top1": find_top1(plain.model, test),
+        "l2_lam": plain.settings["lam"],
+        "l2_minimum_top1": find_top1(exact, test),
+        "l2_minimum_lam": lam,
+    }
+
+
+def minimise_l2(train: ArrayRows, val: ArrayRows, n_classes: int) -> tuple[LinearModel, float]:
+    """Return the minimum under L2 and its `lam`, the best on validation rows of `L2_LAMS`.
+
+    L-BFGS goes on from the minimum of one `lam` to the next smaller; each class has a bias, the
+    logarithm of its part of the rows, as the trace norm has.
+    """
+    biases = prior_biases(train, n_classes)
+    shape = train.dim, n_classes
+    found = np.zeros(shape)
+    tried: list[tuple[float, LinearModel, float]] = []
+    with team(1) as crew:
+        risk = Risk(train, biases, crew)
+        latents = risk.lift(Chosen(np.arange(train.dim)))
+        for lam in L2_LAMS:
+
+            def value(x: NDArray[Any], lam: float = lam) -> tuple[float, NDArray[Any]]:
+                loss, G = risk.evaluate(latents, x.reshape(shape))
+                return loss + lam / 2 * float(x @ x), G.ravel() + lam * x
+
+            answer = minimize(
+                value, found.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": L2_STEPS}
+            )
+            found = answer.x.reshape(shape)
+            model = LinearModel(np.ascontiguousarray(found.T, np.float32), biases)
+            tried.append((find_top1(model, val), model, lam))
+    return max(tried, key=lambda one: one[0])[1:]
+
+
+def measure_store(path: Path, seed: int = 0) -> dict[str, Any]:
+    """Compare the penalties on the rows of a store, its test rows held out."""
+    store = Store.open(path)
+    train, val, test = (store.rows(split) for split in ("train", "val", "test"))
+    turned = turn_into_span([train, val, test])
+    sizes = {"rows": [part.n_rows for part in turned], "dim": store.dim, "span": turned[0].dim}
+    return sizes | compare_penalties(*turned, len(store.class_names), seed)
+
+
+def turn_into_span(parts: Sequence[Rows]) -> list[ArrayRows]:
+    """Return parts in coordinates of the span of the first, where that has fewer dimensions.
+
+    Weights outside the span only add to either penalty, so that the minima are the same.
+    """
+    train = parts[0]
+    if train.dim <= train.n_rows:
+        read = (part.read(np.arange(part.n_rows)) for part in parts)
+        return [ArrayRows(X, part.labels) for X, part in zip(read, parts, strict=True)]
+    X = train.read(np.arange(train.n_rows)).astype(np.float32, copy=False)
+    values, vectors = np.linalg.eigh((X @ X.T).astype(np.float64))
+    some = values > 1e-6 * values[-1]
+    turn = (vectors[:, some] / np.sqrt(values[some])).astype(np.float32)
+    found = []
+    for part in parts:
+        products = [
+            part.read(np.arange(start, min(start + BLOCK, part.n_rows))) @ X.T
+            for start in range(0, part.n_rows, BLOCK)
+        ]
+        found.append(ArrayRows(np.concatenate(products) @ turn, part.labels))
+    return found
 
 
 def find_top1(model: Model, rows: ArrayRows) -> float:
@@ -211,6 +300,7 @@ def main() -> None:
     parser.add_argument("--rank", type=int, default=20)
     parser.add_argument("--scale", type=float, default=3.0)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--store", type=Path, help="a store to compare on: the part store")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
     size = {
@@ -222,6 +312,7 @@ def main() -> None:
         "speed": lambda: measure_speed(size),
         "path": lambda: measure_path(size),
         "few": lambda: measure_few(size, options.seeds),
+        "store": lambda: measure_store(options.store),
         "predict": lambda: [
             measure_prediction(options.dim, n_classes, options.rank)
             for n_classes in (options.classes, 20 * options.classes)

@@ -7,16 +7,27 @@
 Omniglot: 1,623 characters, 15 drawings of each to train, 2 to validate, 3 to test; the file holds
 `X`, bits of 105 x 105 drawings packed along the last axis, and `y`. Glyphs: 2,000 characters that
 myriad draws itself, as many of each. A row is a grid of 8 x 8 cells of 8 orientations of gradients,
-512 numbers, the same for all methods. All settings are found on validation rows; a seed draws the
-split as well. `--quick` takes 200 classes and two seeds: a few minutes.
+512 numbers, the same for all methods.
+
+The rows to test on are the same for all seeds; a seed draws which of the others validate, and all
+that a method draws. Settings (steps, margins, negatives, decay, k, dimensions) are found by the
+first seed on its validation rows and kept for the others; each training stops at the best epoch of
+30 on the validation rows of its own seed. Ensembles take the settings of the single embedding.
+Accuracies are top-1 over samples; the spread is the standard deviation.
+
+Each result is written to `--out` as soon as it is known, and one that stands there is not computed
+again. `--quick` takes 200 classes and two seeds: a few minutes. The whole takes hours on one core.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +37,10 @@ import numpy as np
 
 from myriad.models.embedding import EmbeddingModel
 from myriad.store import ArrayRows
-from myriad.training import SGD, EmbeddingOptions, Method, WsabieMethod
+from myriad.training import SGD, EmbeddingOptions, Fitted, Method, WsabieMethod
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from record import describe_run
 
 PROPER = EmbeddingOptions(
     discriminant="linear", rank_weight=True, last_violators=0, adagrad=False, max_norm=1.0
@@ -46,6 +60,8 @@ ABLATIONS = {  # Euclidean throughout, as in [HM, Table 6]
 }
 DIMS = (32, 64, 128, 256)
 MEMBERS = 3
+EPOCHS = 30
+ABLATED_DIM = 64
 
 
 def describe(picture: np.ndarray) -> np.ndarray:
@@ -93,37 +109,103 @@ def draw_glyphs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def split(X: np.ndarray, y: np.ndarray, seed: int) -> list[ArrayRows]:
-    """Return 15 rows of each class to train, 2 to validate, 3 to test."""
-    rng = np.random.default_rng(seed)
-    order = rng.permutation(len(y))
-    by_class = order[np.argsort(y[order], kind="stable")]
+    """Return 15 rows of each class to train, 2 to validate, 3 to test; the last for all seeds."""
+    by_class = shuffle(np.arange(len(y)), y, 0)
     place = np.concatenate([np.arange(n) for n in np.bincount(y)])
+    learned = by_class[place < 17]
+    learned = shuffle(learned, y[learned], seed + 1)
+    order = np.empty_like(by_class)
+    order[place < 17], order[place >= 17] = learned, by_class[place >= 17]
     names = [str(c) for c in range(int(y.max()) + 1)]
     parts = (place < 15, (place >= 15) & (place < 17), place >= 17)
-    return [ArrayRows(X[by_class[part]], y[by_class[part]], names) for part in parts]
+    return [ArrayRows(X[order[part]], y[order[part]], names) for part in parts]
 
 
-def methods(dim: int, seed: int) -> dict[str, Method]:
-    """Return the methods of [HM, Table 8] that are trained by gradients."""
+def shuffle(rows: np.ndarray, labels: np.ndarray, seed: int) -> np.ndarray:
+    """Return rows in the order of their labels, those of a label in random order."""
+    order = np.random.default_rng(seed).permutation(len(rows))
+    return rows[order[np.argsort(labels[order], kind="stable")]]
+
+
+class Notebook:
+    """Results by table, line and seed, in a file from which a run broken off goes on."""
+
+    def __init__(self, path: Path | None, described: dict[str, Any]) -> None:
+        self._path, self._described = path, described
+        self.cells: dict[str, dict[str, Any]] = {}
+        if path is not None and path.exists():
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if any(kept.get(name) != value for name, value in described.items()):
+                sys.exit(f"{path} holds results of another call: choose another file.")
+            self.cells = kept["cells"]
+
+    def find(self, table: str, line: str, seed: int) -> dict[str, Any] | None:
+        """Return a result if it is known."""
+        return self.cells.get(f"{table}/{line}/{seed}")
+
+    def add(self, table: str, line: str, seed: int, cell: dict[str, Any]) -> None:
+        """Enter a result, and write all of them down."""
+        self.cells[f"{table}/{line}/{seed}"] = cell
+        told = f"{cell['test']:6.2f} %  {cell['seconds']:7.1f} s"
+        print(f"seed {seed}  {table:<7} {line:<38} {told}", flush=True)
+        if self._path is None:
+            return
+        found = {**describe_run(), **self._described, **self.summarise(), "cells": self.cells}
+        beside = self._path.with_suffix(".part")
+        beside.write_text(json.dumps(found, indent=1, default=str) + "\n", encoding="utf-8")
+        beside.replace(self._path)
+
+    def summarise(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return the mean and the spread of each line over the seeds that are done."""
+        lines: dict[tuple[str, str], list[float]] = {}
+        for name, cell in self.cells.items():
+            table, line, _ = name.split("/")
+            lines.setdefault((table, line), []).append(cell["test"])
+        tables: dict[str, dict[str, dict[str, float]]] = {}
+        for (table, line), values in lines.items():
+            tables.setdefault(table, {})[line] = {
+                "mean": round(float(np.mean(values)), 2),
+                "spread": round(float(np.std(values, ddof=1)), 2) if len(values) > 1 else 0.0,
+                "seeds": len(values),
+            }
+        return tables
+
+
+def list_methods(dim: int) -> Iterator[tuple[str, Method, str | None]]:
+    """Yield the methods of [HM, Table 8] that are trained by gradients.
+
+    The last of the three is the line, if any, whose settings the method takes.
+    """
+    proper = WsabieMethod(dim=dim, options=PROPER, epochs=EPOCHS)
+    better = WsabieMethod(dim=dim, epochs=EPOCHS)
+    yield "one-vs-all, 1 : 1", SGD(objective="ovr", beta=1.0, epochs=EPOCHS), None
+    yield "Wsabie", proper, None
+    yield "Wsabie ensemble", replace(proper, ensemble=MEMBERS), "Wsabie"
+    yield "Wsabie++", better, None
+    yield "Wsabie++ ensemble", replace(better, ensemble=MEMBERS), "Wsabie++"
+    yield "one-vs-all", SGD(objective="ovr", epochs=EPOCHS), None
+    yield "AUC", SGD(objective="auc", epochs=EPOCHS), None
+
+
+def train(
+    method: Method, found: dict[str, Any] | None, parts: list[ArrayRows], seed: int
+) -> dict[str, Any]:
+    """Return a result: with the settings of an earlier one, if there is one, else search."""
+    began = time.process_time()
+    rows, val, test = parts
+    method = replace(method, seed=seed)
+    if found is not None:
+        model: Any = None  # only settings are taken over
+        settled = method.settled(Fitted(model, found["settings"], found["epochs"]))
+        method = replace(settled, epochs=EPOCHS)  # type: ignore[call-arg]
+    fitted = method.fit(rows, val, n_classes=len(rows.class_names), threads=1)
     return {
-        "one-vs-all, 1 : 1": SGD(objective="ovr", beta=1.0, seed=seed),
-        "one-vs-all": SGD(objective="ovr", seed=seed),
-        "AUC": SGD(objective="auc", seed=seed),
-        "Wsabie": WsabieMethod(dim=dim, options=PROPER, seed=seed),
-        "Wsabie ensemble": WsabieMethod(dim=dim, options=PROPER, ensemble=MEMBERS, seed=seed),
-        "Wsabie++": WsabieMethod(dim=dim, seed=seed),
-        "Wsabie++ ensemble": WsabieMethod(dim=dim, ensemble=MEMBERS, seed=seed),
-        "Wsabie++, no last violators": WsabieMethod(
-            dim=dim, options=EmbeddingOptions(last_violators=0), seed=seed
-        ),
+        "test": score(fitted.model, test),
+        "validation": score(fitted.model, val),
+        "epochs": fitted.epochs,
+        "settings": fitted.settings,
+        "seconds": round(time.process_time() - began, 1),
     }
-
-
-def fit(method: Method, parts: list[ArrayRows]) -> tuple[float, float, dict[str, Any]]:
-    """Return validation and test accuracy in percent, and the settings found."""
-    train, val, test = parts
-    fitted = method.fit(train, val, n_classes=len(train.class_names), threads=1)
-    return score(fitted.model, val), score(fitted.model, test), fitted.settings
 
 
 def score(model: Any, rows: ArrayRows) -> float:
@@ -131,65 +213,62 @@ def score(model: Any, rows: ArrayRows) -> float:
     return 100 * float((model.judge(rows.X, rows.labels)[0] == 1).mean())
 
 
-def fit_means(parts: list[ArrayRows]) -> float:
-    """Return the test accuracy of the nearest class mean."""
-    train, _, test = parts
-    sums = np.zeros((len(train.class_names), train.dim))
-    np.add.at(sums, train.labels, train.X)
-    means = sums / np.maximum(np.bincount(train.labels, minlength=len(sums)), 1)[:, None]
-    model = EmbeddingModel(np.eye(train.dim, dtype=np.float32), means.astype(np.float32))
-    return score(model, test)
+def fit_means(parts: list[ArrayRows]) -> dict[str, Any]:
+    """Return the result of the nearest class mean."""
+    began = time.process_time()
+    rows, _, test = parts
+    sums = np.zeros((len(rows.class_names), rows.dim))
+    np.add.at(sums, rows.labels, rows.X)
+    means = sums / np.maximum(np.bincount(rows.labels, minlength=len(sums)), 1)[:, None]
+    model = EmbeddingModel(np.eye(rows.dim, dtype=np.float32), means.astype(np.float32))
+    return {"test": score(model, test), "seconds": round(time.process_time() - began, 1)}
 
 
-def fit_neighbours(parts: list[ArrayRows]) -> tuple[float, int]:
-    """Return the test accuracy of exact k-NN, and the k that was best on validation rows."""
-    train, val, test = parts
-    index = faiss.IndexFlatL2(train.dim)
-    index.add(train.X)
+def fit_neighbours(parts: list[ArrayRows], k: int | None) -> dict[str, Any]:
+    """Return the result of exact k-NN; a `k` of None is found on validation rows."""
+    began = time.process_time()
+    rows, val, test = parts
+    index = faiss.IndexFlatL2(rows.dim)
+    index.add(rows.X)
 
-    def vote(rows: ArrayRows, k: int) -> float:
-        labels = train.labels[index.search(rows.X, k)[1]]
+    def vote(asked: ArrayRows, k: int) -> float:
+        labels = rows.labels[index.search(asked.X, k)[1]]
         same = (labels[:, :, None] == labels[:, None, :]).sum(axis=2)
         guesses = labels[np.arange(len(labels)), same.argmax(axis=1)]  # the nearest on ties
-        return 100 * float((guesses == rows.labels).mean())
+        return 100 * float((guesses == asked.labels).mean())
 
-    best = max((1, 3, 5, 9), key=lambda k: vote(val, k))
-    return vote(test, best), best
+    best = k or max((1, 3, 5, 9), key=lambda k: vote(val, k))
+    seconds = round(time.process_time() - began, 1)
+    return {"test": vote(test, best), "settings": {"k": best}, "seconds": seconds}
 
 
-def run_seed(X: np.ndarray, y: np.ndarray, seed: int, dims: tuple[int, ...]) -> dict[str, Any]:
-    """Return all results of a seed: by method, by ablation, and by dimensions."""
-    parts = split(X, y, seed)
-    by_dim = {}
-    for dim in dims:
-        by_dim[dim] = fit(WsabieMethod(dim=dim, seed=seed), parts)
-        print(f"  Wsabie++ in {dim} dimensions: {by_dim[dim][1]:.1f} %", flush=True)
-    dim = max(dims, key=lambda d: by_dim[d][0])
-    table: dict[str, Any] = {"nearest means": fit_means(parts)}
-    table["k-NN"], k = fit_neighbours(parts)
-    settings: dict[str, Any] = {"k-NN": {"k": k}}
-    for name, method in methods(dim, seed).items():
-        began = time.perf_counter()
-        _, table[name], settings[name] = fit(method, parts)
-        print(f"  {name}: {table[name]:.1f} %, {time.perf_counter() - began:.0f} s", flush=True)
-    ablations = {}
-    for name, changes in ABLATIONS.items():
+def run_seed(notebook: Notebook, parts: list[ArrayRows], seed: int, dims: tuple[int, ...]) -> None:
+    """Compute all results of a seed that are not known yet."""
+
+    def fill(table: str, line: str, method: Method, like: str | None = None) -> None:
+        if notebook.find(table, line, seed) is not None:
+            return
+        found = notebook.find(table, like or line, 0)
+        notebook.add(table, line, seed, train(method, found, parts, seed))
+
+    if notebook.find("table8", "nearest means", seed) is None:
+        notebook.add("table8", "nearest means", seed, fit_means(parts))
+    if notebook.find("table8", "k-NN", seed) is None:
+        first = notebook.find("table8", "k-NN", 0)
+        cell = fit_neighbours(parts, first["settings"]["k"] if first else None)
+        notebook.add("table8", "k-NN", seed, cell)
+    for d in dims:
+        fill("by_dim", str(d), WsabieMethod(dim=d, epochs=EPOCHS))
+    judged = {d: notebook.find("by_dim", str(d), 0) for d in dims}
+    dim = max(dims, key=lambda d: judged[d]["validation"])  # type: ignore[index]
+    again = notebook.find("by_dim", str(dim), seed)
+    if again is not None and notebook.find("table8", "Wsabie++", seed) is None:
+        notebook.add("table8", "Wsabie++", seed, again)
+    for line, method, like in list_methods(dim):
+        fill("table8", line, method, like)
+    for line, changes in ABLATIONS.items():
         options = EmbeddingOptions(**(BARE | changes))
-        ablations[name] = fit(WsabieMethod(dim=64, options=options, seed=seed), parts)[1]
-        print(f"  {name}: {ablations[name]:.1f} %", flush=True)
-    accuracy = {str(d): found[1] for d, found in by_dim.items()}
-    return {"table8": table, "table6": ablations, "by_dim": accuracy, "settings": settings}
-
-
-def summarise(runs: list[dict[str, Any]], key: str) -> dict[str, dict[str, float]]:
-    """Return the mean and the spread of each line over the seeds."""
-    return {
-        name: {
-            "mean": round(float(np.mean([run[key][name] for run in runs])), 2),
-            "spread": round(float(np.std([run[key][name] for run in runs])), 2),
-        }
-        for name in runs[0][key]
-    }
+        fill("table6", line, WsabieMethod(dim=ABLATED_DIM, options=options, epochs=EPOCHS))
 
 
 def main() -> None:
@@ -200,31 +279,27 @@ def main() -> None:
     parser.add_argument("--classes", type=int)
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--out", type=Path, help="a JSON file to write")
+    parser.add_argument("--out", type=Path, help="a JSON file to write and to go on from")
     options = parser.parse_args()
+    if options.set == "omniglot" and options.data is None:
+        parser.error("omniglot needs --data, the file of its drawings")
     most = 1623 if options.set == "omniglot" else 2000
     n_classes = options.classes or (200 if options.quick else most)
-    n_seeds = options.seeds or (2 if options.quick else 5)
     dims = DIMS[:2] if options.quick else DIMS
+    faiss.omp_set_num_threads(1)
     X, y = (
         read_omniglot(options.data, n_classes)
         if options.set == "omniglot"
         else draw_glyphs(n_classes)
     )
-    runs = []
-    for seed in range(n_seeds):
-        print(f"seed {seed}", flush=True)
-        runs.append(run_seed(X, y, seed, dims))
-    found = {key: summarise(runs, key) for key in ("table8", "table6", "by_dim")}
-    for key, lines in found.items():
-        print(key)
-        for name, numbers in lines.items():
-            print(f"  {name:<40} {numbers['mean']:6.2f} +- {numbers['spread']:.2f}")
-    if options.out is not None:
-        described = {"set": options.set, "classes": n_classes, "seeds": n_seeds, "rows": len(y)}
-        settings = [run["settings"] for run in runs]
-        text = json.dumps(described | found | {"settings": settings}, indent=1, default=str)
-        options.out.write_text(text + "\n", encoding="utf-8")
+    notebook = Notebook(options.out, {"set": options.set, "classes": n_classes, "rows": len(y)})
+    for seed in range(options.seeds or (2 if options.quick else 5)):
+        run_seed(notebook, split(X, y, seed), seed, dims)
+    for table, lines in notebook.summarise().items():
+        print(table)
+        for line, numbers in lines.items():
+            told = f"{numbers['mean']:6.2f} +- {numbers['spread']:.2f} ({numbers['seeds']} seeds)"
+            print(f"  {line:<40} {told}")
 
 
 if __name__ == "__main__":

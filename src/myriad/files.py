@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,25 @@ from myriad.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
+
+MAPPED_BYTES = 64 << 20
+"""Arrays of a file that are at least so large are mapped instead of read."""
+_WRITTEN_BYTES = 16 << 20
+_DTYPES = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "I64": "int64",
+    "I32": "int32",
+    "I16": "int16",
+    "I8": "int8",
+    "U64": "uint64",
+    "U32": "uint32",
+    "U16": "uint16",
+    "U8": "uint8",
+    "BOOL": "bool",
+}
+_KINDS = {name: kind for kind, name in _DTYPES.items()}
 
 
 @contextmanager
@@ -72,13 +91,57 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
+def write_arrays(
+    path: Path, arrays: Mapping[str, np.ndarray], texts: Mapping[str, str] | None = None
+) -> None:
+    """Write arrays by name as a safetensors file, some megabytes at a time.
+
+    The library's own writer holds a copy of all arrays; here they may be larger than the memory.
+
+    Parameters
+    ----------
+    texts : further facts, kept in the file's head.
+    """
+    head: dict[str, Any] = {"__metadata__": dict(texts)} if texts else {}
+    ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
+    start = 0
+    for name, array in ordered:
+        kind = _KINDS[array.dtype.name]
+        end = start + array.nbytes
+        head[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, end]}
+        start = end
+    text = json.dumps(head, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # so that all arrays are aligned
+    with path.open("wb") as stream:
+        stream.write(len(text).to_bytes(8, "little") + text)
+        for _, array in ordered:
+            if array.nbytes:
+                flat = array.reshape(-1)
+                step = max(1, _WRITTEN_BYTES // array.dtype.itemsize)
+                for first in range(0, len(flat), step):
+                    stream.write(flat[first : first + step].tobytes())
+
+
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Read the arrays of a safetensors file by name."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    """Read the arrays of a safetensors file by name; large ones are mapped, and read-only."""
+    import numpy as np
+    from safetensors import SafetensorError, safe_open
 
     try:
-        return load_file(path)
+        with path.open("rb") as stream, safe_open(path, framework="np") as checked:
+            length = int.from_bytes(stream.read(8), "little")
+            head = json.loads(stream.read(length))
+            arrays = {}
+            for name in checked.keys():  # noqa: SIM118
+                start, end = head[name]["data_offsets"]
+                if end - start < MAPPED_BYTES:
+                    arrays[name] = checked.get_tensor(name)
+                else:
+                    kind = _DTYPES[head[name]["dtype"]]
+                    shape = tuple(head[name]["shape"])
+                    place = 8 + length + start
+                    arrays[name] = np.asarray(np.memmap(path, kind, "r", place, shape))
+            return arrays
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (SafetensorError, TypeError, ValueError, KeyError) as error:

@@ -9,7 +9,7 @@ from myriad.parts import flatten, restore
 
 OPTIONS = {"pq": {"bits": 5, "d": 4}, "rotated": {"bits": 5, "d": 4}}
 SAME_SIZE = {"features"}
-MIXING = {"rotated", "bilinear"}
+MIXING = {"rotated", "bilinear", "turned"}
 DIM = 21
 
 
@@ -183,7 +183,7 @@ def test_refuses_damaged_arrays(learned):
             array.astype(np.float64),
             array[..., None],
             array[:0],
-            np.full_like(array, np.nan if array.dtype.kind == "f" else -1),
+            np.full_like(array, np.nan if array.dtype.kind == "f" else -2),
         ]
         for bad in damaged:
             with pytest.raises(InputError):

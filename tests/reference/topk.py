@@ -42,16 +42,21 @@ def thresholds(ordered, n_upper, n_middle, k, r, variant):
     return [*found, ((middle + (n_upper - k) * free) / n_middle, free)]
 
 
-def train(X, labels, orders, *, n_classes, k, lam, variant):
-    """Return W and the dual columns A (n_classes, n)."""
+def train(X, labels, orders, *, n_classes, k, lam, variant, narrow=()):
+    """Return W and the dual columns A (n_classes, n).
+
+    Passes in `narrow` are over the variables that are not zero.
+    """
     n, dim = X.shape
     W, A = np.zeros((n_classes, dim)), np.zeros((n_classes, n))
     r = 1 / (lam * n)
-    for order in orders:
+    for number, order in enumerate(orders):
         for i in order:
             x, y = X[i], labels[i]
             q = W @ x - (x @ x) * A[:, i]
             wrong = np.delete(np.arange(n_classes), y)
+            if number in narrow:
+                wrong = wrong[A[wrong, i] != 0]
             new = np.zeros(n_classes)
             solution = project((q[wrong] + 1 - q[y]) / (x @ x), k, r, variant)
             new[wrong], new[y] = -solution, solution.sum()

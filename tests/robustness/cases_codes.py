@@ -60,6 +60,9 @@ CODE_CASES = [
             ("--codes bits --keep 0.5 --ratio 64", "give one"),
             ("--codes bits --bins 3", "--bins must be one of 2, 4"),
             ("--codes pq --bins 4", "--bins belongs"),
+            ("--codes turned --ratio 100000", "less than a byte"),
+            ("--codes turned --rotation random", "--rotation belongs"),
+            ("--codes turned --random", "--random belongs"),
             ("--rotation half", "--rotation must be one of none"),
             ("--codes bits --rotation opq", "--rotation belongs"),
             ("--codes pq --random", "--random belongs"),
@@ -131,6 +134,10 @@ CODE_CASES = [
             ("--codes bits,zip", "--codes must be all or some of"),
             ("--codes all --ratios many", "--ratios"),
             ("--codes all --ratios 0", "--ratios"),
+            ("--codes zip", "--codes must be all or some of"),
+            ("--codes none", "--codes must be all or some of"),
+            ("--codes bits --objectives ovr,softmax", "with one objective"),
+            ("--codes bits --objectives best", "--objectives must be some of"),
         )
     ),
     Case(

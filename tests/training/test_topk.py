@@ -35,7 +35,7 @@ def dense_columns(ascent):
 @pytest.mark.parametrize("block", [1, 7, 64])
 @pytest.mark.parametrize(("k", "variant"), [(1, "alpha"), (3, "alpha"), (3, "beta"), (6, "alpha")])
 def test_equals_plain_ascent(k, variant, block):
-    rows, epochs = make_rows(), 3
+    rows, epochs = make_rows(), 7
     number = TOPK_VARIANTS[variant]
     options = {"k": k, "variant": number, "lam": LAM, "dtype": np.float64, "block": block}
     ascent = TopKAscent(rows, N_CLASSES, **options)
@@ -45,7 +45,9 @@ def test_equals_plain_ascent(k, variant, block):
         certificate = ascent.certify(crew)
     orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(epochs)]
     plain = {"k": k, "lam": LAM, "variant": variant}
-    W, A = reference.train(rows.X, rows.labels, orders, n_classes=N_CLASSES, **plain)
+    W, A = reference.train(
+        rows.X, rows.labels, orders, n_classes=N_CLASSES, narrow=(2, 3, 4, 6), **plain
+    )
     assert np.abs(W).max() > 0.1
     np.testing.assert_allclose(ascent.weights()[0], W, rtol=0, atol=1e-8)
     np.testing.assert_allclose(dense_columns(ascent), A, rtol=0, atol=1e-8)
@@ -79,12 +81,28 @@ def test_gap_closes_and_lam_can_change(variant, bias):
     with team(1) as crew:
         ascend(warm, tol=1e-6, epochs=300, team=crew, **ascending)
         warm.change_lam(0.05)
-        first = ascend(warm, tol=1e-6, epochs=3, team=crew, **ascending)
+        first = ascend(warm, tol=1e-6, epochs=6, team=crew, **ascending)
         history = ascend(cold, tol=1e-6, epochs=600, team=crew, **ascending)
     assert history[-1]["gap"] <= 1e-6
     assert all(row["dual"] <= history[-1]["primal"] for row in history)
+    assert (first[0]["epoch"], history[0]["epoch"]) == (6, 6)
     assert first[0]["gap"] < history[0]["gap"]
     assert first[0]["dual"] <= history[-1]["primal"]
+
+
+def test_gap_is_estimated_on_the_way():
+    rows = make_rows(n=400)
+    ascent = TopKAscent(rows, N_CLASSES, k=2, variant=ALPHA, lam=0.02, dtype=np.float64)
+    seen = []
+    with team(1) as crew:
+        for _ in range(23):
+            ascent.run_epoch(seed=SEED, team=crew, advance=lambda n: None)
+            if ascent.estimate is not None:
+                seen.append((ascent.estimate, ascent.certify(crew).gap))
+    assert len(seen) == 2 + 5  # the first two passes and every fourth are over all classes
+    for estimate, gap in seen[2:]:
+        assert 0.5 * gap < estimate < 4 * gap
+    assert seen[-1][0] < 0.1 * seen[2][0]
 
 
 def test_losses_are_ordered():

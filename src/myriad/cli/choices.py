@@ -83,7 +83,7 @@ Within = Annotated[
     bool, typer.Option("--within", help="vlad: bring each word's sum to norm 1 by itself.")
 ]
 Codes = Annotated[
-    str, typer.Option(help="How rows are kept: pq, bits, bilinear, scalar, or none for float32.")
+    str, typer.Option(help="How rows are kept: pq, bits, turned, bilinear, scalar; none: float32.")
 ]
 Ratio = Annotated[
     float | None,
@@ -113,8 +113,16 @@ Objective = Annotated[
 Cluster = Annotated[
     str | None,
     typer.Option(
-        help="Describe images on a Dask cluster: its scheduler's address, or local:N.",
+        help="Work on a Dask cluster: the address of its scheduler, or local:N for N processes.",
         show_default=False,
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="The most memory that training may take, such as 4GB; larger weights are trained a "
+        "shard of classes at a time.",
+        show_default="as needed",
     ),
 ]
 Labels = Annotated[

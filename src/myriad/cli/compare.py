@@ -10,20 +10,18 @@ import typer
 
 from myriad.cli.accuracies import PARTS
 from myriad.cli.choices import (
-    Components,
+    Cluster,
     DataArgument,
-    MaxBad,
-    Regions,
-    Signature,
-    Step,
     StudyStore,
     split_list,
 )
 from myriad.cli.compared_codes import CodesResult, compare_all_codes, show_codes
+from myriad.cli.extraction import Extraction, read_extraction
 from myriad.cli.methods import Epochs
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
+from myriad.errors import InputError
 
 if TYPE_CHECKING:
     from myriad.pipelines.compare import Candidate, Compared
@@ -88,7 +86,7 @@ def _tell(candidate: Candidate) -> str:
     return ", ".join(f"{name} {value}" for name, value in candidate.settings.items())
 
 
-@verb(show=show, writes=True, resumes=True)
+@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction})
 def compare(
     data: DataArgument,
     out: Annotated[
@@ -100,30 +98,34 @@ def compare(
     ] = None,
     epochs: Epochs = None,
     store: StudyStore = None,
-    signature: Signature = "fisher",
-    components: Components = None,
-    regions: Regions = 4,
-    step: Step = 6,
     codes: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="How rows of images are kept: pq, bits, bilinear, scalar or none. For a store: "
-            "codes to compare instead of objectives, with commas between, or all."
+            help="How rows of images are kept: pq, bits, turned, bilinear, scalar or none. For a "
+            "store: codes to compare instead of objectives, with commas between, or all.",
+            show_default="pq",
         ),
-    ] = "pq",
+    ] = None,
     ratios: Annotated[
         str, typer.Option(help="Ratios to compare codes at, with commas between.")
     ] = "32,64,128,256",
-    max_bad: MaxBad = 0.05,
+    cluster: Cluster = None,
     *,
+    extracting: Extraction,
     run: Run,
 ) -> Result | CodesResult:
     """Compare all objectives on the same rows, or all codes on the same store."""
-    if codes == "all" or "," in codes:
-        return compare_all_codes(data, out, codes, ratios, run)
+    from myriad.store import is_store
+
+    if codes is not None and (is_store(data) or codes == "all" or "," in codes):
+        if cluster is not None:
+            raise InputError(
+                "--cluster is for comparing objectives, not codes: leave it out, or give it to "
+                "compress and train."
+            )
+        return compare_all_codes(data, out, codes, ratios, objectives, epochs, run)
     from myriad.pipelines.compare import PAGE
     from myriad.pipelines.compare import compare as work
-    from myriad.pipelines.extract import ExtractOptions
     from myriad.report.studies import write_comparison
 
     compared = work(
@@ -132,16 +134,10 @@ def compare(
         objectives=split_list(objectives),
         epochs=epochs,
         store=store,
-        extracting=ExtractOptions(
-            signature=signature,
-            components=components,
-            regions=regions,
-            step=step,
-            codes=codes,
-            max_bad=max_bad,
-        ),
+        extracting=extracting(codes=codes or "pq"),
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

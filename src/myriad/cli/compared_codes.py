@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from myriad.cli.choices import split_list
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run
@@ -41,21 +42,33 @@ class CodesResult:
         return self.compared.to_json() | {"report": str(self.page)}
 
 
-def compare_all_codes(store: Path, out: Path, codes: str, ratios: str, run: Run) -> CodesResult:
-    """Compare the codes that a text names on a store, and write the page."""
+def compare_all_codes(
+    store: Path,
+    out: Path,
+    codes: str,
+    ratios: str,
+    objectives: str | None,
+    epochs: int | None,
+    run: Run,
+) -> CodesResult:
+    """Compare the codes that a text names on a store, with one objective, and write the page."""
+    from myriad.errors import InputError
+    from myriad.pipelines.compare import make_methods
     from myriad.pipelines.compare_codes import compare_codes, parse_codes, parse_ratios
     from myriad.pipelines.outputs import prepare_results
     from myriad.report.code_page import write_code_page
-    from myriad.training import SGD
 
     names, numbers = parse_codes(codes), parse_ratios(ratios)
+    methods = make_methods(split_list(objectives or "ovr"), epochs=epochs, seed=run.seed)
+    if len(methods) > 1:
+        raise InputError("Codes are compared with one objective: name one as --objectives.")
     prepare_results(out, (PAGE, "codes.json"), overwrite=run.overwrite, resume=run.resume)
     compared = compare_codes(
         store,
         out,
         codes=names,
         ratios=numbers,
-        method=SGD(seed=run.seed),
+        method=methods[0],
         threads=run.threads,
         resume=run.resume,
         progress=run.progress,
@@ -73,7 +86,7 @@ def show_codes(result: CodesResult, run: Run) -> None:
         COLUMNS,
         [
             [
-                "plain" if row.asked == 1 else row.codes,
+                "plain" if row.codes == "none" else row.codes,
                 row.ratio,
                 row.bytes_per_row,
                 row.top1,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.choices import Ratio
+from myriad.cli.choices import Cluster, Ratio
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
@@ -45,13 +45,13 @@ def compress(
     codes: Annotated[
         str,
         typer.Option(
-            help="How rows are coded: pq, bits, bilinear or scalar; none keeps float32 features."
+            help="How rows are coded: pq, bits, turned, bilinear or scalar; none keeps float32."
         ),
     ] = "pq",
     ratio: Ratio = None,
     keep: Annotated[
         float | None,
-        typer.Option(help="The part of the features to keep, of bits and none, such as 0.25."),
+        typer.Option(help="The part of the features to keep, not of pq, bilinear and scalar."),
     ] = None,
     rotation: Annotated[
         str, typer.Option(help="How rows are turned before pq: none, random or opq.")
@@ -65,6 +65,7 @@ def compress(
     random: Annotated[
         bool, typer.Option("--random", help="Leave the projections of bilinear random.")
     ] = False,
+    cluster: Cluster = None,
     *,
     run: Run,
 ) -> Compressed:
@@ -78,6 +79,7 @@ def compress(
         options=CodeOptions(codes, ratio, keep, rotation, bins, random),
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

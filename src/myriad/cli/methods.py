@@ -29,6 +29,13 @@ Lam = Annotated[
         show_default="0; auto of trace",
     ),
 ]
+Relax = Annotated[
+    str | None,
+    typer.Option(
+        help="Of trace: part of lam for the weights on the directions found, or auto.",
+        show_default="auto; 1 with a stated lam",
+    ),
+]
 Scale = Annotated[
     str | None,
     typer.Option(help="Bring features to unit variance: yes, no or auto.", show_default="auto"),
@@ -46,8 +53,21 @@ ScheduleName = Annotated[
         show_default="fixed",
     ),
 ]
+T0 = Annotated[
+    str | None,
+    typer.Option(
+        "--t0", help="Steps after which --schedule decay has halved the step.", show_default="1000"
+    ),
+]
 Epochs = Annotated[
     int | None, typer.Option(min=1, help="The most passes over the rows.", show_default="50")
+]
+Theta = Annotated[
+    str | None,
+    typer.Option(
+        help="Points of accuracy that count as a rise; training stops without one.",
+        show_default="0",
+    ),
 ]
 Gauge = Annotated[
     str | None,
@@ -126,8 +146,34 @@ LastViolators = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Last violators for which wsabie passes a row over; 0 for none.",
-        show_default="8",
+        help="Last violators for which wsabie or warp passes a row over; 0 for none.",
+        show_default="8; 0 of warp",
+    ),
+]
+Replacement = Annotated[
+    bool | None,
+    typer.Option(
+        "--replacement/--no-replacement",
+        help="Whether warp may draw a wrong class twice for a row.",
+        show_default="replacement",
+    ),
+]
+ExactRank = Annotated[
+    bool | None,
+    typer.Option(
+        "--exact-rank",
+        help="Let warp count all violators instead of estimating their number.",
+        show_default=False,
+    ),
+]
+ConstantWeight = Annotated[
+    bool | None,
+    typer.Option("--constant-weight", help="Let warp weigh all steps alike.", show_default=False),
+]
+MaxDraws = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="The most wrong classes that warp draws for a row.", show_default="classes - 1"
     ),
 ]
 Adagrad = Annotated[
@@ -156,5 +202,13 @@ Index = Annotated[
     typer.Option(
         help="How the model ranks: exact, or ivf (approximate, its recall is told).",
         show_default="exact",
+    ),
+]
+Rounds = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="With --cluster, how often a pass of a joint objective averages its weights.",
+        show_default="8",
     ),
 ]

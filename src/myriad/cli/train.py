@@ -9,38 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from myriad.cli.accuracies import print_accuracies
-from myriad.cli.choices import (
-    Codes,
-    Components,
-    DataArgument,
-    DescriptorName,
-    HistogramMap,
-    MaxBad,
-    Objective,
-    OnnxDeviation,
-    OnnxMean,
-    OnnxOutput,
-    OnnxSize,
-    Ratio,
-    Regions,
-    Signature,
-    Soft,
-    Step,
-    Weights,
-    Whiten,
-    Within,
-)
+from myriad.cli.choices import Cluster, DataArgument, Memory, Objective
+from myriad.cli.extraction import Extraction, read_extraction
 from myriad.cli.methods import (
+    T0,
     Adagrad,
     Average,
     Balanced,
     Batch,
     Beta,
+    ConstantWeight,
     Dim,
     Discriminant,
     Ensemble,
     Epochs,
     Eta,
+    ExactRank,
     Gauge,
     Index,
     K,
@@ -48,18 +32,23 @@ from myriad.cli.methods import (
     LastViolators,
     Loss,
     Margin,
+    MaxDraws,
     MaxNorm,
     RankWeight,
+    Relax,
+    Replacement,
+    Rounds,
     Sampling,
     Scale,
     ScheduleName,
     SubspaceEvery,
+    Theta,
     Tol,
     Variant,
 )
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
-from myriad.cli.text import format_bytes, format_seconds
+from myriad.cli.text import format_bytes, format_seconds, parse_bytes
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
@@ -99,7 +88,7 @@ def show(result: Result, run: Run) -> None:
     )
 
 
-@verb(show=show, writes=True, resumes=True)
+@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction})
 def train(
     data: DataArgument,
     out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],
@@ -112,10 +101,13 @@ def train(
     beta: Beta = None,
     eta: Eta = None,
     lam: Lam = None,
+    relax: Relax = None,
     scale: Scale = None,
     balanced: Balanced = None,
     schedule: ScheduleName = None,
+    t0: T0 = None,
     epochs: Epochs = None,
+    theta: Theta = None,
     gauge: Gauge = None,
     batch: Batch = None,
     subspace_every: SubspaceEvery = None,
@@ -127,39 +119,27 @@ def train(
     discriminant: Discriminant = None,
     sampling: Sampling = None,
     rank_weight: RankWeight = None,
+    replacement: Replacement = None,
+    exact_rank: ExactRank = None,
+    constant_weight: ConstantWeight = None,
+    max_draws: MaxDraws = None,
     last_violators: LastViolators = None,
     adagrad: Adagrad = None,
     average: Average = None,
     max_norm: MaxNorm = None,
     ensemble: Ensemble = None,
     index: Index = None,
-    signature: Signature = "fisher",
-    components: Components = None,
-    regions: Regions = 4,
-    step: Step = 6,
-    descriptor: DescriptorName = "sift",
-    whiten: Whiten = False,
-    weights: Weights = False,
-    soft: Soft = False,
-    map: HistogramMap = "hellinger",
-    within: Within = False,
-    codes: Codes = "pq",
-    ratio: Ratio = None,
-    max_bad: MaxBad = 0.05,
-    onnx_size: OnnxSize = None,
-    onnx_mean: OnnxMean = "imagenet",
-    onnx_deviation: OnnxDeviation = "imagenet",
-    onnx_output: OnnxOutput = None,
+    rounds: Rounds = None,
+    memory: Memory = None,
+    cluster: Cluster = None,
     *,
+    extracting: Extraction,
     run: Run,
 ) -> Result:
     """Train a model on images or on a store."""
-    from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.train import train as work
-    from myriad.signatures import OnnxOptions
     from myriad.training import OFFERS, make_method
 
-    onnx = OnnxOptions(onnx_size, onnx_mean, onnx_deviation, onnx_output)
     method = make_method(
         OFFERS,
         objective,
@@ -168,10 +148,13 @@ def train(
         beta=beta,
         eta=eta,
         lam=lam,
+        relax=relax,
         scale=scale,
         balanced=balanced,
         schedule=schedule,
+        t0=t0,
         epochs=epochs,
+        theta=theta,
         gauge=gauge,
         batch=batch,
         subspace_every=subspace_every,
@@ -183,36 +166,27 @@ def train(
         discriminant=discriminant,
         sampling=sampling,
         rank_weight=rank_weight,
+        replacement=replacement,
+        exact_rank=exact_rank,
+        constant_weight=constant_weight,
+        max_draws=max_draws,
         last_violators=last_violators,
         adagrad=adagrad,
         average=average,
         max_norm=max_norm,
         ensemble=ensemble,
         index=index,
-    )
-    extracting = ExtractOptions(
-        signature=signature,
-        components=components,
-        regions=regions,
-        step=step,
-        codes=codes,
-        max_bad=max_bad,
-        ratio=ratio,
-        descriptor=descriptor,
-        whiten=whiten,
-        weights=weights,
-        soft=soft,
-        map=map,
-        within=within,
-        onnx=onnx,
+        rounds=rounds,
     )
     trained = work(
         data,
         out,
         store=store,
-        extracting=extracting,
+        extracting=extracting(),
         method=method,
         threads=run.threads,
+        cluster=cluster,
+        memory=None if memory is None else parse_bytes(memory, "--memory"),
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from myriad.cli.choices import (
-    Codes,
-    Components,
+    Cluster,
     DataArgument,
-    MaxBad,
     Objective,
-    Regions,
-    Signature,
-    Step,
     StudyStore,
     split_list,
 )
+from myriad.cli.extraction import Extraction, read_extraction
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
@@ -70,7 +66,7 @@ def _list(trial: Trial, names: list[str], *, best: bool) -> list[Any]:
     ]
 
 
-@verb(show=show, writes=True, resumes=True)
+@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction})
 def tune(
     data: DataArgument,
     out: Annotated[Path, typer.Option(help="The folder for the table and its page.")] = Path(
@@ -97,17 +93,12 @@ def tune(
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="The most passes of a trial.")] = 20,
     store: StudyStore = None,
-    signature: Signature = "fisher",
-    components: Components = None,
-    regions: Regions = 4,
-    step: Step = 6,
-    codes: Codes = "pq",
-    max_bad: MaxBad = 0.05,
+    cluster: Cluster = None,
     *,
+    extracting: Extraction,
     run: Run,
 ) -> Result:
     """Try settings of an objective: negatives a positive, steps, passes and regularisation."""
-    from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.tune import PAGE
     from myriad.pipelines.tune import tune as work
     from myriad.report.studies import write_tuning
@@ -121,16 +112,10 @@ def tune(
         lams=split_list(lams),
         epochs=epochs,
         store=store,
-        extracting=ExtractOptions(
-            signature=signature,
-            components=components,
-            regions=regions,
-            step=step,
-            codes=codes,
-            max_bad=max_bad,
-        ),
+        extracting=extracting(),
         seed=run.seed,
         threads=run.threads,
+        cluster=cluster,
         overwrite=run.overwrite,
         resume=run.resume,
         progress=run.progress,

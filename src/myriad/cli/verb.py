@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
@@ -29,6 +29,10 @@ from myriad.cli.objects import to_line
 from myriad.cli.progress import choose_progress
 from myriad.errors import InputError, WorkError
 from myriad.progress import Progress
+
+Lists = Mapping[str, Callable[..., Any]]
+"""For each of some parameters of a verb, a function whose parameters are the options that make it.
+"""
 
 INTERRUPTED = "Interrupted. What was finished is kept; run the same command again with --resume"
 
@@ -99,7 +103,11 @@ _RESUME = _option(
 
 
 def verb(
-    *, show: Callable[[Any, Run], None], writes: bool = False, resumes: bool = False
+    *,
+    show: Callable[[Any, Run], None],
+    writes: bool = False,
+    resumes: bool = False,
+    lists: Lists | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Outcome]]:
     """Make a function of its own options and `run` into a verb with the common options.
 
@@ -108,7 +116,10 @@ def verb(
     show : prints the result for people; called with the result and `run`.
     writes : whether it writes somewhere, and so has ``--overwrite``.
     resumes : whether it can go on after an interruption, and so has ``--resume``.
+    lists : lists of options that several verbs share. Such a parameter of the verb is called
+        without arguments to read its options; one that the verb states itself is told to both.
     """
+    shared = lists or {}
     common = [_SEED, _THREADS, _JSON, _QUIET]
     common += [_OVERWRITE] if writes else []
     common += [_RESUME] if resumes else []
@@ -119,11 +130,12 @@ def verb(
             options = {option.name: given.pop(option.name) for option in common}
             as_json = options.pop("as_json")
             run = _begin(**options)
+            given = _gather(given, function, shared)
             with _guarded(run, resumes=resumes), redirect_stdout(sys.stderr):
                 result = function(**given, run=run)
             return Outcome(result, run, as_json, show)
 
-        _offer(call, function, common)
+        _offer(call, function, common, shared)
         return call
 
     return decorate
@@ -152,21 +164,41 @@ def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
         raise WorkError("A process that took part in the work ended too early.") from error
 
 
+def _gather(given: dict[str, Any], function: Callable[..., Any], lists: Lists) -> dict[str, Any]:
+    """Return what a verb is called with: the options of a list bound to what reads them."""
+    own = inspect.signature(function).parameters
+    bound: dict[str, Any] = {}
+    for name, read in lists.items():
+        options = inspect.signature(read).parameters
+        bound[name] = functools.partial(read, **{option: given[option] for option in options})
+    return {name: value for name, value in given.items() if name in own} | bound
+
+
 def _offer(
-    call: Callable[..., Outcome], function: Callable[..., Any], common: list[inspect.Parameter]
+    call: Callable[..., Outcome],
+    function: Callable[..., Any],
+    common: list[inspect.Parameter],
+    lists: Lists,
 ) -> None:
     """Give `call` the signature that typer reads: the function's own options, then the common ones.
 
-    What the function returns is left out, as its type need not be imported when the file is.
+    The options of a list stand where its parameter does. What a function returns is left out, as
+    its type need not be imported when the file is.
     """
-    function.__annotations__.pop("return", None)
-    own = inspect.signature(function, eval_str=True).parameters.values()
-    offered = [
-        option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for option in own
-        if option.name != "run"
-    ]
+    own = _parameters(function)
+    offered: list[inspect.Parameter] = []
+    for name, option in own.items():
+        if name in lists:
+            offered += [o for o in _parameters(lists[name]).values() if o.name not in own]
+        elif name != "run":
+            offered.append(option)
+    offered = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in offered]
     offered += common
     del call.__wrapped__  # type: ignore[attr-defined]
     call.__signature__ = inspect.Signature(offered)  # type: ignore[attr-defined]
     call.__annotations__ = {option.name: option.annotation for option in offered}
+
+
+def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    function.__annotations__.pop("return", None)
+    return inspect.signature(function, eval_str=True).parameters

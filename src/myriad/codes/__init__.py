@@ -13,11 +13,13 @@ from myriad.codes.information import BINS, measure_information, rank_features
 from myriad.codes.product import ProductCode, learn_product
 from myriad.codes.rotated import ROTATIONS, RotatedCode, learn_rotated
 from myriad.codes.scalar import ScalarCode, learn_scalar
+from myriad.codes.turned import Turn, TurnedCode, draw_turn, learn_turned
 
 CODES: dict[str, Callable[..., Code]] = {
     "pq": learn_product,
     "rotated": learn_rotated,
     "bits": learn_bits,
+    "turned": learn_turned,
     "bilinear": learn_bilinear,
     "scalar": learn_scalar,
     "features": learn_chosen,
@@ -35,12 +37,16 @@ __all__ = [
     "RotatedCode",
     "ScalarCode",
     "SignCode",
+    "Turn",
+    "TurnedCode",
+    "draw_turn",
     "learn_bilinear",
     "learn_bits",
     "learn_chosen",
     "learn_product",
     "learn_rotated",
     "learn_scalar",
+    "learn_turned",
     "load_code",
     "measure_information",
     "rank_features",

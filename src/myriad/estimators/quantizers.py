@@ -20,10 +20,13 @@ from myriad.codes import (
     RotatedCode,
     ScalarCode,
     SignCode,
+    TurnedCode,
+    draw_turn,
     learn_bilinear,
     learn_bits,
     learn_rotated,
     learn_scalar,
+    learn_turned,
     load_code,
     save_code,
 )
@@ -176,22 +179,34 @@ class SignBits(_Quantizer):
     n_bits : features to keep, chosen by their mutual information with the labels given to `fit`;
         None for all.
     bins : None to measure information by the sign, or 2, 4, 8, 16 or 32 equal bins.
+    turned : whether rows are centred and turned at random first, so that bits are signs of mixtures
+        of all features: slower to encode, and nearer to the rows. `n_bits` then needs no labels.
     """
 
-    _kinds = (SignCode,)
+    _kinds = (SignCode, TurnedCode)
 
     def __init__(
-        self, *, n_bits: int | None = None, bins: int | None = None, threads: int | None = None
+        self,
+        *,
+        n_bits: int | None = None,
+        bins: int | None = None,
+        turned: bool = False,
+        random_state: int = 0,
+        threads: int | None = None,
     ) -> None:
         self.n_bits = n_bits
         self.bins = bins
+        self.turned = turned
+        self.random_state = random_state
         self.threads = threads
 
     def _learn(self, rows: Rows) -> Code:
-        information = None
+        sample, seed, information = self._sample(rows), self.random_state, None
         if (rows.labels >= 0).any():
-            information = inform_rows(rows, bins=self.bins, threads=self.threads)
-        return learn_bits(self._sample(rows), n_bits=self.n_bits, information=information)
+            turning = draw_turn(sample, seed=seed) if self.turned else None
+            information = inform_rows(rows, bins=self.bins, turning=turning, threads=self.threads)
+        learn = learn_turned if self.turned else learn_bits
+        return learn(sample, n_bits=self.n_bits, information=information, seed=seed)
 
 
 class BilinearCodes(_Quantizer):

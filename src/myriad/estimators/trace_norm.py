@@ -13,7 +13,7 @@ from myriad.models import LatentModel
 from myriad.progress import Progress
 from myriad.training import AtomDescent, Fitted, number_or
 
-_LAM = number_or(auto=None)
+_NUMBER = number_or(auto=None)
 
 
 class TraceNormClassifier(RowsClassifier):
@@ -27,6 +27,9 @@ class TraceNormClassifier(RowsClassifier):
     ----------
     lam : weight of the gauge, above 0; ``"auto"`` follows a path from the least that makes W zero
         downwards and chooses on a held-out part of the rows.
+    relax : the weights are fitted anew on the directions or features that `lam` chose, with this
+        part of `lam`, so that they shrink less; 1 for not at all. ``"auto"`` tries parts where
+        `lam` is chosen, else it is 1. Bound and objective are those before.
     gauge : ``"trace"``, the sum of the singular values: W has low rank; ``"l1"``, the sum of the
         absolute entries: W is sparse; ``"l1_l2"``, the sum over features of the norm over classes:
         few features are used.
@@ -51,7 +54,7 @@ class TraceNormClassifier(RowsClassifier):
     bound_ : the objective is at most this far above its minimum.
     n_epochs_ : rounds.
     history_ : ``objective``, ``bound``, ``rank``, ``atoms`` and ``seconds`` after each round.
-    search_ : the path: ``lam``, ``rank`` and held-out accuracy of each value.
+    search_ : the path: ``lam``, ``relax``, ``rank`` and held-out accuracy of each value.
     """
 
     model_: LatentModel
@@ -60,6 +63,7 @@ class TraceNormClassifier(RowsClassifier):
         self,
         *,
         lam: float | str = "auto",
+        relax: float | str = "auto",
         gauge: str = "trace",
         batch: int | None = None,
         subspace_every: int = 8,
@@ -73,6 +77,7 @@ class TraceNormClassifier(RowsClassifier):
         callback: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         self.lam = lam
+        self.relax = relax
         self.gauge = gauge
         self.batch = batch
         self.subspace_every = subspace_every
@@ -87,7 +92,8 @@ class TraceNormClassifier(RowsClassifier):
 
     def _method(self) -> AtomDescent:
         return AtomDescent(
-            lam=_LAM("lam", self.lam),
+            lam=_NUMBER("lam", self.lam),
+            relax=_NUMBER("relax", self.relax),
             gauge=self.gauge,
             batch=self.batch,
             subspace_every=self.subspace_every,

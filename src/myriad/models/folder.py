@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import save_file
 
 from myriad.errors import InputError, WorkError
-from myriad.files import checksum, dump_json, read_arrays, read_json, written_together
+from myriad.files import (
+    checksum,
+    dump_json,
+    read_arrays,
+    read_json,
+    write_arrays,
+    written_together,
+)
 from myriad.models.model import Model
 from myriad.parts import arrays_below, flatten, restore
 from myriad.signatures import Signature
@@ -67,7 +71,6 @@ def save_model(
         for text_file, text in zip(text_files, texts.values(), strict=True):
             text_file.write_text(text, encoding="utf-8", errors="backslashreplace")
         _write_tensors(array_file, tensors)
-        shutil.copymode(config_file, array_file)  # safetensors lets nobody else read its files
         config = {
             "format": FORMAT,
             "checksum": checksum(array_file),
@@ -123,11 +126,11 @@ def load_model(folder: Path) -> ModelFolder:
 
 def _write_tensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
     try:
-        save_file(tensors, path)
-    except SafetensorError as error:  # hides what the system said, such as a full disk
+        write_arrays(path, tensors)
+    except OSError as error:
         raise WorkError(
-            f"{path.with_name(ARRAYS)} cannot be written: {error}. Make room or choose another "
-            "place, then run the command again."
+            f"{path.with_name(ARRAYS)} cannot be written: {error.strerror or error}. Make room or "
+            "choose another place, then run the command again."
         ) from None
 
 

@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError
+from myriad.models.coded import CodedModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder
 from myriad.models.linear import LinearModel
+from myriad.models.onnx_codes import add_code
+from myriad.models.onnx_nodes import PREFIX, Graph
 from myriad.parts import flatten, size_of
 from myriad.signatures import Backbone
 from myriad.signatures.sessions import import_onnx
 
 OPSET, IR = 13, 8
 MAX_BYTES = 2_000_000_000
-PREFIX = "myriad_"
-"""Before the names of all values that are added to a network, which has names of its own."""
 
 
 def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
@@ -34,18 +35,21 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
     ----------
     k : how many of the best classes are ranked; None for the scores of all.
     """
-    model = folder.model
+    whole = model = folder.model
+    code = None
+    if isinstance(model, CodedModel) and model.rounded:
+        code, model = model.code, model.model
     if isinstance(model, LatentModel) and model.n_latents == 0:
         model = model.to_linear()
     if not isinstance(model, LinearModel | FactoredModel | ChosenModel):
         raise InputError(f"A model of the kind {model.kind!r} cannot be exported; linear ones can.")
     recipe = folder.recipe if isinstance(folder.recipe, Backbone) else None
-    if size_of(model) + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
+    if size_of(whole) + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
         raise InputError("The model is larger than the 2 GB that an ONNX file can be.")
     onnx = import_onnx()
     told: dict[str, Any] = {"classes": folder.class_names}
     if recipe is None:
-        rows = onnx.helper.make_tensor_value_info("rows", onnx.TensorProto.FLOAT, ["n", model.dim])
+        rows = onnx.helper.make_tensor_value_info("rows", onnx.TensorProto.FLOAT, ["n", whole.dim])
         graph = onnx.helper.make_graph([], "myriad", [rows], [])
         file = onnx.helper.make_model(
             graph, opset_imports=[onnx.helper.make_opsetid("", OPSET)], ir_version=IR
@@ -53,11 +57,13 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
         name = "rows"
     else:
         file = onnx.load_model_from_string(recipe.graph.tobytes())
-        name = _normalise(_Graph(onnx, file), recipe)
+        name = _normalise(Graph(onnx, file), recipe)
         settings = flatten(recipe)[0]
         words = ("size", "mean", "deviation", "crop", "layout", "order")
         told["image"] = {word: settings[word] for word in words}
-    _score(_Graph(onnx, file), name, model, k)
+    if code is not None:
+        name = add_code(Graph(onnx, file), name, code)
+    _score(Graph(onnx, file), name, model, k)
     onnx.helper.set_model_props(file, {word: json.dumps(value) for word, value in told.items()})
     try:
         onnx.checker.check_model(file)
@@ -67,26 +73,7 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
     return bytes(file.SerializeToString())
 
 
-class _Graph:
-    """Additions to the graph of a file."""
-
-    def __init__(self, onnx: Any, file: Any) -> None:
-        self.onnx, self.graph = onnx, file.graph
-
-    def add(self, operator: str, inputs: list[str], *outputs: str, **settings: Any) -> str:
-        """Add a node; return the name of its first output."""
-        node = self.onnx.helper.make_node(operator, inputs, list(outputs), **settings)
-        self.graph.node.append(node)
-        return outputs[0]
-
-    def keep(self, array: np.ndarray, name: str) -> str:
-        """Add a constant."""
-        constant = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), PREFIX + name)
-        self.graph.initializer.append(constant)
-        return PREFIX + name
-
-
-def _normalise(graph: _Graph, recipe: Backbone) -> str:
+def _normalise(graph: Graph, recipe: Backbone) -> str:
     """Add what `Backbone.describe` does with the output of the network."""
     shape = graph.keep(np.array([1, recipe.features], np.int64), "shape")
     x = graph.add("Reshape", [recipe.output, shape], f"{PREFIX}embedding")
@@ -99,7 +86,7 @@ def _normalise(graph: _Graph, recipe: Backbone) -> str:
     return graph.add("LpNormalization", [x], f"{PREFIX}row", axis=1, p=2)
 
 
-def _lift(graph: _Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
+def _lift(graph: Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
     """Add what turns rows into latents."""
     if isinstance(model, ChosenModel):
         features = graph.keep(model.features, "features")
@@ -109,7 +96,7 @@ def _lift(graph: _Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
 
 
 def _score(
-    graph: _Graph, rows: str, model: LinearModel | FactoredModel | ChosenModel, k: int | None
+    graph: Graph, rows: str, model: LinearModel | FactoredModel | ChosenModel, k: int | None
 ) -> None:
     """Add ``W x + b``, in factors where the model has them, and the ranking as the outputs."""
     helper, kinds = graph.onnx.helper, graph.onnx.TensorProto

@@ -60,19 +60,30 @@ class ClusterMapper(Mapper):
 
 
 @contextmanager
-def open_cluster(where: str, *, progress: Progress = SILENT) -> Iterator[ClusterMapper]:
+def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[ClusterMapper]:
     """Yield a mapper of the workers of a cluster.
 
     Parameters
     ----------
-    where : the address of a Dask scheduler, or ``local:N`` for N processes of this machine.
+    where : the address of a Dask scheduler, ``local:N`` for N processes of this machine, or
+        ``active`` for the Dask client that the program has made; or a client; or a mapper that is
+        open already.
     """
+    if isinstance(where, ClusterMapper):
+        yield where
+        return
     try:
         from distributed import Client, LocalCluster
     except ImportError:
         raise InputError(
             "--cluster needs Dask, which is not installed: pip install 'myriad-learn[cluster]'."
         ) from None
+    if where == "active" or isinstance(where, Client):
+        client = _find_client() if isinstance(where, str) else where
+        workers = _check(client, "client")
+        with threadpool_limits(limits=1):
+            yield ClusterMapper(client, workers)
+        return
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     cluster = None
     if where.startswith("local:"):
@@ -80,7 +91,7 @@ def open_cluster(where: str, *, progress: Progress = SILENT) -> Iterator[Cluster
             n_workers=_count(where),
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",  # any port that is free, should there be other clusters
         )
     try:
         client = _connect(Client, where if cluster is None else cluster)
@@ -95,6 +106,15 @@ def open_cluster(where: str, *, progress: Progress = SILENT) -> Iterator[Cluster
     finally:
         if cluster is not None:
             cluster.close()
+
+
+def _find_client() -> Any:
+    from distributed import default_client
+
+    try:
+        return default_client()
+    except ValueError:
+        raise InputError("There is no active Dask client: make one, or give it.") from None
 
 
 def _count(where: str) -> int:

@@ -14,19 +14,23 @@ from myriad.codes import (
     BINS,
     ROTATIONS,
     Code,
+    RotatedCode,
+    draw_turn,
     learn_bilinear,
     learn_bits,
     learn_chosen,
     learn_rotated,
     learn_scalar,
+    learn_turned,
 )
 from myriad.codes.packing import packed_bytes
 from myriad.errors import InputError
 from myriad.progress import SILENT, Progress
+from myriad.store import Rows, inform_rows
 
-KINDS = ("pq", "bits", "bilinear", "scalar", "none")
+KINDS = ("pq", "bits", "turned", "bilinear", "scalar", "none")
 """The codes by the words of ``--codes``."""
-CHOOSING = ("bits", "none")
+CHOOSING = ("bits", "turned", "none")
 """Codes that keep the most informative features."""
 RATIO = 32.0
 """How many times smaller rows become unless the user says otherwise."""
@@ -42,7 +46,7 @@ class CodeOptions:
     ----------
     codes : one of `KINDS`; ``"none"`` keeps float32 features.
     ratio : how many times smaller rows are to become, at least; None for the default of the code.
-    keep : the part of the features to keep, the most informative ones, of ``bits`` and ``none``.
+    keep : the part of the features to keep, the most informative ones, of `CHOOSING`.
     rotation : how rows are turned before ``pq``: ``"none"``, ``"random"`` or ``"opq"``.
     bins : equal bins that information is measured with; None for the sign.
     random : whether the projections of ``bilinear`` stay random instead of being learned.
@@ -75,14 +79,15 @@ class CodeOptions:
 
     def _check_belonging(self) -> None:
         """Refuse options that another code has."""
+        listed = " and ".join([", ".join(CHOOSING[:-1]), CHOOSING[-1]])
         if self.keep is not None and not 0 < self.keep <= 1:
             raise InputError(f"--keep must be a part above 0 and up to 1, not {self.keep:g}.")
         if self.keep is not None and self.codes not in CHOOSING:
-            raise InputError(f"--keep belongs to --codes bits and none, not to {self.codes}.")
+            raise InputError(f"--keep belongs to --codes {listed}, not to {self.codes}.")
         if self.keep is not None and self.ratio is not None:
             raise InputError("--keep and --ratio both say how many features stay: give one.")
         if self.bins is not None and self.codes not in CHOOSING:
-            raise InputError(f"--bins belongs to --codes bits and none, not to {self.codes}.")
+            raise InputError(f"--bins belongs to --codes {listed}, not to {self.codes}.")
         if self.rotation != "none" and self.codes != "pq":
             raise InputError(f"--rotation belongs to --codes pq, not to {self.codes}.")
         if self.random and self.codes != "bilinear":
@@ -101,7 +106,7 @@ class Source:
     Attributes
     ----------
     sample : float32 (n_samples, dim), some training rows.
-    information : (dim,) bits, of the codes that choose features.
+    information : (dim,) bits, of the codes that choose features; of turned ones for turned bits.
     period : features after which rows repeat their meaning.
     """
 
@@ -139,7 +144,33 @@ def learn_code(
     _check_information(source.information, options)
     if options.codes == "bits":
         return learn_bits(source.sample, n_bits=count, information=source.information, **common)
+    if options.codes == "turned":
+        return learn_turned(source.sample, n_bits=count, information=source.information, **common)
     return learn_chosen(source.sample, count=count, information=source.information, **common)
+
+
+def inform(
+    rows: Rows,
+    sample: Float,
+    options: CodeOptions,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> NDArray[np.float64] | None:
+    """Return what each feature that a code may keep says about the class; None if it chooses none.
+
+    Parameters
+    ----------
+    rows, sample : the training rows, and those of them that the code will be learned from.
+    seed : of the code; turned bits ask about the features that it turns rows into.
+    """
+    if not options.informs:
+        return None
+    turning = draw_turn(sample, seed=seed) if options.codes == "turned" else None
+    if turning is not None and not (rows.labels >= 0).any():
+        return None  # turned features are alike: without labels the first ones do
+    return inform_rows(rows, bins=options.bins, turning=turning, threads=threads, progress=progress)
 
 
 def choose_product(dim: int, ratio: float) -> tuple[int, int]:
@@ -191,7 +222,9 @@ def describe_code(code: Code) -> dict[str, Any]:
     inner = getattr(code, "code", None)
     found: dict[str, Any] = {"kind": code.kind}
     if isinstance(inner, Code):
-        found |= describe_code(inner) | {"rotation": len(code.rotation)}  # type: ignore[attr-defined]
+        found = describe_code(inner) | found
+    if isinstance(code, RotatedCode):
+        found |= {"kind": code.code.kind, "rotation": len(code.rotation)}
     for name in ("d", "bits"):
         if hasattr(code, name):
             found[name] = getattr(code, name)

@@ -14,9 +14,11 @@ import numpy as np
 from myriad.errors import InputError, MyriadError, WorkError
 from myriad.measures import Measures
 from myriad.models import is_model
+from myriad.parallel import Mapper
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.extract import ExtractOptions
 from myriad.pipelines.ledger import Ledger, Record, check_ledger_place
+from myriad.pipelines.sites import open_mapper
 from myriad.pipelines.sources import open_source
 from myriad.pipelines.train import check_classes, train
 from myriad.progress import SILENT, Progress
@@ -117,6 +119,7 @@ def compare(
     extracting: ExtractOptions | None = None,
     seed: int = 0,
     threads: int | None = None,
+    cluster: Any = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress = SILENT,
@@ -130,36 +133,41 @@ def compare(
     ----------
     objectives : which; by default all.
     epochs : the most passes of those that take such an option.
+    cluster : see `open_cluster`; workers must see data, store and the folder `out`.
     """
     began = time.perf_counter()
     methods = make_methods(objectives, epochs=epochs, seed=seed)
     check_ledger_place(out, LEDGER, overwrite=overwrite, resume=resume)
-    rows = open_source(
-        data,
-        out,
-        store=store,
-        extracting=extracting,
-        seed=seed,
-        threads=threads,
-        overwrite=overwrite,
-        resume=resume,
-        progress=progress,
-    )
-    check_classes(rows.rows("train").labels, rows, progress)
-    ledger = Ledger(out / LEDGER, {"store": rows.fingerprint, "seed": seed}, resume=resume)
-    found = []
-    for number, method in enumerate(methods, start=1):
-        name = f"{method.objective} {method!r}"
-        kept = ledger.find(name)
-        if kept is not None and is_model(out / method.objective):
-            found.append(Candidate.from_record(method.objective, kept))
-            continue
-        compile_kernels(method)
-        progress.note(f"Objective {number} of {len(methods)}: {method.objective}.")
-        candidate = _train(rows, out / method.objective, method, threads, resume, progress)
-        if candidate.error is None:
-            ledger.keep(name, asdict(candidate))
-        found.append(candidate)
+    with open_mapper(cluster, progress=progress) as mapper:
+        rows = open_source(
+            data,
+            out,
+            store=store,
+            extracting=extracting,
+            seed=seed,
+            threads=threads,
+            cluster=mapper,
+            overwrite=overwrite,
+            resume=resume,
+            progress=progress,
+        )
+        check_classes(rows.rows("train").labels, rows, progress)
+        ledger = Ledger(out / LEDGER, {"store": rows.fingerprint, "seed": seed}, resume=resume)
+        found = []
+        for number, method in enumerate(methods, start=1):
+            name = f"{method.objective} {method!r}"
+            kept = ledger.find(name)
+            if kept is not None and is_model(out / method.objective):
+                found.append(Candidate.from_record(method.objective, kept))
+                continue
+            compile_kernels(method)
+            progress.note(f"Objective {number} of {len(methods)}: {method.objective}.")
+            candidate = _train(
+                rows, out / method.objective, method, threads, mapper, resume, progress
+            )
+            if candidate.error is None:
+                ledger.keep(name, asdict(candidate))
+            found.append(candidate)
     if all(candidate.error is not None for candidate in found):
         raise WorkError(f"No objective could be trained. {found[0].error}")
     found.sort(key=lambda candidate: candidate.score, reverse=True)
@@ -194,7 +202,13 @@ def compile_kernels(method: Method) -> None:
 
 
 def _train(
-    rows: Store, out: Path, method: Method, threads: int | None, resume: bool, progress: Progress
+    rows: Store,
+    out: Path,
+    method: Method,
+    threads: int | None,
+    mapper: Mapper | None,
+    resume: bool,
+    progress: Progress,
 ) -> Candidate:
     try:
         trained = train(
@@ -202,7 +216,8 @@ def _train(
             out,
             method=method,
             threads=threads,
-            overwrite=not resume,
+            cluster=mapper,
+            overwrite=True,  # what is finished is in the ledger
             resume=resume,
             progress=progress,
         )
@@ -212,7 +227,9 @@ def _train(
         return Candidate(method.objective, error=reason)
     test: Accuracies | None = None
     if np.isin("test", rows.splits):
-        tested = evaluate(out, rows.path, split="test", threads=threads, progress=progress)
+        tested = evaluate(
+            out, rows.path, split="test", threads=threads, cluster=mapper, progress=progress
+        )
         test = _pick(tested.measures)
     return Candidate(
         method.objective,

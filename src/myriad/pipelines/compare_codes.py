@@ -17,6 +17,7 @@ from myriad.files import read_json, write_json
 from myriad.measures import Measures, measure
 from myriad.models import ModelFolder, make_plain
 from myriad.pipelines.coding import KINDS, CodeOptions
+from myriad.pipelines.compare import compile_kernels
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.train import fit_store
@@ -24,7 +25,7 @@ from myriad.progress import SILENT, Progress
 from myriad.store import Store
 from myriad.training import SGD, Method
 
-CODES = ("pq", "bits", "bilinear")
+CODES = ("pq", "bits", "turned", "bilinear")
 RATIOS = (32.0, 64.0, 128.0, 256.0)
 RESULTS = "codes.json"
 """What has been measured so far, in the folder of the comparison."""
@@ -112,6 +113,7 @@ def compare_codes(
         if name not in KINDS:
             raise InputError(f"--codes must be some of {', '.join(KINDS)}, not {name!r}.")
     done = _read_done(work, source, method, resume=resume)
+    compile_kernels(method)
     rows = []
     for name, ratio in [("none", 1.0), *((name, ratio) for name in codes for ratio in ratios)]:
         key = f"{name} {ratio:g}"

@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.codes import Code, SignCode
+from myriad.codes import Code, SignCode, TurnedCode
 from myriad.errors import InputError
-from myriad.parallel import map_ordered, pool, thread_count
+from myriad.parallel import Mapper, map_ordered, pool, thread_count
 from myriad.pipelines.coding import (
     CodeOptions,
     Source,
     count_features,
     describe_code,
+    inform,
     learn_code,
     measure_error,
 )
 from myriad.pipelines.extract import CODE_BYTES, count_shards
 from myriad.pipelines.outputs import prepare_store, settle_store
+from myriad.pipelines.sites import open_mapper
 from myriad.progress import SILENT, Progress
 from myriad.store import (
     Rows,
     Store,
     StoreWriter,
-    inform_rows,
     is_store,
     rows_at_a_time,
     sample_rows,
 )
+from myriad.store.manifest import PLAN
 
+Range = tuple[int, int]
 ERROR_ROWS = 256
 """Rows that the error of a code is measured on, at most."""
 
@@ -74,6 +80,7 @@ def compress(
     options: CodeOptions | None = None,
     seed: int = 0,
     threads: int | None = None,
+    cluster: Any = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress = SILENT,
@@ -82,7 +89,11 @@ def compress(
 
     The code is learned from training rows, or from all if no part is called ``train``. It is kept
     in the store with the recipe of the source. Broken off, it can be resumed to the same bytes.
-    Sign bits can be cut to fewer sign bits; any other coded store is refused.
+    Bits can be cut to fewer of the same bits; any other coded store is refused.
+
+    Parameters
+    ----------
+    cluster : see `open_cluster`; workers must see both stores.
     """
     began = time.perf_counter()
     options = options or CodeOptions()
@@ -97,21 +108,22 @@ def compress(
         "source": source.fingerprint,
         "validation": source.plan.get("validation"),
     }
-    if is_store(work):
-        writer = Store.resume(work, plan=plan)
-    else:
-        code = cut or _learn(source, options, seed=seed, threads=threads, progress=progress)
-        writer = Store.create(
-            work,
-            class_names=source.class_names,
-            dim=code.decoded_dim,
-            n_shards=count_shards(source.n_rows, code.bytes_per_row),
-            code=code,
-            recipe=source.recipe,
-            plan=plan,
-            several=source.sets is not None,
-        )
-    _write_codes(source, writer, threads=threads, progress=progress)
+    with open_mapper(cluster, progress=progress) as mapper:
+        if is_store(work):
+            writer = Store.resume(work, plan=plan)
+        else:
+            code = cut or _learn(source, options, seed=seed, threads=threads, progress=progress)
+            writer = Store.create(
+                work,
+                class_names=source.class_names,
+                dim=code.decoded_dim,
+                n_shards=count_shards(source.n_rows, code.bytes_per_row),
+                code=code,
+                recipe=source.recipe,
+                plan=plan,
+                several=source.sets is not None,
+            )
+        _write_codes(source, writer, threads=threads, mapper=mapper, progress=progress)
     writer.finish()
     settle_store(work, out)
     store = Store.open(out)
@@ -127,13 +139,13 @@ def _check_source(source: Store, options: CodeOptions) -> Code | None:
         raise InputError(f"{source.path} has no rows to code.")
     if code is None:
         return None
-    if isinstance(code, SignCode) and options.codes == "bits" and code.information is not None:
+    if isinstance(code, SignCode | TurnedCode) and options.codes == code.kind:
         count = count_features(code.dim, options)
-        if count < code.decoded_dim:
+        if code.information is not None and count < code.decoded_dim:
             return code.shorten(count)
     raise InputError(
         f"The rows of {source.path} are coded already ({code.kind}, {code.ratio:g} times smaller): "
-        "code the plain rows. Sign bits alone can be cut further, by --codes bits and a higher "
+        "code the plain rows. Bits alone can be cut further, by the same --codes and a higher "
         "--ratio."
     )
 
@@ -146,55 +158,95 @@ def training_rows(store: Store) -> Rows:
 def _learn(
     store: Store, options: CodeOptions, *, seed: int, threads: int | None, progress: Progress
 ) -> Code:
+    common: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
     rows = training_rows(store)
-    information = None
-    if options.informs:
-        information = inform_rows(rows, bins=options.bins, threads=threads, progress=progress)
+    sample = sample_rows(rows, seed=seed)
+    information = inform(rows, sample, options, **common)
     period = None if store.recipe is None or store.recipe.dim != store.dim else store.recipe.period
-    source = Source(sample_rows(rows, seed=seed), information, period)
-    return learn_code(source, options, seed=seed, threads=threads, progress=progress)
+    return learn_code(Source(sample, information, period), options, **common)
 
 
 def _write_codes(
-    source: Store, writer: StoreWriter, *, threads: int | None, progress: Progress
+    source: Store,
+    writer: StoreWriter,
+    *,
+    threads: int | None,
+    mapper: Mapper | None,
+    progress: Progress,
 ) -> None:
-    """Code all rows that no shard holds yet, a block at a time, and write them shard by shard."""
-    code, rows = writer.code, source.rows()
-    assert code is not None
+    """Code all rows that no shard holds yet, and write them shard by shard."""
     bounds = np.linspace(0, source.n_rows, writer.header.n_shards + 1).astype(int).tolist()
     done = writer.done_shards()
-    size = rows_at_a_time(code.dim)
+    jobs = [(number, *some) for number, some in enumerate(pairwise(bounds)) if number not in done]
+    with progress.step("Coding rows", source.n_rows, "rows") as advance:
+        advance(source.n_rows - sum(last - first for _, first, last in jobs))
+        if mapper is not None:
+            mapper.require(source.path, writer.path)
+            coding = ShardCoding(source.path.absolute(), writer.path.absolute())
+            for n_rows in mapper.map(coding, jobs):
+                advance(n_rows)
+            return
+        with pool(threads) as executor:
 
-    def encode(start: int, stop: int) -> NDArray[np.uint8]:
-        if source.code is not None:  # bits that are cut: a row's first ones are those wanted
-            return source.read_codes(start, stop)[:, : code.bytes_per_row]
-        return code.encode(rows.read(np.arange(start, stop)))
+            def encode(blocks: Iterable[Range]) -> Iterator[NDArray[np.uint8]]:
+                ahead = 2 * thread_count(threads)
+                work = partial(encode_block, source, writer)
+                for codes in map_ordered(work, blocks, executor, ahead=ahead):
+                    advance(len(codes))
+                    yield codes
 
-    with (
-        progress.step("Coding rows", source.n_rows, "rows") as advance,
-        pool(threads) as executor,
-    ):
-        for number in range(writer.header.n_shards):
-            first, last = bounds[number], bounds[number + 1]
-            if number in done:
-                advance(last - first)
-                continue
-            blocks = [(i, min(i + size, last)) for i in range(first, last, size)]
-            codes = []
-            for part in map_ordered(
-                lambda block: encode(*block), blocks, executor, ahead=2 * thread_count(threads)
-            ):
-                codes.append(part)
-                advance(len(part))
-            index = np.arange(first, last)
-            writer.write_shard(
-                number,
-                np.concatenate(codes),
-                source.labels[index] if source.sets is None else source.sets.select(index),
-                source.paths[first:last],
-                source.splits[first:last].tolist(),
-                source.bad if number == 0 else (),
-            )
+            for job in jobs:
+                write_coded(source, writer, job, encode)
+
+
+def encode_block(source: Store, writer: StoreWriter, block: Range) -> NDArray[np.uint8]:
+    """Return the codes of some rows."""
+    code = writer.code
+    assert code is not None
+    if source.code is not None:  # bits that are cut: a row's first ones are those wanted
+        return source.read_codes(*block)[:, : code.bytes_per_row]
+    return code.encode(source.rows().read(np.arange(*block)))
+
+
+def write_coded(
+    source: Store,
+    writer: StoreWriter,
+    job: tuple[int, int, int],
+    encode: Callable[[Iterable[Range]], Iterable[NDArray[np.uint8]]],
+) -> None:
+    """Write a shard of codes, given its number, its first row and the one after its last."""
+    number, first, last = job
+    assert writer.code is not None
+    size = rows_at_a_time(writer.code.dim)
+    blocks = [(i, min(i + size, last)) for i in range(first, last, size)]
+    index = np.arange(first, last)
+    writer.write_shard(
+        number,
+        np.concatenate(list(encode(blocks))),
+        source.labels[index] if source.sets is None else source.sets.select(index),
+        source.paths[first:last],
+        source.splits[first:last].tolist(),
+        source.bad if number == 0 else (),
+    )
+
+
+@dataclass(frozen=True)
+class ShardCoding:
+    """Writes whole shards, on whatever machine sees the source and the store that was begun."""
+
+    source: Path
+    target: Path
+
+    def __call__(self, job: tuple[int, int, int]) -> int:
+        """Write a shard; return how many rows it has."""
+        source, writer = _open_both(self, (self.target / PLAN).stat().st_mtime_ns)
+        write_coded(source, writer, job, partial(map, partial(encode_block, source, writer)))
+        return job[2] - job[1]
+
+
+@lru_cache(maxsize=1)
+def _open_both(coding: ShardCoding, changed: int) -> tuple[Store, StoreWriter]:
+    return Store.open(coding.source), StoreWriter.reopen(coding.target)
 
 
 def _measure_error(source: Store, code: Code) -> float:

@@ -45,7 +45,7 @@ def open_workers(
     threads: int | None,
     n_images: int,
     *,
-    cluster: str | None = None,
+    cluster: Any = None,
     progress: Progress = SILENT,
 ) -> Iterator[Mapper]:
     """Yield a mapper for work on images: a cluster, or processes if they are many, else threads.

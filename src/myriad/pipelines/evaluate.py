@@ -24,11 +24,12 @@ from myriad.measures import (
     sibling_precision,
 )
 from myriad.models import CodedModel, Model, ModelFolder, load_model, match_rows
-from myriad.parallel import pool
+from myriad.parallel import open_cluster, pool
 from myriad.parts import fingerprint
 from myriad.pipelines.describing import BadImages, describe_images, open_workers, signature_of
 from myriad.pipelines.evidence import Scored
 from myriad.pipelines.hierarchy import read_hierarchy
+from myriad.pipelines.scoring import StoreScoring, rank_store
 from myriad.progress import SILENT, Advance, Progress
 from myriad.store import Rows, Store, is_store
 from myriad.store.formats import FileRows, is_row_data
@@ -74,7 +75,7 @@ def evaluate(
     column: str | None = None,
     hierarchy: Path | None = None,
     threads: int | None = None,
-    cluster: str | None = None,
+    cluster: Any = None,
     progress: Progress = SILENT,
 ) -> Evaluated:
     """Measure the model in folder `model` on `data`: images in any layout, a store, or rows.
@@ -85,7 +86,7 @@ def evaluate(
     plain : whether a model of coded rows is to score plain rows without coding them.
     labels, column : where a file of rows has its labels and its rows; see `FileRows.open`.
     hierarchy : a CSV file with the columns ``class`` and ``parent``, for the sibling precision.
-    cluster : where images are described: the address of a Dask scheduler, or ``local:N``.
+    cluster : where images are described and rows ranked; see `open_cluster`.
     """
     began = time.perf_counter()
     folder = load_model(model)
@@ -99,6 +100,8 @@ def evaluate(
     of_rows = is_row_data(data) and not is_store(data)
     if (labels or column) and not of_rows:
         raise InputError(f"--labels and --rows are for files of rows, which {data} is not.")
+    if of_rows and cluster is not None:
+        raise InputError(f"--cluster ranks images and stores: import {data} first.")
     if of_rows:
         table = FileRows.open([data], labels, column)
         split = choose_split(table.splits, split, data)
@@ -111,13 +114,20 @@ def evaluate(
             precisions = mean_precisions(folder, table, threads=threads, progress=progress)
         bad: list[dict[str, str]] = []
     elif is_store(data):
-        if cluster is not None:
-            raise InputError(f"--cluster describes images, and {data} is a store: leave it out.")
         store = Store.open(data)
         split = choose_split(store.splits, split, data)
         if split == "all" and "train" in store.splits:
             progress.note("All rows are scored, training rows among them; see --split.")
-        scored, truths = score_store(folder, store, split, threads=threads, progress=progress)
+        remote = None if cluster is None else StoreScoring.of(model, data, split, plain=plain)
+        scored, truths = score_store(
+            folder,
+            store,
+            split,
+            threads=threads,
+            cluster=cluster,
+            scoring=remote,
+            progress=progress,
+        )
         if isinstance(truths, LabelSets):
             rows = store.rows(None if split == "all" else split)
             matched = match_rows(folder.model, store.code, str(data))
@@ -166,7 +176,7 @@ def score_images(
     *,
     max_bad: float,
     threads: int | None,
-    cluster: str | None = None,
+    cluster: Any = None,
     progress: Progress,
 ) -> tuple[Scored, NDArray[np.int32], list[dict[str, str]]]:
     """Describe and rank images; return them, their true classes by number, and the bad ones."""
@@ -200,9 +210,21 @@ def score_images(
 
 
 def score_store(
-    folder: ModelFolder, store: Store, split: str, *, threads: int | None, progress: Progress
+    folder: ModelFolder,
+    store: Store,
+    split: str,
+    *,
+    threads: int | None,
+    cluster: Any = None,
+    scoring: StoreScoring | None = None,
+    progress: Progress,
 ) -> tuple[Scored, Truths]:
-    """Rank the rows of a store; return them and their true classes by number."""
+    """Rank the rows of a store; return them and their true classes by number.
+
+    Parameters
+    ----------
+    cluster, scoring : workers, and what they do, if they are to rank.
+    """
     recipes = (folder.recipe, store.recipe)
     if None not in recipes and len({fingerprint(recipe) for recipe in recipes if recipe}) > 1:
         raise InputError(
@@ -217,7 +239,16 @@ def score_store(
         )
     folder = replace(folder, model=match_rows(folder.model, store.code, str(store.path)))
     rows = store.rows(None if split == "all" else split)
-    return score_rows(folder, rows, rows.paths, str(store.path), threads=threads, progress=progress)
+    name = str(store.path)
+    if scoring is None:
+        return score_rows(folder, rows, rows.paths, name, threads=threads, progress=progress)
+    known, truths = match_truths(rows.class_names, folder.class_names, rows)
+    with (
+        open_cluster(cluster, progress=progress) as mapper,
+        progress.step("Scoring rows", rows.n_rows, "rows") as advance,
+    ):
+        found = rank_store(scoring, known, block_size(rows.dim), mapper, advance)
+    return Scored(show_truths(known, found[1]), found[1], found[0], rows.paths), truths
 
 
 def score_rows(
@@ -244,8 +275,12 @@ def score_rows(
 
     with progress.step("Scoring rows", rows.n_rows, "rows") as advance, pool(threads):
         ranks, guesses = rank_batches(folder.model, batches(advance))
-    shown = nearest_truths(known, guesses) if isinstance(known, LabelSets) else known
-    return Scored(shown, guesses, ranks, paths), truths
+    return Scored(show_truths(known, guesses), guesses, ranks, paths), truths
+
+
+def show_truths(known: Truths, guesses: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return one class for each row, also where it has several."""
+    return nearest_truths(known, guesses) if isinstance(known, LabelSets) else known
 
 
 def mean_precisions(

@@ -23,7 +23,7 @@ from myriad.images import (
 )
 from myriad.parallel import Mapper
 from myriad.parts import fingerprint
-from myriad.pipelines.coding import CodeOptions, Source, learn_code
+from myriad.pipelines.coding import CodeOptions, Source, inform, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
 from myriad.pipelines.outputs import prepare_store, settle_store
 from myriad.pipelines.sharding import write_shards
@@ -41,7 +41,7 @@ from myriad.signatures import (
     learn_vlad,
     open_backbone,
 )
-from myriad.store import ArrayRows, Store, StoreWriter, inform_rows, is_store, shard_rows
+from myriad.store import ArrayRows, Store, StoreWriter, is_store, shard_rows
 
 VOCABULARY_IMAGES = 1000
 """Images that the vocabulary is learned from, at most."""
@@ -171,7 +171,7 @@ def extract(
     parts: tuple[str, ...] = ("train", "val", "test"),
     seed: int = 0,
     threads: int | None = None,
-    cluster: str | None = None,
+    cluster: Any = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress = SILENT,
@@ -338,10 +338,9 @@ def _learn_code(
         )
         return None
     rows = ArrayRows(np.stack(sample), images.labels[kept], images.class_names)
-    common: dict[str, Any] = {"threads": threads, "progress": progress}
-    information = inform_rows(rows, **common) if options.coding.informs else None
-    source = Source(rows.X, information, signature.period)
-    return learn_code(source, options.coding, seed=seed, **common)
+    common: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
+    information = inform(rows, rows.X, options.coding, **common)
+    return learn_code(Source(rows.X, information, signature.period), options.coding, **common)
 
 
 def _write_rows(

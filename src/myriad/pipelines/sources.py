@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.outputs import store_beside
@@ -18,6 +19,7 @@ def open_source(
     extracting: ExtractOptions | None,
     seed: int,
     threads: int | None,
+    cluster: Any,
     overwrite: bool,
     resume: bool,
     progress: Progress,
@@ -36,6 +38,7 @@ def open_source(
         options=extracting,
         seed=seed,
         threads=threads,
+        cluster=cluster,
         overwrite=overwrite,
         resume=resume,
         progress=progress,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,11 @@ from myriad.pipelines.evidence import Scored, gather_evidence
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.neighbourhoods import describe_embedding
 from myriad.pipelines.outputs import check_model_place, store_beside, training_beside
+from myriad.pipelines.sites import open_mapper, open_site, place_at
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
 from myriad.training import SGD, Checkpoint, Fitted, Method
+from myriad.training.sites import Site
 
 TRAIN_AGAIN_BELOW = 20_000
 """Rows below which the model is trained once more, on validation rows too."""
@@ -71,6 +73,8 @@ def train(
     extracting: ExtractOptions | None = None,
     method: Method | None = None,
     threads: int | None = None,
+    cluster: Any = None,
+    memory: int | None = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress = SILENT,
@@ -80,34 +84,46 @@ def train(
     Rows made from images are kept in the store `store`, by default beside `out`; a run that is
     broken off goes on from there. Settings and epochs are found on validation rows; then, unless
     the user set those rows apart or there are plenty, the model is trained once more on all rows.
+
+    Parameters
+    ----------
+    cluster : see `open_cluster`; workers must see data, store and the folder of the model.
+    memory : bytes that training may take; weights that do not fit are trained in pieces.
     """
     began = time.perf_counter()
-    method = method or SGD()
-    if is_store(data):
-        check_model_place(out, overwrite=overwrite, resume=resume)
-        rows = Store.open(data)
-    else:
-        store = store or store_beside(out)
-        check_model_place(out, overwrite=overwrite, resume=resume, store=store)
-        rows = extract(
-            data,
-            store,
-            options=extracting,
-            parts=("train", "val"),
-            seed=method.seed,
-            threads=threads,
-            overwrite=overwrite,
-            resume=resume,
-            progress=progress,
-        ).store
-    out.mkdir(parents=True, exist_ok=True)  # if it cannot be made, that shows before the training
-    training = time.perf_counter()
-    state = training_beside(out)
-    if not resume:
-        shutil.rmtree(state, ignore_errors=True)
-    fitted, scored, validation = fit_store(
-        rows, method, threads=threads, progress=progress, state=state
-    )
+    method = limit_memory(method or SGD(), memory)
+    store = store or (None if is_store(data) else store_beside(out))
+    placed = None if is_store(data) else store
+    check_model_place(out, overwrite=overwrite, resume=resume, store=placed)
+    with open_mapper(cluster, progress=progress) as mapper:
+        if is_store(data):
+            rows = Store.open(data)
+        else:
+            assert store is not None
+            rows = extract(
+                data,
+                store,
+                options=extracting,
+                parts=("train", "val"),
+                seed=method.seed,
+                threads=threads,
+                cluster=mapper,
+                overwrite=overwrite,
+                resume=resume,
+                progress=progress,
+            ).store
+        origin = {"method": repr(method), "store": rows.fingerprint}
+        if not overwrite:
+            _check_origin(out, origin)
+        out.mkdir(parents=True, exist_ok=True)  # what cannot be made shows before the training
+        training = time.perf_counter()
+        state = training_beside(out)
+        if not resume:
+            shutil.rmtree(state, ignore_errors=True)
+        with open_site(mapper, state / "pieces", memory=memory, threads=threads) as site:
+            fitted, scored, validation = fit_store(
+                rows, method, threads=threads, progress=progress, state=state, site=site
+            )
     seconds_training = time.perf_counter() - training
     settings = {
         "objective": method.objective,
@@ -115,6 +131,7 @@ def train(
         "seed": method.seed,
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
+    evidence["origin"] = origin
     _save(out, rows, fitted, validation, settings, evidence)
     shutil.rmtree(state, ignore_errors=True)
     return Trained(
@@ -129,6 +146,20 @@ def train(
     )
 
 
+def _check_origin(out: Path, origin: dict[str, str]) -> None:
+    """Raise `InputError` if `out` holds a finished model of other rows or options.
+
+    To go on with a run means the same run: nobody loses a model by `--resume`.
+    """
+    if not (out / EVIDENCE).is_file():
+        return
+    if read_json(out / EVIDENCE).get("origin", origin) != origin:
+        raise InputError(
+            f"{out} holds a finished model of other rows or options, and --resume goes on with the "
+            "same run only. Use --overwrite to replace it, or another name."
+        )
+
+
 def fit_store(
     store: Store,
     method: Method,
@@ -136,6 +167,7 @@ def fit_store(
     threads: int | None,
     progress: Progress,
     state: Path | None = None,
+    site: Site | None = None,
 ) -> tuple[Fitted, Scored, Measures]:
     """Train on a store; return the final model, and the validation rows as scored before the
     validation rows themselves were trained on.
@@ -143,6 +175,7 @@ def fit_store(
     Parameters
     ----------
     state : a folder for checkpoints, from which a run that was broken off goes on.
+    site : where pieces of the training are done, if not all here.
     """
     n_classes = len(store.class_names)
     parts = set(store.splits.tolist())
@@ -152,6 +185,7 @@ def fit_store(
     if val_rows is None:
         progress.note("No validation images: settings are not searched, accuracy is not measured.")
     options: dict[str, Any] = {"n_classes": n_classes, "threads": threads, "progress": progress}
+    options |= place_at(site, method, progress)
     fitted = method.fit(
         train_rows, val_rows, **options, checkpoint=checkpoint_in(state, "first", method, store)
     )
@@ -179,6 +213,13 @@ def fit_store(
         )
         fitted = replace(refitted, history=fitted.history, table=fitted.table)
     return fitted, scored, validation
+
+
+def limit_memory(method: Method, memory: int | None) -> Method:
+    """Return the method within a limit of memory, where it knows of one."""
+    if memory is not None and "memory" in {field.name for field in fields(method)}:
+        return replace(method, memory=memory // 2)  # type: ignore[call-arg]
+    return method
 
 
 def check_classes(labels: NDArray[np.int32], store: Store, progress: Progress) -> None:

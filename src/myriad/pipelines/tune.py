@@ -15,6 +15,7 @@ from myriad.models import ModelFolder
 from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.extract import ExtractOptions
 from myriad.pipelines.ledger import Ledger, check_ledger_place
+from myriad.pipelines.sites import open_mapper, open_site, place_at
 from myriad.pipelines.sources import open_source
 from myriad.pipelines.train import check_classes
 from myriad.pipelines.trials import SWEPT, Trial, Tuned
@@ -22,6 +23,7 @@ from myriad.progress import SILENT, Progress
 from myriad.store import Store
 from myriad.training import OFFERS, Method, make_method
 from myriad.training.methods import yes_or_no
+from myriad.training.sites import Site
 
 LEDGER, PAGE = "tuning.json", "tuning.html"
 EPOCHS = 20
@@ -45,6 +47,7 @@ def tune(
     extracting: ExtractOptions | None = None,
     seed: int = 0,
     threads: int | None = None,
+    cluster: Any = None,
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress = SILENT,
@@ -55,31 +58,40 @@ def tune(
     `eta` until it stops by itself [GP, Figure 1]; values not stated are those of the search. Then,
     with the best of these, three kinds of regularisation are trained for all `epochs` [GP,
     Figure 2]: none, with a fixed step; `lam`, with a fixed step; `lam`, with a shrinking step.
+
+    Parameters
+    ----------
+    cluster : see `open_cluster`; workers must see data, store and the folder `out`.
     """
     began = time.perf_counter()
     stated = {"beta": betas, "eta": etas, "lam": lams}
     check_stated(objective, stated, epochs=epochs, seed=seed)
     check_ledger_place(out, LEDGER, overwrite=overwrite, resume=resume)
-    rows = open_source(
-        data,
-        out,
-        store=store,
-        extracting=extracting,
-        seed=seed,
-        threads=threads,
-        overwrite=overwrite,
-        resume=resume,
-        progress=progress,
-    )
-    check_classes(rows.rows("train").labels, rows, progress)
-    if "val" not in set(rows.splits.tolist()):
-        raise InputError(f"{rows.path} has no validation rows, on which settings are judged.")
-    key = {"store": rows.fingerprint, "seed": seed, "objective": objective}
-    ledger = Ledger(out / LEDGER, key, resume=resume)
-    study = _Study(rows, objective, epochs, seed, threads, ledger, progress)
-    study.search()
-    study.cross(stated)
-    study.regularise(stated["lam"])
+    with (
+        open_mapper(cluster, progress=progress) as mapper,
+        open_site(mapper, out / "pieces", memory=None, threads=threads) as site,
+    ):
+        rows = open_source(
+            data,
+            out,
+            store=store,
+            extracting=extracting,
+            seed=seed,
+            threads=threads,
+            cluster=mapper,
+            overwrite=overwrite,
+            resume=resume,
+            progress=progress,
+        )
+        check_classes(rows.rows("train").labels, rows, progress)
+        if "val" not in set(rows.splits.tolist()):
+            raise InputError(f"{rows.path} has no validation rows, on which settings are judged.")
+        key = {"store": rows.fingerprint, "seed": seed, "objective": objective}
+        ledger = Ledger(out / LEDGER, key, resume=resume)
+        study = _Study(rows, objective, epochs, seed, threads, ledger, progress, site)
+        study.search()
+        study.cross(stated)
+        study.regularise(stated["lam"])
     trials = study.trials
     if all(trial.error is not None for trial in trials):
         raise WorkError(f"No setting could be trained. {trials[0].error}")
@@ -119,9 +131,10 @@ class _Study:
         threads: int | None,
         ledger: Ledger,
         progress: Progress,
+        site: Site | None,
     ) -> None:
         self.rows, self.objective, self.epochs, self.seed = rows, objective, epochs, seed
-        self.threads, self.ledger, self.progress = threads, ledger, progress
+        self.threads, self.ledger, self.progress, self.site = threads, ledger, progress, site
         self.options = OFFERS[objective].options
         self.trials: list[Trial] = []
 
@@ -189,6 +202,7 @@ class _Study:
             n_classes=n_classes,
             threads=self.threads,
             progress=self.progress,
+            **place_at(self.site, method, self.progress),
         )
         seconds = time.perf_counter() - began
         folder = ModelFolder(fitted.model, rows.class_names, None, {})

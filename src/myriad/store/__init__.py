@@ -1,5 +1,6 @@
 """Rows, labels, names and their recipe on disk; shuffled blocks of rows out."""
 
+from myriad.store.addresses import Address, HeldRows, leave_rows, open_rows
 from myriad.store.rows import ArrayRows, Block, Rows
 from myriad.store.samples import inform_rows, rows_at_a_time, sample_rows
 from myriad.store.shards import shard_rows
@@ -9,9 +10,11 @@ from myriad.store.views import BalancedRows, ScaledRows, feature_moments, unit_v
 from myriad.store.writing import StoreWriter, holds_only_store
 
 __all__ = [
+    "Address",
     "ArrayRows",
     "BalancedRows",
     "Block",
+    "HeldRows",
     "Rows",
     "ScaledRows",
     "SparseRows",
@@ -22,6 +25,8 @@ __all__ = [
     "holds_only_store",
     "inform_rows",
     "is_store",
+    "leave_rows",
+    "open_rows",
     "rows_at_a_time",
     "sample_rows",
     "shard_rows",

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.codes import measure_information
+from myriad.codes import Turn, measure_information
 from myriad.measures import LabelSets
+from myriad.parallel import map_ordered, pool
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
-from myriad.store.rows import Rows
+from myriad.store.rows import Block, Rows
 
 SAMPLE_ROWS, SAMPLE_BYTES = 2048, 512 << 20
 """Rows of a sample and the memory they may take, at most."""
@@ -43,20 +44,28 @@ def inform_rows(
     rows: Rows,
     *,
     bins: int | None = None,
+    turning: Turn | None = None,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> NDArray[np.float64]:
     """Return what each feature of rows says about the class, in bits, by streaming over them.
 
-    See `measure_information`.
+    See `measure_information`; the features are those of turned rows if `turning` is given.
     """
     passes = 1 if bins is None else 2
     with progress.step("Measuring information", passes * rows.n_rows, "rows") as advance:
 
         def read() -> Iterator[tuple[Float, LabelSets]]:
-            for block in rows.blocks(rows_at_a_time(rows.dim)):
-                yield block.X, labels_of(rows, block.index)
-                advance(len(block.X))
+            with pool(threads) as executor:
+                blocks = rows.blocks(rows_at_a_time(rows.dim))
+                turned = blocks if turning is None else map_ordered(turn, blocks, executor, ahead=4)
+                for block in turned:
+                    yield block.X, labels_of(rows, block.index)
+                    advance(len(block.X))
+
+        def turn(block: Block) -> Block:
+            assert turning is not None
+            return Block(block.index, turning.turn(block.X))
 
         return measure_information(
             read,

@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,11 @@ from myriad.store import Rows
 from myriad.training.chunks import Chunk, read_chunks
 from myriad.training.duals import SparseDuals
 
-FIRST_CHECK = 3
-"""Epochs before the first certificate: one costs about as much as two or three epochs."""
+FIRST_CHECK, FIRST_RECORD = 3, 6
+"""Epochs before the first certificate, which costs as much as a few epochs: without and with
+estimates of the gap on the way."""
+FALLS_TO = 0.8
+"""What may be left of the gap at the end of a pass, as a part of the estimate on the way."""
 RANGE_BYTES = 8 << 20
 
 
@@ -43,9 +46,10 @@ class Certificate:
 
     @property
     def gaps(self) -> NDArray[np.float64]:
-        """The gap of each problem, as a part of its value."""
+        """The gap of each problem, as a part of its value; what rounding makes negative is 0."""
         size = np.maximum(np.abs(self.primals), np.abs(self.duals))
-        return (self.primals - self.duals) / np.maximum(size, np.finfo(np.float64).tiny)
+        gaps = (self.primals - self.duals) / np.maximum(size, np.finfo(np.float64).tiny)
+        return np.maximum(gaps, 0.0)
 
     @property
     def gap(self) -> float:
@@ -56,6 +60,35 @@ class Certificate:
         """Return the sums of the values, and the largest gap."""
         primal, dual = float(self.primals.sum()), float(self.duals.sum())
         return {"primal": primal, "dual": dual, "gap": self.gap}
+
+
+class Ascending(Protocol):
+    """What training until a certificate asks of variables, wherever they are: see `Ascent`."""
+
+    rows: Rows
+    lam: float
+    epoch: int
+    certificate: Certificate
+    estimates: bool
+    estimate: float | None
+
+    def run_epoch(self, *, seed: int, team: Team, advance: Advance) -> None:
+        """Pass once over the rows."""
+
+    def certify(self, team: Team) -> Certificate:
+        """Make the weights anew from the variables; return the values of both."""
+
+    def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return weights and biases as they were last certified."""
+
+    def change_lam(self, lam: float) -> None:
+        """Go on with another `lam`."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that training goes on from, after a certificate."""
+
+    def restore(self, arrays: dict[str, NDArray[Any]], epoch: int, team: Team) -> None:
+        """Go on from arrays that `state` returned after so many epochs."""
 
 
 class Ascent(ABC):
@@ -69,10 +102,15 @@ class Ascent(ABC):
     duals : the variables.
     epoch : passes made.
     block : rows whose scores come from one product.
+    width : numbers of a row that certificates hold at a time.
     certificate : the last one made.
+    estimates : whether passes estimate the gap, now and then.
+    estimate : the relative gap as the last pass met it, or None if that did not look.
     """
 
     certificate: Certificate
+    estimates = False
+    estimate: float | None = None
 
     def __init__(self, rows: Rows, n_classes: int, *, lam: float, dtype: Any, block: int) -> None:
         self.rows = rows
@@ -82,6 +120,7 @@ class Ascent(ABC):
         self.block = block
         self.duals = SparseDuals(rows.n_rows)
         self.epoch = 0
+        self.width = max(rows.dim, n_classes)
 
     def run_epoch(self, *, seed: int, team: Team, advance: Advance) -> None:
         """Pass once over the rows, in the order that the seed gives this epoch."""
@@ -106,8 +145,7 @@ class Ascent(ABC):
 
         Ranges and the order of the sum do not depend on the number of threads.
         """
-        width = max(self.rows.dim, self.n_classes)
-        size = max(1, min(1024, RANGE_BYTES // (8 * width)))
+        size = max(1, min(1024, RANGE_BYTES // (8 * self.width)))
         starts = range(0, self.rows.n_rows, size)
         ranges = [range(start, min(start + size, self.rows.n_rows)) for start in starts]
         results: list[Any] = [None] * len(ranges)
@@ -157,7 +195,7 @@ class Ascent(ABC):
 
 
 def ascend(
-    ascent: Ascent,
+    ascent: Ascending,
     *,
     tol: float,
     epochs: int,
@@ -177,18 +215,19 @@ def ascend(
     history = list(history or [])
     began = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
     first = ascent.epoch - (history[-1]["epoch"] if history else 0)
-    check = first + min(FIRST_CHECK, epochs)
+    check = first + min(FIRST_RECORD if ascent.estimates else FIRST_CHECK, epochs)
     if history:
         if history[-1]["gap"] <= tol or ascent.epoch - first >= epochs:
             return history
-        check = min(first + epochs, ascent.epoch + plan_check(history, tol))
+        check = min(first + epochs, ascent.epoch + plan_check(history, tol, ascent.estimates))
     title = f"Training to a gap of {tol:g}"
     with progress.step(title, epochs * ascent.rows.n_rows, "rows") as advance:
         while True:
             ascent.run_epoch(seed=seed, team=team, advance=advance)
             spent = time.perf_counter() - began
             late = seconds is not None and spent >= seconds
-            if ascent.epoch < check and not late:
+            near = ascent.estimate is not None and FALLS_TO * ascent.estimate <= tol
+            if ascent.epoch < check and not near and not late:
                 continue
             certificate = ascent.certify(team)
             spent = round(time.perf_counter() - began, 3)
@@ -204,12 +243,18 @@ def ascend(
                 observe(history)
             if certificate.gap <= tol or late or ascent.epoch - first >= epochs:
                 return history
-            check = min(first + epochs, ascent.epoch + plan_check(history, tol))
+            check = min(first + epochs, ascent.epoch + plan_check(history, tol, ascent.estimates))
 
 
-def plan_check(history: list[dict[str, Any]], tol: float) -> int:
-    """Return after how many epochs the gap may be small enough, if it goes on to shrink alike."""
+def plan_check(history: list[dict[str, Any]], tol: float, estimates: bool) -> int:
+    """Return after how many epochs to make the next certificate.
+
+    When the gap may be small enough, if it goes on to shrink alike; where the gap is estimated on
+    the way, that will tell, and certificates are only for the record: at twice the epoch.
+    """
     last = history[-1]
+    if estimates:
+        return int(last["epoch"])
     most = max(2, last["epoch"] // 2)
     if len(history) < 2 or not 0 < last["gap"] < history[-2]["gap"]:
         return most

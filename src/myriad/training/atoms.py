@@ -22,7 +22,7 @@ from myriad.training.checkpoints import Checkpoint
 from myriad.training.descent import Descent
 from myriad.training.gauges import GAUGES
 from myriad.training.methods import Fitted, Method, Offer, number_or, one_of, whole_number
-from myriad.training.path import Path
+from myriad.training.path import RELAXED, Path
 
 FEWEST_ROWS = 0.5
 """What a class without rows counts for in the prior."""
@@ -35,6 +35,8 @@ class AtomDescent(Method):
     Attributes
     ----------
     lam : weight of the gauge, or None to follow a path and choose on validation rows.
+    relax : the weights are fitted anew on the directions or features found, with this part of
+        `lam`: 1 for not at all; None to try parts where `lam` is chosen on validation rows, else 1.
     gauge : one of `GAUGES`.
     batch : rows of the first mini-batches, which grow by themselves; None to let W decide.
     subspace_every : atoms between two minimisations over the support.
@@ -46,6 +48,7 @@ class AtomDescent(Method):
 
     objective: str = "trace"
     lam: float | None = None
+    relax: float | None = None
     gauge: str = "trace"
     batch: int | None = None
     subspace_every: int = 8
@@ -64,6 +67,10 @@ class AtomDescent(Method):
             raise InputError(
                 f"lam must be a number above 0, not {self.lam!r}; to train without a penalty, use "
                 "the objective softmax."
+            )
+        if self.relax is not None and not 0 < self.relax <= 1:
+            raise InputError(
+                f"relax must be a number above 0 and at most 1, a part of lam, not {self.relax!r}."
             )
         if not 0 < self.tol < 1:
             raise InputError(f"tol must be a number between 0 and 1, not {self.tol!r}.")
@@ -107,7 +114,15 @@ class AtomDescent(Method):
                 seed=self.seed,
                 team=crew,
             )
-            path = Path(descent, biases, train.dim, val, checkpoint=checkpoint, team=crew)
+            path = Path(
+                descent,
+                biases,
+                train.dim,
+                val,
+                relaxed=self._parts(val),
+                checkpoint=checkpoint,
+                team=crew,
+            )
             return path.run(
                 self.lam,
                 rounds=self.rounds,
@@ -116,9 +131,15 @@ class AtomDescent(Method):
                 callback=self.callback,
             )
 
+    def _parts(self, val: Rows | None) -> tuple[float, ...]:
+        """Return the parts of `lam` to try on the support."""
+        if self.relax is not None:
+            return (self.relax,)
+        return (1.0,) if val is None or self.lam is not None else RELAXED
+
     def settled(self, fitted: Fitted) -> Self:
-        """Return the method with the `lam` that was chosen."""
-        return replace(self, lam=fitted.settings["lam"])
+        """Return the method with what was chosen."""
+        return replace(self, lam=fitted.settings["lam"], relax=fitted.settings["relax"])
 
 
 def prior_biases(rows: Rows, n_classes: int) -> Float:
@@ -132,6 +153,7 @@ TRACE_OFFER = Offer(
     AtomDescent,
     {
         "lam": number_or(auto=None),
+        "relax": number_or(auto=None),
         "gauge": one_of({name: name for name in GAUGES}),
         "tol": number_or(),
         "batch": whole_number,

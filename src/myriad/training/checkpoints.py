@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from myriad.errors import InputError
-from myriad.files import read_arrays, written_whole
+from myriad.files import read_arrays, write_arrays, written_whole
 
 
 class Checkpoint:
@@ -60,7 +59,7 @@ class Checkpoint:
         texts = {"key": self.key, "state": json.dumps(state)}
         plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         with written_whole(self.path) as beside:
-            save_file(plain, beside, metadata=texts)
+            write_arrays(beside, plain, texts)
         self._written = time.monotonic()
 
     def drop(self) -> None:

@@ -124,6 +124,10 @@ class Descent:
             state = self._go_round(state, lam)
             yield state
 
+    def relax(self, point: Point, lam: float) -> Point:
+        """Return the best point over the support of one, for a smaller `lam`: no atom is added."""
+        return self._minimise(point, lam)
+
     def _go_round(self, state: State, lam: float) -> State:
         began, n_rows = state, self._risk.rows.n_rows
         point, batch = state.point, state.batch

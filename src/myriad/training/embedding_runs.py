@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.errors import InputError
 from myriad.measures import LabelSets, Measures, Truths, measure
 from myriad.models.embedding import EmbeddingModel
 from myriad.parallel import Team
@@ -17,6 +18,8 @@ from myriad.store import Rows
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.embedding import Embedding, EmbeddingOptions
 from myriad.training.fitting import default_patience, mean_square
+from myriad.training.rounds import EmbeddingRounds
+from myriad.training.sites import Site
 from myriad.training.stopping import Stopping
 
 if TYPE_CHECKING:
@@ -36,30 +39,42 @@ class Task:
     dim: int
     square: float
     progress: Progress
+    site: Site | None = None
 
     @classmethod
     def of(
-        cls, method: WsabieMethod, rows: Rows, n_classes: int, dim: int, progress: Progress
+        cls,
+        method: WsabieMethod,
+        rows: Rows,
+        n_classes: int,
+        dim: int,
+        progress: Progress,
+        site: Site | None = None,
     ) -> Self:
         """Take the shape from the rows; say which of them cannot be learned from."""
         sizes = LabelSets.from_labels(rows.labels).sizes if rows.sets is None else rows.sets.sizes
         idle = int(np.count_nonzero((sizes == 0) | (sizes == n_classes)))
+        if idle == rows.n_rows:
+            raise InputError(
+                "Every row has no label or all labels: an embedding has nothing to learn from them."
+            )
         if idle:
             progress.note(f"Rows with no label or with all labels, which are passed over: {idle}.")
-        return cls(method, rows, n_classes, rows.dim, dim, mean_square(rows), progress)
+        return cls(method, rows, n_classes, rows.dim, dim, mean_square(rows), progress, site)
 
     def make(self, setting: Pair, member: int = 0) -> Embedding:
         """Return an embedding at its beginning."""
-        return Embedding(
-            self.n_classes,
-            self.n_features,
-            self.dim,
-            square=self.square,
-            eta=setting[0],
-            margin=setting[1],
-            options=self.method.options,
-            seed=self.seed(member),
-        )
+        shape = self.n_classes, self.n_features, self.dim
+        options: dict[str, Any] = {
+            "square": self.square,
+            "eta": setting[0],
+            "margin": setting[1],
+            "options": self.method.options,
+            "seed": self.seed(member),
+        }
+        if self.site is None or not self.site.mapper.remote:
+            return Embedding(*shape, **options)
+        return EmbeddingRounds(*shape, site=self.site, rounds=self.method.rounds, **options)
 
     def seed(self, member: int) -> int:
         """Return the seed of a member of an ensemble."""

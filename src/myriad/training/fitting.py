@@ -5,24 +5,26 @@ from __future__ import annotations
 import math
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.models import LinearModel
-from myriad.objectives import BINARY_LOSSES
 from myriad.parallel import Team, team
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.store import BalancedRows, Rows, ScaledRows, feature_moments, unit_variance
 from myriad.training.checkpoints import Checkpoint
+from myriad.training.contract import Training
 from myriad.training.joint import Joint
 from myriad.training.journey import Journey
 from myriad.training.methods import Fitted
 from myriad.training.one_vs_rest import OneVsRest
 from myriad.training.search import DECAY_ROWS, Contender, Search, Searched, grid
 from myriad.training.settings import Setting
+from myriad.training.sites import Site
+from myriad.training.spreading import count_classes, spread, tell_rounds, trainer_options
 from myriad.training.stopping import Stopping
 from myriad.training.trainer import Trainer
 from myriad.training.validation import validate
@@ -30,8 +32,6 @@ from myriad.training.validation import validate
 if TYPE_CHECKING:
     from myriad.training.sgd import SGD
 
-BIAS_SQUARE = 0.1
-"""The square of the constant feature, as a part of the mean squared norm of the rows."""
 UNSEARCHED_STEP = 0.1
 """The step where nothing is held out to search on, as a part of ``1 / mean |x|^2``."""
 UNSEARCHED_BETA = 16.0
@@ -46,9 +46,10 @@ def fit(
     threads: int | None = None,
     progress: Progress = SILENT,
     checkpoint: Checkpoint | None = None,
+    site: Site | None = None,
 ) -> Fitted:
     """Train weights by SGD; see `Method.fit`."""
-    task = Task(method, train, val, n_classes)
+    task = Task(method, train, val, n_classes, site)
     with team(threads) as crew:
         journey = Journey(checkpoint)
         found: Searched | None = None
@@ -89,10 +90,18 @@ class Task:
     Attributes
     ----------
     square : mean squared norm of the rows.
+    site : where pieces of it are done, if not here.
     """
 
-    def __init__(self, method: SGD, train: Rows, val: Rows | None, n_classes: int) -> None:
-        self.method, self.n_classes = method, n_classes
+    def __init__(
+        self,
+        method: SGD,
+        train: Rows,
+        val: Rows | None,
+        n_classes: int,
+        site: Site | None = None,
+    ) -> None:
+        self.method, self.n_classes, self.site = method, n_classes, site
         self.train = BalancedRows(train) if method.balanced else train
         self.val = val
         self.square = mean_square(train)
@@ -132,14 +141,14 @@ class Task:
         """Return rows as a setting sees them."""
         return ScaledRows(rows, self.scale) if setting.scale else rows
 
-    def make(self, settings: list[Setting], rows: Rows) -> Trainer:
-        """Return a trainer of some settings for some rows."""
+    def make(self, settings: list[Setting], rows: Rows) -> Training:
+        """Return what trains some settings on some rows."""
         moments = None
         if self.method.conditioning.adagrad == "feature":
             moments = self.moments * (self.scale**2 if settings[0].scale else 1.0)
-        trainer = make_trainer(
-            self.method, settings, rows, self.n_classes, self.square, moments=moments
-        )
+        trainer = spread(
+            self.site, self.method, settings, rows, self.n_classes, self.square
+        ) or make_trainer(self.method, settings, rows, self.n_classes, self.square, moments=moments)
         start = self.method.start
         if start is not None:
             W = start.weights / self.scale if settings[0].scale else start.weights
@@ -150,7 +159,9 @@ class Task:
         self, W: NDArray[np.float32], b: NDArray[np.float32], setting: Setting
     ) -> LinearModel:
         """Return the model of weights that a setting came to, for rows that are not scaled."""
-        return LinearModel(W * self.scale if setting.scale else W, b)
+        if setting.scale:  # weights may be larger than the memory
+            W = np.multiply(W, self.scale, out=W if W.flags.writeable else None)
+        return LinearModel(W, b)
 
 
 def make_trainer(
@@ -171,26 +182,11 @@ def make_trainer(
     moments : the mean square of each feature, for adagrad by feature.
     counts : rows of each class and of all, by default as in `rows`.
     """
-    options: dict[str, Any] = {
-        "bias_rate": BIAS_SQUARE * square,
-        "schedule": method.schedule,
-        "conditioning": method.conditioning,
-        "moments": moments,
-    }
+    options = trainer_options(method, square) | {"moments": moments}
     if method.objective == "ovr":
         own, n_rows = counts or (count_classes(rows, n_classes), rows.n_rows)
-        loss = BINARY_LOSSES[method.loss]
-        return OneVsRest(settings, own, rows.dim, n_rows=n_rows, loss=loss, **options)
-    return Joint(
-        settings, n_classes, rows.dim, objective=method.objective, warp=method.warp, **options
-    )
-
-
-def count_classes(rows: Rows, n_classes: int) -> NDArray[np.int64]:
-    """Return how many rows each class has."""
-    if rows.sets is not None:
-        return rows.sets.counts(n_classes)
-    return np.bincount(rows.labels[rows.labels >= 0], minlength=n_classes).astype(np.int64)
+        return OneVsRest(settings, own, rows.dim, n_rows=n_rows, **options)
+    return Joint(settings, n_classes, rows.dim, **options)
 
 
 def run(
@@ -222,7 +218,7 @@ def run(
     epochs = trainer.epoch if held is None else stopping.best_epoch
     weights = contender.best if held is not None and contender.best else trainer.weights()
     journey.keep(trainer, stopping, weights, last=True)
-    settings = setting.to_json() | method.stated_json()
+    settings = setting.to_json() | method.stated_json() | tell_rounds(task.site, method)
     return Fitted(task.model(*weights, setting), settings, epochs, contender.history, journey.table)
 
 

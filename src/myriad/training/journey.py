@@ -8,10 +8,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from myriad.training.checkpoints import Checkpoint
+from myriad.training.contract import Training
 from myriad.training.search import Searched
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
-from myriad.training.trainer import Trainer
 
 Weights = tuple[NDArray[Any], NDArray[Any]]
 
@@ -52,7 +52,7 @@ class Journey:
         elif self._checkpoint is not None:
             self._checkpoint.save(self._state(None), {})
 
-    def restore(self, trainer: Trainer, stopping: Stopping) -> Weights | None:
+    def restore(self, trainer: Training, stopping: Stopping) -> Weights | None:
         """Put trainer and stopping into the state kept; return the best weights, if any."""
         if self._kept is None or self._kept[0]["stopping"] is None:
             return None
@@ -66,7 +66,7 @@ class Journey:
         return best
 
     def keep(
-        self, trainer: Trainer, stopping: Stopping, best: Weights | None, *, last: bool
+        self, trainer: Training, stopping: Stopping, best: Weights | None, *, last: bool
     ) -> None:
         """Write the state down, if it is time to."""
         checkpoint = self._checkpoint

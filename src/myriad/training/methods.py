@@ -54,6 +54,11 @@ class Method(ABC):
             raise InputError(f"The seed must be a number from 0 to 2^63 - 1, not {self.seed}.")
 
     @property
+    def spreads(self) -> bool:
+        """Whether `fit` takes a site, whose workers do pieces of the training."""
+        return False
+
+    @property
     @abstractmethod
     def is_open(self) -> bool:
         """Whether validation rows are needed to find a number."""

@@ -1,4 +1,9 @@
-"""The path over lam: from the least that makes W zero down, each begun where the last ended."""
+"""The path over lam: from the least that makes W zero down, each begun where the last ended.
+
+A `lam` large enough to keep noise out of W shrinks what it lets in. So the weights of each value
+are also fitted anew on the directions or features that it chose, with a part of `lam`, and the
+best of all is chosen: low rank and little shrinkage do not exclude each other then.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +30,8 @@ FACTOR = 2.0**-0.5
 LONGEST = 24
 PATIENCE = 3
 """Values of `lam` without a rise of the accuracy after which a path ends."""
+RELAXED = (1.0, 0.3, 0.1, 0.03)
+"""Parts of `lam` tried for the weights on the support; 1 leaves them as they are."""
 UNSEARCHED = 0.1
 """`lam` where nothing is held out to search on, as a part of the least that makes W zero."""
 BLOCK_BYTES = 16 << 20
@@ -39,6 +46,7 @@ class Path:
     descent : of the rows to train on.
     biases : float32 (n_classes,)
     val : rows to choose `lam` on, if any.
+    relaxed : parts of `lam` to try for the weights on the support.
     """
 
     def __init__(
@@ -48,11 +56,13 @@ class Path:
         dim: int,
         val: Rows | None,
         *,
+        relaxed: tuple[float, ...],
         checkpoint: Checkpoint | None,
         team: Team,
     ) -> None:
         self._descent, self._biases, self._dim = descent, biases, dim
         self._val, self._team, self._checkpoint = val, team, checkpoint
+        self._relaxed = relaxed
         self._number, self._seconds = 0, 0.0
         self._table: list[dict[str, Any]] = []
         self._history: list[dict[str, Any]] = []
@@ -90,7 +100,8 @@ class Path:
         row, history, point = self._best
         _tell_zero(row, most, progress)
         model = to_model(point, self._biases, self._dim)
-        told = {name: row[name] for name in ("lam", "rank", "atoms", "objective", "bound")}
+        names = ("lam", "relax", "rank", "atoms", "objective", "bound")
+        told = {name: row[name] for name in names}
         told["value"] = told.pop("objective")
         table = _show_path(self._table) if len(lams) > 1 else []
         return Fitted(model, settings | told, max(1, history[-1]["epoch"]), history, table)
@@ -129,18 +140,32 @@ class Path:
         """Add a row to the history."""
         epoch = self._history[-1]["epoch"] + 1 if self._history else 0
         row = {"epoch": epoch, "lam": lam, **state.to_json()}
-        measures = self._validate(state.point)
-        if measures is not None:
-            row |= {"top1": measures.at(1), "top5": measures.at(5)}
+        row |= self._measure(state.point)
         row["seconds"] = self._seconds + time.perf_counter() - self._began
         self._history.append(row)
 
     def _judge(self, state: State, lam: float) -> None:
-        """Enter a finished value into the table; remember it if it is the best."""
-        row = {name: value for name, value in self._history[-1].items() if name != "epoch"}
+        """Enter a finished value, relaxed as is best, into the table; remember the best of all."""
+        point, gauge = state.point, self._descent.gauge
+        tried: list[tuple[dict[str, Any], Point]] = []
+        for part in self._relaxed:
+            if part != 1.0:
+                point = self._descent.relax(point, part * lam)
+            row = {name: value for name, value in self._history[-1].items() if name != "epoch"}
+            row |= self._measure(point)
+            row |= {"relax": part, "rank": gauge.rank(point), "atoms": gauge.count(point)}
+            tried.append((row, point))
+            if state.atoms == 0:
+                break
+        row, point = max(tried, key=lambda pair: _score(pair[0]))
         self._table.append(row)
         if self._best is None or _score(row) > _score(self._best[0]):
-            self._best = row, self._history, state.point
+            self._best = row, self._history, point
+
+    def _measure(self, point: Point) -> dict[str, float]:
+        """Return the accuracies on the rows to choose on, if there are any."""
+        measures = self._validate(point)
+        return {} if measures is None else {"top1": measures.at(1), "top5": measures.at(5)}
 
     def _validate(self, point: Point) -> Measures | None:
         val = self._val
@@ -224,6 +249,8 @@ def _show_path(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
     names = ["lam", "rank", "top1"]
     if any(row["atoms"] != row["rank"] for row in table):
         names.insert(2, "atoms")
+    if any(row["relax"] != 1.0 for row in table):
+        names.insert(1, "relax")
     return [{name: row[name] for name in names} for row in table]
 
 

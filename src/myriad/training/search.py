@@ -20,9 +20,9 @@ from myriad.parallel import Team
 from myriad.progress import Progress
 from myriad.randomness import generator
 from myriad.store import Rows
+from myriad.training.contract import Training
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
-from myriad.training.trainer import Trainer
 from myriad.training.validation import validate
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ DECAY_ROWS, DECAY_EPOCHS = 20_000, 10
 """Rows up to which `lam` is searched, and for how many epochs [GP, 5.2]."""
 
 Pair = tuple[NDArray[Any], NDArray[Any]]
-Make = Callable[[list[Setting], Rows], Trainer]
+Make = Callable[[list[Setting], Rows], Training]
 See = Callable[[Rows, Setting], Rows]
 
 
@@ -66,7 +66,7 @@ class Contender:
     best: Pair | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
 
-    def watch(self, trainer: Trainer, measures: Measures, *, seconds: float, keep: bool) -> None:
+    def watch(self, trainer: Training, measures: Measures, *, seconds: float, keep: bool) -> None:
         """Take the measures of the epoch that a trainer has just made; `keep` the best weights."""
         top1, top5 = measures.at(1), measures.at(5)
         self.history.append(
@@ -77,7 +77,7 @@ class Contender:
         if keep:
             self.keep_best(trainer)
 
-    def keep_best(self, trainer: Trainer) -> None:
+    def keep_best(self, trainer: Training) -> None:
         """Keep the weights if those of this epoch are the best."""
         if self.best is None and self.stopping.best_epoch == trainer.epoch:
             self.best = trainer.weights(trainer.settings.index(self.setting))
@@ -96,7 +96,7 @@ class Searched:
 
     contender: Contender
     table: list[dict[str, Any]]
-    trainer: Trainer | None
+    trainer: Training | None
 
 
 def grid(method: SGD, n_classes: int, unit: float) -> list[Setting]:
@@ -200,7 +200,7 @@ class Search:
         alive, trainers = self._rung(settings, None, self.train, epochs)
         return self._decide(alive[0], trainers)
 
-    def _decide(self, best: Setting, trainers: list[Trainer] | None) -> Searched:
+    def _decide(self, best: Setting, trainers: list[Training] | None) -> Searched:
         contender = self.contenders[best]
         trainer = next((t for t in trainers or [] if best in t.settings), None)
         if contender.best is None:
@@ -210,8 +210,8 @@ class Search:
         return Searched(contender, list(self.table.values()), trainer)
 
     def _rung(
-        self, alive: list[Setting], trainers: list[Trainer] | None, rows: Rows, target: int
-    ) -> tuple[list[Setting], list[Trainer] | None]:
+        self, alive: list[Setting], trainers: list[Training] | None, rows: Rows, target: int
+    ) -> tuple[list[Setting], list[Training] | None]:
         """Train settings for so many epochs; return the best, best first, and their trainers.
 
         Without trainers training begins anew; as draws and order are functions of the epoch, that
@@ -222,7 +222,7 @@ class Search:
         fits = len(alive) <= self._together
         begun = trainers[0].epoch if trainers else 0
         work = (target - begun) * rows.n_rows * len(groups)
-        kept: list[Trainer] = []
+        kept: list[Training] = []
         with self.progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
             for number, group in enumerate(groups):
                 trainer = self._begin(group, rows) if trainers is None else trainers[number]
@@ -235,13 +235,13 @@ class Search:
         alive = alive[: max(2, math.ceil(len(alive) * KEEP))]
         return alive, self._thin(kept, alive) if fits else None
 
-    def _begin(self, group: list[Setting], rows: Rows) -> Trainer:
+    def _begin(self, group: list[Setting], rows: Rows) -> Training:
         for setting in group:
             stopping = Stopping(self.method.theta, self.patience)
             self.contenders[setting] = Contender(setting, stopping)
         return self.make(group, rows)
 
-    def _watch(self, trainer: Trainer, held: Rows, *, keep: bool) -> None:
+    def _watch(self, trainer: Training, held: Rows, *, keep: bool) -> None:
         measured = validate(trainer, held, team=self.team)
         for setting, measures in zip(trainer.settings, measured, strict=True):
             self.table[setting] = setting.to_json() | {
@@ -263,7 +263,7 @@ class Search:
             top1 -= 100.0 * math.sqrt(max(share * (1.0 - share), 1.0 / n) / n)
         return top1, top5
 
-    def _thin(self, trainers: list[Trainer], alive: list[Setting]) -> list[Trainer]:
+    def _thin(self, trainers: list[Training], alive: list[Setting]) -> list[Training]:
         """Leave only the settings that are still alive in the trainers that have some."""
         kept = []
         for trainer in trainers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -27,6 +27,7 @@ from myriad.training.methods import (
     yes_or_no,
 )
 from myriad.training.settings import Setting
+from myriad.training.sites import ROUNDS, Site, check_rounds
 from myriad.training.steps import FIXED, NUMBERS, Schedule
 
 OBJECTIVES = ("ovr", *JOINT_OBJECTIVES)
@@ -56,6 +57,7 @@ class SGD(Method):
     epochs : the most passes over the rows.
     theta, patience : see `Stopping`; a patience of None depends on how many rows validate.
     memory : bytes that the weights trained together in a search may take.
+    rounds : of a pass of a joint objective over shards of rows on workers, see `rounds`.
     start : the model to begin from, instead of zero.
     callback : called after each epoch of the last training with its row of the history.
     """
@@ -73,7 +75,8 @@ class SGD(Method):
     epochs: int = 50
     theta: float = 0.0
     patience: int | None = None
-    memory: int = 2 << 30
+    memory: int = field(default=2 << 30, repr=False)
+    rounds: int = ROUNDS
     start: LinearModel | None = field(default=None, repr=False, compare=False)
     callback: Callable[[dict[str, Any]], None] | None = field(
         default=None, repr=False, compare=False
@@ -100,6 +103,9 @@ class SGD(Method):
             )
         if self.schedule.name == "lam" and lam == 0:
             raise InputError("The schedule lam needs a lam above 0.")
+        if not 0 <= self.theta < math.inf:
+            raise InputError(f"theta must be a number from 0 on, not {self.theta!r}.")
+        check_rounds(self.rounds)
         if self.epochs < 1 or (self.patience is not None and self.patience < 1):
             raise InputError("epochs and patience must be at least 1.")
 
@@ -120,6 +126,12 @@ class SGD(Method):
             )
 
     @property
+    def spreads(self) -> bool:
+        """Whether workers can do pieces: rates of features and averages need all in one place."""
+        tamed = self.conditioning
+        return tamed.adagrad != "feature" and (self.objective == "ovr" or not tamed.average)
+
+    @property
     def is_open(self) -> bool:
         """Whether a number is left to be searched."""
         open_beta = self.objective == "ovr" and self.beta is None
@@ -134,6 +146,7 @@ class SGD(Method):
         threads: int | None = None,
         progress: Progress = SILENT,
         checkpoint: Checkpoint | None = None,
+        site: Site | None = None,
     ) -> Fitted:
         """Train on rows; see `Method.fit`."""
         if train.sets is not None and self.objective not in SEVERAL_LABELS:
@@ -149,18 +162,22 @@ class SGD(Method):
             threads=threads,
             progress=progress,
             checkpoint=checkpoint,
+            site=site,
         )
 
     def stated_json(self) -> dict[str, Any]:
         """Return what is not searched for, as plain JSON; what is not used is left out."""
         tamed = self.conditioning
         found: dict[str, Any] = {"schedule": self.schedule.name}
+        found |= {"t0": self.schedule.t0} if self.schedule.name == "decay" else {}
         found |= {"loss": self.loss} if self.objective == "ovr" else {}
         found |= {"adagrad": tamed.adagrad} if tamed.adagrad != "none" else {}
         found |= {"average": True} if tamed.average else {}
         found |= {"max_norm": tamed.max_norm} if tamed.max_norm < math.inf else {}
         found |= {"balanced": True} if self.balanced else {}
-        return found
+        usual = asdict(WarpOptions())
+        drawn = asdict(self.warp) if self.objective == "warp" else {}
+        return found | {name: value for name, value in drawn.items() if value != usual[name]}
 
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with nothing left to search or to stop early."""
@@ -192,20 +209,28 @@ _BASE_OPTIONS = {
     "lam": number_or(auto=None),
     "scale": one_of({"auto": None, "yes": True, "no": False}),
     "schedule": one_of({name: Schedule(name, t0=DECAY_T0) for name in NUMBERS}),
+    "t0": number_or(),
     "epochs": whole_number,
+    "theta": number_or(),
     **TAMING,
 }
 _OVR_OPTIONS = _BASE_OPTIONS | {
     "beta": number_or(auto=None, all=math.inf),
     "loss": one_of({name: name for name in BINARY_LOSSES}),
 }
-_JOINT_OPTIONS = _BASE_OPTIONS | {"balanced": yes_or_no}
+_JOINT_OPTIONS = _BASE_OPTIONS | {"balanced": yes_or_no, "rounds": whole_number}
 
 
 def make_sgd(objective: str, **options: Any) -> SGD:
     """Return the method from options that all stand side by side."""
     tamed = {name: options.pop(name) for name in TAMING if name in options}
     drawn = {name: options.pop(name) for name in DRAWING if name in options}
+    t0 = options.pop("t0", None)
+    if t0 is not None:
+        schedule = options.get("schedule", FIXED)
+        if schedule.name != "decay":
+            raise InputError(f"--t0 belongs to --schedule decay, not to {schedule.name}.")
+        options["schedule"] = replace(schedule, t0=t0)
     return SGD(
         objective=objective,
         conditioning=Conditioning(**tamed),

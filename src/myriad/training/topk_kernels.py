@@ -12,14 +12,15 @@ import numpy as np
 
 from myriad._jit import inlined, jit
 from myriad.objectives.largest import RUN, count_above, select_largest
-from myriad.objectives.topk import ALPHA, conjugate
-from myriad.projections import topk_beta, topk_simplex
+from myriad.objectives.topk import ALPHA, conjugate, value
+from myriad.projections import topk_beta, topk_cone, topk_simplex
 
 TOPK = np.dtype(
     [
         ("variant", np.int64),
         ("k", np.int64),
         ("r", np.float64),  # the radius of the row's set, 1 / (lam n)
+        ("bias", np.float64),  # the value of the constant feature, 0 for none
     ]
 )
 SLACK = 1e-9
@@ -122,7 +123,7 @@ def find_variables(q, classes, values, label, square, setting, guess):
     if setting[0].variant == ALPHA:
         if top.sum() + k * shift <= 0.0:
             return 0
-        bound = topk_simplex.bound_threshold(first, last, k, 1.0, r)
+        bound = topk_cone.bound_threshold(first, last, k, 1.0, r)
     else:
         if first <= 0.0:
             return 0
@@ -241,3 +242,17 @@ def dot_columns(S, labels, starts, counts, classes, values, first):
         for m in range(start, start + counts[first + i]):
             total += values[m] * (S[i, labels[i]] - S[i, classes[m]])
     return total
+
+
+@jit
+def tally_gap(S, labels, classes, values, counts, tally, setting):
+    """Add to `tally` what estimates the gap: of all rows given, at their scores.
+
+    Losses, products of the dual columns with the scores, variables, and the number of rows.
+    """
+    for i in range(len(labels)):
+        tally[0] += value(S[i], labels[i], setting[0].k, setting[0].variant)
+        for m in range(counts[i]):
+            tally[1] += values[i, m] * (S[i, labels[i]] - S[i, classes[i, m]])
+            tally[2] += values[i, m]
+        tally[3] += 1.0

@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.errors import InputError, WorkError
+from myriad.errors import InputError
 from myriad.parallel import Team
 from myriad.progress import Advance
 from myriad.store import Rows
 from myriad.training.chunks import Chunk, read_chunks
 from myriad.training.conditioning import PLAIN, Conditioning, begins_window
+from myriad.training.contract import Weights, overflow
 from myriad.training.rates import FeatureRates
 from myriad.training.settings import Setting
+from myriad.training.validation import Scorer, cut_ranges, rank_range
 
 BLOCK = 64
 """Rows whose scores come from one product: more would cost more in Gram matrices (measured)."""
-
-Weights = tuple[NDArray[Any], NDArray[Any]]
+SCORED_SHARD = 128
+"""Classes that one product scores held-out rows for."""
 
 
 class Trainer(ABC):
@@ -144,11 +146,7 @@ class Trainer(ABC):
 
     def _check_finite(self) -> None:
         if not any(self.is_finite(number) for number in range(len(self.settings))):
-            step = max(setting.eta for setting in self.settings)
-            raise WorkError(
-                f"The weights overflowed in epoch {self.epoch} with eta={step:g}. "
-                f"Try a smaller step, such as {step / 10:.1g}."
-            )
+            raise overflow(self.settings, self.epoch)
 
     def is_finite(self, number: int) -> bool:
         """Tell whether the weights of a setting are still numbers."""
@@ -159,6 +157,10 @@ class Trainer(ABC):
     def part(self, number: int) -> slice:
         """Return the rows of V that belong to a setting."""
         return slice(number * self.n_classes, (number + 1) * self.n_classes)
+
+    def classes(self, number: int) -> slice:
+        """Return the classes of a setting that have weights here: all of them."""
+        return slice(0, self.n_classes)
 
     @np.errstate(over="ignore", invalid="ignore")
     def weights(self, number: int = 0) -> Weights:
@@ -177,13 +179,33 @@ class Trainer(ABC):
             W *= self.rates.roots(self.V.dtype)[number]
         return W, b.astype(self.V.dtype)
 
-    def scorer(self, number: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return stored weights of one setting, their scales and biases, copied only if needed."""
+    def scorers(self, number: int) -> list[Scorer]:
+        """Return what scores rows by the weights of one setting, copied only if needed."""
         part = self.part(number)
         if self.Q.size or self.rates is not None:
-            W, b = self.weights(number)
-            return W, np.ones(len(b), np.float32), b
-        return self.V[part], self.scales()[part], self.biases()[part]
+            V, biases = self.weights(number)
+            scales = np.ones(len(V))
+        else:
+            V, scales, biases = self.V[part], self.scales()[part], self.biases()[part]
+        classes, found = self.classes(number), []
+        for shard in class_shards(self.n_classes, SCORED_SHARD):
+            if classes.start <= shard.start < classes.stop:
+                own = slice(shard.start - classes.start, shard.stop - classes.start)
+                small = scales[own].astype(np.float32), biases[own].astype(np.float32)
+                found.append(Scorer(shard, V[own], *small))
+        return found
+
+    def rank(self, rows: Rows, *, team: Team) -> NDArray[np.int32]:
+        """Return the rank of the truth of held-out rows, (n_settings, n_rows)."""
+        scorers = [self.scorers(number) for number in range(len(self.settings))]
+        ranks = np.empty((len(scorers), rows.n_rows), np.int32)
+
+        def rank(some: range) -> None:
+            found = rank_range(scorers, rows, some, self.n_classes)
+            ranks[:, some.start : some.stop] = found
+
+        team.share(rank, cut_ranges(rows, self.n_classes))
+        return ranks
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that training changes, records as bytes: what a checkpoint keeps."""

@@ -2,37 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.measures import Measures, Truths, measure, rank_truths
 from myriad.parallel import Team
 from myriad.store import Rows
-from myriad.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from myriad.training.contract import Training
 
 BLOCK_BYTES = 16 << 20
 
 
-def validate(trainer: Trainer, rows: Rows, *, team: Team) -> list[Measures]:
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """Stored weights of some classes of a setting: scores are ``scale (V x) + bias``.
+
+    Classes are scored a shard at a time, whose bounds depend on their number alone: so scores are
+    the same, bit for bit, wherever the weights are kept.
+    """
+
+    classes: slice
+    V: NDArray[Any]
+    scales: NDArray[np.float32]
+    biases: NDArray[np.float32]
+
+    def score(self, X: NDArray[np.float32], scores: NDArray[np.float32]) -> None:
+        """Fill the columns of `scores` (n_samples, n_classes) that belong to the classes."""
+        part = scores[:, self.classes]
+        np.matmul(X, self.V.T, out=part)
+        part *= self.scales
+        part += self.biases
+
+
+def validate(training: Training, rows: Rows, *, team: Team) -> list[Measures]:
     """Return the measures of every setting in training on held-out rows."""
-    n_settings, n_classes = len(trainer.settings), trainer.n_classes
-    scorers = [trainer.scorer(s) for s in range(n_settings)]
-    ranks = np.empty((n_settings, rows.n_rows), np.int32)
+    known = rows.labels if rows.sets is None else rows.sets
+    ranks = training.rank(rows, team=team)
+    return [measure(r, known, n_classes=training.n_classes) for r in ranks]
 
-    @np.errstate(over="ignore", invalid="ignore")
-    def rank(some: range) -> None:
-        X = rows.read(some)
-        truths: Truths = rows.labels[some.start : some.stop]
-        if rows.sets is not None:
-            truths = rows.sets.part(slice(some.start, some.stop))
-        for s in range(n_settings):
-            V, scales, biases = scorers[s]
-            scores = X @ V.T
-            scores *= scales.astype(np.float32)
-            scores += biases.astype(np.float32)
-            ranks[s, some.start : some.stop] = rank_truths(scores, truths)
 
+def cut_ranges(rows: Rows, n_classes: int) -> list[range]:
+    """Return the ranges of rows that are ranked at a time; the number of threads is no matter."""
     size = max(1, min(1024, BLOCK_BYTES // (4 * max(rows.dim, n_classes))))
     starts = range(0, rows.n_rows, size)
-    team.share(rank, [range(start, min(start + size, rows.n_rows)) for start in starts])
-    known = rows.labels if rows.sets is None else rows.sets
-    return [measure(r, known, n_classes=n_classes) for r in ranks]
+    return [range(start, min(start + size, rows.n_rows)) for start in starts]
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def rank_range(
+    scorers: Sequence[Sequence[Scorer]], rows: Rows, some: range, n_classes: int
+) -> NDArray[np.int32]:
+    """Return the ranks of the truths of a range of rows, (n_settings, m).
+
+    Parameters
+    ----------
+    scorers : of each setting, those of all classes.
+    """
+    X = rows.read(some)
+    truths: Truths = rows.labels[some.start : some.stop]
+    if rows.sets is not None:
+        truths = rows.sets.part(slice(some.start, some.stop))
+    ranks = np.empty((len(scorers), len(some)), np.int32)
+    scores = np.empty((len(some), n_classes), np.float32)
+    for number, parts in enumerate(scorers):
+        for part in parts:
+            part.score(X, scores)
+        ranks[number] = rank_truths(scores, truths)
+    return ranks

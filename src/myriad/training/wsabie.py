@@ -26,6 +26,7 @@ from myriad.training.methods import (
     whole_number,
     yes_or_no,
 )
+from myriad.training.sites import ROUNDS, Site, check_rounds
 
 DIM = 128
 """The dimensions of the embedding unless stated, and not more than there are features."""
@@ -52,6 +53,7 @@ class WsabieMethod(Method):
     index : ``exact`` ranking, or ``ivf``: approximate ranking by an inverted file, whose recall is
         measured on validation rows.
     memory : bytes that the embeddings trained together in a search may take.
+    rounds : of a pass over shards of rows on workers, see `rounds`.
     """
 
     objective: str = "wsabie"
@@ -64,10 +66,12 @@ class WsabieMethod(Method):
     theta: float = 0.0
     patience: int | None = None
     index: str = "exact"
-    memory: int = 2 << 30
+    memory: int = field(default=2 << 30, repr=False)
+    rounds: int = ROUNDS
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_rounds(self.rounds)
         for name in ("eta", "margin"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
@@ -81,6 +85,11 @@ class WsabieMethod(Method):
                 raise InputError(f"{name} must be at least 1, not {value!r}.")
         if self.index not in ("exact", "ivf"):
             raise InputError(f"index must be exact or ivf, not {self.index!r}.")
+
+    @property
+    def spreads(self) -> bool:
+        """Whether workers can do pieces: they can."""
+        return True
 
     @property
     def is_open(self) -> bool:
@@ -106,12 +115,13 @@ class WsabieMethod(Method):
         threads: int | None = None,
         progress: Progress = SILENT,
         checkpoint: Checkpoint | None = None,
+        site: Site | None = None,
     ) -> Fitted:
         """Train on rows; see `Method.fit`.
 
         Further members of an ensemble are trained like the first, for as many epochs as it took.
         """
-        task = Task.of(self, train, n_classes, self.dim_for(train.dim), progress)
+        task = Task.of(self, train, n_classes, self.dim_for(train.dim), progress, site)
         with team(threads) as crew:
             run = Run(task, checkpoint)
             if run.setting is None and val is not None and self.is_open:
@@ -190,6 +200,7 @@ WSABIE_OFFERS = {
             "adagrad": one_of({"yes": True, "no": False, "count": "count"}),
             "max_norm": number_or(none=None),
             "ensemble": whole_number,
+            "rounds": whole_number,
             "index": one_of({"exact": "exact", "ivf": "ivf"}),
             "epochs": whole_number,
         },

@@ -1,0 +1,99 @@
+"""The rows of a store ranked by the workers of a cluster, each reading model and store itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.measures import Truths
+from myriad.models import CodedModel, Model, load_model, match_rows
+from myriad.parallel import Mapper
+from myriad.progress import Advance
+from myriad.store import Store, StoreRows
+
+BLOCKS = 8
+"""Blocks of rows that a worker ranks in one go."""
+
+
+@dataclass(frozen=True)
+class StoreScoring:
+    """Ranks rows of a store by a model, both known by their paths.
+
+    Attributes
+    ----------
+    model, store : the folders, and what tells one content of them from another.
+    split : the part of the store whose rows are counted, ``all`` for all.
+    plain : see `evaluate`.
+    """
+
+    model: tuple[Path, int]
+    store: tuple[Path, int]
+    split: str
+    plain: bool
+
+    @classmethod
+    def of(cls, model: Path, store: Path, split: str, *, plain: bool) -> StoreScoring:
+        """Take the folders as they are now."""
+        states = [(place / name).stat().st_mtime_ns for place, name in _witnesses(model, store)]
+        return cls((model.absolute(), states[0]), (store.absolute(), states[1]), split, plain)
+
+    def __call__(self, piece: tuple[list[range], Truths]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the rank of the truth and the best class of each row of some blocks."""
+        model, rows = _open(self)
+        blocks, truths = piece
+        found, start = [], 0
+        for block in blocks:
+            part = slice(start, start + len(block))
+            some = truths[part] if isinstance(truths, np.ndarray) else truths.part(part)
+            found.append(model.judge(rows.read(block), some))
+            start = part.stop
+        ranks, guesses = zip(*found, strict=True)
+        return np.concatenate(ranks), np.concatenate(guesses)
+
+
+def rank_store(
+    scoring: StoreScoring, truths: Truths, size: int, mapper: Mapper, advance: Advance
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the rank of the truth and the best class of all rows, in their order.
+
+    Parameters
+    ----------
+    truths : of all rows.
+    size : rows of a block.
+    """
+    n_rows = len(truths)
+
+    def cut() -> Iterator[tuple[list[range], Truths]]:
+        for start in range(0, n_rows, BLOCKS * size):
+            stop = min(start + BLOCKS * size, n_rows)
+            blocks = [range(i, min(i + size, stop)) for i in range(start, stop, size)]
+            part = slice(start, stop)
+            yield blocks, truths[part] if isinstance(truths, np.ndarray) else truths.part(part)
+
+    mapper.require(scoring.model[0], scoring.store[0])
+    judged = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
+    for found in mapper.map(scoring, cut()):
+        advance(len(found[0]))
+        judged.append(found)
+    ranks, guesses = zip(*judged, strict=True)
+    return np.concatenate(ranks), np.concatenate(guesses)
+
+
+def _witnesses(model: Path, store: Path) -> list[tuple[Path, str]]:
+    return [(model, "config.json"), (store, "store.json")]
+
+
+@lru_cache(maxsize=2)
+def _open(scoring: StoreScoring) -> tuple[Model, StoreRows]:
+    store = Store.open(scoring.store[0])
+    model = load_model(scoring.model[0]).model
+    if scoring.plain and isinstance(model, CodedModel):
+        model = replace(model, rounded=False)
+    rows = store.rows(None if scoring.split == "all" else scoring.split)
+    return match_rows(model, store.code, str(store.path)), rows

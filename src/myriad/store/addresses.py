@@ -1,0 +1,131 @@
+"""Rows by address: what a worker on another machine needs to read the rows that this one means.
+
+Rows never travel themselves. A store goes by its path; what is only known here, such as which of
+its rows are meant, is left in a folder that all machines see, once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import InputError
+from myriad.files import read_arrays, write_arrays, written_whole
+from myriad.measures import LabelSets
+from myriad.store.manifest import STORE
+from myriad.store.rows import ArrayRows, Rows
+from myriad.store.store import Store, StoreRows
+from myriad.store.views import BalancedRows, ScaledRows
+
+_X = "X"
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where rows are, and how they are seen.
+
+    Attributes
+    ----------
+    place : the folder of a store, or the file of an array.
+    state : tells one content of the place from another.
+    facts : a file with the arrays that say which rows are meant and what else is known of them.
+    n_classes : of an array, how many classes; a store knows its own.
+    scale : a file with a number for each feature, or None.
+    balanced : whether classes are drawn alike.
+    """
+
+    place: Path
+    state: int
+    facts: Path
+    n_classes: int
+    scale: Path | None = None
+    balanced: bool = False
+
+
+@dataclass(frozen=True)
+class HeldRows:
+    """Rows of this very process, where an address is not needed."""
+
+    rows: Rows
+
+
+def leave_rows(rows: Rows, folder: Path) -> Address:
+    """Return the address of rows, for which small files are left in a folder.
+
+    The array of rows that are in memory is left there, too.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if isinstance(rows, ScaledRows):
+        return replace(leave_rows(rows.rows, folder), scale=_leave(folder, {"scale": rows.scale}))
+    if isinstance(rows, BalancedRows):
+        return replace(leave_rows(rows.rows, folder), balanced=True)
+    if isinstance(rows, StoreRows):
+        facts = _leave(folder, {"chosen": rows.chosen})
+        return Address(rows.store.path.absolute(), _state(rows.store.path), facts, 0)
+    if type(rows) is ArrayRows:
+        chosen = np.arange(len(rows.X)) if rows.chosen is None else rows.chosen
+        known: dict[str, NDArray[Any]] = {"chosen": chosen, "labels": rows.labels}
+        if rows.sets is not None:
+            known |= {"starts": rows.sets.starts, "classes": rows.sets.classes}
+        if rows.weights is not None:
+            known["weights"] = rows.weights
+        array = _leave(folder, {_X: rows.X})
+        return Address(array, 0, _leave(folder, known), len(rows.class_names))
+    raise InputError("Workers read rows from a store or an array: bring these rows into a store.")
+
+
+def open_rows(address: Address | HeldRows) -> Rows:
+    """Return the rows of an address; the last few are kept open."""
+    return address.rows if isinstance(address, HeldRows) else _open(address)
+
+
+@lru_cache(maxsize=4)
+def _open(address: Address) -> Rows:
+    if address.place.is_dir():
+        store = _open_store(address.place, address.state)
+        rows: Rows = StoreRows(store, read_arrays(address.facts)["chosen"])
+    else:
+        rows = _open_array(address)
+    if address.balanced:
+        rows = BalancedRows(rows)
+    return ScaledRows(rows, read_arrays(address.scale)["scale"]) if address.scale else rows
+
+
+@lru_cache(maxsize=2)
+def _open_store(place: Path, state: int) -> Store:
+    return Store.open(place)
+
+
+def _open_array(address: Address) -> Rows:
+    facts = read_arrays(address.facts)
+    X, chosen = read_arrays(address.place)[_X], facts["chosen"]
+    rows = ArrayRows(X, None, [str(c) for c in range(address.n_classes)]).select(chosen)
+    rows.labels = facts["labels"]
+    if "starts" in facts:
+        rows.sets = LabelSets(facts["starts"], facts["classes"])
+    rows.weights = facts.get("weights")
+    return rows
+
+
+def _state(place: Path) -> int:
+    return (place / STORE).stat().st_mtime_ns
+
+
+def _leave(folder: Path, arrays: dict[str, NDArray[Any]]) -> Path:
+    """Write arrays into a file that is named after what is in it, unless it is there."""
+    plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    digest = hashlib.sha256()
+    for name, array in plain.items():
+        digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
+        digest.update(array.data.cast("B") if array.size else b"")
+    path = folder.absolute() / f"rows-{digest.hexdigest()[:24]}.safetensors"
+    if not path.exists():
+        with written_whole(path) as beside:
+            write_arrays(beside, plain)
+    return path

@@ -1,0 +1,326 @@
+"""One-vs-rest a shard of classes at a time: on many workers, or where weights exceed the memory.
+
+Classes share nothing but the rows, so a worker trains some of them for an epoch, streaming all
+rows, and leaves their weights in a file. Workers keep nothing: one that dies costs the piece that
+it had under way. Where pieces are cut does not change the weights, since it is always between two
+shards of `OneVsRest`, whose bounds the number of classes fixes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.files import read_arrays, write_arrays, written_whole
+from myriad.parallel import Team, team
+from myriad.progress import Advance
+from myriad.store import Address, HeldRows, Rows, open_rows
+from myriad.training.contract import Weights, overflow
+from myriad.training.one_vs_rest import SHARD, OneVsRest
+from myriad.training.settings import Setting
+from myriad.training.sites import Site, make_mapped
+from myriad.training.trainer import SCORED_SHARD, class_shards
+from myriad.training.validation import cut_ranges, rank_range
+
+RANGES = 8
+"""Ranges of held-out rows that a worker ranks in one go: it maps all weights for them."""
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is trained: the settings, the classes and the options of `OneVsRest`."""
+
+    settings: tuple[Setting, ...]
+    counts: NDArray[np.int64]
+    dim: int
+    options: dict[str, Any]
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return len(self.counts)
+
+    def cut(self, n_pieces: int) -> list[range]:
+        """Cut the columns of all settings into so many pieces, or as many as there are shards."""
+        bounds = [
+            {shard.start for shard in class_shards(self.n_classes, size)}
+            for size in (SHARD, SCORED_SHARD)
+        ]
+        starts = [
+            number * self.n_classes + start
+            for number in range(len(self.settings))
+            for start in sorted(bounds[0] & bounds[1])
+        ]
+        ends = [*starts[1:], len(self.settings) * self.n_classes]
+        pieces = np.array_split(np.arange(len(starts)), min(n_pieces, len(starts)))
+        return [range(starts[piece[0]], ends[piece[-1]]) for piece in pieces]
+
+
+class Columns(OneVsRest):
+    """Some columns of a problem, from shard to shard; the other ones take no memory."""
+
+    def __init__(self, problem: Problem, own: range) -> None:
+        super().__init__(problem.settings, problem.counts, 1, **problem.options)
+        self.own, shape = own, (len(own), problem.dim)
+        some = slice(own.start, own.stop)
+        dense, sampled = super()._shards()
+        self._own_shards = self._own(dense, own), self._own(sampled, own)
+        self.columns, self.states = self.columns[some].copy(), self.states[some].copy()
+        self.columns["feature_share"] = 1.0 / problem.dim
+        self.V = np.zeros(shape, self.V.dtype)
+        self.Q = np.zeros(shape if self.conditioning.average else (0, 0), self.V.dtype)
+
+    @staticmethod
+    def _own(shards: list[slice], own: range) -> list[slice]:
+        return [
+            slice(shard.start - own.start, shard.stop - own.start)
+            for shard in shards
+            if shard.start in own
+        ]
+
+    def _shards(self) -> tuple[list[slice], list[slice]]:
+        return self._own_shards
+
+    def _check_finite(self) -> None:
+        """Leave it to who knows all classes."""
+
+    def part(self, number: int) -> slice:
+        """Return the rows of V that belong to a setting; none of them may be here."""
+        first = number * self.n_classes - self.own.start
+        ends = np.clip([first, first + self.n_classes], 0, len(self.columns))
+        return slice(int(ends[0]), int(ends[1]))
+
+    def classes(self, number: int) -> slice:
+        """Return the classes of a setting that are here."""
+        part, first = self.part(number), self.own.start - number * self.n_classes
+        return slice(part.start + first, part.stop + first)
+
+    def attach(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the arrays that `state` gave as they are, mapped perhaps, for reading only."""
+        self.V, self.Q = arrays["V"], arrays.get("Q", self.Q)
+        self.states = arrays["states"].view(self.states.dtype).reshape(-1)
+        self.epoch = max(1, self.epoch)
+
+    def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
+        """Begin at weights and biases of all classes."""
+        own = np.arange(self.own.start, self.own.start + len(self.columns)) % self.n_classes
+        self.V[...] = W[own]
+        self._set_biases(b[own].astype(np.float64))
+        self._take_norms()
+
+
+@dataclass(frozen=True)
+class EpochPiece:
+    """An epoch of some columns.
+
+    Attributes
+    ----------
+    own : the columns.
+    source : the file that they begin from; None for zeros.
+    target : the file that they end in.
+    """
+
+    problem: Problem
+    own: range
+    rows: Address | HeldRows
+    seed: int
+    epoch: int
+    source: Path | None
+    target: Path
+    threads: int | None
+
+
+def run_piece(piece: EpochPiece) -> list[bool]:
+    """Train a piece and leave it in its file; return which settings are still numbers."""
+    columns = Columns(piece.problem, piece.own)
+    if piece.source is not None:
+        columns.restore(read_arrays(piece.source))
+    columns.epoch = piece.epoch
+    with team(piece.threads) as crew:
+        columns.run_epoch(open_rows(piece.rows), seed=piece.seed, team=crew, advance=lambda n: None)
+    with written_whole(piece.target) as beside:
+        write_arrays(beside, columns.state())
+    return [columns.is_finite(number) for number in range(len(columns.settings))]
+
+
+@dataclass(frozen=True)
+class RankPiece:
+    """Held-out rows to be ranked by the weights in some files; see `EpochPiece`."""
+
+    problem: Problem
+    files: tuple[tuple[range, Path], ...]
+    rows: Address | HeldRows
+    ranges: tuple[range, ...]
+    threads: int | None
+
+
+def rank_piece(piece: RankPiece) -> NDArray[np.int32]:
+    """Return the ranks of the truths of the rows, (n_settings, n_rows)."""
+    rows, problem = open_rows(piece.rows), piece.problem
+    held = [attach(problem, own, path) for own, path in piece.files]
+    scorers = [
+        [scorer for columns in held for scorer in columns.scorers(number)]
+        for number in range(len(problem.settings))
+    ]
+    ranks: list[Any] = [None] * len(piece.ranges)
+
+    def rank(number: int) -> None:
+        ranks[number] = rank_range(scorers, rows, piece.ranges[number], problem.n_classes)
+
+    with team(piece.threads) as crew:
+        crew.share(rank, range(len(ranks)))
+    return np.concatenate(ranks, axis=1)
+
+
+def attach(problem: Problem, own: range, path: Path) -> Columns:
+    """Return columns as a file has them."""
+    columns = Columns(problem, own)  # its zeros are never touched, so they take no memory
+    columns.attach(read_arrays(path))
+    return columns
+
+
+class ClassShards:
+    """One-vs-rest in training by the workers of a site; see `Training`.
+
+    Its weights are those of `OneVsRest`, bit for bit.
+    """
+
+    def __init__(self, problem: Problem, site: Site) -> None:
+        self.problem, self.site = problem, site
+        self.settings, self.n_classes, self.epoch = list(problem.settings), problem.n_classes, 0
+        self._folder = site.begin("classes")
+        self._files: dict[range, Path] = {}
+        self._written = 0
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+
+    @property
+    def pieces(self) -> list[range]:
+        """The columns of each piece: as many as there are workers, more if memory is short."""
+        copies = 2 if self.problem.options["conditioning"].average else 1
+        size = 4 * len(self.settings) * self.n_classes * self.problem.dim * copies
+        return self.problem.cut(max(self.site.mapper.workers, -(-size // self.site.memory)))
+
+    def run_epoch(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
+        """Pass once more over the rows, piece by piece."""
+        address, pieces = self.site.leave(rows), self.pieces
+        old = dict(self._files)
+        jobs = [
+            EpochPiece(
+                self.problem,
+                own,
+                address,
+                seed,
+                self.epoch,
+                old.get(own),
+                self._name(number),
+                self.site.threads,
+            )
+            for number, own in enumerate(pieces)
+        ]
+        sound = np.ones(len(self.settings), bool)
+        for number, found in enumerate(self.site.mapper.map(run_piece, jobs)):
+            sound &= found
+            done = [rows.n_rows * n // len(jobs) for n in (number, number + 1)]
+            advance(done[1] - done[0])
+        self._take({job.own: job.target for job in jobs})
+        self.epoch += 1
+        if not sound.any():
+            raise overflow(self.settings, self.epoch)
+
+    def rank(self, rows: Rows, *, team: Team) -> NDArray[np.int32]:
+        """Return the rank of the truth of held-out rows, (n_settings, n_rows)."""
+        address, ranges = self.site.leave(rows), cut_ranges(rows, self.n_classes)
+        size = min(RANGES, -(-len(ranges) // self.site.mapper.workers)) or 1
+        jobs = (
+            RankPiece(
+                self.problem,
+                tuple(self._files.items()),
+                address,
+                tuple(ranges[start : start + size]),
+                self.site.threads,
+            )
+            for start in range(0, len(ranges), size)
+        )
+        found = list(self.site.mapper.map(rank_piece, jobs))
+        return np.concatenate([np.empty((len(self.settings), 0), np.int32), *found], axis=1)
+
+    def weights(self, number: int = 0) -> Weights:
+        """Return the weights and biases of one setting; the weights lie in a file of their own."""
+        W = make_mapped(self._folder, (self.n_classes, self.problem.dim), np.float32)
+        b = np.zeros(self.n_classes, np.float32)
+        for columns in self._held():
+            classes = columns.classes(number)
+            if classes.start < classes.stop:
+                W[classes], b[classes] = columns.weights(number)
+        return W, b
+
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Forget all settings but these."""
+        chosen, n = list(numbers), self.n_classes
+        state = self.state()
+        rows = np.concatenate([np.arange(s * n, (s + 1) * n) for s in chosen])
+        self.settings = [self.settings[s] for s in chosen]
+        self.problem = replace(self.problem, settings=tuple(self.settings))
+        self._put(state, rows)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of `OneVsRest.state`; the large ones lie in files of their own."""
+        whole: Arrays = {}
+        height = len(self.settings) * self.n_classes
+        for columns in self._held():
+            own = columns.own
+            for name, array in columns.state().items():
+                if name not in whole:
+                    width = array.size // len(own)
+                    whole[name] = make_mapped(self._folder, (height, width), array.dtype)
+                whole[name][own.start : own.stop] = array.reshape(len(own), -1)
+        return whole
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the arrays that `state` gave, here or of a `OneVsRest`."""
+        self._put(arrays, np.arange(len(self.settings) * self.n_classes))
+
+    def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
+        """Begin every setting at some weights instead of at zero."""
+        files = {}
+        for number, own in enumerate(self.pieces):
+            columns = Columns(self.problem, own)
+            columns.begin_from(W, b)
+            files[own] = self._write(number, columns)
+        self._take(files)
+
+    def _put(self, arrays: Mapping[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
+        """Write some rows of the arrays of a state into the files of new pieces."""
+        files = {}
+        for number, own in enumerate(self.pieces if arrays else []):
+            columns, some = Columns(self.problem, own), rows[own.start : own.stop]
+            height = arrays["V"].size // self.problem.dim
+            columns.restore({n: a.reshape(height, -1)[some] for n, a in arrays.items()})
+            files[own] = self._write(number, columns)
+        self._take(files)
+
+    def _held(self) -> Iterator[Columns]:
+        for own, path in self._files.items():
+            yield attach(self.problem, own, path)
+
+    def _write(self, number: int, columns: Columns) -> Path:
+        path = self._name(number)
+        with written_whole(path) as beside:
+            write_arrays(beside, columns.state())
+        return path
+
+    def _name(self, number: int) -> Path:
+        return self._folder / f"{self._written}-{number}.safetensors"
+
+    def _take(self, files: dict[range, Path]) -> None:
+        for path in self._files.values():
+            path.unlink(missing_ok=True)
+        self._files, self._written = files, self._written + 1

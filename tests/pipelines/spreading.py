@@ -1,0 +1,68 @@
+"""Clusters for tests: two real worker processes, of which one is killed in the middle of work."""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+from myriad.parallel import ClusterMapper
+from myriad.store import Store
+
+N_CLASSES = 300
+
+
+def make_wide_store(path, *, n=1500, dim=24, n_shards=3, seed=0):
+    """Write a store of so many classes that there are several shards of them."""
+    rng = np.random.default_rng(seed)
+    names = [f"class {c}" for c in range(N_CLASSES)]
+    labels = rng.permutation(n) % N_CLASSES
+    means = 1.5 * rng.standard_normal((N_CLASSES, dim))
+    rows = (means[labels] + rng.standard_normal((n, dim))).astype(np.float32)
+    writer = Store.create(path, class_names=names, dim=dim, n_shards=n_shards)
+    for number, index in enumerate(np.array_split(np.arange(n), n_shards)):
+        splits = [("train", "train", "train", "val", "test")[i % 5] for i in index]
+        names_of_rows = [f"{i}.png" for i in index]
+        writer.write_shard(number, rows[index], labels[index], names_of_rows, splits=splits)
+    writer.finish()
+    return Store.open(path)
+
+
+class DeadlyMapper(ClusterMapper):
+    """Workers of a cluster, one of which is killed while it does the first piece of a map."""
+
+    def __init__(self, client, workers):
+        super().__init__(DeadlyClient(client), workers)
+        self.remote = True
+
+    def arm(self):
+        """Let the next piece be deadly; return what has been killed so far."""
+        self._client.armed = True
+        return self._client.killed
+
+
+class DeadlyClient:
+    """A client that kills a worker which is at work."""
+
+    def __init__(self, client):
+        self.client, self.armed, self.killed = client, False, []
+
+    def __getattr__(self, name):
+        return getattr(self.client, name)
+
+    def submit(self, *arguments, **options):
+        future = self.client.submit(*arguments, **options)
+        if self.armed:
+            self.armed = False
+            self._kill()
+        return future
+
+    def _kill(self):
+        pids = self.client.run(os.getpid)
+        for _ in range(1000):
+            busy = [worker for worker, tasks in self.client.processing().items() if tasks]
+            if busy:
+                os.kill(pids[busy[0]], signal.SIGKILL)
+                self.killed.append(busy[0])
+                return
+            time.sleep(0.005)

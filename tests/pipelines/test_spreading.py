@@ -1,0 +1,132 @@
+"""Whole jobs on a cluster: the same bytes as on one machine, also when a worker is killed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from myriad.models import load_model
+from myriad.parallel import open_cluster
+from myriad.pipelines.coding import CodeOptions
+from myriad.pipelines.compress import compress
+from myriad.pipelines.evaluate import evaluate
+from myriad.pipelines.train import train
+from myriad.training import SGD, BinaryDual, WsabieMethod
+from tests.pipelines.spreading import DeadlyMapper, make_wide_store
+
+pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+OVR = SGD(eta=0.1, beta=16.0, scale=False, epochs=3)
+
+
+@pytest.fixture(scope="module")
+def mapper():
+    with open_cluster("local:2") as mapper:
+        yield DeadlyMapper(mapper._client, mapper.workers)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return make_wide_store(tmp_path_factory.mktemp("spreading") / "store").path
+
+
+@pytest.fixture(scope="module")
+def model(store):
+    return train(store, store.parent / "model", method=OVR, threads=1)
+
+
+def arrays_of(folder):
+    return (Path(folder) / "model.safetensors").read_bytes()
+
+
+def test_training_by_shards_of_classes(mapper, store, model, tmp_path):
+    killed = mapper.arm()
+    before = len(killed)
+    trained = train(store, tmp_path / "model", method=OVR, cluster=mapper)
+    assert len(killed) == before + 1
+    assert arrays_of(tmp_path / "model") == arrays_of(model.model)
+    assert [row["top1"] for row in trained.fitted.history] == [
+        row["top1"] for row in model.fitted.history
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+@pytest.mark.parametrize("lam", [None, 0.01])
+def test_the_dual_by_shards_of_classes(mapper, store, tmp_path, lam):
+    method = BinaryDual(lam=lam, tol=0.05, beta=8.0, epochs=5)
+    killed = mapper.arm()
+    before = len(killed)
+    there = train(store, tmp_path / "there", method=method, cluster=mapper)
+    assert len(killed) == before + 1
+    here = train(store, tmp_path / "here", method=method, threads=1)
+    assert arrays_of(tmp_path / "here") == arrays_of(tmp_path / "there")
+    assert here.settings == there.settings
+
+
+def test_a_search_on_a_cluster_finds_the_same(mapper, store, tmp_path):
+    found = [
+        train(store, tmp_path / name, method=SGD(epochs=4), threads=1, cluster=cluster)
+        for name, cluster in (("here", None), ("there", mapper))
+    ]
+    assert found[0].settings == found[1].settings
+    assert arrays_of(tmp_path / "here") == arrays_of(tmp_path / "there")
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        SGD(objective="multiclass", eta=0.1, lam=1e-4, scale=False, epochs=4, rounds=3),
+        SGD(objective="softmax", eta=0.5, scale=True, epochs=4, rounds=2),
+        WsabieMethod(dim=16, eta=0.1, margin=0.03, epochs=4, rounds=2),
+    ],
+    ids=lambda method: method.objective,
+)
+def test_rounds_are_the_same_whoever_dies(mapper, store, tmp_path, method):
+    found = []
+    for deadly in (False, True):
+        killed = mapper.arm() if deadly else []
+        before = len(killed)
+        found.append(train(store, tmp_path / str(deadly), method=method, cluster=mapper))
+        assert len(killed) == before + deadly
+    assert arrays_of(tmp_path / "False") == arrays_of(tmp_path / "True")
+    single = train(store, tmp_path / "single", method=method, threads=1)
+    assert found[0].validation.at(5) > single.validation.at(5) - 10
+    assert found[0].validation.at(5) > 30
+
+
+def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):
+    monkeypatch.setattr("myriad.pipelines.sites.LEAST", 1)
+    monkeypatch.setattr("myriad.pipelines.sites.APART", 0)
+    train(store, tmp_path / "model", method=OVR, threads=1, memory=20_000)
+    assert arrays_of(tmp_path / "model") == arrays_of(model.model)
+
+
+def test_coding(mapper, store, tmp_path):
+    options = CodeOptions("scalar")
+    compress(store, tmp_path / "here", options=options, threads=1)
+    killed = mapper.arm()
+    before = len(killed)
+    compress(store, tmp_path / "there", options=options, cluster=mapper)
+    assert len(killed) == before + 1
+    names = sorted(path.name for path in (tmp_path / "here").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "there").iterdir())
+    for name in names:
+        if name.endswith(".arrow"):
+            contents = [(tmp_path / place / name).read_bytes() for place in ("here", "there")]
+            assert contents[0] == contents[1]
+
+
+def test_evaluating(mapper, store, model):
+    here = evaluate(model.model, store, threads=1)
+    killed = mapper.arm()
+    before = len(killed)
+    there = evaluate(model.model, store, cluster=mapper)
+    assert len(killed) == before + 1
+    np.testing.assert_array_equal(here.scored.ranks, there.scored.ranks)
+    np.testing.assert_array_equal(here.scored.guesses, there.scored.guesses)
+    assert here.scored.paths == there.scored.paths
+
+
+def test_loading_gives_what_was_trained(model):
+    np.testing.assert_array_equal(load_model(model.model).model.weights, model.fitted.model.weights)
