@@ -71,6 +71,10 @@ class LinearSGD(RowsClassifier):
     validation_fraction : part of the rows of each class to hold out.
     refit : train again on all rows, held-out ones included, with what was found.
     memory : bytes that the weights trained together in a search may take.
+    client : train on a Dask cluster: a client, ``"active"`` for the one that the program has made,
+        the address of a scheduler, or ``"local:N"``. ``ovr`` gives the same model; see
+        `rounds`. Workers must see the store; arrays are left in a temporary folder for them.
+    rounds : with `client`, how often a pass of a joint objective averages its weights.
     threads : threads to use; None for one a core. The result does not depend on it.
     random_state : seed of order and draws.
     warm_start : begin `fit` at the weights of the fit before, with the settings found then.
@@ -117,6 +121,8 @@ class LinearSGD(RowsClassifier):
         validation_fraction: float = 0.1,
         refit: bool = True,
         memory: int = 2 << 30,
+        client: Any = None,
+        rounds: int = 8,
         threads: int | None = None,
         random_state: Any = 0,
         warm_start: bool = False,
@@ -148,6 +154,8 @@ class LinearSGD(RowsClassifier):
         self.validation_fraction = validation_fraction
         self.refit = refit
         self.memory = memory
+        self.client = client
+        self.rounds = rounds
         self.threads = threads
         self.random_state = random_state
         self.warm_start = warm_start
@@ -253,6 +261,7 @@ class LinearSGD(RowsClassifier):
             theta=_number("theta", self.theta),
             patience=patience if self.early_stopping else epochs,
             memory=whole_number("memory", self.memory),
+            rounds=self.rounds,
             seed=seed_of(self.random_state),
             callback=self._tell if self.verbose else self.callback,
         )
