@@ -11,13 +11,14 @@ alone. Models are one-vs-rest machines in the dual, as in [CC], of rows with a m
 of 1; ``lam`` is so small that all training rows are told apart, and smaller ones change little.
 Rows are trained on in an orthonormal basis of the training rows: scalar products, and so all
 decisions, are those of the rows themselves, at a fraction of the time. Accuracy is the mean over
-classes of top-1, in percent, on the test rows of the split. With ``--work`` products of rows are
-kept in a folder, and a run that was broken off goes on after them.
+classes of top-1, in percent, on the test rows of the split. With ``--work`` products of rows and
+results are kept in a folder, and a run that was broken off goes on after them.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import time
 from collections.abc import Callable
@@ -28,6 +29,7 @@ import numpy as np
 from bit_products import count_agreeing
 from numpy.typing import NDArray
 from record import describe_run, write_results
+from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_limits
 
 from myriad import DualSVM
@@ -105,10 +107,9 @@ def lay_out(products: NDArray[np.float32], n_train: int) -> NDArray[np.float32]:
     Training rows have a mean squared length of 1, so that ``lam`` means the same for all codes.
     """
     gram = products.astype(np.float64) / np.diag(products[:n_train]).mean()
-    values, vectors = np.linalg.eigh(gram[:n_train])
-    kept = values > 1e-9 * values[-1]
-    basis = vectors[:, kept] / np.sqrt(values[kept])
-    return (gram @ basis).astype(np.float32)
+    gram[np.arange(n_train), np.arange(n_train)] += 1e-7  # rows may come twice
+    triangle = np.linalg.cholesky(gram[:n_train])
+    return solve_triangular(triangle, gram.T, lower=True).T.astype(np.float32)
 
 
 def measure_split(
@@ -155,7 +156,13 @@ class Experiment:
     def add(self, name: str, ratio: int, split: int, products: NDArray[np.float32]) -> None:
         """Train on one split of coded rows and take down the result."""
         y = self.store.labels[self.splits[split]]
-        result = measure_split(products, y, self.n_train, self.options.threads)
+        kept = self.options.work and self.options.work / f"{name}-{ratio}-{split}.json"
+        if kept and kept.exists():
+            result = json.loads(kept.read_text())
+        else:
+            result = measure_split(products, y, self.n_train, self.options.threads)
+            if kept:
+                kept.write_text(json.dumps(result))
         self.found.setdefault((name, ratio), []).append(result)
         print(f"{name:<9} ratio {ratio:<4} split {split}: {result['class_top1']:.2f}", flush=True)
 
@@ -227,7 +234,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--per-class", type=int, default=100)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--work", type=Path, help="a folder to keep products of rows in")
+    parser.add_argument("--work", type=Path, help="a folder to keep what was found so far in")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
     experiment = Experiment(Store.open(options.store), options)

@@ -22,8 +22,7 @@ from record import describe_run, write_results
 from myriad.parallel import Team, team
 from myriad.store import ArrayRows
 from myriad.training import SGD
-from myriad.training.fitting import make_trainer, mean_square
-from myriad.training.settings import Setting
+from myriad.training.fitting import Task, mean_square
 
 SHAPES = {"a": (40_000, 1024, 500), "b": (8_192, 4096, 1000), "c": (20_000, 1024, 10_000)}
 OBJECTIVES = {
@@ -68,17 +67,18 @@ def time_product(rows: ArrayRows, n_classes: int, crew: Team) -> float:
     return best
 
 
-def time_epochs(
-    rows: ArrayRows,
-    objective: str,
-    beta: float | None,
-    n_classes: int,
-    crew: Team,
+def time_objective(
+    rows: ArrayRows, objective: str, beta: float | None, n_classes: int, crew: Team
 ) -> list[float]:
-    """Return the seconds of each epoch."""
-    square = mean_square(rows)
-    setting = Setting(0.3 / square, beta)
-    trainer = make_trainer(SGD(objective=objective), [setting], rows, n_classes, square)
+    """Return the seconds of each epoch of an objective, with a usual step."""
+    method = SGD(objective=objective, eta=0.3 / mean_square(rows), beta=beta, scale=False)
+    return time_epochs(rows, method, n_classes, crew)
+
+
+def time_epochs(rows: ArrayRows, method: SGD, n_classes: int, crew: Team) -> list[float]:
+    """Return the seconds of each epoch of a method with nothing left to search."""
+    task = Task(method, rows, None, n_classes)
+    trainer, rows = task.make([task.stated], rows), task.see(rows, task.stated)
     seconds = []
     for _ in range(EPOCHS):
         began = time.perf_counter()
@@ -105,11 +105,11 @@ def main() -> None:
                     continue
                 if shape == "c" and (objective != "ovr" or beta == math.inf):
                     continue
-                time_epochs(rows.select(np.arange(256)), objective, beta, n_classes, crew)
+                time_objective(rows.select(np.arange(256)), objective, beta, n_classes, crew)
                 product, seconds = math.inf, [math.inf] * EPOCHS
                 for _ in range(REPEATS):
                     product = min(product, time_product(rows, n_classes, crew))
-                    timed = time_epochs(rows, objective, beta, n_classes, crew)
+                    timed = time_objective(rows, objective, beta, n_classes, crew)
                     seconds = [min(pair) for pair in zip(seconds, timed, strict=True)]
                 ratios = [round(s / product, 2) for s in seconds]
                 print(

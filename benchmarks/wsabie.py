@@ -7,7 +7,9 @@
 
 ``epochs``: the first epoch, and one after `--before` epochs in blocks, each begun from the same
 state and fed the same draws by the sequential form, compiled by Numba, which must decide alike; the
-sequential form may be timed on a part of the rows (`--part`). ``memory``: private memory of a
+sequential form may be timed on a part of the rows (`--part`). With `--state FILE` the embedding
+trained so far is kept in a file and taken from it: a first call trains, on a machine that may be
+busy, a second one measures. ``memory``: private memory of a
 training of one epoch, above what the imports take. ``ranking``: exact and approximate ranking
 against the bare product, on two threads.
 """
@@ -33,18 +35,24 @@ from myriad.training.embedding import Embedding, EmbeddingOptions, make_keys
 from myriad.training.targets import make_targets
 
 PRODUCT_ROWS = 256
+MOST_DRAWS = 200
+"""Of a row while the prototypes to rank among are trained, which would take minutes otherwise."""
 
 
 def draw_rows(n: int, dim: int, n_classes: int, *, noise: float, seed: int = 0) -> ArrayRows:
-    """Return rows of norm about 1, of classes that lie in 64 dimensions and in groups."""
-    rng = np.random.default_rng(seed)
+    """Return rows of norm about 1, of classes that lie in 64 dimensions and in groups.
+
+    The classes are the same for all seeds; labels and noise are not.
+    """
+    truth = np.random.default_rng(0)
+    groups = truth.standard_normal((max(1, n_classes // 20), 64), dtype=np.float32)
+    means = groups[np.arange(n_classes) % len(groups)]
+    means = means + truth.standard_normal((n_classes, 64), dtype=np.float32)
+    turn = truth.standard_normal((64, dim), dtype=np.float32) / np.float32(8 * math.sqrt(2 * dim))
+    rng = np.random.default_rng(seed + 1)
     labels = np.concatenate([rng.permutation(n_classes) for _ in range(-(-n // n_classes))]).astype(
         np.int32
     )[:n]
-    groups = rng.standard_normal((max(1, n_classes // 20), 64), dtype=np.float32)
-    means = groups[np.arange(n_classes) % len(groups)]
-    means = means + rng.standard_normal((n_classes, 64), dtype=np.float32)
-    turn = rng.standard_normal((64, dim), dtype=np.float32) / np.float32(8 * math.sqrt(2 * dim))
     X = np.empty((n, dim), np.float32)
     for start in range(0, n, 4096):
         part = slice(start, min(start + 4096, n))
@@ -55,7 +63,9 @@ def draw_rows(n: int, dim: int, n_classes: int, *, noise: float, seed: int = 0) 
     return ArrayRows(X, labels)
 
 
-def begin(rows: ArrayRows, n_classes: int, dim: int, *, margin: float) -> Embedding:
+def begin(
+    rows: ArrayRows, n_classes: int, dim: int, *, margin: float, max_draws: int | None = None
+) -> Embedding:
     """Return Wsabie++ at its beginning."""
     square = float(np.square(rows.X[:1000]).sum(axis=1).mean())
     return Embedding(
@@ -65,7 +75,7 @@ def begin(rows: ArrayRows, n_classes: int, dim: int, *, margin: float) -> Embedd
         square=square,
         eta=0.3 / math.sqrt(dim),
         margin=margin,
-        options=EmbeddingOptions(),
+        options=EmbeddingOptions(max_draws=max_draws),
     )
 
 
@@ -115,7 +125,10 @@ def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, crew: Team) -> di
 def measure_epochs(options: argparse.Namespace) -> dict[str, Any]:
     """Compare the first epoch and one after convergence."""
     rows = draw_rows(options.rows, options.features, options.classes, noise=options.noise)
-    n = max(1, int(options.part * options.rows))
+    n, n_late = (
+        max(1, int(part * options.rows))
+        for part in (options.part, options.late_part or options.part)
+    )
     with team(1) as crew:
         tiny = ArrayRows(rows.X[:300], rows.labels[:300])
         for whole in (False, True):
@@ -125,14 +138,30 @@ def measure_epochs(options: argparse.Namespace) -> dict[str, Any]:
         trainer = begin(rows, options.classes, options.dim, margin=options.margin)
         first = compare_epoch(trainer, rows, n, crew)
         print("first epoch", first, flush=True)
-        for _ in range(options.before):
-            before = trainer.tally
-            trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
-            draws = (trainer.tally["draws"] - before["draws"]) / rows.n_rows
-            print(f"epoch {trainer.epoch}: {draws:.1f} draws a row", flush=True)
-        late = compare_epoch(trainer, rows, n, crew)
+        train_on(trainer, rows, options, crew)
+        late = compare_epoch(trainer, rows, n_late, crew)
         print(f"epoch {trainer.epoch}", late, flush=True)
     return {"first": first, "late": {"epoch": trainer.epoch, **late}}
+
+
+def train_on(trainer: Embedding, rows: ArrayRows, options: argparse.Namespace, crew: Team) -> None:
+    """Train for the epochs asked for, or take the state that an earlier call kept."""
+    path, goal = options.state, trainer.epoch + options.before
+    if path is not None and path.exists():
+        with np.load(path) as kept:
+            trainer.restore(kept)
+            trainer._often = float(kept["often"])
+        trainer.epoch = goal
+        return
+    while trainer.epoch < goal:
+        before = trainer.tally
+        trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+        draws, steps = (
+            (trainer.tally[name] - before[name]) / rows.n_rows for name in ("draws", "steps")
+        )
+        print(f"epoch {trainer.epoch}: {draws:.1f} draws, {steps:.3f} steps a row", flush=True)
+    if path is not None:
+        np.savez(path, often=np.float64(trainer._often), **trainer.state())
 
 
 def read_private() -> int:
@@ -176,11 +205,12 @@ def measure_ranking(options: argparse.Namespace) -> dict[str, Any]:
     n_classes = options.classes
     rows = draw_rows(2 * n_classes, options.features, n_classes, noise=options.noise)
     with team(2) as crew:
-        trainer = begin(rows, n_classes, options.dim, margin=options.margin)
-        for _ in range(options.before):
-            trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+        trainer = begin(rows, n_classes, options.dim, margin=options.margin, max_draws=MOST_DRAWS)
+        train_on(trainer, rows, options, crew)
     model = EmbeddingModel(trainer.V, trainer.P)
-    fresh = draw_rows(options.queries + 2000, options.features, n_classes, noise=options.noise)
+    fresh = draw_rows(
+        options.queries + 2000, options.features, n_classes, noise=options.noise, seed=1
+    )
     X, held = fresh.X[: options.queries], fresh.X[options.queries :]
     indexed, recall_held = add_index(model, held)
     Z = model.embed(X)
@@ -225,7 +255,7 @@ def time_ranking(model: EmbeddingModel, X: np.ndarray) -> tuple[np.ndarray, floa
 SHAPES = {
     "epochs": {"rows": 100_000, "features": 1024, "classes": 10_000, "dim": 192, "before": 12},
     "memory": {"features": 1024, "classes": 100_000, "dim": 256},
-    "ranking": {"features": 1024, "classes": 100_000, "dim": 256, "before": 3},
+    "ranking": {"features": 1024, "classes": 100_000, "dim": 256, "before": 2},
 }
 PARTS = {"epochs": measure_epochs, "memory": measure_memory, "ranking": measure_ranking}
 
@@ -240,9 +270,11 @@ def main() -> None:
     parser.add_argument("--dim", type=int)
     parser.add_argument("--before", type=int, help="epochs before what is measured")
     parser.add_argument("--part", type=float, default=1.0, help="part of the rows to time")
+    parser.add_argument("--late-part", type=float, help="the same after convergence")
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--noise", type=float, default=0.5)
     parser.add_argument("--margin", type=float, default=0.03)
+    parser.add_argument("--state", type=Path, help="a file that keeps the embedding trained")
     parser.add_argument("--folder", type=Path, default=Path("/tmp"), help="for scratch files")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()

@@ -179,12 +179,12 @@ def list_methods(dim: int) -> Iterator[tuple[str, Method, str | None]]:
     proper = WsabieMethod(dim=dim, options=PROPER, epochs=EPOCHS)
     better = WsabieMethod(dim=dim, epochs=EPOCHS)
     yield "one-vs-all, 1 : 1", SGD(objective="ovr", beta=1.0, epochs=EPOCHS), None
-    yield "one-vs-all", SGD(objective="ovr", epochs=EPOCHS), None
-    yield "AUC", SGD(objective="auc", epochs=EPOCHS), None
     yield "Wsabie", proper, None
     yield "Wsabie ensemble", replace(proper, ensemble=MEMBERS), "Wsabie"
     yield "Wsabie++", better, None
     yield "Wsabie++ ensemble", replace(better, ensemble=MEMBERS), "Wsabie++"
+    yield "one-vs-all", SGD(objective="ovr", epochs=EPOCHS), None
+    yield "AUC", SGD(objective="auc", epochs=EPOCHS), None
 
 
 def train(

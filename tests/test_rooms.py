@@ -7,7 +7,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "myriad"
 
-BASE = {"errors", "progress", "files", "parts", "arrays", "products", "_jit", "randomness"}
+BASE = {"errors", "progress", "files", "parts", "arrays", "products", "tiles", "panels"}
+BASE |= {"_jit", "randomness"}
 ROOMS = [
     "parallel",
     "measures",

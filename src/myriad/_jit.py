@@ -5,7 +5,10 @@ Kernels release the GIL, so that they run side by side in our own threads, and a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
+import numba.extending
 
 jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 """A kernel whose sums keep the order in which they are written."""
@@ -18,3 +21,9 @@ that bounds the rounding error against its float64 twin."""
 
 inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
 """A small function that becomes part of the kernels calling it: a call with arrays is not free."""
+
+intrinsic: Any = numba.extending.intrinsic
+"""A function whose code is written by hand, in LLVM's language."""
+
+nothing = numba.types.void
+"""The type of what such a function returns."""

@@ -274,7 +274,7 @@ def test_compress_codes_a_store_that_models_then_understand(photos, tmp_path, ca
 
 
 def test_extract_codes_as_it_goes(photos, tmp_path, capsys):
-    for codes in ("bits", "scalar", "bilinear"):
+    for codes in ("bits", "turned", "scalar", "bilinear"):
         out = tmp_path / codes
         options = ["--codes", codes, "--components", 8, "--regions", 1]
         found = call_json(capsys, "extract", photos, "--out", out, *options)
@@ -300,6 +300,10 @@ def test_compare_measures_every_code(photos, tmp_path, capsys):
     shown = call(capsys, *words, "--resume")
     assert "Accuracy in %" in shown.out
     assert "plain" in shown.out
+    words = ["compare", tmp_path / "rows.store", "--codes", "turned", "--ratios", "64"]
+    words += ["--objectives", "means", "--out", tmp_path / "one.compare"]
+    found = call_json(capsys, *words)
+    assert [row["codes"] for row in found["rows"]] == ["none", "turned"]
 
 
 def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):

@@ -74,11 +74,12 @@ def test_installing_is_as_the_project_says() -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_option_of_a_verb_is_on_its_page(verb: str) -> None:
     text = (DOCS / "verbs" / f"{verb}.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(--[a-z-]+)", text))
+    named = set(re.findall(r"`(--[a-z0-9-]+)", text))
+    parameters = get_command(app).commands[verb].params  # type: ignore[attr-defined]
     known = {
         option
-        for parameter in get_command(app).commands[verb].params  # type: ignore[attr-defined]
-        for option in parameter.opts
+        for parameter in parameters
+        for option in (*parameter.opts, *parameter.secondary_opts)
         if option.startswith("--") and option != "--help"
     }
     common = {"--seed", "--threads", "--json", "--quiet", "--overwrite", "--resume"}

@@ -1,5 +1,6 @@
 """`LinearSGD` as scikit-learn knows estimators, and as a user of many classes would."""
 
+import math
 import pickle
 
 import numpy as np
@@ -121,6 +122,8 @@ def test_works_in_scikit_learns_machinery(digits):
         ({"schedule": "lam"}, "lam"),
         ({"schedule": "decay", "t0": 0.0}, "t0"),
         ({"objective": "warp", "max_draws": 0}, "max_draws"),
+        ({"theta": -1.0}, "theta"),
+        ({"theta": math.nan}, "theta"),
         ({"objective": "warp", "last_violators": -1}, "last_violators"),
         ({"threads": 0}, "threads"),
         ({"random_state": -3}, "seed"),
@@ -182,6 +185,33 @@ def test_several_labels_a_row(digits, objective):
     matrix = np.array([[c in row for c in classes] for row in both], int)
     same = LinearSGD(objective=objective, epochs=20).fit(X_train, matrix)
     np.testing.assert_array_equal(same.coef_, found.coef_)
+    best = found.predict(X_train)
+    share = np.mean([label in row for label, row in zip(best, both, strict=True)])
+    assert found.score(X_train, both) == pytest.approx(share)
+    assert same.score(X_train, matrix) == pytest.approx(share)
+    assert same.score(X_train, csr_matrix(matrix)) == pytest.approx(share)
+
+
+def test_scores_of_several_labels_take_weights_labels_not_known_and_bad_input(digits):
+    X_train, _, y_train, _ = digits
+    found = LinearSGD(**FIXED).fit(X_train, y_train)
+    guesses = found.predict(X_train[:4])
+    truths = [[guesses[0], "new"], ["new"], [], [guesses[3]]]
+    assert found.score(X_train[:4], truths) == 0.5
+    assert found.score(X_train[:4], truths, sample_weight=[3, 1, 0, 0]) == 0.75
+    with pytest.raises(InputError, match="4 rows need labels"):
+        found.score(X_train[:4], truths[:3])
+
+
+def test_sparse_labels_are_those_of_the_matrix_and_hold_ones(digits):
+    X_train = digits[0][:60]
+    matrix = np.random.default_rng(0).integers(0, 2, (60, 4))
+    options = FIXED | {"epochs": 1}
+    dense = LinearSGD(**options).fit(X_train, matrix)
+    sparse = LinearSGD(**options).fit(X_train, csr_matrix(matrix))
+    np.testing.assert_array_equal(dense.coef_, sparse.coef_)
+    with pytest.raises(InputError, match="0 and 1 only"):
+        LinearSGD(**options).fit(X_train, csr_matrix(2 * matrix))
 
 
 @pytest.mark.parametrize("objective", ["multiclass", "softmax"])

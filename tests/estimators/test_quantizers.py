@@ -15,6 +15,7 @@ QUANTIZERS = {
     "opq": myriad.ProductQuantizer(d=4, bits=4, rotation="opq"),
     "bits": myriad.SignBits(n_bits=16),
     "all bits": myriad.SignBits(bins=4),
+    "turned bits": myriad.SignBits(n_bits=16, turned=True),
     "bilinear": myriad.BilinearCodes(n_bits=16),
     "random bilinear": myriad.BilinearCodes(learned=False),
     "scalar": myriad.ScalarQuantizer(),

@@ -119,12 +119,24 @@ def test_survives_pickling(digits, found):
     np.testing.assert_array_equal(again.predict(X_test), found.predict(X_test))
 
 
+def test_rows_of_all_labels_teach_nothing_and_say_so():
+    with pytest.raises(InputError, match="nothing to learn"):
+        Wsabie(dim=2).fit(np.eye(6, 4), np.ones((6, 3), int))
+
+
+def test_a_step_that_diverges_is_an_error_and_no_warning(digits):
+    X_train, _, y_train, _ = digits
+    with pytest.raises(WorkError, match="overflowed in epoch 1"):
+        Wsabie(dim=8, eta=1e6, margin=0.03, adagrad=False).fit(X_train, y_train)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"dim": 65}, "64 features"),
         ({"dim": 0}, "dim"),
         ({"dim": "wide"}, "dim"),
+        ({"dim": 2.5}, "dim"),
         ({"margin": 0.0}, "margin"),
         ({"margin": -1.0}, "margin"),
         ({"eta": float("nan")}, "eta"),

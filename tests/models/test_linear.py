@@ -8,6 +8,7 @@ import pytest
 from myriad.errors import InputError
 from myriad.models import LinearModel, ModelFolder, load_model, save_model
 from myriad.models import model as model_module
+from myriad.models.embedding import EmbeddingModel
 
 
 def make_model(n_classes=9, dim=5, seed=0):
@@ -27,6 +28,16 @@ def test_ranks_as_a_full_sort(k, monkeypatch):
     order = np.argsort(-scores, axis=1, kind="stable")[:, : min(k, 9)]
     np.testing.assert_array_equal(labels, order)
     np.testing.assert_allclose(best, np.take_along_axis(scores, order, axis=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "two"])
+def test_ranking_needs_a_place(k):
+    W = np.eye(3, dtype=np.float32)
+    model = LinearModel(W, np.zeros(3, np.float32))
+    for asked in (model, EmbeddingModel(W, W)):
+        with pytest.raises(InputError, match="k must be a whole number of at least 1"):
+            asked.rank(W, k)
+    assert model.rank(W, np.int64(2))[0].shape == (3, 2)
 
 
 def test_ties_go_to_the_lowest_class():

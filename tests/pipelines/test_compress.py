@@ -20,6 +20,8 @@ KINDS = {
     "pq": CodeOptions("pq", 16),
     "bits": CodeOptions("bits", 64),
     "all bits": CodeOptions("bits"),
+    "turned": CodeOptions("turned", 64),
+    "all turned": CodeOptions("turned"),
     "bilinear": CodeOptions("bilinear"),
     "scalar": CodeOptions("scalar"),
     "none": CodeOptions("none", keep=0.5),
@@ -115,9 +117,10 @@ def test_rows_of_another_code_are_refused(plain, models, tmp_path):
     assert load_model(models["bits"]).model.dim == DIM
 
 
-def test_bits_are_cut_further_for_nothing(plain, stores, tmp_path):
-    cut = compress(stores["all bits"], tmp_path / "cut", options=CodeOptions("bits", 64))
-    whole = Store.open(stores["bits"])
+@pytest.mark.parametrize("name", ["bits", "turned"])
+def test_bits_are_cut_further_for_nothing(plain, stores, tmp_path, name):
+    cut = compress(stores[f"all {name}"], tmp_path / "cut", options=CodeOptions(name, 64))
+    whole = Store.open(stores[name])
     assert cut.error is None
     np.testing.assert_array_equal(cut.store.code.chosen, whole.code.chosen)
     np.testing.assert_array_equal(cut.store.read_codes(0, N), whole.read_codes(0, N))
@@ -131,6 +134,8 @@ def test_bits_are_cut_further_for_nothing(plain, stores, tmp_path):
         ("bits", CodeOptions("bits", 64)),
         ("bits", CodeOptions("bits")),
         ("bits", CodeOptions("pq")),
+        ("all bits", CodeOptions("turned", 64)),
+        ("all turned", CodeOptions("bits", 64)),
     ],
 )
 def test_coded_stores_are_refused(stores, tmp_path, name, options):
@@ -149,6 +154,15 @@ def test_several_labels_are_kept(tmp_path):
     after = compress(source.path, tmp_path / "bits", options=CodeOptions("bits", 64)).store
     np.testing.assert_array_equal(after.sets.classes, source.sets.classes)
     np.testing.assert_array_equal(after.sets.starts, source.sets.starts)
+
+
+def test_rows_without_labels_can_be_turned(tmp_path):
+    writer = Store.create(tmp_path / "s", class_names=["ant"], dim=DIM, n_shards=1)
+    writer.write_shard(0, make_rows()[0], [-1] * N, [str(i) for i in range(N)], "train")
+    writer.finish()
+    coded = compress(tmp_path / "s", tmp_path / "coded", options=CodeOptions("turned", 64))
+    assert coded.code.information is None
+    assert coded.code.ratio == 64
 
 
 class Stop(Progress):

@@ -54,6 +54,16 @@ def test_time_falls_with_workers_and_grows_with_rows():
     assert more.seconds == pytest.approx(2 * one.seconds)
 
 
+def test_trace_takes_gradients_and_the_memory_of_factors():
+    job = Job(images=20_000, classes=500, dim=1024, objective="trace")
+    (step,) = plan_training(job, CORE, 1024, 4096, 1.0)
+    gradient = 18_000 * 2 * 500 * 1024 / 4e10
+    assert 100 * gradient < step.seconds < 400 * gradient
+    assert step.disk == 4 * 256 * (500 + 1024)
+    large = plan_training(replace(job, classes=100_000), CORE, 4096, 16_384, 1.0)[0]
+    assert large.memory < 4 * 100_000 * 4096
+
+
 def test_few_negatives_cost_little():
     job = Job(images=100_000, classes=10_000, dim=1024, beta=8.0)
     few = plan_training(job, CORE, 1024, 4096, 1.0)[1].seconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from myriad.report.plots import plot_information, plot_ratios, plot_shares
+from myriad.report.plots import plot_information, plot_ratios, plot_shares, plot_times
 from myriad.report.plots.codes import tell_shares
 from tests.report.markup import Markup
 from tests.report.test_plots import check_inside
@@ -55,3 +55,18 @@ def test_a_line_for_each_code():
     assert len([dot for dot in markup.find("circle") if dot.get("data-tip")]) == 6
     assert "<b>" not in plot
     assert "plain rows: 88.0" in plot
+
+
+@pytest.mark.parametrize("work", ["coding", "training", "predicting"])
+@pytest.mark.parametrize("seconds", [0.0, 3.0])
+def test_times_are_drawn_against_the_ratio(work, seconds):
+    key = f"seconds_{work}"
+    rows = [{"codes": "none", "ratio": 1.0, key: seconds}]
+    plain = plot_times(rows, work)
+    check_inside(plain)
+    rows += [{"codes": "pq", "ratio": ratio, key: seconds + ratio} for ratio in (32.0, 64.0)]
+    plot = plot_times(rows, work)
+    check_inside(plot)
+    assert len(Markup(plot).find("polyline")) == 1
+    assert f"Time of {work}" in plot
+    assert ("plain rows" in plot) == (work != "coding")

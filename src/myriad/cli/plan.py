@@ -72,7 +72,8 @@ def plan(
     step: Step = 6,
     codes: Codes = "pq",
     objective: Annotated[
-        str, typer.Option(help="What is trained: ovr, multiclass, ranking, warp or softmax.")
+        str,
+        typer.Option(help="What is trained: ovr, multiclass, ranking, warp, softmax or trace."),
     ] = "ovr",
     beta: Annotated[float, typer.Option(help="Negatives a positive of ovr.")] = 64.0,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the rows.")] = 20,

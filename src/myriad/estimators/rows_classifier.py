@@ -145,6 +145,22 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         """Return the best label of each row."""
         return self.predict_topk(X, 1)[0][:, 0]
 
+    def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Return the part of the rows whose best label is theirs; of several, one of theirs."""
+        if not has_several(y):
+            return float(super().score(X, y, sample_weight))
+        classes, sets = encode_several(y)
+        guesses = self.predict(X)
+        if len(guesses) != len(sets):
+            raise InputError(f"{len(guesses)} rows need labels for as many, not {len(sets)}.")
+        number = {label: c for c, label in enumerate(classes.tolist())}
+        guessed = np.array([number.get(guess, -1) for guess in guesses.tolist()])
+        rows = np.repeat(np.arange(len(sets)), sets.sizes)
+        right = np.zeros(len(sets))
+        right[rows[sets.classes == guessed[rows]]] = 1.0
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        return float(np.average(right, weights=weights))
+
     def predict_topk(self, X: ArrayLike, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Return the `k` best labels of each row and their scores, best first.
 

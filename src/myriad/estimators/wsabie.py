@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -121,7 +122,7 @@ class Wsabie(RowsClassifier):
         self.progress = progress
 
     def _method(self) -> WsabieMethod:
-        if isinstance(self.dim, str) and self.dim != "auto":
+        if self.dim != "auto" and not isinstance(self.dim, Integral):
             raise InputError(f"dim must be a whole number or auto, not {self.dim!r}.")
         return WsabieMethod(
             dim=None if self.dim == "auto" else int(self.dim),

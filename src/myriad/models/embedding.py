@@ -102,7 +102,7 @@ class EmbeddingModel(Model, kind="embedding"):
 
         With `centres` a class may be missed.
         """
-        return self._searched.rank(self.embed(X), min(k, self.n_classes))
+        return self._searched.rank(self.embed(X), self._best_of(k))
 
     def neighbours(self, label: int, k: int) -> tuple[NDArray[np.int64], Float]:
         """Return the `k` classes whose prototypes lie nearest to that of a class, and how near."""

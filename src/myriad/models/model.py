@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
+from myriad.errors import InputError
 from myriad.measures import LabelSets, Truths, rank_truths
 from myriad.models.ranking import select_top
 from myriad.parts import Part
@@ -41,12 +43,18 @@ class Model(Part, ABC):
 
         Ties go to the lowest class number; `k` above the number of classes means all of them.
         """
-        k = min(k, self.n_classes)
+        k = self._best_of(k)
         labels = np.empty((len(X), k), np.int32)
         best = np.empty((len(X), k), np.float32)
         for part in self._parts(len(X)):
             select_top(self.scores(X[part]), labels[part], best[part])
         return labels, best
+
+    def _best_of(self, k: int) -> int:
+        """Return how many classes to rank; kernels write past arrays of none."""
+        if not isinstance(k, numbers.Integral) or k < 1:
+            raise InputError(f"k must be a whole number of at least 1, not {k!r}.")
+        return min(int(k), self.n_classes)
 
     def scores_of(self, X: Float, classes: slice) -> Float:
         """Return the scores of some classes only, float32 of shape (n_samples, so many)."""

@@ -13,20 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from myriad.codes import BilinearCode, ChosenCode, Code, SignCode
 from myriad.errors import InputError
 from myriad.models.coded import CodedModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder
 from myriad.models.linear import LinearModel
+from myriad.models.onnx_codes import add_code
+from myriad.models.onnx_nodes import PREFIX, Graph
 from myriad.parts import flatten, size_of
 from myriad.signatures import Backbone
 from myriad.signatures.sessions import import_onnx
 
 OPSET, IR = 13, 8
 MAX_BYTES = 2_000_000_000
-PREFIX = "myriad_"
-"""Before the names of all values that are added to a network, which has names of its own."""
 
 
 def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
@@ -58,13 +57,13 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
         name = "rows"
     else:
         file = onnx.load_model_from_string(recipe.graph.tobytes())
-        name = _normalise(_Graph(onnx, file), recipe)
+        name = _normalise(Graph(onnx, file), recipe)
         settings = flatten(recipe)[0]
         words = ("size", "mean", "deviation", "crop", "layout", "order")
         told["image"] = {word: settings[word] for word in words}
     if code is not None:
-        name = _code(_Graph(onnx, file), name, code)
-    _score(_Graph(onnx, file), name, model, k)
+        name = add_code(Graph(onnx, file), name, code)
+    _score(Graph(onnx, file), name, model, k)
     onnx.helper.set_model_props(file, {word: json.dumps(value) for word, value in told.items()})
     try:
         onnx.checker.check_model(file)
@@ -74,26 +73,7 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
     return bytes(file.SerializeToString())
 
 
-class _Graph:
-    """Additions to the graph of a file."""
-
-    def __init__(self, onnx: Any, file: Any) -> None:
-        self.onnx, self.graph = onnx, file.graph
-
-    def add(self, operator: str, inputs: list[str], *outputs: str, **settings: Any) -> str:
-        """Add a node; return the name of its first output."""
-        node = self.onnx.helper.make_node(operator, inputs, list(outputs), **settings)
-        self.graph.node.append(node)
-        return outputs[0]
-
-    def keep(self, array: np.ndarray, name: str) -> str:
-        """Add a constant."""
-        constant = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), PREFIX + name)
-        self.graph.initializer.append(constant)
-        return PREFIX + name
-
-
-def _normalise(graph: _Graph, recipe: Backbone) -> str:
+def _normalise(graph: Graph, recipe: Backbone) -> str:
     """Add what `Backbone.describe` does with the output of the network."""
     shape = graph.keep(np.array([1, recipe.features], np.int64), "shape")
     x = graph.add("Reshape", [recipe.output, shape], f"{PREFIX}embedding")
@@ -106,37 +86,7 @@ def _normalise(graph: _Graph, recipe: Backbone) -> str:
     return graph.add("LpNormalization", [x], f"{PREFIX}row", axis=1, p=2)
 
 
-def _code(graph: _Graph, rows: str, code: Code) -> str:
-    """Add what coding rows and decoding them comes to, of the codes that do not restore rows."""
-    if isinstance(code, SignCode | ChosenCode):
-        chosen = graph.keep(code.chosen.astype(np.int64), "chosen")
-        rows = graph.add("Gather", [rows, chosen], f"{PREFIX}chosen_values", axis=1)
-        return rows if isinstance(code, ChosenCode) else _round(graph, rows)
-    if not isinstance(code, BilinearCode):
-        raise InputError(f"A model of rows coded as {code.kind!r} cannot be exported.")
-    d1, d2, n_bits = len(code.left), len(code.right), code.decoded_dim
-    if d1 * d2 > code.dim:
-        ends = graph.keep(np.array([0, 0, 0, d1 * d2 - code.dim], np.int64), "ends")
-        rows = graph.add("Pad", [rows, ends], f"{PREFIX}padded")
-    shape = graph.keep(np.array([-1, d1, d2], np.int64), "matrix_shape")
-    x = graph.add("Reshape", [rows, shape], f"{PREFIX}matrices")
-    x = graph.add("MatMul", [x, graph.keep(code.right, "right")], f"{PREFIX}right_turned")
-    x = graph.add("MatMul", [graph.keep(code.left.T, "left"), x], f"{PREFIX}turned")
-    flat = graph.keep(np.array([-1, n_bits], np.int64), "flat_shape")
-    return _round(graph, graph.add("Reshape", [x, flat], f"{PREFIX}projected"))
-
-
-def _round(graph: _Graph, values: str) -> str:
-    """Add +1 where a value is at least 0, else -1."""
-    zero, one, less = (
-        graph.keep(np.array(value, np.float32), name)
-        for value, name in ((0, "zero"), (1, "one"), (-1, "minus_one"))
-    )
-    set_bits = graph.add("GreaterOrEqual", [values, zero], f"{PREFIX}set")
-    return graph.add("Where", [set_bits, one, less], f"{PREFIX}signs")
-
-
-def _lift(graph: _Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
+def _lift(graph: Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
     """Add what turns rows into latents."""
     if isinstance(model, ChosenModel):
         features = graph.keep(model.features, "features")
@@ -146,7 +96,7 @@ def _lift(graph: _Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
 
 
 def _score(
-    graph: _Graph, rows: str, model: LinearModel | FactoredModel | ChosenModel, k: int | None
+    graph: Graph, rows: str, model: LinearModel | FactoredModel | ChosenModel, k: int | None
 ) -> None:
     """Add ``W x + b``, in factors where the model has them, and the ranking as the outputs."""
     helper, kinds = graph.onnx.helper, graph.onnx.TensorProto

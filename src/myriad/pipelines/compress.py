@@ -139,10 +139,9 @@ def _check_source(source: Store, options: CodeOptions) -> Code | None:
         raise InputError(f"{source.path} has no rows to code.")
     if code is None:
         return None
-    chosen = options.codes == code.kind
-    if isinstance(code, SignCode | TurnedCode) and code.information is not None and chosen:
+    if isinstance(code, SignCode | TurnedCode) and options.codes == code.kind:
         count = count_features(code.dim, options)
-        if count < code.decoded_dim:
+        if code.information is not None and count < code.decoded_dim:
             return code.shorten(count)
     raise InputError(
         f"The rows of {source.path} are coded already ({code.kind}, {code.ratio:g} times smaller): "

@@ -40,6 +40,11 @@ ROUNDS = 15
 SIDE_BY_SIDE = 0.9
 """What a further core adds to the first."""
 HELD_OUT = 0.1
+GRADIENTS = 200
+"""Full gradients that the path of ``trace`` costs: measured by `benchmarks/trace.py`."""
+FACTORS_BYTES = 200 << 20
+"""What atom descent holds beside its factors and blocks."""
+PLANNED = ("ovr", "multiclass", "ranking", "warp", "softmax", "trace")
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,11 @@ class Job:
     workers: int | None = None
 
     def __post_init__(self) -> None:
-        if self.objective not in ("ovr", "multiclass", "ranking", "warp", "softmax"):
-            raise InputError(f"--objective {self.objective} cannot be planned yet.")
+        if self.objective not in PLANNED:
+            raise InputError(
+                f"--objective {self.objective} cannot be planned: plan one of "
+                f"{', '.join(PLANNED)}, and time this one on a part of the rows."
+            )
         for name in ("images", "classes", "pixels", "epochs", "workers", "dim"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -243,6 +251,8 @@ def plan_extraction(
 
 def plan_training(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float) -> list[Step]:
     """Return the steps from a store to a model."""
+    if job.objective == "trace":
+        return [plan_path(job, machine, dim, row_bytes, speed)]
     weights = 4.0 * job.classes * dim
     chunks = 3 * chunk_rows(dim, BLOCK, with_grams=False) * 4 * dim
     n_train = job.images * (1 - HELD_OUT)
@@ -265,6 +275,20 @@ def plan_training(job: Job, machine: Machine, dim: int, row_bytes: int, speed: f
         Step("search the settings", searching / speed, 0, weights * (1 + together) + chunks),
         Step("train", passes * epoch, weights, 2 * weights + chunks),
     ]
+
+
+def plan_path(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float) -> Step:
+    """Return the step that follows the path of ``trace``; the rank is taken to be at most 256.
+
+    A gradient is two products of a row with all weights; rows that do not fit are read for each.
+    """
+    rank = min(256, dim, job.classes)
+    products = 2 * job.classes * dim / machine.sgemm
+    products += dim / machine.decode if row_bytes < 4 * dim else 0
+    read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
+    seconds = max(job.images * (1 - HELD_OUT) * products / speed, read)
+    factors = 4.0 * rank * (job.classes + dim)
+    return Step("train", GRADIENTS * seconds, factors, 6 * factors + FACTORS_BYTES)
 
 
 def _grid(job: Job) -> list[float]:

@@ -11,9 +11,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from myriad._jit import jit
+from myriad._jit import inlined, jit
 from myriad.objectives.largest import select_largest, sort_down
 from myriad.projections.thresholds import cut
+
+
+@inlined
+def bound_threshold(first, last, k, rho, r):
+    """Return a number that t is never below: entries up to it are zero in the solution.
+
+    Along the walk t + u is at least the k-th largest entry, `last`, and u is at most ``r / k`` (`r`
+    is infinite for the cone) and, since the price of the sum may not exceed the largest entry,
+    ``first / (rho k)``.
+    """
+    most = r / k
+    if rho > 0.0:
+        most = min(most, first / (rho * k))
+    return last - most
+
+
+@jit
+def order_from(b, top, rho, r):
+    """Return the entries that may be above zero, float64 and in descending order.
+
+    Parameters
+    ----------
+    top : the k largest entries, in descending order.
+    """
+    k = len(top)
+    bound = bound_threshold(top[0], top[k - 1], k, rho, r)
+    # Entries at the bound may be zero or not, whatever the rounding: a little below it is safe.
+    bound = min(bound - 1e-9 * (abs(bound) + abs(top[0])), top[k - 1])
+    chosen = np.empty(len(b), np.float64)
+    n = 0
+    for j in range(len(b)):
+        if b[j] >= bound:
+            chosen[n] = b[j]
+            n += 1
+    sort_down(chosen[:n])
+    return chosen[:n]
 
 
 @jit
@@ -74,7 +110,5 @@ def project(b, x, k, rho):
     top = select_largest(b, k)
     if top.sum() <= 0.0:  # [TK, Lemma 4], which is exact for every rho
         return
-    ordered = b.astype(np.float64)
-    sort_down(ordered)
-    t, u = walk(ordered, k, rho, np.inf)
+    t, u = walk(order_from(b, top, rho, np.inf), k, rho, np.inf)
     cut(b, x, 0.0, t, u)

@@ -9,24 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from myriad._jit import inlined, jit
-from myriad.objectives.largest import select_largest, sort_down
+from myriad._jit import jit
+from myriad.objectives.largest import select_largest
 from myriad.projections.knapsack import find_threshold
 from myriad.projections.thresholds import cut
-from myriad.projections.topk_cone import walk
-
-
-@inlined
-def bound_threshold(first, last, k, rho, r):
-    """Return a number that t is never below: entries up to it are zero in the solution.
-
-    Along the walk of `topk_cone` t + u is at least the k-th largest entry, `last`, and u is at most
-    ``r / k`` and, since the price of the sum may not exceed the largest entry, ``first / (rho k)``.
-    """
-    most = r / k
-    if rho > 0.0:
-        most = min(most, first / (rho * k))
-    return last - most
+from myriad.projections.topk_cone import order_from, walk
 
 
 @jit
@@ -39,19 +26,6 @@ def find_price(b, k, rho, r, origin, t):
     for j in range(len(b)):
         p += max(0.0, (np.float64(b[j]) - origin) - t - r / k)
     return origin + t + p / k - rho * r
-
-
-@jit
-def order_from(b, bound):
-    """Return the entries from a bound on, float64 and in descending order."""
-    chosen = np.empty(len(b), np.float64)
-    n = 0
-    for j in range(len(b)):
-        if b[j] >= bound:
-            chosen[n] = b[j]
-            n += 1
-    sort_down(chosen[:n])
-    return chosen[:n]
 
 
 @jit
@@ -69,10 +43,7 @@ def find_thresholds(b, k, rho, r):
     t = find_threshold(b.astype(np.float64) - first, r / k, r, 0.0)
     if find_price(b, k, rho, r, first, t) >= 0.0:
         return first, t, r / k
-    # Entries at the bound may be zero or not, whatever the rounding: a little below it is safe.
-    bound = bound_threshold(first, top[k - 1], k, rho, r)
-    bound -= 1e-9 * (abs(bound) + abs(first))
-    t, u = walk(order_from(b, min(bound, top[k - 1])), k, rho, r / k)
+    t, u = walk(order_from(b, top, rho, r), k, rho, r / k)
     return 0.0, t, u
 
 

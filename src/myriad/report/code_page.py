@@ -8,7 +8,7 @@ from typing import Any
 
 from myriad.files import written_whole
 from myriad.report.page import render_page
-from myriad.report.plots import plot_ratios
+from myriad.report.plots import plot_ratios, plot_times
 from myriad.report.wording import show_count, show_number, show_percent, show_seconds
 
 COLUMNS = (
@@ -23,6 +23,7 @@ COLUMNS = (
     "Training",
     "Predicting",
 )
+WORKS = ("coding", "training", "predicting")
 
 
 def write_code_page(rows: Sequence[Mapping[str, Any]], path: Path, *, title: str) -> None:
@@ -33,6 +34,7 @@ def write_code_page(rows: Sequence[Mapping[str, Any]], path: Path, *, title: str
         n=show_count(rows[0]["n"]),
         split=rows[0]["split"],
         plot=plot_ratios(rows),
+        times=[(f"Time of {work}", plot_times(rows, work)) for work in WORKS],
         columns=COLUMNS,
         rows=[_write_row(row) for row in rows],
     )

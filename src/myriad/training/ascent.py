@@ -46,9 +46,10 @@ class Certificate:
 
     @property
     def gaps(self) -> NDArray[np.float64]:
-        """The gap of each problem, as a part of its value."""
+        """The gap of each problem, as a part of its value; what rounding makes negative is 0."""
         size = np.maximum(np.abs(self.primals), np.abs(self.duals))
-        return (self.primals - self.duals) / np.maximum(size, np.finfo(np.float64).tiny)
+        gaps = (self.primals - self.duals) / np.maximum(size, np.finfo(np.float64).tiny)
+        return np.maximum(gaps, 0.0)
 
     @property
     def gap(self) -> float:

@@ -40,6 +40,8 @@ CHECKED_DIM = 24
 """Random signs of more rows are of full rank for all practical purposes."""
 MAP_SHARD = 64
 """Rows of the map that one product changes."""
+LARGEST_SQUARE = 1e24
+"""Squared lengths of embeddings and prototypes from which training counts as having overflowed."""
 ALL_FROM = 0.2
 """Draws a row, as a part of the classes, from which products with all prototypes pay (measured)."""
 
@@ -180,14 +182,18 @@ class Embedding:
             self._often += (draws - self._often) / 4
             advance(len(chunk.X))
         self.epoch += 1
-        with np.errstate(over="ignore", invalid="ignore"):
-            sound = np.isfinite(self.V.sum()) and np.isfinite(self.P.sum())
-        if not sound:
+        if not self._is_sound():
             eta = float(self._state["eta"][0])
             raise WorkError(
                 f"The embedding overflowed in epoch {self.epoch} with eta={eta:g}. "
                 f"Try a smaller step, such as {eta / 10:.1g}."
             )
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _is_sound(self) -> bool:
+        """Tell whether scores are far from overflowing; lengths begin at about 1."""
+        mapped = float(np.square(self.V).sum()) / self._unit
+        return bool(mapped < LARGEST_SQUARE and float(self._bounds[0].max()) < LARGEST_SQUARE)
 
     @np.errstate(over="ignore", invalid="ignore")
     def _walk(self, chunk: Chunk, team: Team) -> None:

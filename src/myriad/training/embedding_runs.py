@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.errors import InputError
 from myriad.measures import LabelSets, Measures, Truths, measure
 from myriad.models.embedding import EmbeddingModel
 from myriad.parallel import Team
@@ -53,6 +54,10 @@ class Task:
         """Take the shape from the rows; say which of them cannot be learned from."""
         sizes = LabelSets.from_labels(rows.labels).sizes if rows.sets is None else rows.sets.sizes
         idle = int(np.count_nonzero((sizes == 0) | (sizes == n_classes)))
+        if idle == rows.n_rows:
+            raise InputError(
+                "Every row has no label or all labels: an embedding has nothing to learn from them."
+            )
         if idle:
             progress.note(f"Rows with no label or with all labels, which are passed over: {idle}.")
         return cls(method, rows, n_classes, rows.dim, dim, mean_square(rows), progress, site)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.objectives.joint import AUC, JOINT_OBJECTIVES, RANKING, SOFTMAX, WARP
+from myriad.panels import multiply_turned
 from myriad.parallel import Team
 from myriad.products import add_product
 from myriad.training.chunks import Chunk
@@ -36,6 +37,8 @@ from myriad.training.trainer import BLOCK, Trainer, class_shards
 
 SHARD = 256
 """Classes that one product scores."""
+PIECE = 96
+"""Classes that one thread scores at a time: whole tiles, which have the same bits in any shard."""
 SUB_BLOCK = 16
 """Rows of a block that softmax corrects one by one; the rest is corrected by products."""
 SAMPLED_ABOVE = 250
@@ -198,9 +201,10 @@ class Joint(Trainer):
                 chunk.X, *known, (V, Q), biases, last, heads, self._harmonic, setting, state
             )
             return
-        for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
+        blocks = zip(chunk.grams, chunk.panels, chunk.blocks(self.block), strict=True)
+        for gram, panels, part in blocks:
             X, targets = chunk.X[part], chunk.targets[part]
-            S = score_block(X, V, team)
+            S = score_panels(panels, len(X), V, team)
             if self.objective == SOFTMAX:
                 A, scales = step_softmax_block(
                     gram, targets, chunk.classes, S, biases, heads, setting, state
@@ -274,7 +278,21 @@ def score_block(X: NDArray[Any], V: NDArray[Any], team: Team | None) -> NDArray[
     return S
 
 
-def share(team: Team | None, function: Callable[[slice], None], shards: list[slice]) -> None:
+def score_panels(
+    panels: NDArray[Any], n_rows: int, V: NDArray[Any], team: Team | None
+) -> NDArray[Any]:
+    """Return ``X V^T`` of rows that are packed, made a shard of classes at a time."""
+    S = np.empty((n_rows, len(V)), V.dtype)
+
+    def score(first: int) -> None:
+        multiply_turned(V[first : first + size], panels, S, first)
+
+    size = len(V) if team is None or team.threads == 1 else PIECE
+    share(team, score, range(0, len(V), size))
+    return S
+
+
+def share(team: Team | None, function: Callable[[Any], None], shards: Sequence[Any]) -> None:
     """Let a team work through shards, or do it here where the team has other work."""
     if team is not None:
         team.share(function, shards)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.panels import multiply
 from myriad.parallel import Team
 from myriad.products import add_product
 from myriad.training.chunks import Chunk
@@ -149,9 +150,11 @@ class OneVsRest(Trainer):
 
     def _walk_dense(self, shard: slice, chunk: Chunk, targets: NDArray[Any], places: Any) -> None:
         V, columns, states = self.V[shard], self.columns[shard], self.states[shard]
-        for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
+        blocks = zip(chunk.grams, chunk.panels, chunk.blocks(self.block), strict=True)
+        for gram, panels, part in blocks:
             X = chunk.X[part]
-            S = V @ X.T
+            S = np.empty((len(V), len(X)), V.dtype)
+            multiply(V, panels, S, True)
             A = np.empty_like(S)
             Z = np.zeros_like(S) if self.Q.size else np.zeros((0, 0), S.dtype)
             start = chunk.start + part.start

@@ -103,9 +103,9 @@ class SGD(Method):
             )
         if self.schedule.name == "lam" and lam == 0:
             raise InputError("The schedule lam needs a lam above 0.")
-        check_rounds(self.rounds)
         if not 0 <= self.theta < math.inf:
             raise InputError(f"theta must be a number from 0 on, not {self.theta!r}.")
+        check_rounds(self.rounds)
         if self.epochs < 1 or (self.patience is not None and self.patience < 1):
             raise InputError("epochs and patience must be at least 1.")
 

@@ -13,7 +13,7 @@ import numpy as np
 from myriad._jit import inlined, jit
 from myriad.objectives.largest import RUN, count_above, select_largest
 from myriad.objectives.topk import ALPHA, conjugate, value
-from myriad.projections import topk_beta, topk_simplex
+from myriad.projections import topk_beta, topk_cone, topk_simplex
 
 TOPK = np.dtype(
     [
@@ -123,7 +123,7 @@ def find_variables(q, classes, values, label, square, setting, guess):
     if setting[0].variant == ALPHA:
         if top.sum() + k * shift <= 0.0:
             return 0
-        bound = topk_simplex.bound_threshold(first, last, k, 1.0, r)
+        bound = topk_cone.bound_threshold(first, last, k, 1.0, r)
     else:
         if first <= 0.0:
             return 0

@@ -21,7 +21,7 @@ from myriad.training.rates import FeatureRates
 from myriad.training.settings import Setting
 from myriad.training.validation import Scorer, cut_ranges, rank_range
 
-BLOCK = 128
+BLOCK = 64
 """Rows whose scores come from one product: more would cost more in Gram matrices (measured)."""
 SCORED_SHARD = 128
 """Classes that one product scores held-out rows for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +10,17 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike
 
 from myriad.report.plots.axes import (
+    Axis,
     make_count_axis,
     make_percent_axis,
     make_value_axis,
     make_whole_percent_axis,
 )
 from myriad.report.plots.canvas import Canvas
-from myriad.report.wording import plural, show_count, show_number, show_percent
+from myriad.report.wording import plural, show_count, show_number, show_percent, show_seconds
 
 BARS = 20
-KINDS = ("series-1", "series-2", "series-3", "series-4")
+KINDS = ("series-1", "series-2", "series-3", "series-4", "series-5", "series-6")
 """Marks of the codes, in the order in which they come."""
 
 
@@ -105,33 +106,55 @@ def plot_ratios(rows: Sequence[Mapping[str, Any]]) -> Markup:
         plain rows have the code ``none`` and are a level across the plot.
     """
     known = [row for row in rows if row["top1"] is not None]
-    coded = [row for row in known if row["codes"] != "none"]
+    axis = make_percent_axis([row["top1"] for row in known])
+    told = "Top-1 accuracy over samples against the ratio"
+    return _plot_lines(known, "top1", axis, "%", show_percent, told)
+
+
+def plot_times(rows: Sequence[Mapping[str, Any]], work: str) -> Markup:
+    """Draw the seconds of ``coding``, ``training`` or ``predicting`` [CC, Figures 6 and 7]."""
+    key = f"seconds_{work}"
+    known = [row for row in rows if work != "coding" or row["codes"] != "none"]
+    axis = make_value_axis([row[key] for row in known] or [0.0])
+    return _plot_lines(known, key, axis, "seconds", show_seconds, f"Time of {work}")
+
+
+def _plot_lines(
+    rows: Sequence[Mapping[str, Any]],
+    key: str,
+    axis: Axis,
+    unit: str,
+    show: Callable[[float], str],
+    title: str,
+) -> Markup:
+    """Draw a value against the ratio, a line a code and a level for plain rows."""
+    coded = [row for row in rows if row["codes"] != "none"]
     canvas = Canvas(
-        make_value_axis([row["ratio"] for row in coded or known]),
-        make_percent_axis([row["top1"] for row in known]),
+        make_value_axis([row["ratio"] for row in coded or rows] or [1.0]),
+        axis,
         x_title="times smaller than float32",
-        y_title="%",
+        y_title=unit,
     )
-    key, told = [], []
-    for row in known:
+    legend, told = [], []
+    for row in rows:
         if row["codes"] == "none":
-            _, down = canvas.place(canvas.x.low, row["top1"])
+            _, down = canvas.place(canvas.x.low, row[key])
             end = canvas.width - canvas.right
-            tip = f"plain rows: {show_percent(row['top1'])}"
+            tip = f"plain rows: {show(row[key])}"
             canvas.add(
                 "line", x1=canvas.left, x2=end, y1=down, y2=down, class_="level", data_tip=tip
             )
             told.append(tip)
     for number, name in enumerate(dict.fromkeys(row["codes"] for row in coded)):
         kind = KINDS[number % len(KINDS)]
-        some = sorted((row["ratio"], row["top1"]) for row in coded if row["codes"] == name)
+        some = sorted((row["ratio"], row[key]) for row in coded if row["codes"] == name)
         canvas.add_line(some, kind)
         tips = [
-            (ratio, top1, f"{name}, {show_number(ratio)} times smaller: {show_percent(top1)}")
-            for ratio, top1 in some
+            (ratio, value, f"{name}, {show_number(ratio)} times smaller: {show(value)}")
+            for ratio, value in some
         ]
         canvas.add_dots(tips, kind, 4.5)
-        key.append((kind, name))
+        legend.append((kind, name))
         told += [tip for _, _, tip in tips]
-    canvas.add_key(key)
-    return canvas.render("Top-1 accuracy over samples against the ratio. " + "; ".join(told) + ".")
+    canvas.add_key(legend)
+    return canvas.render(f"{title}. " + "; ".join(told) + ".")

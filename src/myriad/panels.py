@@ -1,0 +1,142 @@
+"""Products by tiles: one factor is packed into panels, the other read where it lies.
+
+Training multiplies a block of rows with weights that change from block to block. Packing only the
+rows, once for their scores and for their Gram matrix, saves what a general routine spends on
+packing the weights again for every block, and a Gram matrix is made by half.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from myriad._jit import inlined, jit
+from myriad.tiles import LANES, ROWS, SQUARE, add_tile, turn_square
+
+DEPTH = 2048
+"""Numbers summed in registers before they are added to the rest."""
+
+
+@jit
+def pack_rows(X):
+    """Return panels whose lanes are the rows of `X`, for products ``L X^T``.
+
+    Parameters
+    ----------
+    X : float array of shape (n, m), C-contiguous.
+
+    Returns
+    -------
+    Array of shape (ceil(n / 16), m, 16); lanes beyond the last row are zero.
+    """
+    n, m = X.shape
+    panels = np.empty(((n + LANES - 1) // LANES, m, LANES), X.dtype)
+    for p in range(n // LANES):
+        turn(X[p * LANES : (p + 1) * LANES], panels[p])
+    if n % LANES > 0:
+        panels[n // LANES, :, :] = 0.0
+        turn(X[n // LANES * LANES :], panels[n // LANES])
+    return panels
+
+
+@inlined
+def turn(X, out):
+    """Write the transpose of `X` into the first columns of `out`, square by square."""
+    n, m = X.shape
+    for i in range(0, n - SQUARE + 1, SQUARE):
+        for j in range(0, m - SQUARE + 1, SQUARE):
+            turn_square(X, i, j, out, j, i)
+        for j in range(m - m % SQUARE, m):
+            for a in range(SQUARE):
+                out[j, i + a] = X[i + a, j]
+    for i in range(n - n % SQUARE, n):
+        for j in range(m):
+            out[j, i] = X[i, j]
+
+
+@jit
+def pack_columns(X):
+    """Return panels whose lanes are the columns of `X`, for products ``L X``.
+
+    Parameters
+    ----------
+    X : float array of shape (n, m), C-contiguous.
+
+    Returns
+    -------
+    Array of shape (ceil(m / 16), n, 16); lanes beyond the last column are zero.
+    """
+    n, m = X.shape
+    whole = m // LANES
+    panels = np.empty(((m + LANES - 1) // LANES, n, LANES), X.dtype)
+    for i in range(n):
+        for p in range(whole):
+            for lane in range(LANES):
+                panels[p, i, lane] = X[i, p * LANES + lane]
+        if whole < len(panels):
+            panels[whole, i, :] = 0.0
+            panels[whole, i, : m - whole * LANES] = X[i, whole * LANES :]
+    return panels
+
+
+@inlined
+def put_tile(L, row, first, depth, P, panel, out, edge, fresh):
+    """Add one tile to `out`, or set it, by way of `edge` where `out` has fewer columns."""
+    column = panel * LANES
+    if column + LANES <= out.shape[1]:
+        add_tile(L, row, first, depth, P, panel, out, row * out.shape[1] + column, fresh)
+    else:
+        add_tile(L, row, first, depth, P, panel, edge, 0, True)
+        for i in range(min(ROWS, len(L) - row)):
+            for j in range(column, out.shape[1]):
+                old = edge.dtype.type(0.0) if fresh else out[row + i, j]
+                out[row + i, j] = old + edge[i, j - column]
+
+
+@jit
+def multiply(L, P, out, fresh):
+    """Add ``L P`` to `out`, or set `out` to it if `fresh`.
+
+    Parameters
+    ----------
+    L : float array of shape (n, m), C-contiguous.
+    P : panels of shape (n_panels, m, 16).
+    out : float array of shape (n, up to 16 n_panels), C-contiguous; changed.
+    """
+    edge = np.empty((ROWS, LANES), out.dtype)
+    for first in range(0, L.shape[1], DEPTH):
+        depth = min(DEPTH, L.shape[1] - first)
+        for row in range(0, len(L), ROWS):
+            for panel in range(len(P)):
+                put_tile(L, row, first, depth, P, panel, out, edge, fresh and first == 0)
+
+
+@jit
+def multiply_turned(L, P, out, start):
+    """Set columns of `out`, from `start` on, to the rows of ``L P``.
+
+    Parameters
+    ----------
+    L : float array of shape (n, m), C-contiguous.
+    P : panels of shape (n_panels, m, 16).
+    out : float array of shape (up to 16 n_panels, at least start + n), C-contiguous; changed.
+    """
+    product = np.empty((len(L), len(P) * LANES), out.dtype)
+    multiply(L, P, product, True)
+    turn(product[:, : len(out)], out[:, start : start + len(L)])
+
+
+@jit
+def multiply_with_itself(X, P):
+    """Return ``X X^T`` of rows and their own panels, made by half and mirrored."""
+    n, m = X.shape
+    gram = np.empty((n, n), X.dtype)
+    edge = np.empty((ROWS, LANES), X.dtype)
+    for first in range(0, m, DEPTH):
+        depth = min(DEPTH, m - first)
+        for row in range(0, n, ROWS):
+            for panel in range(min(len(P), (row + ROWS - 1) // LANES + 1)):
+                put_tile(X, row, first, depth, P, panel, gram, edge, first == 0)
+    for i in range(n):
+        for j in range(i):
+            gram[j, i] = gram[i, j]
+    return gram

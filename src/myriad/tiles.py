@@ -1,0 +1,150 @@
+"""The heart of all products of training: a tile of 6 x 16 numbers that stays in registers.
+
+Written in LLVM's own language, because no compiler finds it in a plain loop: for each step of the
+depth it loads 16 numbers side by side and multiplies them with one number of each of 6 rows. Every
+number of the result is one sum in one order, whatever tile it falls into: a product of some rows is
+bit for bit these rows of the product.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from myriad._jit import intrinsic, nothing
+
+ROWS, LANES = 6, 16
+SQUARE = 8
+
+_WORD, _INT = ir.IntType(64), ir.IntType(32)
+
+
+@intrinsic
+def add_tile(typing, L, row, first, depth, P, panel, out, place, fresh):
+    """Add to 6 x 16 numbers of `out`, or set them if `fresh`: rows of `L` times a panel of `P`.
+
+    Parameters
+    ----------
+    L : float array of shape (n, m) with contiguous rows, of which `row` to ``row + 5`` are taken,
+        the last one again where there are no more, from column `first` on, `depth` > 0 of them.
+    P : float array of shape (n_panels, m, 16), C-contiguous; panel number `panel` is taken.
+    out : C-contiguous float array, changed from its number `place` on: 16 columns of as many rows.
+    fresh : whether `out` is set instead of added to.
+    """
+    return nothing(L, row, first, depth, P, panel, out, place, fresh), _write_tile
+
+
+def _write_tile(context, builder, signature, values):
+    """Write the code of `add_tile`."""
+    types = dict(zip("LP", (signature.args[0], signature.args[4]), strict=True))
+    types["out"] = signature.args[6]
+    L, row, first, depth, P, panel, out, origin, fresh = values
+    left, right, target = (
+        context.make_array(types[name])(context, builder, value)
+        for name, value in (("L", L), ("P", P), ("out", out))
+    )
+    number = context.get_data_type(types["L"].dtype)
+    size = context.get_abi_sizeof(number)
+    vector = ir.VectorType(number, LANES)
+    row_lengths = [_row_length(builder, array, size) for array in (left, target)]
+    last = builder.sub(builder.extract_value(left.shape, 0), _WORD(1))
+    rows, places = [], []
+    for i in range(ROWS):
+        wanted = builder.add(row, _WORD(i))
+        taken = builder.select(builder.icmp_signed("<", wanted, last), wanted, last)
+        rows.append(_point(builder, left.data, taken, row_lengths[0], first))
+        place = _point(builder, target.data, builder.sub(taken, row), row_lengths[1], origin)
+        places.append(builder.bitcast(place, vector.as_pointer()))
+    start = builder.mul(first, _WORD(LANES))
+    lanes = _point(builder, right.data, panel, _row_length(builder, right, size), start)
+    sums = _sum_over_depth(builder, rows, lanes, depth, vector, size)
+    # All is loaded before anything is stored: the last row may be there several times.
+    before = [builder.load(place, align=size) for place in places]
+    for place, old, new in zip(places, before, sums, strict=True):
+        builder.store(builder.select(fresh, new, builder.fadd(old, new)), place, align=size)
+    return context.get_dummy_value()
+
+
+def _sum_over_depth(builder, rows, lanes, depth, vector, size):
+    """Write the loop: return the sums of the products of each row's numbers with the lanes."""
+    name = f"llvm.fmuladd.v{LANES}f{8 * size}"
+    fuse = builder.module.globals.get(name)
+    if fuse is None:
+        fuse = ir.Function(builder.module, ir.FunctionType(vector, [vector] * 3), name)
+    before, loop = builder.block, builder.append_basic_block("tile")
+    after = builder.append_basic_block("tiled")
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    k = builder.phi(_WORD)
+    sums = [builder.phi(vector) for _ in rows]
+    place = builder.gep(lanes, [builder.mul(k, _WORD(LANES))])
+    side_by_side = builder.load(builder.bitcast(place, vector.as_pointer()), align=size)
+    everywhere = ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES)
+    undefined = ir.Constant(vector, ir.Undefined)
+    grown = []
+    for row, sum_ in zip(rows, sums, strict=True):
+        one = builder.load(builder.gep(row, [k]))
+        one = builder.insert_element(undefined, one, _INT(0))
+        spread = builder.shuffle_vector(one, undefined, everywhere)
+        grown.append(builder.call(fuse, [spread, side_by_side, sum_]))
+    following = builder.add(k, _WORD(1))
+    builder.cbranch(builder.icmp_signed("<", following, depth), loop, after)
+    k.add_incoming(_WORD(0), before)
+    k.add_incoming(following, loop)
+    for sum_, new in zip(sums, grown, strict=True):
+        sum_.add_incoming(ir.Constant(vector, None), before)
+        sum_.add_incoming(new, loop)
+    builder.position_at_end(after)
+    return grown
+
+
+@intrinsic
+def turn_square(typing, X, row, column, out, out_row, out_column):
+    """Write the transpose of 8 x 8 numbers of `X`, from (`row`, `column`) on, into `out`.
+
+    `X` and `out`, changed, are float arrays with contiguous rows.
+    """
+    return nothing(X, row, column, out, out_row, out_column), _write_square
+
+
+def _write_square(context, builder, signature, values):
+    """Write the code of `turn_square`: blocks of 4, 2 and 1 change places with their mirrors."""
+    kinds = signature.args
+    X, row, column, out, out_row, out_column = values
+    source = context.make_array(kinds[0])(context, builder, X)
+    target = context.make_array(kinds[3])(context, builder, out)
+    number = context.get_data_type(kinds[0].dtype)
+    size = context.get_abi_sizeof(number)
+    vector = ir.VectorType(number, SQUARE)
+
+    def place(array, first_row, i, first_column):
+        length = _row_length(builder, array, size)
+        found = _point(builder, array.data, builder.add(first_row, _WORD(i)), length, first_column)
+        return builder.bitcast(found, vector.as_pointer())
+
+    lines = [builder.load(place(source, row, i, column), align=size) for i in range(SQUARE)]
+    for width in (4, 2, 1):
+        for i in range(SQUARE):
+            if not i & width:
+                pair = lines[i], lines[i + width]
+                masks: tuple[list[int], list[int]] = [], []
+                for lane in range(SQUARE):
+                    first = not lane & width
+                    masks[0].append(lane if first else SQUARE + lane - width)
+                    masks[1].append(lane + width if first else SQUARE + lane)
+                lines[i], lines[i + width] = (
+                    builder.shuffle_vector(*pair, ir.Constant(ir.VectorType(_INT, SQUARE), mask))
+                    for mask in masks
+                )
+    for i, line in enumerate(lines):
+        builder.store(line, place(target, out_row, i, out_column), align=size)
+    return context.get_dummy_value()
+
+
+def _row_length(builder, array, size):
+    """Return how many numbers lie between the beginnings of two rows."""
+    return builder.sdiv(builder.extract_value(array.strides, 0), _WORD(size))
+
+
+def _point(builder, data, row, row_length, column):
+    """Return the address of a number."""
+    return builder.gep(data, [builder.add(builder.mul(row, row_length), column)])

@@ -1,0 +1,83 @@
+"""Benchmarks and recipes at a tiny size: they run, and what they write has its numbers."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(script, *options, out):
+    command = [sys.executable, str(ROOT / script), *map(str, options), "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=out.parent, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(out.read_text())
+
+
+def test_trace(tmp_path):
+    size = ["--rows", "300", "--dim", "12", "--classes", "8", "--rank", "2", "--seeds", "1"]
+    found = run(
+        "benchmarks/trace.py", "--parts", "speed,path,few", *size, out=tmp_path / "trace.json"
+    )
+    assert {"machine", "commit", "date"} <= set(found)
+    assert found["speed"]["bound_part"] <= 0.01
+    assert found["path"]["planted_rank"] == 2
+    assert 1 <= found["path"]["found_rank"] <= 7
+    (row,) = found["few"]
+    assert all(0 < row[name] <= 100 for name in ("trace_top1", "l2_top1", "l2_minimum_top1"))
+
+
+def test_wsabie(tmp_path):
+    size = ["--rows", "400", "--features", "16", "--classes", "40", "--dim", "8", "--before", "1"]
+    state = tmp_path / "state.npz"
+    first, again = (
+        run("benchmarks/wsabie.py", "epochs", *size, "--state", state, out=tmp_path / "epochs.json")
+        for _ in range(2)
+    )
+    assert first["late"]["same_decisions"]
+    assert first["late"]["mean_draws"] == again["late"]["mean_draws"]
+    ranked = run(
+        "benchmarks/wsabie.py", "ranking", "--features", 16, "--classes", 400, "--dim", 8,
+        "--before", 1, "--queries", 50, out=tmp_path / "ranking.json",
+    )  # fmt: skip
+    assert ranked["recall"] >= 0.9
+
+
+def test_highly_multiclass_goes_on_from_its_file(tmp_path):
+    rng = np.random.default_rng(0)
+    shapes = rng.random((6, 1, 105, 105)) < 0.5
+    drawings = shapes ^ (rng.random((6, 20, 105, 105)) < 0.05)
+    np.savez(
+        tmp_path / "drawn.npz",
+        X=np.packbits(drawings.reshape(-1, 105, 105), axis=-1),
+        y=np.repeat(np.arange(6), 20),
+    )
+    call = ("recipes/highly_multiclass.py", "omniglot", "--data", tmp_path / "drawn.npz")
+    out = tmp_path / "found.json"
+    found = run(*call, "--quick", "--classes", 6, "--seeds", 1, out=out)
+    assert found["table8"]["nearest means"]["mean"] > 50
+    assert {"Wsabie++", "AUC", "k-NN"} <= set(found["table8"])
+    more = run(*call, "--quick", "--classes", 6, "--seeds", 2, out=out)
+    assert {name: more["cells"][name] for name in found["cells"]} == found["cells"]
+    assert more["table6"]["Wsabie"]["seeds"] == 2
+
+
+def test_memory(tmp_path):
+    found = run(
+        "benchmarks/memory.py", "--rows", 3000, "--work", tmp_path, out=tmp_path / "memory.json"
+    )
+    assert {"machine", "commit", "date"} <= set(found)
+    assert len(found["rows"]) == 3
+    assert all(row["kept"] and row["private_mb"] > 0 for row in found["rows"])
+
+
+def test_peers(tmp_path):
+    options = ["--quick", "--peer", "sgdclassifier", "--ours", "ovr, beta = 64"]
+    found = run("benchmarks/peers.py", *options, out=tmp_path / "peers.json")
+    entry = found["sgdclassifier"]
+    assert entry["peer"]["epochs"] == 3
+    assert entry["ours"]["ovr, beta = 64"]["settings"]["beta"] == 64
+    assert entry["times_faster"]["ovr, beta = 64"]["epoch"] > 0
