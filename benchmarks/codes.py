@@ -29,6 +29,7 @@ import numpy as np
 from bit_products import count_agreeing
 from numpy.typing import NDArray
 from record import describe_run, write_results
+from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_limits
 
 from myriad import DualSVM
@@ -106,10 +107,9 @@ def lay_out(products: NDArray[np.float32], n_train: int) -> NDArray[np.float32]:
     Training rows have a mean squared length of 1, so that ``lam`` means the same for all codes.
     """
     gram = products.astype(np.float64) / np.diag(products[:n_train]).mean()
-    values, vectors = np.linalg.eigh(gram[:n_train])
-    kept = values > 1e-9 * values[-1]
-    basis = vectors[:, kept] / np.sqrt(values[kept])
-    return (gram @ basis).astype(np.float32)
+    gram[np.arange(n_train), np.arange(n_train)] += 1e-7  # rows may come twice
+    triangle = np.linalg.cholesky(gram[:n_train])
+    return solve_triangular(triangle, gram.T, lower=True).T.astype(np.float32)
 
 
 def measure_split(

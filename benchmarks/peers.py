@@ -4,6 +4,7 @@
     python benchmarks/peers.py --peer adamw                        # one beside ours, 1 to 3 min
     python benchmarks/peers.py --out benchmarks/results/peers.json # all, merged into one file
     python benchmarks/peers.py --quick                             # small, to see that all runs
+    python benchmarks/peers.py --table benchmarks/results/peers.json
 
 One thread. Shape (a): N = 40,000, D = 1024, C = 500, and 4,000 more to validate on. Classes
 overlap, rows of all classes vary together in some directions, and the features' variances decay as
@@ -362,6 +363,23 @@ PEERS = {
 }
 
 
+def tell(entries: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a table in Markdown, as it stands on the page of the documentation."""
+    yield "| peer | rows | its top-1 | its time | ours | our top-1 | known | searched |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for name, entry in entries.items():
+        peer, shape = entry["peer"], entry["problem"].replace("N = ", "").split(",")[0]
+        for mine, line in entry["ours"].items():
+            if mine not in OURS:
+                continue
+            times = [line["seconds_to_target"], line["seconds_to_target_with_search"]]
+            told = [f"{seconds:.2f} s" if seconds else "-" for seconds in times]
+            yield (
+                f"| {name} | {int(shape):,} | {peer['top1']:.1f} | {peer['seconds_to_target']:.1f} "
+                f"s | {mine} | {line['top1']:.1f} | {told[0]} | {told[1]} |"
+            )
+
+
 def compare(peer: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     """Return how many times faster each of ours is; None where it never gets there."""
     pairs = {
@@ -387,7 +405,11 @@ def main() -> None:
     parser.add_argument("--ours", choices=list(OURS), nargs="+", help="what of ours to run")
     parser.add_argument("--quick", action="store_true", help="small rows")
     parser.add_argument("--out", type=Path, help="a JSON file to merge the results into")
+    parser.add_argument("--table", type=Path, help="only print such a file as a table")
     options = parser.parse_args()
+    if options.table is not None:
+        print("\n".join(tell(json.loads(options.table.read_text()))))
+        return
     warnings.simplefilter("ignore")
     whole = draw_problem(*(QUICK if options.quick else FULL))
     names = [options.peer] if options.peer else list(PEERS)

@@ -63,3 +63,21 @@ def test_highly_multiclass_goes_on_from_its_file(tmp_path):
     more = run(*call, "--quick", "--classes", 6, "--seeds", 2, out=out)
     assert {name: more["cells"][name] for name in found["cells"]} == found["cells"]
     assert more["table6"]["Wsabie"]["seeds"] == 2
+
+
+def test_memory(tmp_path):
+    found = run(
+        "benchmarks/memory.py", "--rows", 3000, "--work", tmp_path, out=tmp_path / "memory.json"
+    )
+    assert {"machine", "commit", "date"} <= set(found)
+    assert len(found["rows"]) == 3
+    assert all(row["kept"] and row["private_mb"] > 0 for row in found["rows"])
+
+
+def test_peers(tmp_path):
+    options = ["--quick", "--peer", "sgdclassifier", "--ours", "ovr, beta = 64"]
+    found = run("benchmarks/peers.py", *options, out=tmp_path / "peers.json")
+    entry = found["sgdclassifier"]
+    assert entry["peer"]["epochs"] == 3
+    assert entry["ours"]["ovr, beta = 64"]["settings"]["beta"] == 64
+    assert entry["times_faster"]["ovr, beta = 64"]["epoch"] > 0

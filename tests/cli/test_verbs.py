@@ -274,7 +274,7 @@ def test_compress_codes_a_store_that_models_then_understand(photos, tmp_path, ca
 
 
 def test_extract_codes_as_it_goes(photos, tmp_path, capsys):
-    for codes in ("bits", "scalar", "bilinear"):
+    for codes in ("bits", "turned", "scalar", "bilinear"):
         out = tmp_path / codes
         options = ["--codes", codes, "--components", 8, "--regions", 1]
         found = call_json(capsys, "extract", photos, "--out", out, *options)

@@ -1,5 +1,6 @@
 """`LinearSGD` as scikit-learn knows estimators, and as a user of many classes would."""
 
+import math
 import pickle
 
 import numpy as np
@@ -13,6 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from myriad import InputError, LinearSGD, WorkError
+from myriad.store import ArrayRows
+from myriad.training import SGD
 
 STOCHASTIC = "a weight makes a step larger, a repeated row makes two steps, each at its own time"
 
@@ -121,6 +124,17 @@ def test_works_in_scikit_learns_machinery(digits):
         ({"schedule": "lam"}, "lam"),
         ({"schedule": "decay", "t0": 0.0}, "t0"),
         ({"objective": "warp", "max_draws": 0}, "max_draws"),
+        ({"theta": -1.0}, "theta"),
+        ({"theta": "high"}, "theta must be a number"),
+        ({"schedule": "decay", "t0": "soon"}, "t0 must be a number"),
+        ({"max_norm": "small"}, "max_norm must be a number"),
+        ({"objective": "warp", "max_draws": 2.5}, "max_draws must be a whole number"),
+        ({"epochs": 1.5}, "epochs must be a whole number"),
+        ({"epochs": math.inf}, "epochs must be a whole number"),
+        ({"memory": -1}, "memory must be a number of bytes"),
+        ({"validation_fraction": 2.0}, "validation_fraction must be a part"),
+        ({"validation_fraction": -0.5}, "validation_fraction must be a part"),
+        ({"theta": math.nan}, "theta"),
         ({"objective": "warp", "last_violators": -1}, "last_violators"),
         ({"threads": 0}, "threads"),
         ({"random_state": -3}, "seed"),
@@ -182,6 +196,33 @@ def test_several_labels_a_row(digits, objective):
     matrix = np.array([[c in row for c in classes] for row in both], int)
     same = LinearSGD(objective=objective, epochs=20).fit(X_train, matrix)
     np.testing.assert_array_equal(same.coef_, found.coef_)
+    best = found.predict(X_train)
+    share = np.mean([label in row for label, row in zip(best, both, strict=True)])
+    assert found.score(X_train, both) == pytest.approx(share)
+    assert same.score(X_train, matrix) == pytest.approx(share)
+    assert same.score(X_train, csr_matrix(matrix)) == pytest.approx(share)
+
+
+def test_scores_of_several_labels_take_weights_labels_not_known_and_bad_input(digits):
+    X_train, _, y_train, _ = digits
+    found = LinearSGD(**FIXED).fit(X_train, y_train)
+    guesses = found.predict(X_train[:4])
+    truths = [[guesses[0], "new"], ["new"], [], [guesses[3]]]
+    assert found.score(X_train[:4], truths) == 0.5
+    assert found.score(X_train[:4], truths, sample_weight=[3, 1, 0, 0]) == 0.75
+    with pytest.raises(InputError, match="4 rows need labels"):
+        found.score(X_train[:4], truths[:3])
+
+
+def test_sparse_labels_are_those_of_the_matrix_and_hold_ones(digits):
+    X_train = digits[0][:60]
+    matrix = np.random.default_rng(0).integers(0, 2, (60, 4))
+    options = FIXED | {"epochs": 1}
+    dense = LinearSGD(**options).fit(X_train, matrix)
+    sparse = LinearSGD(**options).fit(X_train, csr_matrix(matrix))
+    np.testing.assert_array_equal(dense.coef_, sparse.coef_)
+    with pytest.raises(InputError, match="0 and 1 only"):
+        LinearSGD(**options).fit(X_train, csr_matrix(2 * matrix))
 
 
 @pytest.mark.parametrize("objective", ["multiclass", "softmax"])
@@ -286,3 +327,40 @@ def test_balanced_draws_help_rare_classes():
     assert recalls[1] > recalls[0]
     with pytest.raises(InputError, match="balanced"):
         LinearSGD(balanced=True).fit(X, y)
+
+
+@pytest.mark.parametrize("beta", [4, "all"])
+def test_a_class_without_a_row_comes_last_until_it_has_some(digits, beta):
+    X_train, X_test, y_train, y_test = digits
+    late = y_train == "digit 7"
+    classes = np.unique(y_train)
+    found = LinearSGD(eta=0.01, beta=beta)
+    for _ in range(5):
+        found.partial_fit(X_train[~late], y_train[~late], classes=classes)
+    ranked, _ = found.predict_topk(X_test, len(classes))
+    assert (ranked[:, -1] == "digit 7").all()
+    for _ in range(5):
+        found.partial_fit(X_train, y_train)
+    assert np.mean(found.predict(X_test)[y_test == "digit 7"] == "digit 7") > 0.8
+
+
+def test_a_class_without_a_row_does_not_disturb_the_search(digits):
+    X_train, X_test, y_train, y_test = digits
+    names, labels = np.unique(y_train, return_inverse=True)
+    rows = ArrayRows(X_train, labels.astype(np.int32))
+    part = rows.select(np.arange(0, len(labels), 2)), rows.select(np.arange(1, len(labels), 2))
+    fitted = [SGD(epochs=3).fit(*part, n_classes=len(names) + more, threads=1) for more in (0, 3)]
+    best = [max(row["top1"] for row in found.history) for found in fitted]
+    assert best[1] > best[0] - 3
+    guesses = fitted[1].model.rank(X_test, 1)[0][:, 0]
+    assert guesses.max() < len(names)
+    assert np.mean(names[guesses] == y_test) > 0.85
+
+
+def test_an_overflow_names_a_step_that_works(digits):
+    X_train, _, y_train, _ = digits
+    options = {"beta": 4, "scale": False, "epochs": 2}
+    with pytest.raises(WorkError, match="epoch 1 with eta=1e\\+38") as raised:
+        LinearSGD(eta=1e38, **options).fit(X_train, y_train)
+    named = float(str(raised.value).rstrip(".").rsplit(" ", 1)[1])
+    assert LinearSGD(eta=named, **options).fit(X_train, y_train).score(X_train, y_train) > 0.8

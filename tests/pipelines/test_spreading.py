@@ -11,7 +11,7 @@ from myriad.pipelines.coding import CodeOptions
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.train import train
-from myriad.training import SGD, WsabieMethod
+from myriad.training import SGD, BinaryDual, WsabieMethod
 from tests.pipelines.spreading import DeadlyMapper, make_wide_store
 
 pytest.importorskip("distributed")
@@ -50,6 +50,18 @@ def test_training_by_shards_of_classes(mapper, store, model, tmp_path):
         row["top1"] for row in model.fitted.history
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model"]
+
+
+@pytest.mark.parametrize("lam", [None, 0.01])
+def test_the_dual_by_shards_of_classes(mapper, store, tmp_path, lam):
+    method = BinaryDual(lam=lam, tol=0.05, beta=8.0, epochs=5)
+    killed = mapper.arm()
+    before = len(killed)
+    there = train(store, tmp_path / "there", method=method, cluster=mapper)
+    assert len(killed) == before + 1
+    here = train(store, tmp_path / "here", method=method, threads=1)
+    assert arrays_of(tmp_path / "here") == arrays_of(tmp_path / "there")
+    assert here.settings == there.settings
 
 
 def test_a_search_on_a_cluster_finds_the_same(mapper, store, tmp_path):

@@ -9,6 +9,7 @@ from myriad.report.evidence import ClassRecord, Epoch, Trial
 from myriad.report.plots import (
     plot_accuracy_at,
     plot_by_training,
+    plot_gaps,
     plot_histogram,
     plot_history,
     plot_ranks,
@@ -169,3 +170,20 @@ def test_rank_rises_as_lam_falls() -> None:
     assert plot_ranks(trials[:1]) is None
     assert plot_ranks([Trial((("lam", lam),), top1) for lam, _, top1 in values]) is None
     assert plot_ranks([Trial((("lam", "x"), ("rank", 2)), 5.0)] * 2) is None
+
+
+def test_gaps_fall_with_time() -> None:
+    gaps = [0.3, 0.02, 0.004, 0.00093]
+    history = [Epoch(6.0 * n, None, None, 1.5 * n, gap) for n, gap in enumerate(gaps, start=1)]
+    plot = plot_gaps(history)
+    assert plot is not None
+    dots = list_dots(plot, "dot series-1")
+    assert len(dots) == 4
+    assert np.all(np.diff([y for _, y in dots]) > 0)  # smaller is nearer the foot
+    steps = np.diff([y for _, y in dots])
+    assert steps.max() < 2.5 * steps.min()  # a logarithmic axis
+    assert "0.00093" in plot
+    check_inside(plot)
+    assert plot_gaps(history[:1]) is None
+    assert plot_gaps([Epoch(1, 50.0, 60.0, 1.0)] * 3) is None
+    assert plot_gaps([Epoch(1, None, None, None, 0.5)] * 3) is None

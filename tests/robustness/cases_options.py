@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.robustness.calling import QUICK
 from tests.robustness.cases import Case
 from tests.robustness.scenes import copy, write_images
+
+
+def trained(here: Path, ready: Path) -> None:
+    for name in ("model", "model.store"):
+        copy(ready / name, here / name)
+
 
 TRAIN = f"train images --out m {QUICK}"
 BARE = "train images --out m --components 2 --regions 1 --step 12"
@@ -50,12 +58,20 @@ OPTION_CASES = [
         "local:N needs a number of workers",
         lambda h, r: write_images(h / "images"),
     ),
-    Case(
-        "evaluate: a cluster for a store",
-        "evaluate model model.store --cluster local:2",
-        2,
-        "--cluster describes images",
-        lambda h, r: [copy(r / name, h / name) for name in ("model", "model.store")],
+    *(
+        Case(line, line, 2, says, trained)
+        for line, says in (
+            ("evaluate model model.store --cluster local:none", "local:N needs a number"),
+            ("compress model.store --out c --cluster local:0", "local:N needs a number"),
+            ("train model.store --out m --cluster local:", "local:N needs a number"),
+            ("tune model.store --out t --cluster local:-1", "local:N needs a number"),
+            ("compare model.store --out c --cluster local:x", "local:N needs a number"),
+            ("compare model.store --codes all --cluster local:2", "--cluster is for comparing"),
+            ("train model.store --out m --memory lots", "--memory must be a size"),
+            ("train model.store --out m --memory 1MB", "--memory must be at least"),
+            ("train model.store --out m --rounds 2", "--rounds does not belong"),
+            ("train model.store --out m --objective warp --rounds 0", "--rounds"),
+        )
     ),
     Case("plan: nothing stated", "plan", 2, "State --images and --classes"),
     Case("plan: unknown job", "plan --like mnist", 2, "--like must be one of imagenet10k, web97k"),

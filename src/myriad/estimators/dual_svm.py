@@ -40,6 +40,9 @@ class DualSVM(CertifiedClassifier):
     bias : value of a constant feature, regularised like the others; 0 for none.
     validation_fraction : part of the rows of each class to hold out where `lam` is searched.
     refit : train again on all rows, held-out ones included, with what was found.
+    client : train on a Dask cluster: a client, ``"active"`` for the one that the program has made,
+        the address of a scheduler, or ``"local:N"``. The model is the same. Workers must see
+        the store; arrays are left in a temporary folder for them.
     threads : threads to use; None for one a core. The result does not depend on it.
     random_state : seed of the order of rows.
     progress : what to tell how far training is, if anything.
@@ -69,6 +72,7 @@ class DualSVM(CertifiedClassifier):
         bias: float = 1.0,
         validation_fraction: float = 0.1,
         refit: bool = True,
+        client: Any = None,
         threads: int | None = None,
         random_state: Any = 0,
         progress: Progress | None = None,
@@ -83,6 +87,7 @@ class DualSVM(CertifiedClassifier):
         self.bias = bias
         self.validation_fraction = validation_fraction
         self.refit = refit
+        self.client = client
         self.threads = threads
         self.random_state = random_state
         self.progress = progress

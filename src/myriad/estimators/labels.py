@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 
-Encoded = tuple[NDArray[Any], NDArray[np.int32] | LabelSets]
+Encoded = tuple[NDArray[Any], NDArray[np.int32]]
+EncodedSets = tuple[NDArray[Any], LabelSets]
+
+NOT_LABELS = "A matrix of labels must hold 0 and 1 only: a column a class."
 
 
 def has_several(y: Any) -> bool:
@@ -24,22 +27,33 @@ def has_several(y: Any) -> bool:
     return isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] > 1
 
 
-def encode_several(y: Any) -> Encoded:
+def encode_several(y: Any) -> EncodedSets:
     """Return the classes and the labels of each row as class numbers.
 
     A matrix has a column a class, and the classes are the numbers of its columns.
     """
     if issparse(y):
-        y = y.toarray()
+        return encode_sparse(y)
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype != object:
         if not np.isin(y, (0, 1)).all():
-            raise InputError("A matrix of labels must hold 0 and 1 only: a column a class.")
+            raise InputError(NOT_LABELS)
         return np.arange(y.shape[1]), LabelSets.from_matrix(y)
     lists = [list(row) for row in y]
     classes = np.unique(np.array([label for row in lists for label in row]))
     number = {label: c for c, label in enumerate(classes.tolist())}
     numbered = [[number[as_plain(label)] for label in row] for row in lists]
     return classes, LabelSets.from_lists(numbered)
+
+
+def encode_sparse(y: Any) -> EncodedSets:
+    """Return the classes and the labels of each row of a sparse matrix, which stays sparse."""
+    matrix = csr_matrix(y, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    if not (matrix.data == 1).all():
+        raise InputError(NOT_LABELS)
+    sets = LabelSets(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
+    return np.arange(matrix.shape[1]), sets
 
 
 def encode_one(y: NDArray[Any]) -> Encoded:

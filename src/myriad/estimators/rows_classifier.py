@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -17,9 +20,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from myriad.errors import InputError
 from myriad.estimators.labels import encode_one, encode_several, has_several
 from myriad.models import Model
+from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
-from myriad.store import ArrayRows, Rows, SparseRows, Store
+from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows
 from myriad.training import Fitted, Method, hold_out
+from myriad.training.sites import Site
 
 FLOATS = [np.float32, np.float64, np.float16]
 """What rows may be; they become float32 a block at a time."""
@@ -30,7 +35,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     """The base of the classifiers of rows; a subclass states its options and its `_method`.
 
     A subclass may have the options ``early_stopping``, ``validation_fraction``, ``refit``,
-    ``threads`` and ``progress``; what it does not have is as here.
+    ``threads``, ``progress`` and ``client``; what it does not have is as here.
 
     Attributes
     ----------
@@ -47,6 +52,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     refit: bool = True
     threads: int | None = None
     progress: Progress | None = None
+    client: Any = None
 
     @abstractmethod
     def _method(self) -> Method:
@@ -106,12 +112,24 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         self.history_, self.search_ = fitted.history, fitted.table
 
     def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
-        options: dict[str, Any] = {
+        if self.client is None or not method.spreads:
+            return self._fit_at(rows, held_out, method, {})
+        with open_cluster(self.client) as mapper, _leaving(rows) as folder:
+            return self._fit_at(rows, held_out, method, {"site": Site(mapper, folder)})
+
+    def _fit_at(
+        self, rows: Rows, held_out: Rows | None, method: Method, place: dict[str, Any]
+    ) -> Fitted:
+        options: dict[str, Any] = place | {
             "n_classes": len(self.classes_),
             "threads": self.threads,
             "progress": self.progress or SILENT,
         }
         kept, own_split = rows, held_out is None
+        if not 0 <= self.validation_fraction < 1:
+            raise InputError(
+                f"validation_fraction must be a part from 0 to 1, not {self.validation_fraction!r}."
+            )
         if own_split and (self.early_stopping or method.is_open):
             kept, held_out = hold_out(rows, self.validation_fraction, seed=method.seed)
         if held_out is None:
@@ -130,6 +148,22 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the best label of each row."""
         return self.predict_topk(X, 1)[0][:, 0]
+
+    def score(self, X: ArrayLike, y: Any, sample_weight: Any = None) -> float:
+        """Return the part of the rows whose best label is theirs; of several, one of theirs."""
+        if not has_several(y):
+            return float(super().score(X, y, sample_weight))
+        classes, sets = encode_several(y)
+        guesses = self.predict(X)
+        if len(guesses) != len(sets):
+            raise InputError(f"{len(guesses)} rows need labels for as many, not {len(sets)}.")
+        number = {label: c for c, label in enumerate(classes.tolist())}
+        guessed = np.array([number.get(guess, -1) for guess in guesses.tolist()])
+        rows = np.repeat(np.arange(len(sets)), sets.sizes)
+        right = np.zeros(len(sets))
+        right[rows[sets.classes == guessed[rows]]] = 1.0
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        return float(np.average(right, weights=weights))
 
     def predict_topk(self, X: ArrayLike, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Return the `k` best labels of each row and their scores, best first.
@@ -162,3 +196,11 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31))
+
+
+@contextmanager
+def _leaving(rows: Rows) -> Iterator[Path]:
+    """Yield a folder for what workers leave to each other: beside a store, which they all see."""
+    beside = rows.store.path.absolute().parent if isinstance(rows, StoreRows) else None
+    with tempfile.TemporaryDirectory(prefix=".myriad-", dir=beside) as folder:
+        yield Path(folder)

@@ -52,8 +52,8 @@ class Wsabie(RowsClassifier):
     max_norm : bound on the norms of prototypes and of the rows of the map, or None.
     index : ``"exact"`` ranking, or ``"ivf"``: approximate, its recall on held-out rows in
         ``settings_["recall"]``.
-    epochs, early_stopping, theta, patience, validation_fraction, refit, threads, random_state,
-    progress : as those of `LinearSGD`.
+    epochs, early_stopping, theta, patience, validation_fraction, refit, client, rounds, threads,
+    random_state, progress : as those of `LinearSGD`.
 
     Attributes
     ----------
@@ -90,6 +90,8 @@ class Wsabie(RowsClassifier):
         patience: int | None = None,
         validation_fraction: float = 0.1,
         refit: bool = True,
+        client: Any = None,
+        rounds: int = 8,
         threads: int | None = None,
         random_state: Any = 0,
         progress: Progress | None = None,
@@ -113,6 +115,8 @@ class Wsabie(RowsClassifier):
         self.patience = patience
         self.validation_fraction = validation_fraction
         self.refit = refit
+        self.client = client
+        self.rounds = rounds
         self.threads = threads
         self.random_state = random_state
         self.progress = progress
@@ -139,6 +143,7 @@ class Wsabie(RowsClassifier):
             theta=self.theta,
             patience=self.patience if self.early_stopping else self.epochs,
             index=self.index,
+            rounds=self.rounds,
             seed=seed_of(self.random_state),
         )
 

@@ -91,7 +91,7 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
             n_workers=_count(where),
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",  # any port that is free, should there be other clusters
         )
     try:
         client = _connect(Client, where if cluster is None else cluster)

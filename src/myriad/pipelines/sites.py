@@ -16,7 +16,7 @@ from myriad.training.sites import PIECE_BYTES, Site
 
 APART = 192 << 20
 """Bytes that training takes beside weights: chunks of rows, scores of held-out rows."""
-LEAST = 256 << 20
+LEAST = 256_000_000
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def open_site(
     memory : the most bytes that a worker may take.
     """
     if memory is not None and memory < LEAST:
-        raise InputError(f"--memory must be at least {LEAST >> 20} MB.")
+        raise InputError(f"--memory must be at least {LEAST // 1_000_000}MB.")
     if mapper is None and memory is None:
         yield None
         return

@@ -73,12 +73,13 @@ class Pair:
 
 @dataclass(frozen=True)
 class Epoch:
-    """A point of the learning curve."""
+    """A point of the learning curve; `gap` is the relative duality gap, where training has one."""
 
     epoch: float
     top1: float | None
     top5: float | None
     seconds: float | None
+    gap: float | None = None
 
 
 @dataclass(frozen=True)
@@ -298,6 +299,7 @@ def _read_epoch(entry: _Entry) -> Epoch:
         top1=entry.percent("top1"),
         top5=entry.percent("top5"),
         seconds=entry.number("seconds", LARGEST_COUNT),
+        gap=entry.number("gap", LARGEST_COUNT),
     )
 
 

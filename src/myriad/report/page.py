@@ -191,6 +191,7 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
     return {
         "accuracy_at": plots.plot_accuracy_at(curve, evidence.ceiling) if len(curve) > 1 else None,
         "history": plots.plot_history(epochs) if len(epochs) > 1 else None,
+        "gaps": plots.plot_gaps(evidence.history),
         "histogram": plots.plot_histogram(accuracies, measures.class_top1) if accuracies else None,
         "by_training": plots.plot_by_training(plotted),
         "search": [*plots.plot_trials(evidence.search), *([ranks] if ranks else [])],

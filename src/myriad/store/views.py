@@ -82,6 +82,15 @@ class BalancedRows(View):
         return by_class[places].astype(np.int64)
 
 
+class OwnLabels(View):
+    """Rows whose labels count from the first class of a range on; those of others are -1."""
+
+    def __init__(self, rows: Rows, own: range) -> None:
+        super().__init__(rows)
+        inside = (rows.labels >= own.start) & (rows.labels < own.stop)
+        self.labels = np.where(inside, rows.labels - own.start, -1).astype(np.int32)
+
+
 def unit_variance(rows: Rows) -> Float:
     """Return the numbers that bring each feature to unit variance, from one pass over some rows.
 

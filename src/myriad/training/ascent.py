@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +46,10 @@ class Certificate:
 
     @property
     def gaps(self) -> NDArray[np.float64]:
-        """The gap of each problem, as a part of its value."""
+        """The gap of each problem, as a part of its value; what rounding makes negative is 0."""
         size = np.maximum(np.abs(self.primals), np.abs(self.duals))
-        return (self.primals - self.duals) / np.maximum(size, np.finfo(np.float64).tiny)
+        gaps = (self.primals - self.duals) / np.maximum(size, np.finfo(np.float64).tiny)
+        return np.maximum(gaps, 0.0)
 
     @property
     def gap(self) -> float:
@@ -59,6 +60,35 @@ class Certificate:
         """Return the sums of the values, and the largest gap."""
         primal, dual = float(self.primals.sum()), float(self.duals.sum())
         return {"primal": primal, "dual": dual, "gap": self.gap}
+
+
+class Ascending(Protocol):
+    """What training until a certificate asks of variables, wherever they are: see `Ascent`."""
+
+    rows: Rows
+    lam: float
+    epoch: int
+    certificate: Certificate
+    estimates: bool
+    estimate: float | None
+
+    def run_epoch(self, *, seed: int, team: Team, advance: Advance) -> None:
+        """Pass once over the rows."""
+
+    def certify(self, team: Team) -> Certificate:
+        """Make the weights anew from the variables; return the values of both."""
+
+    def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return weights and biases as they were last certified."""
+
+    def change_lam(self, lam: float) -> None:
+        """Go on with another `lam`."""
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that training goes on from, after a certificate."""
+
+    def restore(self, arrays: dict[str, NDArray[Any]], epoch: int, team: Team) -> None:
+        """Go on from arrays that `state` returned after so many epochs."""
 
 
 class Ascent(ABC):
@@ -72,6 +102,7 @@ class Ascent(ABC):
     duals : the variables.
     epoch : passes made.
     block : rows whose scores come from one product.
+    width : numbers of a row that certificates hold at a time.
     certificate : the last one made.
     estimates : whether passes estimate the gap, now and then.
     estimate : the relative gap as the last pass met it, or None if that did not look.
@@ -89,6 +120,7 @@ class Ascent(ABC):
         self.block = block
         self.duals = SparseDuals(rows.n_rows)
         self.epoch = 0
+        self.width = max(rows.dim, n_classes)
 
     def run_epoch(self, *, seed: int, team: Team, advance: Advance) -> None:
         """Pass once over the rows, in the order that the seed gives this epoch."""
@@ -113,8 +145,7 @@ class Ascent(ABC):
 
         Ranges and the order of the sum do not depend on the number of threads.
         """
-        width = max(self.rows.dim, self.n_classes)
-        size = max(1, min(1024, RANGE_BYTES // (8 * width)))
+        size = max(1, min(1024, RANGE_BYTES // (8 * self.width)))
         starts = range(0, self.rows.n_rows, size)
         ranges = [range(start, min(start + size, self.rows.n_rows)) for start in starts]
         results: list[Any] = [None] * len(ranges)
@@ -164,7 +195,7 @@ class Ascent(ABC):
 
 
 def ascend(
-    ascent: Ascent,
+    ascent: Ascending,
     *,
     tol: float,
     epochs: int,

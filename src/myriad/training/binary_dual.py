@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from myriad.parallel import Team
 from myriad.products import add_product
 from myriad.store import Rows
+from myriad.store.views import OwnLabels
 from myriad.training.ascent import Ascent, Certificate
 from myriad.training.binary_dual_kernels import (
     PART,
@@ -47,6 +48,7 @@ class BinaryAscent(Ascent):
         every row alike.
     class_weights : float array (n_classes,), how much more the positives of a class count, or None.
     bias : value of a constant feature, 0 for none.
+    own : the classes that are trained, from shard to shard; by default all of `n_classes`.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class BinaryAscent(Ascent):
         rows: Rows,
         n_classes: int,
         *,
+        own: range | None = None,
         squared: bool,
         lam: float,
         beta: float | None = None,
@@ -62,12 +65,17 @@ class BinaryAscent(Ascent):
         dtype: Any = np.float32,
         block: int = BLOCK,
     ) -> None:
+        weights, shards = weigh(rows.labels, n_classes, beta, class_weights), n_classes
+        width = max(rows.dim, n_classes)
+        if own is not None:
+            rows, n_classes, weights = OwnLabels(rows, own), len(own), weights[own]
         super().__init__(rows, n_classes, lam=lam, dtype=dtype, block=block)
-        self.squared, self.bias = squared, bias
+        self.squared, self.bias, self.width = squared, bias, width
+        self.shards = shards_in(own or range(n_classes), shards)
         self.V = np.zeros((n_classes, rows.dim), dtype)
         self.constants = np.zeros(n_classes, dtype)
         self._parts = np.zeros((n_classes, 2), PART)
-        self._parts["weight"] = weigh(rows.labels, n_classes, beta, class_weights)
+        self._parts["weight"] = weights
         self._set_bounds()
         self._certified = np.zeros((0, 0)), np.zeros(0)
         shape = (block, n_classes)
@@ -99,7 +107,7 @@ class BinaryAscent(Ascent):
             ) -> None:
                 self._step_shard(shard, X, labels, gram, values)
 
-            team.share(step, class_shards(self.n_classes, SHARD))
+            team.share(step, self.shards)
             collect(values, self._classes, self._stored, counts)
             self.duals.store(index, self._classes, self._stored, counts)
 
@@ -133,7 +141,9 @@ class BinaryAscent(Ascent):
         biases = self.bias * constants
 
         def measure(X: NDArray[np.float64], some: range) -> NDArray[np.float64]:
-            S = X @ weights.T
+            S = np.empty((len(X), self.n_classes))
+            for shard in self.shards:  # so that some classes have the bits that all have
+                np.matmul(X, weights[shard].T, out=S[:, shard])
             S += biases
             totals = np.zeros(self.n_classes)
             labels = self.rows.labels[some.start : some.stop]
@@ -161,6 +171,15 @@ class BinaryAscent(Ascent):
             self.constants *= factor
         self.lam = lam
         self._set_bounds()
+
+
+def shards_in(own: range, n_classes: int) -> list[slice]:
+    """Return the shards of all classes that lie among some, counted from the first of these."""
+    return [
+        slice(shard.start - own.start, shard.stop - own.start)
+        for shard in class_shards(n_classes, SHARD)
+        if shard.start in own
+    ]
 
 
 def weigh(

@@ -20,11 +20,12 @@ from myriad.models import LinearModel, Model
 from myriad.parallel import Team, team
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows
-from myriad.training.ascent import Ascent, Certificate, ascend
+from myriad.training.ascent import Ascending, Ascent, Certificate, ascend
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.fitting import mean_square
 from myriad.training.methods import Fitted, Method
 from myriad.training.search import part_of
+from myriad.training.sites import Site
 
 LAM_PARTS = tuple(10 ** (-half / 2) for half in range(1, 14))
 """Values of lam tried, in half decades, as parts of the mean squared norm of the rows."""
@@ -89,6 +90,10 @@ class DualMethod(Method):
     def make(self, rows: Rows, n_classes: int, lam: float) -> Ascent:
         """Return the dual variables to train."""
 
+    def make_at(self, site: Site | None, rows: Rows, n_classes: int, lam: float) -> Ascending:
+        """Return the dual variables to train, by the workers of a site where there is one."""
+        return self.make(rows, n_classes, lam)
+
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return the settings that are the method's own."""
@@ -102,6 +107,7 @@ class DualMethod(Method):
         threads: int | None = None,
         progress: Progress = SILENT,
         checkpoint: Checkpoint | None = None,
+        site: Site | None = None,
     ) -> Certified:
         """Train on rows; see `Method.fit`."""
         if train.sets is not None:
@@ -112,9 +118,9 @@ class DualMethod(Method):
         state: dict[str, Any] = kept[0] if kept else {}
         with team(threads) as crew:
             if "lam" not in state:
-                lam, table = self._choose(train, val, n_classes, crew, progress)
+                lam, table = self._choose(train, val, n_classes, crew, progress, site)
                 state = {"lam": lam, "table": table, "history": [], "epoch": 0}
-            ascent = self.make(train, n_classes, state["lam"])
+            ascent = self.make_at(site, train, n_classes, state["lam"])
             if kept and state["history"]:
                 ascent.restore(kept[1], state["epoch"], crew)
 
@@ -138,7 +144,7 @@ class DualMethod(Method):
                 observe=observe,
             )
         self._warn(history[-1], progress)
-        reached = {name: history[-1][name] for name in ("gap", "primal", "dual")}
+        reached = {n: float(f"{history[-1][n]:.6g}") for n in ("gap", "primal", "dual")}
         settings = self.describe() | {"lam": state["lam"], "tol": self.tol} | reached
         return Certified(
             as_model(ascent),
@@ -161,7 +167,13 @@ class DualMethod(Method):
             )
 
     def _choose(
-        self, train: Rows, val: Rows | None, n_classes: int, crew: Team, progress: Progress
+        self,
+        train: Rows,
+        val: Rows | None,
+        n_classes: int,
+        crew: Team,
+        progress: Progress,
+        site: Site | None = None,
     ) -> tuple[float, list[dict[str, Any]]]:
         """Return the lam to train with, and what was tried to find it."""
         if self.lam is not None:
@@ -171,7 +183,7 @@ class DualMethod(Method):
             return UNSEARCHED_PART * square, []
         some = part_of(train, len(LAM_PARTS), n_classes, seed=self.seed)
         path = [float(f"{part * square:.3g}") for part in LAM_PARTS]
-        table = self.follow(path, some, val, n_classes, team=crew, progress=progress)
+        table = self.follow(path, some, val, n_classes, team=crew, progress=progress, site=site)
         best = max(table, key=lambda row: (row["top1"], row["top5"]))
         # What counts is lam times the number of rows: fewer rows need a larger one.
         return best["lam"] * some.n_rows / train.n_rows, table
@@ -185,13 +197,14 @@ class DualMethod(Method):
         *,
         team: Team,
         progress: Progress,
+        site: Site | None = None,
     ) -> list[dict[str, Any]]:
         """Train along a path of lam, coarsely; return the accuracy of each.
 
         The path ends early where accuracy has not risen for a while.
         """
         table: list[dict[str, Any]] = []
-        ascent = self.make(rows, n_classes, path[0])
+        ascent = self.make_at(site, rows, n_classes, path[0])
         best, since = (-1.0, -1.0), 0
         with progress.step("Trying values of lam", len(path), "values") as advance:
             for lam in path:
@@ -216,10 +229,10 @@ class DualMethod(Method):
         return table
 
 
-def as_model(ascent: Ascent) -> LinearModel:
+def as_model(ascent: Ascending) -> LinearModel:
     """Return the linear model of the certified weights."""
     W, b = ascent.weights()
-    return LinearModel(W.astype(np.float32), b.astype(np.float32))
+    return LinearModel(W.astype(np.float32, copy=False), b.astype(np.float32, copy=False))
 
 
 def judge(model: Model, rows: Rows, n_classes: int, team: Team) -> Measures:

@@ -11,9 +11,12 @@ import numpy as np
 from myriad.errors import InputError
 from myriad.objectives.topk import TOPK_VARIANTS
 from myriad.store import Rows
+from myriad.training.ascent import Ascending
 from myriad.training.binary_dual import DUAL_LOSSES, BinaryAscent
 from myriad.training.dual import DualMethod, check_labels
+from myriad.training.dual_shards import DualShards, needs_shards
 from myriad.training.methods import Offer, number_or, one_of, whole_number
+from myriad.training.sites import Site
 from myriad.training.topk import TopKAscent
 
 
@@ -96,8 +99,10 @@ class BinaryDual(DualMethod):
         if not all(0 < weight < math.inf for weight in self.class_weights or ()):
             raise InputError("Class weights must be numbers above 0.")
 
-    def make(self, rows: Rows, n_classes: int, lam: float) -> BinaryAscent:
-        """Return the dual variables to train."""
+    def make(
+        self, rows: Rows, n_classes: int, lam: float, own: range | None = None
+    ) -> BinaryAscent:
+        """Return the dual variables to train, of all classes or of some."""
         check_labels(rows.labels, n_classes)
         weights = None
         if self.class_weights is not None:
@@ -107,6 +112,7 @@ class BinaryDual(DualMethod):
         return BinaryAscent(
             rows,
             n_classes,
+            own=own,
             squared=DUAL_LOSSES[self.loss],
             lam=lam,
             beta=self.beta,
@@ -114,6 +120,17 @@ class BinaryDual(DualMethod):
             bias=self.bias,
             dtype=self.dtype,
         )
+
+    @property
+    def spreads(self) -> bool:
+        """Whether workers can do pieces: each takes some classes."""
+        return True
+
+    def make_at(self, site: Site | None, rows: Rows, n_classes: int, lam: float) -> Ascending:
+        """Return the dual variables to train, a shard of classes at a time where that helps."""
+        if site is None or not needs_shards(site, n_classes, rows.dim):
+            return self.make(rows, n_classes, lam)
+        return DualShards(self.make, rows, n_classes, lam, site)
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that are the method's own."""

@@ -66,7 +66,7 @@ class WsabieMethod(Method):
     theta: float = 0.0
     patience: int | None = None
     index: str = "exact"
-    memory: int = 2 << 30
+    memory: int = field(default=2 << 30, repr=False)
     rounds: int = ROUNDS
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ the pointer is told by ``data-tip`` attributes, the whole plot by an ``aria-labe
 
 from myriad.report.plots.codes import plot_information, plot_ratios, plot_shares, plot_times
 from myriad.report.plots.curves import plot_accuracy_at, plot_history
+from myriad.report.plots.gaps import plot_gaps
 from myriad.report.plots.histogram import plot_histogram
 from myriad.report.plots.lines import (
     plot_densities,
@@ -31,6 +32,7 @@ __all__ = [
     "plot_by_training",
     "plot_costs",
     "plot_densities",
+    "plot_gaps",
     "plot_histogram",
     "plot_history",
     "plot_information",

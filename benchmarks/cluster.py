@@ -1,0 +1,156 @@
+"""Two workers of a local cluster against one, and joint objectives in rounds against one run.
+
+    python benchmarks/cluster.py
+    python benchmarks/cluster.py --parts ovr,rounds --out benchmarks/results/cluster.json
+
+Extraction from drawn images and epochs of one-vs-rest on a store, each by one worker and by two of
+one thread each, and one-vs-rest without any cluster. Joint objectives for equal passes: two
+workers in rounds against one run, by the best top-1 accuracy on held-out rows. Only a machine that
+is otherwise quiet tells ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from record import describe_run, write_results
+
+from myriad.parallel import ClusterMapper, open_cluster
+from myriad.pipelines.extract import ExtractOptions, extract
+from myriad.store import Rows, Store
+from myriad.training import SGD
+from myriad.training.sites import Site
+from signatures import draw_image
+
+IMAGES, CLASSES_OF_IMAGES = 400, 4
+OVR = {"rows": 20_000, "dim": 1024, "classes": 2000}
+JOINT = {"rows": 20_000, "dim": 256, "classes": 200}
+PASSES = 8
+OBJECTIVES = {"multiclass": 0.1, "ranking": 0.3, "warp": 0.03, "softmax": 3.0}
+"""Joint objectives, and the step of each: each is near the best for the single run."""
+
+
+def write_store(path: Path, *, rows: int, dim: int, classes: int, spread: float) -> Store:
+    """Write a store of overlapping classes, a tenth of the rows for validation."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, classes, rows)
+    means = rng.standard_normal((classes, dim), dtype=np.float32)
+    names = [str(c) for c in range(classes)]
+    n_shards = max(1, rows // 2500)
+    writer = Store.create(path, class_names=names, dim=dim, n_shards=n_shards)
+    for number, index in enumerate(np.array_split(np.arange(rows), n_shards)):
+        X = rng.standard_normal((len(index), dim), dtype=np.float32)
+        X = (means[labels[index]] + np.float32(spread) * X) / np.float32(np.sqrt(dim))
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        splits = ["val" if i % 10 == 0 else "train" for i in index]
+        writer.write_shard(number, X, labels[index], [str(i) for i in index], splits=splits)
+    writer.finish()
+    return Store.open(path)
+
+
+def time_ovr(store: Store, folder: Path, mapper: ClusterMapper | None) -> float:
+    """Return the seconds of an epoch of one-vs-rest on all negatives, the best of two."""
+    site = None if mapper is None else Site(mapper, folder / "pieces")
+    seen: list[float] = []
+    method = SGD(
+        eta=0.3,
+        beta=float("inf"),
+        scale=False,
+        epochs=3,
+        callback=lambda row: seen.append(time.perf_counter()),
+    )
+    n_classes = len(store.class_names)
+    method.fit(store.rows("train"), None, n_classes=n_classes, threads=1, site=site)
+    return min(np.diff(seen))
+
+
+def time_extraction(images: Path, out: Path, mapper: ClusterMapper) -> float:
+    """Return the seconds of an extraction."""
+    options = ExtractOptions(components=64)
+    began = time.perf_counter()
+    extract(images, out, options=options, cluster=mapper, threads=1)
+    return time.perf_counter() - began
+
+
+def compare_rounds(
+    rows: tuple[Rows, Rows], n_classes: int, folder: Path, mapper: ClusterMapper, rounds: int
+) -> list[dict[str, Any]]:
+    """Return the best top-1 accuracy of each joint objective, of one run and of rounds."""
+    found = []
+    for objective, eta in OBJECTIVES.items():
+        method = SGD(
+            objective=objective, eta=eta, scale=False, epochs=PASSES, patience=PASSES, rounds=rounds
+        )
+        options: dict[str, Any] = {"n_classes": n_classes, "threads": 1}
+        single = method.fit(*rows, **options)
+        spread = method.fit(*rows, **options, site=Site(mapper, folder / "pieces"))
+        best = [max(row["top1"] for row in fitted.history) for fitted in (single, spread)]
+        found.append({"objective": objective, "single": best[0], "rounds": best[1]})
+        print(
+            f"{objective:<11} top-1 after {PASSES} passes: single {best[0]:.2f} %, two workers "
+            f"{best[1]:.2f} %, difference {best[1] - best[0]:+.2f} points",
+            flush=True,
+        )
+    return found
+
+
+def main() -> None:
+    """Measure, print, and write JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", default="extraction,ovr,rounds")
+    parser.add_argument("--share", type=float, default=1.0, help="of the rows, for a quick look")
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--out", type=Path, help="a JSON file to write")
+    options = parser.parse_args()
+    results: dict[str, Any] = describe_run() | {"rounds": options.rounds}
+    parts = options.parts.split(",")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        if "extraction" in parts or "ovr" in parts:
+            for name, seconds in time_both(parts, folder, options.share).items():
+                line = "   ".join(f"{k} {v:.2f} s" for k, v in seconds.items())
+                print(f"{name:<11} {line}   ratio {seconds['one'] / seconds['two']:.2f}")
+                results[name] = seconds | {"ratio": seconds["one"] / seconds["two"]}
+        if "rounds" in parts:
+            sizes = JOINT | {"rows": int(options.share * JOINT["rows"])}
+            store = write_store(folder / "joint", **sizes, spread=4.0)
+            rows = store.rows("train"), store.rows("val")
+            with open_cluster("local:2") as mapper:
+                results["joint"] = compare_rounds(
+                    rows, JOINT["classes"], folder, mapper, options.rounds
+                )
+    write_results(options.out, results)
+
+
+def time_both(parts: list[str], folder: Path, share: float) -> dict[str, dict[str, float]]:
+    """Return the seconds of one worker and of two, by what they do."""
+    found: dict[str, dict[str, float]] = {}
+    if "ovr" in parts:
+        sizes = OVR | {"rows": int(share * OVR["rows"])}
+        store = write_store(folder / "ovr", **sizes, spread=3.0)
+        found["ovr"] = {"none": time_ovr(store, folder, None)}
+    if "extraction" in parts:
+        for number in range(max(64, int(share * IMAGES))):
+            place = folder / "images" / f"class {number % CLASSES_OF_IMAGES}"
+            place.mkdir(parents=True, exist_ok=True)
+            cv2.imwrite(str(place / f"{number}.png"), draw_image(number))
+        found["extraction"] = {}
+    for name, workers in (("one", 1), ("two", 2)):
+        with open_cluster(f"local:{workers}") as mapper:
+            if "ovr" in parts:
+                found["ovr"][name] = time_ovr(store, folder, mapper)
+            if "extraction" in parts:
+                images = folder / "images"
+                time_extraction(images, folder / f"warm {name}", mapper)
+                found["extraction"][name] = time_extraction(images, folder / name, mapper)
+    return found
+
+
+if __name__ == "__main__":
+    main()

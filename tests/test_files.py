@@ -1,0 +1,51 @@
+"""Arrays in files: what the library of the format writes and reads, a part at a time."""
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
+
+from myriad import files
+from myriad.errors import InputError
+
+ARRAYS = {
+    "W": np.arange(12, dtype=np.float32).reshape(3, 4),
+    "none": np.zeros((0, 4), np.float32),
+    "odd": np.array([1, 2, 3], np.uint8),
+    "wide": np.arange(5, dtype=np.int64),
+    "yes": np.array([True, False]),
+}
+
+
+@pytest.mark.parametrize("bytes_at_a_time", [8, 1 << 20])
+def test_the_library_reads_what_is_written(tmp_path, monkeypatch, bytes_at_a_time):
+    monkeypatch.setattr(files, "_WRITTEN_BYTES", bytes_at_a_time)
+    path = tmp_path / "a.safetensors"
+    files.write_arrays(path, ARRAYS, {"key": "value"})
+    found = load_file(path)
+    assert found.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+    with safe_open(path, framework="np") as opened:
+        assert opened.metadata() == {"key": "value"}
+
+
+@pytest.mark.parametrize("mapped", [1, 1 << 30])
+def test_what_the_library_writes_is_read_or_mapped(tmp_path, monkeypatch, mapped):
+    monkeypatch.setattr(files, "MAPPED_BYTES", mapped)
+    path = tmp_path / "a.safetensors"
+    save_file(ARRAYS, path)
+    found = files.read_arrays(path)
+    for name, array in ARRAYS.items():
+        assert found[name].dtype == array.dtype
+        np.testing.assert_array_equal(found[name], array)
+    assert found["W"].flags.writeable == (mapped > 1)
+
+
+def test_a_damaged_file(tmp_path):
+    path = tmp_path / "a.safetensors"
+    files.write_arrays(path, ARRAYS)
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(InputError, match="is damaged"):
+        files.read_arrays(path)

@@ -1,0 +1,59 @@
+"""Rounds of local SGD: which rows each round has, and what becomes of the states of its workers."""
+
+import numpy as np
+import pytest
+
+from myriad.errors import InputError
+from myriad.parallel import LocalMapper
+from myriad.store import ArrayRows
+from myriad.training import SGD
+from myriad.training.joint import Joint
+from myriad.training.rounds import JointRounds, deal_runs
+from myriad.training.settings import Setting
+from myriad.training.sites import Site
+
+
+@pytest.mark.parametrize(("n_rows", "shards", "rounds"), [(37, 3, 4), (5, 2, 8), (10_000, 2, 3)])
+def test_every_row_comes_once_and_keeps_to_its_shard(n_rows, shards, rounds):
+    owners = []
+    for epoch in range(2):
+        owner = np.full(n_rows, -1)
+        for shares in deal_runs(n_rows, shards, rounds, seed=1, epoch=epoch):
+            assert len(shares) == shards
+            for shard, runs in enumerate(shares):
+                for start, stop in runs:
+                    assert (owner[start:stop] == -1).all()
+                    owner[start:stop] = shard
+        assert (owner >= 0).all()
+        owners.append(owner)
+    np.testing.assert_array_equal(*owners)
+
+
+def test_weights_are_the_mean_of_those_of_the_workers(tmp_path):
+    options = {"objective": "multiclass", "bias_rate": 0.1}
+    settings = [Setting(eta=0.1, lam=0.01)]
+    site = Site(LocalMapper(2), tmp_path)
+    spread = JointRounds(settings, 3, 4, site=site, rounds=1, **options)
+    rng = np.random.default_rng(0)
+    rows = ArrayRows(rng.standard_normal((60, 4)).astype(np.float32), np.arange(60) % 3)
+    ends = []
+    for shard in range(2):
+        single = Joint(settings, 3, 4, **options)
+        single.V[...] = rng.standard_normal(single.V.shape)
+        single._states["sigma"], single._states["t"] = 0.5 + shard, 10
+        single._biases[...] = shard
+        ends.append(single)
+    mean = np.mean([end.weights()[0] for end in ends], axis=0)
+    spread._merge([end.state() for end in ends])
+    W, b = spread.weights()
+    np.testing.assert_allclose(W, mean, rtol=1e-6)
+    np.testing.assert_allclose(b, 0.5)
+    assert spread._states["t"] == 20
+    spread.run_epoch(rows, seed=0, team=None, advance=lambda n: None)
+    assert spread.epoch == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_rounds_must_be_a_number():
+    with pytest.raises(InputError, match="rounds"):
+        SGD(objective="softmax", rounds=0)
