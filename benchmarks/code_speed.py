@@ -7,9 +7,9 @@
 
 Encoding: rows of 131,072 features, 2 threads; product codes against faiss
 ``ProductQuantizer.compute_codes`` with the same codebooks, sign bits in the order of their
-information against copying the rows. Information: a store of 131,072 features and 100 classes
-against reading its rows. Epochs: the third epoch of training on product codes and on sign bits,
-decoded from a store, against float32 rows in memory.
+information, and of turned rows, against copying the rows. Information: a store of 131,072 features
+and 100 classes against reading its rows. Epochs: the third epoch of training on product codes and
+on sign bits, decoded from a store, against float32 rows in memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from record import describe_run, write_results
 
-from myriad.codes import Code, ProductCode, learn_bits
+from myriad.codes import Code, ProductCode, learn_bits, learn_turned
 from myriad.parallel import map_ordered, pool, team
 from myriad.store import ArrayRows, Rows, Store, inform_rows, rows_at_a_time
 from myriad.training import SGD
@@ -67,6 +67,7 @@ def time_encoding(n: int, threads: int, repeats: int) -> dict[str, float]:
     """Return rows a second of encoding and of what it is compared with."""
     rows = np.random.default_rng(1).standard_normal((n, DIM), dtype=np.float32)
     product, bits = make_product(DIM, n_books=DIM // 8), make_bits(DIM)
+    turned = learn_turned(rows[:2], information=np.random.default_rng(0).random(DIM))
     peer = faiss.ProductQuantizer(DIM, DIM // 8, 8)
     faiss.copy_array_to_vector(product.codebooks.ravel(), peer.centroids)
     target = np.empty_like(rows)
@@ -88,6 +89,7 @@ def time_encoding(n: int, threads: int, repeats: int) -> dict[str, float]:
     runs = {
         "copy": shared(copy),
         "bits": shared(lambda part: bits.encode(rows[part])),
+        "turned bits": shared(lambda part: turned.encode(rows[part])),
         "pq": shared(lambda part: product.encode(rows[part])),
         "pq by faiss": lambda: peer.compute_codes(rows),
     }

@@ -67,7 +67,7 @@ def test_searches_lam(digits):
     assert found.score(X_test, y_test) > 0.93
     assert len(found.search_) > 3
     assert found.gaps_.shape == (10,)
-    assert found.gap_ == found.gaps_.max() == found.settings_["gap"]
+    assert found.gap_ == found.gaps_.max() == pytest.approx(found.settings_["gap"], rel=1e-5)
 
 
 def test_same_model_on_any_number_of_threads(digits):

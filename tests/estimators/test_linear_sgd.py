@@ -14,6 +14,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from myriad import InputError, LinearSGD, WorkError
+from myriad.store import ArrayRows
+from myriad.training import SGD
 
 STOCHASTIC = "a weight makes a step larger, a repeated row makes two steps, each at its own time"
 
@@ -123,6 +125,15 @@ def test_works_in_scikit_learns_machinery(digits):
         ({"schedule": "decay", "t0": 0.0}, "t0"),
         ({"objective": "warp", "max_draws": 0}, "max_draws"),
         ({"theta": -1.0}, "theta"),
+        ({"theta": "high"}, "theta must be a number"),
+        ({"schedule": "decay", "t0": "soon"}, "t0 must be a number"),
+        ({"max_norm": "small"}, "max_norm must be a number"),
+        ({"objective": "warp", "max_draws": 2.5}, "max_draws must be a whole number"),
+        ({"epochs": 1.5}, "epochs must be a whole number"),
+        ({"epochs": math.inf}, "epochs must be a whole number"),
+        ({"memory": -1}, "memory must be a number of bytes"),
+        ({"validation_fraction": 2.0}, "validation_fraction must be a part"),
+        ({"validation_fraction": -0.5}, "validation_fraction must be a part"),
         ({"theta": math.nan}, "theta"),
         ({"objective": "warp", "last_violators": -1}, "last_violators"),
         ({"threads": 0}, "threads"),
@@ -316,3 +327,40 @@ def test_balanced_draws_help_rare_classes():
     assert recalls[1] > recalls[0]
     with pytest.raises(InputError, match="balanced"):
         LinearSGD(balanced=True).fit(X, y)
+
+
+@pytest.mark.parametrize("beta", [4, "all"])
+def test_a_class_without_a_row_comes_last_until_it_has_some(digits, beta):
+    X_train, X_test, y_train, y_test = digits
+    late = y_train == "digit 7"
+    classes = np.unique(y_train)
+    found = LinearSGD(eta=0.01, beta=beta)
+    for _ in range(5):
+        found.partial_fit(X_train[~late], y_train[~late], classes=classes)
+    ranked, _ = found.predict_topk(X_test, len(classes))
+    assert (ranked[:, -1] == "digit 7").all()
+    for _ in range(5):
+        found.partial_fit(X_train, y_train)
+    assert np.mean(found.predict(X_test)[y_test == "digit 7"] == "digit 7") > 0.8
+
+
+def test_a_class_without_a_row_does_not_disturb_the_search(digits):
+    X_train, X_test, y_train, y_test = digits
+    names, labels = np.unique(y_train, return_inverse=True)
+    rows = ArrayRows(X_train, labels.astype(np.int32))
+    part = rows.select(np.arange(0, len(labels), 2)), rows.select(np.arange(1, len(labels), 2))
+    fitted = [SGD(epochs=3).fit(*part, n_classes=len(names) + more, threads=1) for more in (0, 3)]
+    best = [max(row["top1"] for row in found.history) for found in fitted]
+    assert best[1] > best[0] - 3
+    guesses = fitted[1].model.rank(X_test, 1)[0][:, 0]
+    assert guesses.max() < len(names)
+    assert np.mean(names[guesses] == y_test) > 0.85
+
+
+def test_an_overflow_names_a_step_that_works(digits):
+    X_train, _, y_train, _ = digits
+    options = {"beta": 4, "scale": False, "epochs": 2}
+    with pytest.raises(WorkError, match="epoch 1 with eta=1e\\+38") as raised:
+        LinearSGD(eta=1e38, **options).fit(X_train, y_train)
+    named = float(str(raised.value).rstrip(".").rsplit(" ", 1)[1])
+    assert LinearSGD(eta=named, **options).fit(X_train, y_train).score(X_train, y_train) > 0.8

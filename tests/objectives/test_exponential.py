@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from myriad.objectives.exponential import exponentiate, total
+from myriad.objectives.exponential import exponentiate, exponentiate_single, total
 from myriad.objectives.softmax import largest
 
 
@@ -19,6 +19,23 @@ def test_exponential_of_extremes():
     exponentiate(out, np.empty(3))
     assert (out[:2] > 0).all()
     assert (out[:2] < 1e-300).all()
+    assert np.isnan(out[2])
+
+
+def test_single_exponential_is_within_its_error():
+    rng = np.random.default_rng(0)
+    x = np.r_[0.0, 87.0, -87.0, rng.uniform(-87, 87, 20_000), rng.uniform(-1, 1, 20_000)]
+    x = x.astype(np.float32)
+    out = x.copy()
+    exponentiate_single(out, np.empty_like(x))
+    assert np.abs(out / np.exp(x.astype(np.float64)) - 1.0).max() < 3e-7
+
+
+def test_single_exponential_of_extremes():
+    out = np.array([-800.0, -np.inf, np.nan], np.float32)
+    exponentiate_single(out, np.empty(3, np.float32))
+    assert (out[:2] > 0).all()
+    assert (out[:2] < 1e-37).all()
     assert np.isnan(out[2])
 
 

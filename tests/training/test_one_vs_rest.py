@@ -18,6 +18,7 @@ from myriad.training.conditioning import Conditioning
 from myriad.training.one_vs_rest import OneVsRest
 from myriad.training.settings import Setting
 from myriad.training.steps import Schedule
+from myriad.training.trainer import UNSEEN_BIAS
 from tests.reference import draws
 from tests.reference import one_vs_rest as reference
 
@@ -196,11 +197,11 @@ def test_settings_trained_together_are_as_if_alone():
         assert together.weights(number)[1].tobytes() == b.tobytes()
 
 
-def test_a_class_without_rows_stays_at_zero():
+def test_a_class_without_rows_stays_at_zero_and_comes_last():
     rows = make_rows(n_classes=6)
     W, b = train_fast(rows, Setting(0.1, math.inf), n_classes=7)
     assert not W[6].any()
-    assert b[6] == 0
+    assert b[6] == UNSEEN_BIAS
 
 
 def test_overflow_names_the_epoch_and_a_smaller_step():

@@ -12,7 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 
-Encoded = tuple[NDArray[Any], NDArray[np.int32] | LabelSets]
+Encoded = tuple[NDArray[Any], NDArray[np.int32]]
+EncodedSets = tuple[NDArray[Any], LabelSets]
 
 NOT_LABELS = "A matrix of labels must hold 0 and 1 only: a column a class."
 
@@ -26,7 +27,7 @@ def has_several(y: Any) -> bool:
     return isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] > 1
 
 
-def encode_several(y: Any) -> tuple[NDArray[Any], LabelSets]:
+def encode_several(y: Any) -> EncodedSets:
     """Return the classes and the labels of each row as class numbers.
 
     A matrix has a column a class, and the classes are the numbers of its columns.
@@ -44,7 +45,7 @@ def encode_several(y: Any) -> tuple[NDArray[Any], LabelSets]:
     return classes, LabelSets.from_lists(numbered)
 
 
-def encode_sparse(y: Any) -> tuple[NDArray[Any], LabelSets]:
+def encode_sparse(y: Any) -> EncodedSets:
     """Return the classes and the labels of each row of a sparse matrix, which stays sparse."""
     matrix = csr_matrix(y, copy=True)
     matrix.sum_duplicates()

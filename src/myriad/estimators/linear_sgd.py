@@ -27,6 +27,7 @@ from myriad.training import (
     WarpOptions,
     number_or,
     one_of,
+    whole_number,
 )
 
 _ETA, _BETA = number_or(auto=None), number_or(auto=None, all=math.inf)
@@ -232,6 +233,9 @@ class LinearSGD(RowsClassifier):
         self._take(Fitted(self._session.model, self._session.settings, epochs))
 
     def _method(self) -> SGD:
+        epochs, patience = whole_number("epochs", self.epochs), self.patience
+        if patience is not None:
+            patience = whole_number("patience", patience)
         return SGD(
             objective=self.objective,
             loss=self.loss,
@@ -240,23 +244,23 @@ class LinearSGD(RowsClassifier):
             lam=_ETA("lam", self.lam),
             scale=_SCALE("scale", self.scale),
             balanced=self.balanced,
-            schedule=Schedule(self.schedule, self.t0),
+            schedule=Schedule(self.schedule, _number("t0", self.t0)),
             conditioning=Conditioning(
                 self.adagrad,
                 self.average,
-                math.inf if self.max_norm is None else self.max_norm,
+                math.inf if self.max_norm is None else _number("max_norm", self.max_norm),
             ),
             warp=WarpOptions(
                 self.replacement,
                 self.exact_rank,
                 self.constant_weight,
-                self.max_draws,
-                self.last_violators,
+                None if self.max_draws is None else whole_number("max_draws", self.max_draws),
+                whole_number("last_violators", self.last_violators),
             ),
-            epochs=self.epochs,
-            theta=self.theta,
-            patience=self.patience if self.early_stopping else self.epochs,
-            memory=self.memory,
+            epochs=epochs,
+            theta=_number("theta", self.theta),
+            patience=patience if self.early_stopping else epochs,
+            memory=whole_number("memory", self.memory),
             rounds=self.rounds,
             seed=seed_of(self.random_state),
             callback=self._tell if self.verbose else self.callback,
@@ -278,3 +282,8 @@ class LinearSGD(RowsClassifier):
     def intercept_(self) -> NDArray[np.float32]:
         """The biases, of shape (n_classes,)."""
         return self.model_.biases
+
+
+def _number(name: str, value: Any) -> float:
+    """Return an option that has to be a number."""
+    return cast(float, number_or()(name, value))

@@ -126,6 +126,10 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
             "progress": self.progress or SILENT,
         }
         kept, own_split = rows, held_out is None
+        if not 0 <= self.validation_fraction < 1:
+            raise InputError(
+                f"validation_fraction must be a part from 0 to 1, not {self.validation_fraction!r}."
+            )
         if own_split and (self.early_stopping or method.is_open):
             kept, held_out = hold_out(rows, self.validation_fraction, seed=method.seed)
         if held_out is None:
@@ -145,7 +149,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         """Return the best label of each row."""
         return self.predict_topk(X, 1)[0][:, 0]
 
-    def score(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: ArrayLike, y: Any, sample_weight: Any = None) -> float:
         """Return the part of the rows whose best label is theirs; of several, one of theirs."""
         if not has_several(y):
             return float(super().score(X, y, sample_weight))

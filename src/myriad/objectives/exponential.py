@@ -42,6 +42,37 @@ def exponentiate(x, powers):
         x[c] *= powers[c]
 
 
+SINGLE = np.float32
+LOWEST_SINGLE = SINGLE(-87.0)  # below, the result is that of LOWEST_SINGLE, 2e-38
+LOG2_E_SINGLE, ROUNDER_SINGLE = SINGLE(LOG2_E), SINGLE(12582912.0)  # 1.5 * 2^23
+LN2_HIGH_SINGLE, LN2_LOW_SINGLE = SINGLE(0.693359375), SINGLE(-2.12194440e-4)
+BIAS_SINGLE, MANTISSA_SINGLE = np.int32(127), np.int32(23)
+C2, C3, C4 = SINGLE(1 / 2), SINGLE(1 / 6), SINGLE(1 / 24)
+C5, C6, C7 = SINGLE(1 / 120), SINGLE(1 / 720), SINGLE(1 / 5040)
+ONE = SINGLE(1.0)
+
+
+@jit
+def exponentiate_single(x, powers):
+    """Replace each number of `x` by its exponential, to a relative error of 3e-7.
+
+    As `exponentiate`, for float32 arrays and arguments up to 87.
+    """
+    for c in range(len(x)):
+        number = LOWEST_SINGLE if x[c] < LOWEST_SINGLE else x[c]
+        rounded = number * LOG2_E_SINGLE + ROUNDER_SINGLE
+        n = rounded - ROUNDER_SINGLE
+        powers[c] = rounded
+        r = (number - n * LN2_HIGH_SINGLE) - n * LN2_LOW_SINGLE
+        p = ((C7 * r + C6) * r + C5) * r + C4
+        x[c] = (((p * r + C3) * r + C2) * r + ONE) * r + ONE
+    bits = powers.view(np.int32)
+    for c in range(len(x)):
+        bits[c] = (bits[c] + BIAS_SINGLE) << MANTISSA_SINGLE  # what is above the exponent falls out
+    for c in range(len(x)):
+        x[c] *= powers[c]
+
+
 @jit_reassociated
 def total(x):
     """Return the sum of the numbers, summed in vector registers."""

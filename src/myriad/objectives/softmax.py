@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from myriad._jit import inlined
-from myriad.objectives.exponential import exponentiate, total
+from myriad.objectives.exponential import exponentiate, exponentiate_single, total
 
 TILE = 32
 
@@ -27,14 +27,17 @@ def largest(scores):
 def probabilities(products, biases, sigma, out, work):
     """Write the probability of each class; the scores are ``sigma * products + biases``.
 
-    `out` and `work`, work space, are float64 arrays of shape (n_classes,).
+    `out` and `work`, work space, are float arrays of one type and of shape (n_classes,).
     """
     for c in range(len(products)):
         out[c] = sigma * products[c] + biases[c]
     top = largest(out)
     for c in range(len(products)):
         out[c] -= top
-    exponentiate(out, work)
-    scale = 1.0 / total(out)
+    if out.itemsize == 4:
+        exponentiate_single(out, work)
+    else:
+        exponentiate(out, work)
+    scale = out.dtype.type(1.0 / total(out))
     for c in range(len(products)):
         out[c] *= scale

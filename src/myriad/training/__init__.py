@@ -9,7 +9,15 @@ from myriad.training.embedding import EmbeddingOptions
 from myriad.training.fitting import hold_out
 from myriad.training.joint import WarpOptions
 from myriad.training.means import MEANS_OFFER, ClassSums, Means
-from myriad.training.methods import Fitted, Method, Offer, make_method, number_or, one_of
+from myriad.training.methods import (
+    Fitted,
+    Method,
+    Offer,
+    make_method,
+    number_or,
+    one_of,
+    whole_number,
+)
 from myriad.training.neighbours import KNN_OFFER
 from myriad.training.sessions import Session
 from myriad.training.sgd import SGD, SGD_OFFERS
@@ -51,4 +59,5 @@ __all__ = [
     "make_method",
     "number_or",
     "one_of",
+    "whole_number",
 ]

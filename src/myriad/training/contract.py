@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -53,10 +54,10 @@ class Training(Protocol):
         """Begin every setting at some weights instead of at zero."""
 
 
-def overflow(settings: Sequence[Setting], epoch: int) -> WorkError:
-    """Return the error of weights that are no numbers any more."""
+def overflow(settings: Sequence[Setting], epoch: int, modest: float = math.inf) -> WorkError:
+    """Return the error of weights that are no numbers any more; it names a smaller step."""
     step = max(setting.eta for setting in settings)
     return WorkError(
         f"The weights overflowed in epoch {epoch} with eta={step:g}. "
-        f"Try a smaller step, such as {step / 10:.1g}."
+        f"Try a smaller step, such as {min(step / 10, modest):.1g}."
     )

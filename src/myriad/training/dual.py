@@ -144,7 +144,7 @@ class DualMethod(Method):
                 observe=observe,
             )
         self._warn(history[-1], progress)
-        reached = {name: history[-1][name] for name in ("gap", "primal", "dual")}
+        reached = {n: float(f"{history[-1][n]:.6g}") for n in ("gap", "primal", "dual")}
         settings = self.describe() | {"lam": state["lam"], "tol": self.tol} | reached
         return Certified(
             as_model(ascent),

@@ -185,8 +185,11 @@ def make_trainer(
     options = trainer_options(method, square) | {"moments": moments}
     if method.objective == "ovr":
         own, n_rows = counts or (count_classes(rows, n_classes), rows.n_rows)
-        return OneVsRest(settings, own, rows.dim, n_rows=n_rows, **options)
-    return Joint(settings, n_classes, rows.dim, **options)
+        trainer: Trainer = OneVsRest(settings, own, rows.dim, n_rows=n_rows, **options)
+    else:
+        trainer = Joint(settings, n_classes, rows.dim, **options)
+    trainer.modest = UNSEARCHED_STEP / square
+    return trainer
 
 
 def run(

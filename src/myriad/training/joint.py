@@ -39,8 +39,6 @@ SHARD = 256
 """Classes that one product scores."""
 PIECE = 96
 """Classes that one thread scores at a time: whole tiles, which have the same bits in any shard."""
-SUB_BLOCK = 16
-"""Rows of a block that softmax corrects one by one; the rest is corrected by products."""
 SAMPLED_ABOVE = 250
 """From so many classes on, two dot products a row beat the product with all (measured)."""
 
@@ -206,8 +204,9 @@ class Joint(Trainer):
             X, targets = chunk.X[part], chunk.targets[part]
             S = score_panels(panels, len(X), V, team)
             if self.objective == SOFTMAX:
-                A, scales = step_softmax_block(
-                    gram, targets, chunk.classes, S, biases, heads, setting, state
+                A = np.empty_like(S)
+                scales = step_softmax(
+                    gram, targets, chunk.classes, S, A, biases, heads, setting, state
                 )
                 add_block(A, X, V, team)
                 if Q.size:
@@ -227,34 +226,6 @@ class Joint(Trainer):
                 )
                 add_pairs(X, pairs, heads, V, Q)
             fold_scale(V, heads, state)
-
-
-def step_softmax_block(
-    gram: NDArray[Any],
-    targets: NDArray[Any],
-    classes: NDArray[np.int32],
-    S: NDArray[Any],
-    biases: NDArray[np.float64],
-    heads: NDArray[Any],
-    setting: NDArray[Any],
-    state: NDArray[Any],
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Step through a block by softmax; return the coefficients (B, n_classes) of its rows.
-
-    Rows are corrected one by one within a sub-block, and by one product from sub-block to
-    sub-block. `S`, `biases`, `heads` and `state` are changed. Also returns the sum of scales before
-    each row.
-    """
-    A = np.empty_like(S)
-    scales = np.zeros(len(S), S.dtype)
-    for first in range(0, len(S), SUB_BLOCK):
-        last = min(first + SUB_BLOCK, len(S))
-        scales += step_softmax(
-            gram, targets, classes, S, A, biases, heads, setting, state, (first, last)
-        )
-        if last < len(S):
-            add_product(gram[last:, first:last], A[first:last], S[last:])
-    return A, scales
 
 
 def add_block(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any], team: Team | None) -> None:

@@ -13,10 +13,15 @@ from myriad.objectives import pick_pair
 from myriad.objectives.draws import dot, product_of
 from myriad.objectives.softmax import probabilities
 from myriad.objectives.warp import WARP
+from myriad.panels import put_tile
 from myriad.randomness import mix
+from myriad.tiles import LANES, ROWS
 from myriad.training.steps import step_size
 
 FOLD_BELOW = 1e-6
+SUB_BLOCK = 2 * ROWS
+"""Rows of a block that softmax corrects one by one; the rest is corrected by tiles."""
+ONE = np.float32(1.0)
 
 JOINT = np.dtype(
     [
@@ -261,7 +266,7 @@ def push_all(slopes, eta, square, coefficients, target, biases, heads, setting, 
 
     Parameters
     ----------
-    slopes : float64 array of shape (n_classes,), the loss's slope in the score of each class.
+    slopes : float array of shape (n_classes,), the loss's slope in the score of each class.
     """
     if setting.conditioned:
         for c in range(len(slopes)):
@@ -278,37 +283,55 @@ def push_all(slopes, eta, square, coefficients, target, biases, heads, setting, 
 
 
 @jit
-def step_softmax(gram, targets, classes, S, A, biases, heads, setting, state, bounds):
-    """Step through the rows of a block between two bounds by the multinomial logistic loss.
+def step_softmax(gram, targets, classes, S, A, biases, heads, setting, state):
+    """Step through a block by the multinomial logistic loss.
 
     Parameters are those of `step_pairs`; row i of `A`, float of shape (B, n_classes), is set to the
-    coefficients of row i. Products are corrected for the rows up to the second bound; the caller
-    corrects those beyond by one product.
+    coefficients of row i. Products are corrected one row at a time within a sub-block, and by tiles
+    from sub-block to sub-block.
 
     Returns
     -------
     The sum of scales before the step of each row.
     """
-    n_classes = S.shape[1]
-    p, work = np.empty(n_classes, np.float64), np.empty(n_classes, np.float64)
-    scales = np.zeros(len(targets), S.dtype)
-    for i in range(*bounds):
+    B, n_classes = S.shape
+    p, work = np.empty(n_classes, S.dtype), np.empty(n_classes, S.dtype)
+    steps = np.zeros(((n_classes + LANES - 1) // LANES, B, LANES), S.dtype)  # A in panels
+    edge = np.empty((ROWS, LANES), S.dtype)
+    scales = np.zeros(B, S.dtype)
+    A[:, :] = 0.0
+    for i in range(B):
         target, now = targets[i], state[0]
-        A[i] = 0.0
+        if i % SUB_BLOCK == 0 and i > 0:
+            for row in range(i, min(i + SUB_BLOCK, B), ROWS):
+                for panel in range(len(steps)):
+                    put_tile(gram, row, 0, i, steps, panel, S, edge, False)
         if target.first == target.last:
             continue
         probabilities(S[i], biases, now.sigma, p, work)
         eta = decay(setting[0], now)
-        p[classes[target.first]] -= 1.0
+        p[classes[target.first]] -= ONE
         scales[i] = now.scales
         push_all(p, eta, gram[i, i], A[i], target, biases, heads, setting[0], now)
-        for j in range(i + 1, bounds[1]):
+        put_panels(A[i], steps[:, i])
+        for j in range(i + 1, min(B, i - i % SUB_BLOCK + SUB_BLOCK)):
             g = gram[i, j]
             for c in range(n_classes):
                 S[j, c] += g * A[i, c]
         now.window += 1
         now.scales += now.sigma
     return scales
+
+
+@inlined
+def put_panels(row, panels):
+    """Write the numbers of a row into the same row of all panels, (n_panels, 16)."""
+    whole = len(row) // LANES
+    for panel in range(whole):
+        for lane in range(LANES):
+            panels[panel, lane] = row[panel * LANES + lane]
+    for c in range(whole * LANES, len(row)):
+        panels[whole, c - whole * LANES] = row[c]
 
 
 @jit

@@ -153,9 +153,12 @@ def one_of(choices: Mapping[Any, Any]) -> Callable[[str, Any], Any]:
 def whole_number(name: str, value: Any) -> int:
     """Read a whole number."""
     try:
-        return int(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be a whole number, not {value!r}.") from None
+        found = int(value)
+    except (TypeError, ValueError, OverflowError):
+        found = None
+    if found is None or (isinstance(value, float) and value != found):
+        raise InputError(f"{name} must be a whole number, not {value!r}.")
+    return found
 
 
 def yes_or_no(name: str, value: Any) -> bool:

@@ -22,7 +22,7 @@ from myriad.training.one_vs_rest_kernels import add_rows, fold_scales, step_bloc
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
 from myriad.training.targets import sort_by_class
-from myriad.training.trainer import BLOCK, Trainer, class_shards
+from myriad.training.trainer import BLOCK, UNSEEN_BIAS, Trainer, class_shards
 
 SHARD = 128
 """Classes that one thread steps through a chunk at a time."""
@@ -67,6 +67,7 @@ class OneVsRest(Trainer):
     ) -> None:
         super().__init__(settings, len(counts), dim, dtype=dtype, block=block, **more)
         self.loss = loss
+        self.unseen = counts == 0
         self.columns = make_columns(
             settings,
             counts,
@@ -89,7 +90,7 @@ class OneVsRest(Trainer):
         return self.states["bias"]
 
     def _set_biases(self, biases: NDArray[np.float64]) -> None:
-        self.states["bias"] = biases
+        self.states["bias"] = np.where(biases > UNSEEN_BIAS, biases, 0.0)
 
     def _take_norms(self) -> None:
         self.states["square"] = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64)

@@ -103,6 +103,8 @@ class SGD(Method):
             )
         if self.schedule.name == "lam" and lam == 0:
             raise InputError("The schedule lam needs a lam above 0.")
+        if self.memory < 1:
+            raise InputError(f"memory must be a number of bytes, not {self.memory!r}.")
         if not 0 <= self.theta < math.inf:
             raise InputError(f"theta must be a number from 0 on, not {self.theta!r}.")
         check_rounds(self.rounds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -25,6 +26,9 @@ BLOCK = 64
 """Rows whose scores come from one product: more would cost more in Gram matrices (measured)."""
 SCORED_SHARD = 128
 """Classes that one product scores held-out rows for."""
+UNSEEN_BIAS = -1e6
+"""The bias of a class that one-vs-rest has no row of: its score of zero would beat those of all the
+classes that say no to a row."""
 
 
 class Trainer(ABC):
@@ -46,6 +50,8 @@ class Trainer(ABC):
     Q : shaped like V where averages are kept, else empty: the sum of all that was added to V, each
         times the sum of scales before it.
     epoch : passes made.
+    unseen : bool array of shape (n_classes,), classes that are to come last.
+    modest : a step that is not too large, if known.
     """
 
     _changing: tuple[str, ...] = ("V", "Q")
@@ -64,6 +70,8 @@ class Trainer(ABC):
         self.settings = list(settings)
         self.n_classes = n_classes
         self.epoch = 0
+        self.unseen = np.zeros(n_classes, np.bool_)
+        self.modest = math.inf
         self.block = block
         self.conditioning = conditioning
         self.V = np.zeros((len(self.settings) * n_classes, dim), dtype)
@@ -146,7 +154,7 @@ class Trainer(ABC):
 
     def _check_finite(self) -> None:
         if not any(self.is_finite(number) for number in range(len(self.settings))):
-            raise overflow(self.settings, self.epoch)
+            raise overflow(self.settings, self.epoch, self.modest)
 
     def is_finite(self, number: int) -> bool:
         """Tell whether the weights of a setting are still numbers."""
@@ -177,7 +185,11 @@ class Trainer(ABC):
             b = self.biases()[part]
         if self.rates is not None:
             W *= self.rates.roots(self.V.dtype)[number]
-        return W, b.astype(self.V.dtype)
+        return W, self._silence(b, number).astype(self.V.dtype)
+
+    def _silence(self, biases: NDArray[Any], number: int) -> NDArray[Any]:
+        """Return the biases of a setting with those of classes that are to come last."""
+        return np.where(self.unseen[self.classes(number)], UNSEEN_BIAS, biases)
 
     def scorers(self, number: int) -> list[Scorer]:
         """Return what scores rows by the weights of one setting, copied only if needed."""
@@ -186,7 +198,8 @@ class Trainer(ABC):
             V, biases = self.weights(number)
             scales = np.ones(len(V))
         else:
-            V, scales, biases = self.V[part], self.scales()[part], self.biases()[part]
+            V, scales = self.V[part], self.scales()[part]
+            biases = self._silence(self.biases()[part], number)
         classes, found = self.classes(number), []
         for shard in class_shards(self.n_classes, SCORED_SHARD):
             if classes.start <= shard.start < classes.stop:
