@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
-    results: dict[str, Any] = describe_run() | {"rounds": options.rounds}
+    results: dict[str, Any] = describe_run() | {"rounds": options.rounds, "share": options.share}
     parts = options.parts.split(",")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
