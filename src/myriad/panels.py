@@ -15,6 +15,9 @@ from myriad.tiles import LANES, ROWS, SQUARE, add_tile, turn_square
 DEPTH = 2048
 """Numbers summed in registers before they are added to the rest."""
 
+TURNED = 48
+"""Rows of a product that are transposed while they are still in the nearest cache."""
+
 
 @jit
 def pack_rows(X):
@@ -120,9 +123,12 @@ def multiply_turned(L, P, out, start):
     P : panels of shape (n_panels, m, 16).
     out : float array of shape (up to 16 n_panels, at least start + n), C-contiguous; changed.
     """
-    product = np.empty((len(L), len(P) * LANES), out.dtype)
-    multiply(L, P, product, True)
-    turn(product[:, : len(out)], out[:, start : start + len(L)])
+    size = TURNED if L.shape[1] <= DEPTH else len(L)
+    product = np.empty((size, len(P) * LANES), out.dtype)
+    for first in range(0, len(L), size):
+        n = min(size, len(L) - first)
+        multiply(L[first : first + n], P, product[:n], True)
+        turn(product[:n, : len(out)], out[:, start + first : start + first + n])
 
 
 @jit

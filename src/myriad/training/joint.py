@@ -33,7 +33,7 @@ from myriad.training.joint_kernels import (
 )
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
-from myriad.training.trainer import BLOCK, Trainer, class_shards
+from myriad.training.trainer import BLOCK, SMALL_BLOCK, Trainer, class_shards
 
 SHARD = 256
 """Classes that one product scores."""
@@ -96,12 +96,14 @@ class Joint(Trainer):
         warp: WarpOptions | None = None,
         schedule: Schedule = FIXED,
         dtype: Any = np.float32,
-        block: int = BLOCK,
+        block: int | None = None,
         sampled: bool | None = None,
         **more: Any,
     ) -> None:
-        super().__init__(settings, n_classes, dim, dtype=dtype, block=block, **more)
         self.objective = JOINT_OBJECTIVES[objective]
+        if block is None:
+            block = BLOCK if self.objective == SOFTMAX else SMALL_BLOCK
+        super().__init__(settings, n_classes, dim, dtype=dtype, block=block, **more)
         shape = len(self.settings), n_classes
         self._biases = np.zeros(shape)
         self._last = np.full(shape, -1, np.int64)

@@ -22,7 +22,7 @@ from myriad.training.one_vs_rest_kernels import add_rows, fold_scales, step_bloc
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
 from myriad.training.targets import sort_by_class
-from myriad.training.trainer import BLOCK, UNSEEN_BIAS, Trainer, class_shards
+from myriad.training.trainer import SMALL_BLOCK, UNSEEN_BIAS, Trainer, class_shards
 
 SHARD = 128
 """Classes that one thread steps through a chunk at a time."""
@@ -61,7 +61,7 @@ class OneVsRest(Trainer):
         n_rows: int | None = None,
         schedule: Schedule = FIXED,
         dtype: Any = np.float32,
-        block: int = BLOCK,
+        block: int = SMALL_BLOCK,
         sampled: bool | None = None,
         **more: Any,
     ) -> None:

@@ -22,8 +22,10 @@ from myriad.training.rates import FeatureRates
 from myriad.training.settings import Setting
 from myriad.training.validation import Scorer, cut_ranges, rank_range
 
-BLOCK = 64
-"""Rows whose scores come from one product: more would cost more in Gram matrices (measured)."""
+BLOCK = 128
+"""Rows whose scores come from one product where all weights change by a product too."""
+SMALL_BLOCK = 64
+"""Rows where few weights change: more would cost more in Gram matrices (measured)."""
 SCORED_SHARD = 128
 """Classes that one product scores held-out rows for."""
 UNSEEN_BIAS = -1e6
