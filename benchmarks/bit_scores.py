@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from record import describe_run, write_results
 from threadpoolctl import threadpool_limits
+from timing import best_of
 
 from myriad.codes import learn_bits
 
@@ -66,17 +65,6 @@ def look_up_sums(codes: Any, tables: Any, scores: Any) -> None:
             sums = tables[m, codes[i, m]]
             for c in range(sums.shape[0]):
                 scores[i, c] += sums[c]
-
-
-def best_of(run: Callable[[], NDArray[np.float32]], repeats: int) -> float:
-    """Return the least time of some runs, after one to warm up."""
-    run()
-    best = math.inf
-    for _ in range(repeats):
-        began = time.perf_counter()
-        run()
-        best = min(best, time.perf_counter() - began)
-    return best
 
 
 def time_scores(n: int, dim: int, n_classes: int, repeats: int) -> dict[str, Any]:

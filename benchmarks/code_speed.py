@@ -15,7 +15,6 @@ on sign bits, decoded from a store, against float32 rows in memory.
 from __future__ import annotations
 
 import argparse
-import math
 import tempfile
 import time
 from collections.abc import Callable
@@ -26,6 +25,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 from record import describe_run, write_results
+from timing import best_of
 
 from myriad.codes import Code, ProductCode, learn_bits, learn_turned
 from myriad.parallel import map_ordered, pool, team
@@ -38,17 +38,6 @@ DIM = 131_072
 SHAPES = {"wide": (512, DIM, 300), "narrow": (4096, 8192, 100), "a": (40_000, 1024, 500)}
 EPOCHS = 3
 CHUNK = 32
-
-
-def best_of(run: Callable[[], object], repeats: int) -> float:
-    """Return the least time of some runs, after one to warm up."""
-    run()
-    best = math.inf
-    for _ in range(repeats):
-        began = time.perf_counter()
-        run()
-        best = min(best, time.perf_counter() - began)
-    return best
 
 
 def make_product(dim: int, *, n_books: int) -> ProductCode:
