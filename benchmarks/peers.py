@@ -42,6 +42,7 @@ VALIDATION = 0.1
 SUBSET = 0.1
 """The part of the classes that slow solvers get."""
 EPOCHS = 10
+EPOCH_RUNS = 3
 BATCH = 256
 SPREAD, SHARED, STRENGTH = 0.2, 64, 0.5
 """Deviations of class means and of what rows of all classes share, in that of the other noise; the
@@ -170,10 +171,12 @@ def measure_ours(problem: Problem, names: Sequence[str], target: float) -> dict[
 
 
 def time_third(problem: Problem, method: SGD) -> float:
-    """Return the seconds of the third epoch with known settings, without validation."""
+    """Return the least seconds of the third epoch with known settings, without validation."""
     with team(1) as crew:
-        seconds = time_epochs(problem.train, method, problem.n_classes, crew)
-    return round(seconds[-1], 4)
+        runs = [
+            time_epochs(problem.train, method, problem.n_classes, crew) for _ in range(EPOCH_RUNS)
+        ]
+    return round(min(seconds[-1] for seconds in runs), 4)
 
 
 def measure_means(problem: Problem, target: float) -> dict[str, Any]:
@@ -243,13 +246,12 @@ def run_sgd_classifier(problem: Problem) -> dict[str, Any]:
     X, y, X_val, y_val = problem.arrays()
     model = SGDClassifier(loss="hinge", average=False, random_state=0)
     classes = np.arange(problem.n_classes)
-    began = epoch_began = time.perf_counter()
+    times = [time.perf_counter()]
     for _ in range(3):
-        epoch_began = time.perf_counter()
         model.partial_fit(X, y, classes=classes)
-    ended = time.perf_counter()
-    found = finish(ended - began, to_percent(model.predict(X_val), y_val), epochs=3)
-    return found | {"epoch_seconds": round(ended - epoch_began, 3)}
+        times.append(time.perf_counter())
+    found = finish(times[-1] - times[0], to_percent(model.predict(X_val), y_val), epochs=3)
+    return found | {"epoch_seconds": round(float(np.diff(times).min()), 3)}
 
 
 def run_linear_svc(problem: Problem, form: str) -> dict[str, Any]:
