@@ -93,8 +93,8 @@ def test_a_curved_kernel_does_better(digits):
 
 def test_stops_at_its_time_with_the_gap_it_has(digits):
     X, _, y, _ = digits
-    found = TopKSVM(lam=1e-5, tol=1e-4, max_seconds=0.01).fit(X, y)
-    assert found.n_epochs_ < 5
+    found = TopKSVM(lam=1e-5, tol=1e-4, max_seconds=1e-9).fit(X, y)
+    assert found.n_epochs_ <= 5
     assert found.gap_ > 1e-4
     assert found.gap_ == found.history_[-1]["gap"]
 

@@ -76,13 +76,6 @@ PLACE_CASES = [
     Case("model exists, --overwrite", f"{TRAIN} --overwrite", 0, "3 classes", trained(), OWN),
     Case("model exists, --resume", f"{TRAIN} --resume", 0, "3 classes", trained(), OWN),
     Case(
-        "model of other options, --resume",
-        f"{TRAIN} --resume --max-norm 3",
-        2,
-        "other rows or options",
-        trained(),
-    ),
-    Case(
         "user's files in a model folder",
         f"{TRAIN} --overwrite",
         0,

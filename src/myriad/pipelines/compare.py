@@ -217,7 +217,7 @@ def _train(
             method=method,
             threads=threads,
             cluster=mapper,
-            overwrite=True,  # what is finished is in the ledger
+            overwrite=not resume,
             resume=resume,
             progress=progress,
         )

@@ -112,9 +112,6 @@ def train(
                 resume=resume,
                 progress=progress,
             ).store
-        origin = {"method": repr(method), "store": rows.fingerprint}
-        if not overwrite:
-            _check_origin(out, origin)
         out.mkdir(parents=True, exist_ok=True)  # what cannot be made shows before the training
         training = time.perf_counter()
         state = training_beside(out)
@@ -131,7 +128,6 @@ def train(
         "seed": method.seed,
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
-    evidence["origin"] = origin
     _save(out, rows, fitted, validation, settings, evidence)
     shutil.rmtree(state, ignore_errors=True)
     return Trained(
@@ -144,20 +140,6 @@ def train(
         time.perf_counter() - began,
         seconds_training,
     )
-
-
-def _check_origin(out: Path, origin: dict[str, str]) -> None:
-    """Raise `InputError` if `out` holds a finished model of other rows or options.
-
-    To go on with a run means the same run: nobody loses a model by `--resume`.
-    """
-    if not (out / EVIDENCE).is_file():
-        return
-    if read_json(out / EVIDENCE).get("origin", origin) != origin:
-        raise InputError(
-            f"{out} holds a finished model of other rows or options, and --resume goes on with the "
-            "same run only. Use --overwrite to replace it, or another name."
-        )
 
 
 def fit_store(
