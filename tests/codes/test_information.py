@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
-from myriad.codes import BINS, measure_information, rank_features
-from myriad.codes import information as counting
+from myriad.codes import BINS, counting, information, measure_information, rank_features
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from tests.reference import information as plain
@@ -67,7 +66,7 @@ def test_several_labels_are_summed(bins):
 @pytest.mark.parametrize("bins", [None, 8])
 def test_bytes_overflow_tiles_threads_and_passes_change_nothing(monkeypatch, bins):
     monkeypatch.setattr(counting, "_TILE", 3)
-    monkeypatch.setattr(counting, "_ENTROPY_CELLS", 40)
+    monkeypatch.setattr(information, "_ENTROPY_CELLS", 40)
     X, labels = make_rows(3000)
     labels[labels == 3] = 2  # about 1,200 rows of one class, none of another
     whole = measure_information(blocks_of(X, labels), dim=DIM, n_classes=CLASSES, bins=bins)

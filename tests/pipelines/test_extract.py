@@ -3,6 +3,7 @@
 import os
 import shutil
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -64,9 +65,12 @@ def test_the_bytes_do_not_depend_on_the_workers(images, tmp_path):
 def test_a_cluster_writes_the_same_bytes(images, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.chdir(images.parent)
+    monkeypatch.setattr("myriad.vocabularies.blocks.BLOCK", 6000)
+    options = replace(OPTIONS, components=2)
     for name, where in (("here", None), ("cluster", "local:2")):
         data = find_images(images).root.relative_to(images.parent)
-        extract(data, tmp_path / name, options=OPTIONS, threads=1, cluster=where)
+        extract(data, tmp_path / name, options=options, threads=1, cluster=where)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster", "here"]
     assert bytes_of(tmp_path / "cluster") == bytes_of(tmp_path / "here")
 
 

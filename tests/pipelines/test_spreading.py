@@ -102,17 +102,29 @@ def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
 
 
-def test_coding(mapper, store, tmp_path):
-    options = CodeOptions("scalar")
+@pytest.mark.parametrize(
+    "options",
+    [
+        CodeOptions("scalar"),
+        CodeOptions("bits", keep=0.5),
+        CodeOptions("turned", keep=0.5),
+        CodeOptions("none", keep=0.5, bins=4),
+    ],
+    ids=lambda options: options.codes,
+)
+def test_coding(mapper, store, tmp_path, options, monkeypatch):
     compress(store, tmp_path / "here", options=options, threads=1)
+    monkeypatch.setattr("myriad.store.counting.READ_BYTES", 4 * 24 * 100)  # several pieces
     killed = mapper.arm()
     before = len(killed)
     compress(store, tmp_path / "there", options=options, cluster=mapper)
     assert len(killed) == before + 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "there"]
     names = sorted(path.name for path in (tmp_path / "here").iterdir())
     assert names == sorted(path.name for path in (tmp_path / "there").iterdir())
+    assert any(name.endswith(".safetensors") for name in names)
     for name in names:
-        if name.endswith(".arrow"):
+        if name.endswith((".arrow", ".safetensors")):
             contents = [(tmp_path / place / name).read_bytes() for place in ("here", "there")]
             assert contents[0] == contents[1]
 

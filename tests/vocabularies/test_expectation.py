@@ -13,7 +13,7 @@ from myriad.vocabularies import (
     refine_mixture,
     start_mixture,
 )
-from myriad.vocabularies import expectation as module
+from myriad.vocabularies import blocks as module
 from tests.reference import posteriors as reference
 
 
@@ -32,7 +32,7 @@ def log_likelihood(values, mixture):
 
 
 def test_agrees_with_scikit_learn_from_the_same_start(monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 700)
+    monkeypatch.setattr(module, "BLOCK", 700)
     values = make_values()
     start = start_mixture(values, 20, seed=0)
     ours = refine_mixture(values, start, seed=0, rounds=12, threads=1)
@@ -67,7 +67,7 @@ def test_every_round_raises_the_likelihood():
 
 
 def test_is_the_same_on_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 300)
+    monkeypatch.setattr(module, "BLOCK", 300)
     values = make_values()
     one = learn_mixture(values, 12, seed=7, rounds=4, threads=1)
     three = learn_mixture(values, 12, seed=7, rounds=4, threads=3)

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA as TheirPCA
 from myriad.errors import InputError
 from myriad.parts import flatten, restore
 from myriad.vocabularies import PCA, learn_pca
-from myriad.vocabularies import pca as module
+from myriad.vocabularies import blocks as module
 
 
 def make_values(n=1500, dim=20, seed=0):
@@ -19,7 +19,7 @@ def make_values(n=1500, dim=20, seed=0):
 
 @pytest.mark.parametrize("whiten", [False, True])
 def test_agrees_with_scikit_learn(whiten, monkeypatch):
-    monkeypatch.setattr(module, "_BLOCK", 400)
+    monkeypatch.setattr(module, "BLOCK", 400)
     values = make_values()
     ours = learn_pca(values, 8, whiten=whiten)
     theirs = TheirPCA(8, whiten=whiten, svd_solver="full").fit(values.astype(np.float64))

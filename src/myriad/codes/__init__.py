@@ -9,7 +9,7 @@ from myriad.codes.bits import SignCode, learn_bits
 from myriad.codes.chosen import ChosenCode, learn_chosen
 from myriad.codes.code import Code
 from myriad.codes.folder import load_code, save_code
-from myriad.codes.information import BINS, measure_information, rank_features
+from myriad.codes.information import BINS, inform_by, measure_information, rank_features
 from myriad.codes.product import ProductCode, learn_product
 from myriad.codes.rotated import ROTATIONS, RotatedCode, learn_rotated
 from myriad.codes.scalar import ScalarCode, learn_scalar
@@ -40,6 +40,7 @@ __all__ = [
     "Turn",
     "TurnedCode",
     "draw_turn",
+    "inform_by",
     "learn_bilinear",
     "learn_bits",
     "learn_chosen",

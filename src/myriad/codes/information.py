@@ -7,38 +7,27 @@ class being there or not. One pass over the rows counts; entropies follow from t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from myriad.arrays import Float
-from myriad.codes.information_kernels import (
-    count_bins,
-    count_signs,
-    find_ranges,
-    mark_full,
-    weigh_signs,
-)
+from myriad.codes.counting import Counter, Question, Read, StreamCounter
+from myriad.codes.information_kernels import weigh_signs
 from myriad.errors import InputError
-from myriad.measures import LabelSets
-from myriad.parallel import Team, team
+from myriad.parallel import team
 
 BINS = (2, 4, 8, 16, 32)
 """Numbers of equal bins that a feature's range may be cut into."""
 MEMORY = 1 << 30
 """Bytes of counters; where they would take more, the rows are read several times."""
-_TILE = 16384  # features counted by one call
 _ENTROPY_CELLS = 1 << 18  # counts whose entropy is computed at a time
 _TABLE = 1 << 22  # rows up to which logarithms are looked up
 
 
 Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
-Read = Callable[[], Iterable[tuple[Float, LabelSets]]]
-"""Passes over all rows, in blocks with their labels; called once for each pass that is needed."""
 
 
 def measure_information(
@@ -60,103 +49,43 @@ def measure_information(
     several : whether rows may have several classes; see the top of this file.
     memory : bytes that counters may take; more passes are made where they would take more.
     """
+    with team(threads) as crew:
+        counter = StreamCounter(read, crew)
+        return inform_by(
+            counter, dim=dim, n_classes=n_classes, bins=bins, several=several, memory=memory
+        )
+
+
+def inform_by(
+    counter: Counter,
+    *,
+    dim: int,
+    n_classes: int,
+    bins: int | None = None,
+    several: bool = False,
+    memory: int = MEMORY,
+) -> NDArray[np.float64]:
+    """Return the information of `measure_information` from what a counter counts."""
     if bins is not None and bins not in BINS:
         raise InputError(f"Information is measured in {BINS} bins, not {bins!r}.")
     cell = 5 if bins is None else 4 * bins
-    rows = n_classes + several
-    most = max(1, memory // (cell * max(1, rows)))
+    height = n_classes + several
+    most = max(1, memory // (cell * max(1, height)))
     information = np.zeros(dim, np.float64)
-    with team(threads) as crew:
-        ranges = None if bins is None else _read_ranges(read, dim, crew)
-        for first in range(0, dim, most):
-            part = slice(first, min(first + most, dim))
-            if ranges is None or bins is None:
-                counts, sizes, total = _count_signs(read, part, rows, several, crew)
-            else:
-                counts, sizes, total = _count_bins(read, part, rows, several, bins, ranges, crew)
-            if total == 0:
-                raise InputError("Mutual information needs rows with known classes.")
-            information[part] = _inform(counts, sizes, total, several)
+    ranges = None if bins is None else counter.find_ranges(dim)
+    for first in range(0, dim, most):
+        last = min(first + most, dim)
+        limits = None if ranges is None else (ranges[0][first:last], ranges[1][first:last])
+        counts = counter.count(Question(first, last, height, several, bins, limits))
+        if counts.total == 0:
+            raise InputError("Mutual information needs rows with known classes.")
+        information[first:last] = _inform(counts.cells, counts.sizes, counts.total, several)
     return information
 
 
 def rank_features(information: NDArray[np.float64]) -> NDArray[np.int32]:
     """Return the numbers of the features, the most informative first, equals in their order."""
     return np.argsort(-information, kind="stable").astype(np.int32)
-
-
-def _tiles(width: int) -> list[tuple[int, int]]:
-    return [(first, min(first + _TILE, width)) for first in range(0, width, _TILE)]
-
-
-def _call(kernel: Callable[..., None], work: tuple[Any, ...], tile: tuple[int, int]) -> None:
-    kernel(*work, *tile)
-
-
-def _blocks(read: Read, several: bool, rows: int) -> Iterable[tuple[Float, LabelSets]]:
-    """Yield the blocks; with several labels every row that has any also has the last class."""
-    for X, sets in read():
-        if several:
-            labelled = sets.sizes > 0
-            starts = sets.starts + np.concatenate([[0], np.cumsum(labelled)])
-            classes = np.insert(sets.classes, sets.starts[1:][labelled], rows - 1)
-            sets = LabelSets(starts, classes.astype(np.int32))
-        yield X, sets
-
-
-def _count_signs(
-    read: Read, part: slice, rows: int, several: bool, crew: Team
-) -> tuple[NDArray[Any], NDArray[np.int64], int]:
-    """Return the counts of values of at least 0, uint32 (rows, width), and of rows."""
-    width = part.stop - part.start
-    small = np.zeros((rows, width), np.uint8)
-    counts = np.zeros((rows, width), np.uint32)
-    held, sizes, total = np.zeros(rows, np.int64), np.zeros(rows, np.int64), 0
-    for X, sets in _blocks(read, several, rows):
-        full = np.zeros(len(sets.classes), np.bool_)
-        mark_full(sets.classes, held, full)
-        work = X[:, part], sets.starts, sets.classes, full, small, counts
-        crew.share(partial(_call, count_signs, work), _tiles(width))
-        sizes += sets.counts(rows)
-        total += int((sets.sizes > 0).sum())
-    counts += small
-    return counts, sizes, total
-
-
-def _read_ranges(read: Read, dim: int, crew: Team) -> tuple[Float, Float]:
-    """Return the lowest and the highest value of each feature, in rows with a class."""
-    lows = np.full(dim, np.inf, np.float32)
-    highs = np.full(dim, -np.inf, np.float32)
-    for X, sets in read():
-        labelled = sets.sizes > 0
-        known = X if labelled.all() else X[labelled]
-        crew.share(partial(_call, find_ranges, (known, lows, highs)), _tiles(dim))
-    return lows, highs
-
-
-def _count_bins(
-    read: Read,
-    part: slice,
-    rows: int,
-    several: bool,
-    bins: int,
-    ranges: tuple[Float, Float],
-    crew: Team,
-) -> tuple[NDArray[Any], NDArray[np.int64], int]:
-    """Return the counts in equal bins, uint32 (rows, width, bins), and of rows."""
-    width = part.stop - part.start
-    lows, highs = (limit[part] for limit in ranges)
-    with np.errstate(invalid="ignore"):
-        spans = highs.astype(np.float64) - lows
-    scales = np.divide(bins, spans, out=np.zeros(width), where=spans > 0)
-    counts = np.zeros((rows, width, bins), np.uint32)
-    sizes, total = np.zeros(rows, np.int64), 0
-    for X, sets in _blocks(read, several, rows):
-        work = X[:, part], sets.starts, sets.classes, lows, scales, counts
-        crew.share(partial(_call, count_bins, work), _tiles(width))
-        sizes += sets.counts(rows)
-        total += int((sets.sizes > 0).sum())
-    return counts, sizes, total
 
 
 def _inform(

@@ -6,6 +6,7 @@ import tempfile
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -53,6 +54,15 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     threads: int | None = None
     progress: Progress | None = None
     client: Any = None
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted estimator of the same options; a client is shared, never copied."""
+        bare = copy(self)
+        bare.client = None
+        cloned: Self = super(RowsClassifier, bare).__sklearn_clone__()
+        if self.client is not None:
+            cloned.client = self.client
+        return cloned
 
     @abstractmethod
     def _method(self) -> Method:

@@ -2,6 +2,7 @@
 
 from myriad.parallel.cluster import ClusterMapper, open_cluster
 from myriad.parallel.mapping import LocalMapper, Mapper, open_local
+from myriad.parallel.places import Place
 from myriad.parallel.processes import ProcessMapper, open_processes
 from myriad.parallel.team import Team, team
 from myriad.parallel.threads import map_ordered, pool, thread_count
@@ -10,6 +11,7 @@ __all__ = [
     "ClusterMapper",
     "LocalMapper",
     "Mapper",
+    "Place",
     "ProcessMapper",
     "Team",
     "map_ordered",

@@ -25,6 +25,7 @@ from myriad.codes import (
 )
 from myriad.codes.packing import packed_bytes
 from myriad.errors import InputError
+from myriad.parallel import Place
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows, inform_rows
 
@@ -156,6 +157,7 @@ def inform(
     *,
     seed: int = 0,
     threads: int | None = None,
+    place: Place | None = None,
     progress: Progress = SILENT,
 ) -> NDArray[np.float64] | None:
     """Return what each feature that a code may keep says about the class; None if it chooses none.
@@ -164,13 +166,21 @@ def inform(
     ----------
     rows, sample : the training rows, and those of them that the code will be learned from.
     seed : of the code; turned bits ask about the features that it turns rows into.
+    place : whose workers pass over the rows; None for this machine.
     """
     if not options.informs:
         return None
     turning = draw_turn(sample, seed=seed) if options.codes == "turned" else None
     if turning is not None and not (rows.labels >= 0).any():
         return None  # turned features are alike: without labels the first ones do
-    return inform_rows(rows, bins=options.bins, turning=turning, threads=threads, progress=progress)
+    return inform_rows(
+        rows,
+        bins=options.bins,
+        turning=turning,
+        threads=threads,
+        place=place,
+        progress=progress,
+    )
 
 
 def choose_product(dim: int, ratio: float) -> tuple[int, int]:

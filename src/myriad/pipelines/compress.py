@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from myriad.codes import Code, SignCode, TurnedCode
 from myriad.errors import InputError
-from myriad.parallel import Mapper, map_ordered, pool, thread_count
+from myriad.parallel import Mapper, Place, map_ordered, pool, thread_count
 from myriad.pipelines.coding import (
     CodeOptions,
     Source,
@@ -26,8 +26,8 @@ from myriad.pipelines.coding import (
     measure_error,
 )
 from myriad.pipelines.extract import CODE_BYTES, count_shards
-from myriad.pipelines.outputs import prepare_store, settle_store
-from myriad.pipelines.sites import open_mapper
+from myriad.pipelines.outputs import pieces_beside, prepare_store, settle_store
+from myriad.pipelines.sites import open_mapper, open_place
 from myriad.progress import SILENT, Progress
 from myriad.store import (
     Rows,
@@ -112,7 +112,9 @@ def compress(
         if is_store(work):
             writer = Store.resume(work, plan=plan)
         else:
-            code = cut or _learn(source, options, seed=seed, threads=threads, progress=progress)
+            with open_place(mapper, pieces_beside(work)) as place:
+                common: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
+                code = cut or _learn(source, options, place, **common)
             writer = Store.create(
                 work,
                 class_names=source.class_names,
@@ -155,13 +157,10 @@ def training_rows(store: Store) -> Rows:
     return store.rows("train" if "train" in set(store.splits.tolist()) else None)
 
 
-def _learn(
-    store: Store, options: CodeOptions, *, seed: int, threads: int | None, progress: Progress
-) -> Code:
-    common: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
+def _learn(store: Store, options: CodeOptions, place: Place | None, **common: Any) -> Code:
     rows = training_rows(store)
-    sample = sample_rows(rows, seed=seed)
-    information = inform(rows, sample, options, **common)
+    sample = sample_rows(rows, seed=common["seed"])
+    information = inform(rows, sample, options, place=place, **common)
     period = None if store.recipe is None or store.recipe.dim != store.dim else store.recipe.period
     return learn_code(Source(sample, information, period), options, **common)
 

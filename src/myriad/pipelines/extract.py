@@ -25,8 +25,9 @@ from myriad.parallel import Mapper
 from myriad.parts import fingerprint
 from myriad.pipelines.coding import CodeOptions, Source, inform, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
-from myriad.pipelines.outputs import prepare_store, settle_store
+from myriad.pipelines.outputs import pieces_beside, prepare_store, settle_store
 from myriad.pipelines.sharding import write_shards
+from myriad.pipelines.sites import open_place
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.signatures import (
@@ -266,14 +267,16 @@ def _begin(
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
     learning = options.learning()
-    signature = backbone or LEARNERS[options.signature](
-        SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, mapper),
-        options.components,
-        **learning,
-        seed=seed,
-        threads=threads,
-        progress=progress,
-    )
+    with open_place(mapper, pieces_beside(out)) as place:
+        signature = backbone or LEARNERS[options.signature](
+            SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, mapper),
+            options.components,
+            **learning,
+            seed=seed,
+            threads=threads,
+            place=place,
+            progress=progress,
+        )
     code = None
     if options.codes != "none":
         code = _learn_code(

@@ -100,6 +100,11 @@ def training_beside(model: Path) -> Path:
     return _beside(model, "training")
 
 
+def pieces_beside(store: Path) -> Path:
+    """Return the folder where workers leave what a store is learned from."""
+    return _beside(store, "pieces")
+
+
 def prepare_results(folder: Path, names: tuple[str, ...], *, overwrite: bool, resume: bool) -> None:
     """Make a folder for results; files of these names in it are replaced only if that is said."""
     check_writable(folder)

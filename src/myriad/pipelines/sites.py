@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from myriad.errors import InputError
-from myriad.parallel import LocalMapper, Mapper, open_cluster
+from myriad.parallel import LocalMapper, Mapper, Place, open_cluster
 from myriad.progress import Progress
 from myriad.training import Method
 from myriad.training.sites import PIECE_BYTES, Site
@@ -27,6 +27,19 @@ def open_mapper(cluster: Any, *, progress: Progress) -> Iterator[Mapper | None]:
         return
     with open_cluster(cluster, progress=progress) as mapper:
         yield mapper
+
+
+@contextmanager
+def open_place(mapper: Mapper | None, folder: Path) -> Iterator[Place | None]:
+    """Yield the workers of other machines with a folder, removed in the end; None without them."""
+    if mapper is None or not mapper.remote:
+        yield None
+        return
+    shutil.rmtree(folder, ignore_errors=True)  # what a killed run left
+    try:
+        yield Place(mapper, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

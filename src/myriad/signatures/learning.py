@@ -15,7 +15,7 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors import DenseSIFT, Descriptor, SpreadImages
 from myriad.descriptors.sampling import map_images, sample_descriptors
 from myriad.errors import InputError
-from myriad.parallel.threads import pool
+from myriad.parallel import Place, pool
 from myriad.progress import SILENT, Progress
 from myriad.signatures.bov import BagOfWordsSignature
 from myriad.signatures.fisher import FisherSignature
@@ -50,6 +50,7 @@ class Learning(TypedDict, total=False):
     descriptor : what is computed on images, dense SIFT by default.
     sample : the most descriptors to learn from, a thousand a Gaussian being plenty; each takes up
         to 1 KB of memory.
+    place : whose workers make the sums of the PCA and the mixture; None for this machine.
     """
 
     regions: int
@@ -59,6 +60,7 @@ class Learning(TypedDict, total=False):
     sample: int
     seed: int
     threads: int | None
+    place: Place | None
     progress: Progress
 
 
@@ -85,6 +87,7 @@ def learn_fisher(
         n_components,
         seed=options.get("seed", 0),
         threads=options.get("threads"),
+        place=options.get("place"),
         progress=options.get("progress", SILENT),
     )
     return FisherSignature(
@@ -154,6 +157,7 @@ def _project_sample(
     sample: int = 300_000,
     seed: int = 0,
     threads: int | None = None,
+    place: Place | None = None,
     progress: Progress = SILENT,
 ) -> tuple[PCA, Float]:
     """Sample descriptors, learn their PCA and return it with the projected sample."""
@@ -172,7 +176,7 @@ def _project_sample(
             "give more images or ask for a smaller vocabulary (--components)."
         )
     with pool(1):  # BLAS on one thread: its sums then do not depend on the machine's cores
-        pca = learn_pca(values, pca_dim, whiten=whiten)
+        pca = learn_pca(values, pca_dim, whiten=whiten, place=place)
         return pca, pca.project(values)
 
 

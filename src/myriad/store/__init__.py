@@ -1,8 +1,9 @@
 """Rows, labels, names and their recipe on disk; shuffled blocks of rows out."""
 
 from myriad.store.addresses import Address, HeldRows, leave_rows, open_rows
+from myriad.store.counting import rows_at_a_time
 from myriad.store.rows import ArrayRows, Block, Rows
-from myriad.store.samples import inform_rows, rows_at_a_time, sample_rows
+from myriad.store.samples import inform_rows, sample_rows
 from myriad.store.shards import shard_rows
 from myriad.store.sparse import SparseRows
 from myriad.store.store import Store, StoreRows, is_store

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.parallel import Mapper
+from myriad.parallel import Place
 from myriad.store import Address, HeldRows, Rows, leave_rows
 
 PIECE_BYTES = 2 << 30
@@ -23,7 +22,7 @@ MOST_ROUNDS = 10_000
 
 
 @dataclass(frozen=True)
-class Site:
+class Site(Place):
     """Workers, and a folder that all of them see.
 
     Attributes
@@ -34,8 +33,6 @@ class Site:
     threads : that a worker uses; None for all cores.
     """
 
-    mapper: Mapper
-    folder: Path
     memory: int = PIECE_BYTES
     threads: int | None = 1
 
@@ -46,14 +43,6 @@ class Site:
         address = leave_rows(rows, self.folder)
         self.mapper.require(address.place, address.facts)
         return address
-
-    def begin(self, name: str) -> Path:
-        """Return a new folder of its own for a training, which other machines see too."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.folder.absolute()))
-        place.chmod(0o777 & ~_umask())
-        self.mapper.require(place)
-        return place
 
 
 def check_rounds(rounds: int) -> None:
@@ -70,9 +59,3 @@ def make_mapped(folder: Path, shape: tuple[int, ...], dtype: Any) -> NDArray[Any
         size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
         stream.truncate(size)
         return np.asarray(np.memmap(stream, dtype, "r+", shape=shape))
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

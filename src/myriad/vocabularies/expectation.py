@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float, as_rows
-from myriad.parallel.threads import map_ordered, pool, thread_count
+from myriad.parallel import Place
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
+from myriad.vocabularies.blocks import Blocks, open_blocks, sum_rows
 from myriad.vocabularies.kmeans import check_enough, draw_rows, learn_centres, nearest_centres
 from myriad.vocabularies.mixture import GaussianMixture, MixtureSums
 
-_BLOCK = 16_384  # rows a thread takes at a time: fixed, so that sums do not depend on threads
 _ROWS_A_GAUSSIAN = 256
 _FLOOR = 1e-3  # least variance of a Gaussian, as a part of the variance of all descriptors
 _EMPTY = 1.0  # a Gaussian with fewer descriptors than this is empty
@@ -27,21 +27,24 @@ def learn_mixture(
     seed: int,
     rounds: int = 15,
     threads: int | None = None,
+    place: Place | None = None,
     progress: Progress = SILENT,
 ) -> GaussianMixture:
     """Fit a mixture of `n_components` Gaussians to the rows of `values`.
 
-    The same values and seed give the same bits on any number of threads.
+    The same values and seed give the same bits on any number of threads and workers.
 
     Parameters
     ----------
     values : float32 array of shape (n_samples, dim), n_samples at least n_components.
     rounds : of expectation and maximisation.
+    place : whose workers sum over blocks of rows in each round; None for threads of this process.
+        The start is found by k-means here.
     """
     values = as_rows(values, name="The descriptors")
     start = start_mixture(values, n_components, seed=seed)
     return refine_mixture(
-        values, start, seed=seed, rounds=rounds, threads=threads, progress=progress
+        values, start, seed=seed, rounds=rounds, threads=threads, place=place, progress=progress
     )
 
 
@@ -69,21 +72,20 @@ def refine_mixture(
     seed: int,
     rounds: int,
     threads: int | None = None,
+    place: Place | None = None,
     progress: Progress = SILENT,
 ) -> GaussianMixture:
     """Improve a mixture by `rounds` rounds of expectation and maximisation over blocks of rows."""
-    least = _least_variances(_overall_variances(values))
-    blocks = [values[i : i + _BLOCK] for i in range(0, len(values), _BLOCK)]
     draws = generator(seed, "empty Gaussians")
     mixture = start
-    ahead = 2 * thread_count(threads)
     with (
-        pool(threads) as executor,
+        open_blocks(values, threads=threads, place=place) as blocks,
         progress.step("Learning the Gaussian mixture", rounds, "rounds") as advance,
     ):
+        least = _least_variances(_overall_variances(blocks, len(values)))
         for _ in range(rounds):
             totals = _Totals.empty(mixture)
-            for sums in map_ordered(mixture.sum_moments, blocks, executor, ahead=ahead):
+            for sums in blocks.map(mixture.sum_moments):
                 totals.add(sums)
             mixture = _maximise(mixture, totals, least, draws)
             advance(1)
@@ -145,13 +147,20 @@ def _split_heaviest(
     variances[k] = variances[heavy]
 
 
-def _overall_variances(values: Float) -> NDArray[np.float64]:
-    """Return the variance of each column, block by block in float64."""
-    mean = values.mean(axis=0, dtype=np.float64)
-    squares = np.zeros(values.shape[1])
-    for i in range(0, len(values), _BLOCK):
-        squares += ((values[i : i + _BLOCK] - mean) ** 2).sum(axis=0)
-    return squares / len(values)
+def _overall_variances(blocks: Blocks, n_samples: int) -> NDArray[np.float64]:
+    """Return the variance of each column, in float64."""
+    return blocks.sum(_Squares(blocks.sum(sum_rows) / n_samples)) / n_samples
+
+
+@dataclass(frozen=True, eq=False)
+class _Squares:
+    """Sums the squared deviations of a block's rows from a mean."""
+
+    mean: NDArray[np.float64]
+
+    def __call__(self, block: Float) -> NDArray[np.float64]:
+        squares: NDArray[np.float64] = ((block - self.mean) ** 2).sum(axis=0)
+        return squares
 
 
 def _least_variances(overall: NDArray[np.float64]) -> NDArray[np.float64]:

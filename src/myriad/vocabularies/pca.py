@@ -9,9 +9,9 @@ import numpy as np
 
 from myriad.arrays import Float, as_rows
 from myriad.errors import InputError
+from myriad.parallel import Place
 from myriad.parts import Part
-
-_BLOCK = 16_384
+from myriad.vocabularies.blocks import open_blocks, sum_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,16 +78,18 @@ class PCA(Part, kind="pca"):
         return projected
 
 
-def learn_pca(values: Float, dim: int, *, whiten: bool = False) -> PCA:
+def learn_pca(values: Float, dim: int, *, whiten: bool = False, place: Place | None = None) -> PCA:
     """Find the `dim` directions of largest variance of the rows of `values`.
 
-    The covariance is summed block by block, float32 products added in float64, and each component
-    points to where its largest entry is positive, so the same rows give the same bits.
+    The mean and the covariance are summed block by block, float32 products added in float64, and
+    each component points to where its largest entry is positive, so the same rows give the same
+    bits.
 
     Parameters
     ----------
     values : float32 array of shape (n_samples, n_features).
     dim : at most n_features.
+    place : whose workers sum the blocks; None for this thread.
     """
     values = as_rows(values, name="The descriptors")
     n_samples, n_features = values.shape
@@ -95,11 +97,9 @@ def learn_pca(values: Float, dim: int, *, whiten: bool = False) -> PCA:
         raise InputError(f"A PCA of {n_features} features can keep 1 to {n_features}, not {dim}.")
     if n_samples < 2:
         raise InputError("A PCA needs at least two rows to learn from.")
-    mean = values.mean(axis=0, dtype=np.float64).astype(np.float32)
-    covariance = np.zeros((n_features, n_features))
-    for start in range(0, n_samples, _BLOCK):
-        block = values[start : start + _BLOCK] - mean
-        covariance += block.T @ block
+    with open_blocks(values, place=place) as blocks:
+        mean = (blocks.sum(sum_rows) / n_samples).astype(np.float32)
+        covariance = blocks.sum(_Scatter(mean))
     variances, vectors = np.linalg.eigh(covariance / (n_samples - 1))
     components = vectors[:, ::-1][:, :dim].T
     largest = np.abs(components).argmax(axis=1)
@@ -107,3 +107,15 @@ def learn_pca(values: Float, dim: int, *, whiten: bool = False) -> PCA:
     variances = np.maximum(variances[::-1], 0.0)
     kept = variances[:dim].astype(np.float32)
     return PCA(mean, components.astype(np.float32), kept, whiten, float(variances.sum()))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scatter:
+    """Sums the products of the features of a block's rows, about a mean."""
+
+    mean: Float
+
+    def __call__(self, block: Float) -> Float:
+        centred = block - self.mean
+        products: Float = centred.T @ centred
+        return products

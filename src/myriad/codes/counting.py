@@ -1,0 +1,159 @@
+"""Counts of where the values of features lie, a class at a time; see `information`.
+
+Counts are whole numbers: whoever counts some of the rows, the sum over all of them is the same.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Float
+from myriad.codes.information_kernels import count_bins, count_signs, find_ranges, mark_full
+from myriad.measures import LabelSets
+from myriad.parallel import Team
+
+_TILE = 16384  # features counted by one call
+
+Ranges = tuple[Float, Float]
+"""The lowest and the highest value of each feature, float32 (dim,) both."""
+Read = Callable[[], Iterable[tuple[Float, LabelSets]]]
+"""Passes over all rows, in blocks with their labels; called once for each pass that is needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What is counted in one pass.
+
+    Attributes
+    ----------
+    first, last : the features, from one to the one before the other.
+    height : rows of counters: one a class, and a last one for all rows if `several`.
+    several : whether rows may have several classes.
+    bins : equal bins that the ranges are cut into, or None for the sign.
+    ranges : of these features, where there are bins.
+    """
+
+    first: int
+    last: int
+    height: int
+    several: bool
+    bins: int | None = None
+    ranges: Ranges | None = None
+
+
+@dataclass(eq=False)
+class Counts:
+    """What was counted, of all rows or of some.
+
+    Attributes
+    ----------
+    cells : uint32 (height, width), values of at least 0; or (height, width, bins).
+    sizes : int64 (height,), rows of each class.
+    total : rows with a class.
+    """
+
+    cells: NDArray[np.uint32]
+    sizes: NDArray[np.int64]
+    total: int
+
+    def add(self, other: Counts) -> None:
+        """Add what was counted of other rows."""
+        self.cells += other.cells
+        self.sizes += other.sizes
+        self.total += other.total
+
+
+class Counter(ABC):
+    """Whoever can pass over all rows."""
+
+    @abstractmethod
+    def find_ranges(self, dim: int) -> Ranges:
+        """Return the lowest and the highest value of each feature, in rows with a class."""
+
+    @abstractmethod
+    def count(self, question: Question) -> Counts:
+        """Return what a question asks for."""
+
+
+class StreamCounter(Counter):
+    """Counts the rows of a stream, the features shared out over a team."""
+
+    def __init__(self, read: Read, crew: Team) -> None:
+        self._read, self._crew = read, crew
+
+    def find_ranges(self, dim: int) -> Ranges:
+        """Return the lowest and the highest value of each feature, in rows with a class."""
+        lows = np.full(dim, np.inf, np.float32)
+        highs = np.full(dim, -np.inf, np.float32)
+        for X, sets in self._read():
+            labelled = sets.sizes > 0
+            known = X if labelled.all() else X[labelled]
+            self._share(find_ranges, (known, lows, highs), dim)
+        return lows, highs
+
+    def count(self, question: Question) -> Counts:
+        """Return what a question asks for."""
+        return self._count_signs(question) if question.bins is None else self._count_bins(question)
+
+    def _count_signs(self, question: Question) -> Counts:
+        shape = question.height, question.last - question.first
+        small, cells = np.zeros(shape, np.uint8), np.zeros(shape, np.uint32)
+        held = np.zeros(question.height, np.int64)
+        found = Counts(cells, np.zeros_like(held), 0)
+        for X, sets in self._blocks(question):
+            full = np.zeros(len(sets.classes), np.bool_)
+            mark_full(sets.classes, held, full)
+            part = X[:, question.first : question.last]
+            work = part, sets.starts, sets.classes, full, small, cells
+            self._share(count_signs, work, shape[1])
+            _count_rows(found, sets)
+        cells += small
+        return found
+
+    def _count_bins(self, question: Question) -> Counts:
+        assert question.bins is not None
+        assert question.ranges is not None
+        bins, (lows, highs) = question.bins, question.ranges
+        width = question.last - question.first
+        with np.errstate(invalid="ignore"):
+            spans = highs.astype(np.float64) - lows
+        scales = np.divide(bins, spans, out=np.zeros(width), where=spans > 0)
+        cells = np.zeros((question.height, width, bins), np.uint32)
+        found = Counts(cells, np.zeros(question.height, np.int64), 0)
+        for X, sets in self._blocks(question):
+            part = X[:, question.first : question.last]
+            work = part, sets.starts, sets.classes, lows, scales, cells
+            self._share(count_bins, work, width)
+            _count_rows(found, sets)
+        return found
+
+    def _blocks(self, question: Question) -> Iterable[tuple[Float, LabelSets]]:
+        """Yield the blocks; with several labels every row that has any also has the last class."""
+        for X, sets in self._read():
+            if question.several:
+                labelled = sets.sizes > 0
+                starts = sets.starts + np.concatenate([[0], np.cumsum(labelled)])
+                places = sets.starts[1:][labelled]
+                classes = np.insert(sets.classes, places, question.height - 1)
+                sets = LabelSets(starts, classes.astype(np.int32))
+            yield X, sets
+
+    def _share(self, kernel: Callable[..., None], work: tuple[Any, ...], width: int) -> None:
+        tiles = [(first, min(first + _TILE, width)) for first in range(0, width, _TILE)]
+        self._crew.share(partial(_call, kernel, work), tiles)
+
+
+def _call(kernel: Callable[..., None], work: tuple[Any, ...], tile: tuple[int, int]) -> None:
+    kernel(*work, *tile)
+
+
+def _count_rows(found: Counts, sets: LabelSets) -> None:
+    found.sizes += sets.counts(len(found.sizes))
+    found.total += int((sets.sizes > 0).sum())

@@ -1,0 +1,63 @@
+"""Counting by pieces: the same information, bit for bit, as in one pass on one machine."""
+
+import numpy as np
+import pytest
+
+from myriad.codes import draw_turn
+from myriad.measures import LabelSets
+from myriad.parallel import LocalMapper, Place
+from myriad.store import ArrayRows, counting, inform_rows
+
+DIM, CLASSES = 12, 6
+
+
+def make_rows(n=500, *, several=False):
+    rng = np.random.default_rng(3)
+    labels = rng.integers(-1, CLASSES, n)
+    X = (rng.standard_normal((n, DIM)) + 0.3 * labels[:, None]).astype(np.float32)
+    if not several:
+        return ArrayRows(X, labels, list("abcdef"))
+    sets = [sorted({c, *rng.integers(0, CLASSES, 2)}) if c >= 0 else [] for c in labels.tolist()]
+    return ArrayRows(X, LabelSets.from_lists(sets), list("abcdef"))
+
+
+class Noting(LocalMapper):
+    """A mapper that notes how many pieces it was given."""
+
+    def __init__(self):
+        super().__init__(2)
+        self.pieces = []
+
+    def map(self, function, items):
+        items = list(items)
+        self.pieces.append(len(items))
+        return super().map(function, items)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("bins", [None, 4])
+@pytest.mark.parametrize("turned", [False, True])
+def test_pieces_change_nothing(tmp_path, monkeypatch, several, bins, turned):
+    rows = make_rows(several=several)
+    turning = draw_turn(rows.X) if turned else None
+    here = inform_rows(rows, bins=bins, turning=turning, threads=1)
+    monkeypatch.setattr(counting, "READ_BYTES", 4 * DIM * 37)
+    mapper = Noting()
+    place = Place(mapper, tmp_path / "pieces")
+    there = inform_rows(rows, bins=bins, turning=turning, place=place)
+    np.testing.assert_array_equal(here, there)
+    assert here.max() > 0
+    assert len(mapper.pieces) == (1 if bins is None else 2)
+    assert min(mapper.pieces) >= 2
+    assert list((tmp_path / "pieces").iterdir()) == []
+
+
+def test_ranges_end_where_blocks_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(counting, "READ_BYTES", 4 * DIM * 37)
+    place = Place(LocalMapper(3), tmp_path)
+    counter = counting.SpreadCounter(make_rows(), None, place, lambda n: None)
+    pieces = counter._cut(1)
+    assert [first % 37 for first, _ in pieces] == [0] * 12
+    assert [last for _, last in pieces] == [first for first, _ in pieces[1:]] + [500]
+    assert len(counter._cut(1 << 40)) == 3  # counters larger than the rows: one piece a worker
+    counter.close()

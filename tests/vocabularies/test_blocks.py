@@ -1,0 +1,69 @@
+"""Sums over blocks: the same bytes by threads and by the workers of a place."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from myriad.parallel import LocalMapper, Place
+from myriad.parts import flatten
+from myriad.vocabularies import blocks, learn_mixture, learn_pca
+from myriad.vocabularies.blocks import open_blocks, sum_rows
+
+
+class Posting(LocalMapper):
+    """Does the work in this process, but on what another one would be sent."""
+
+    def __init__(self):
+        super().__init__(1)
+        self.sent = []
+
+    def map(self, function, items):
+        for item in items:
+            posted = pickle.dumps((function, item))
+            self.sent.append(len(posted))
+            there, what = pickle.loads(posted)
+            yield there(what)
+
+
+@pytest.fixture
+def place(tmp_path):
+    return Place(Posting(), tmp_path / "pieces")
+
+
+@pytest.fixture
+def values(monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK", 300)
+    rng = np.random.default_rng(0)
+    return (rng.standard_normal((2000, 12)) * np.arange(1, 13) + 5).astype(np.float32)
+
+
+def assert_same(one, other):
+    for mine, theirs in zip(flatten(one), flatten(other), strict=True):
+        np.testing.assert_equal(mine, theirs)
+
+
+def test_sums_of_all_rows(values, place):
+    for threads, where in ((1, None), (3, None), (1, place)):
+        with open_blocks(values, threads=threads, place=where) as found:
+            total = found.sum(sum_rows)
+            shapes = list(found.map(np.shape))
+        np.testing.assert_allclose(total, values.sum(axis=0, dtype=np.float64), rtol=1e-12)
+        assert shapes == [(300, 12)] * 6 + [(200, 12)]
+    assert list((place.folder).iterdir()) == []
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_a_pca_is_the_same_at_a_place(values, place, whiten):
+    assert_same(
+        learn_pca(values, 5, whiten=whiten), learn_pca(values, 5, place=place, whiten=whiten)
+    )
+    assert len(place.mapper.sent) == 2 * 7  # the mean, then the products
+    assert max(place.mapper.sent) < 2000  # rows stay in the file
+
+
+def test_a_mixture_is_the_same_at_a_place(values, place):
+    here = learn_mixture(values, 4, seed=0, rounds=3, threads=2)
+    assert_same(here, learn_mixture(values, 4, seed=0, rounds=3, place=place))
+    assert len(place.mapper.sent) == (2 + 3) * 7
+    assert list((place.folder).iterdir()) == []
