@@ -32,7 +32,7 @@ def write_code_page(rows: Sequence[Mapping[str, Any]], path: Path, *, title: str
         "codes.html",
         title=title,
         n=show_count(rows[0]["n"]),
-        split=rows[0]["split"],
+        split={"val": "validation"}.get(rows[0]["split"], rows[0]["split"]),
         plot=plot_ratios(rows),
         times=[(f"Time of {work}", plot_times(rows, work)) for work in WORKS],
         columns=COLUMNS,

@@ -116,7 +116,7 @@ def plot_times(rows: Sequence[Mapping[str, Any]], work: str) -> Markup:
     key = f"seconds_{work}"
     known = [row for row in rows if work != "coding" or row["codes"] != "none"]
     axis = make_value_axis([row[key] for row in known] or [0.0])
-    return _plot_lines(known, key, axis, "seconds", show_seconds, f"Time of {work}")
+    return _plot_lines(known, key, axis, "s", show_seconds, f"Time of {work}")
 
 
 def _plot_lines(

@@ -15,6 +15,8 @@ MOST_NAMED = 60
 LONGEST_NAME = 18
 BARE = Axis(-4.0, 104.0, ())
 APART = 6.0
+LETTER = 8.5
+"""The width of a letter, about."""
 
 
 def plot_places(places: Sequence[Place]) -> Markup | None:
@@ -31,7 +33,9 @@ def plot_places(places: Sequence[Place]) -> Markup | None:
             across, down = canvas.place(place.x, place.y)
             name = place.name
             short = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
-            canvas.add("text", short, x=across + 5, y=down + 4, class_="tick")
+            fits = across + 5 + LETTER * len(short) < canvas.width
+            at, side = (across + 5, "start") if fits else (across - 5, "end")
+            canvas.add("text", short, x=at, y=down + 4, text_anchor=side, class_="tick")
             named.append(place)
     return canvas.render(
         f"Map of {show_count(len(places))} classes by the two main directions of their prototypes."
