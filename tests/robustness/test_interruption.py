@@ -1,6 +1,6 @@
 """Ctrl-C and ``kill -9`` at any moment: ``--resume`` ends with the bytes of an unbroken run.
 
-``MYRIAD_KILLS`` sets how many times runs are killed, 12 if it is not set.
+``MYRIAD_KILLS`` sets how many times runs are killed, 8 if it is not set.
 """
 
 import os
@@ -28,7 +28,7 @@ from tests.robustness.killing import (
     write_data,
 )
 
-KILLS = int(os.environ.get("MYRIAD_KILLS", "12"))
+KILLS = int(os.environ.get("MYRIAD_KILLS", "8"))
 EARLIEST = 0.5
 """Seconds in which a run only starts; a kill then tells nothing."""
 
