@@ -1,4 +1,4 @@
-"""Other trainers of linear models: with their own defaults, PyTorch with the best step of a grid."""
+"""Other trainers of linear models, with their defaults; PyTorch with the best step of a grid."""
 
 from __future__ import annotations
 
