@@ -22,7 +22,7 @@ from myriad.products import add_product
 from myriad.progress import Advance
 from myriad.randomness import generator, mix
 from myriad.store import Rows
-from myriad.training.chunks import Chunk, read_chunks
+from myriad.training.chunks import Chunk, Wanted, read_chunks
 from myriad.training.embedding_kernels import (
     AXIS,
     BY_COUNTS,
@@ -174,7 +174,7 @@ class Embedding:
         root = np.uint64(mix(np.uint64(seed), np.uint64(0xE3BED)))
         root = np.uint64(mix(root, np.uint64(self.epoch)))
         options: dict[str, Any] = {"seed": seed, "epoch": self.epoch, "dtype": self.V.dtype}
-        for chunk in read_chunks(rows, block=self.block, with_grams=True, team=team, **options):
+        for chunk in read_chunks(rows, wanted=Wanted(self.block), team=team, **options):
             before = self.tally["draws"]
             make_keys(chunk.targets, root)
             self._walk(chunk, team)
