@@ -80,12 +80,15 @@ def test_helpers_go_home_when_the_caller_fails():
         raise RuntimeError("lost")
 
 
-def test_what_goes_wrong_with_a_helper_is_told():
-    def fail():
-        raise ValueError("broken")
+def fail():
+    raise ValueError("broken")
 
-    with pytest.raises(ValueError, match="broken"), team(2) as crew:
-        started = crew.start(lambda: None)
-        with crew.assisted(fail, lambda: None):
-            started.result()
-            crew.start(lambda: None).result()
+
+def assist_badly(crew):
+    with crew.assisted(fail, lambda: None):
+        crew.start(lambda: None).result()  # comes after the assistant
+
+
+def test_what_goes_wrong_with_a_helper_is_told():
+    with team(2) as crew, pytest.raises(ValueError, match="broken"):
+        assist_badly(crew)

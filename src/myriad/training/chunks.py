@@ -21,7 +21,7 @@ from myriad.training.targets import make_targets
 
 CHUNK_BYTES = 32 << 20
 CHUNK_ROWS = 1024
-MULTIPLIED_ROWS = 512
+MULTIPLIED_ROWS = 384
 """Rows of a chunk with Gram matrices: so they are still in the cache when they are scored."""
 
 

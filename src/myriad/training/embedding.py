@@ -32,10 +32,12 @@ from myriad.training.embedding_kernels import (
     step_block,
 )
 from myriad.training.joint import score_block, share
-from myriad.training.trainer import BLOCK, class_shards
+from myriad.training.trainer import class_shards
 from myriad.training.violators import MEMORY
 
 ADAGRAD = {False: FIXED_STEP, True: BY_GRADIENTS, "count": BY_COUNTS}
+BLOCK = 128
+"""Rows that are mapped by one product, and whose steps change the map by another."""
 CHECKED_DIM = 24
 """Random signs of more rows are of full rank for all practical purposes."""
 MAP_SHARD = 64

@@ -10,23 +10,26 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.panels import add_columns, multiply_turned, turn
+from myriad.panels import add_columns, count_panels, multiply_turned, turn
 from myriad.parallel.boards import finish_piece, is_closed, open_pieces, rest, take_piece, wait
-from myriad.tiles import LANES
 from myriad.training.joint_kernels import add_pairs, fold_scale, step_pairs, step_softmax
 
-PIECE = 96
-"""Classes of a piece where few weights change: whole tiles."""
-SOFT_PIECE = 48
-"""Classes of a piece where all weights change; they stay in the nearer caches meanwhile."""
+PIECE = 48
+"""Classes of a piece: whole tiles, whose weights stay in the nearer caches meanwhile."""
 
 
 @inlined
-def find_piece(piece, size, block, V):
+def count_pieces(V):
+    """Return how many pieces there are between two blocks."""
+    return (len(V) + PIECE - 1) // PIECE
+
+
+@inlined
+def find_piece(piece, block, V):
     """Return the first row of the block that a piece is to score, its first class and its last."""
-    n_pieces = (len(V) + size - 1) // size
-    first = piece % n_pieces * size
-    return piece // n_pieces * block, first, min(first + size, len(V))
+    n_pieces = count_pieces(V)
+    first = piece % n_pieces * PIECE
+    return piece // n_pieces * block, first, min(first + PIECE, len(V))
 
 
 @inlined
@@ -34,9 +37,9 @@ def score_piece(rows, here, block, V, first, last, S):
     """Set the products of some classes with the rows of the block that begins at `here`."""
     X, panels, _ = rows
     if here < len(X):
-        n_rows, size = min(block, len(X) - here), (block + LANES - 1) // LANES
+        n_rows, size = min(block, len(X) - here), count_panels(block)
         begin = here // block * size
-        own = panels[begin : begin + (n_rows + LANES - 1) // LANES]
+        own = panels[begin : begin + count_panels(n_rows)]
         multiply_turned(V[first:last], own, S[:n_rows], first)
 
 
@@ -53,7 +56,7 @@ def serve_pairs(rows, S, pairs, weights, heads, block, piece):
     piece : its number; all pieces of a block come before those of the next.
     """
     V, Q = weights
-    here, first, last = find_piece(piece, PIECE, block, V)
+    here, first, last = find_piece(piece, block, V)
     if here > 0:
         add_pairs(rows[0][here - block : here], pairs, heads, V, Q, first, last)
     score_piece(rows, here, block, V, first, last, S)
@@ -88,7 +91,7 @@ def walk_pairs(rows, known, harmonic, setting, made, weights, memory, state, boa
     (targets, classes), (S, pairs) = known, made
     n_blocks = (len(X) + block - 1) // block
     for number in range(n_blocks + 1):
-        open_pieces(board, (len(weights[0]) + PIECE - 1) // PIECE)
+        open_pieces(board, count_pieces(weights[0]))
         piece = take_piece(board)
         while piece >= 0:
             serve_pairs(rows, S, pairs, weights, memory[2], block, piece)
@@ -115,12 +118,12 @@ def serve_softmax(rows, columns, S, A, scales, weights, block, piece):
     steps of `step_softmax`.
     """
     V, Q = weights
-    here, first, last = find_piece(piece, SOFT_PIECE, block, V)
+    here, first, last = find_piece(piece, block, V)
     if here > 0:
         n_rows = min(block, len(rows[0]) - here + block)
         steps = np.empty((last - first, n_rows), A.dtype)
         turn(A[:n_rows, first:last], steps)
-        n_panels = (V.shape[1] + LANES - 1) // LANES
+        n_panels = count_panels(V.shape[1])
         begin = (here // block - 1) * n_panels
         own = columns[begin : begin + n_panels]
         add_columns(steps, own, V[first:last])
@@ -152,7 +155,7 @@ def walk_softmax(rows, columns, known, setting, made, weights, memory, state, bo
     (targets, classes), (S, A, scales) = known, made
     n_blocks = (len(X) + block - 1) // block
     for number in range(n_blocks + 1):
-        open_pieces(board, (len(weights[0]) + SOFT_PIECE - 1) // SOFT_PIECE)
+        open_pieces(board, count_pieces(weights[0]))
         piece = take_piece(board)
         while piece >= 0:
             serve_softmax(rows, columns, S, A, scales, weights, block, piece)
