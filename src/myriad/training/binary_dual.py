@@ -136,11 +136,12 @@ class BinaryAscent(Ascent):
         weights = sum_columns(self.rows, self.duals, self.n_classes, team, signed=True)
         columns, table = np.zeros((self.n_classes, 1)), self.duals.table()
         constant = np.full((self.rows.n_rows, 1), self.bias)
-        add_signed_columns(constant, self.rows.labels, *table, columns, 0)
+        add_signed_columns(constant, self.rows.labels, table, columns, 0, (0, 1))
         constants = columns[:, 0]
         biases = self.bias * constants
 
-        def measure(X: NDArray[np.float64], some: range) -> NDArray[np.float64]:
+        def measure(X: NDArray[Any], some: range) -> NDArray[np.float64]:
+            X = X.astype(np.float64, copy=False)
             S = np.empty((len(X), self.n_classes))
             for shard in self.shards:  # so that some classes have the bits that all have
                 np.matmul(X, weights[shard].T, out=S[:, shard])
