@@ -96,7 +96,7 @@ def test_every_size_of_block_gives_the_same():
 def test_gap_closes_and_lam_can_change(variant, bias):
     rows = make_rows(n=200)
     options = {"k": 3, "variant": variant, "dtype": np.float64, "bias": bias}
-    ascending = {"seconds": None, "seed": 0, "progress": SILENT}
+    ascending = {"seconds": None, "seed": 0, "progress": SILENT, "watched": True}
     warm, cold = (TopKAscent(rows, N_CLASSES, lam=lam, **options) for lam in (0.1, 0.05))
     with team(1) as crew:
         ascend(warm, tol=1e-6, epochs=300, team=crew, **ascending)
@@ -129,6 +129,22 @@ def test_gap_is_estimated_on_the_way(variant):
     for narrow, estimate, gap in seen[2:]:
         assert (0.2 if narrow else 0.5) * gap < estimate < 4 * gap
     assert seen[-1][1] < 0.1 * seen[4][1]
+
+
+def test_certificates_follow_the_estimates():
+    rows, histories = make_rows(n=200), []
+    options = {"tol": 1e-4, "epochs": 600, "seconds": None, "seed": 0, "progress": SILENT}
+    for watched in (True, False):
+        ascent = TopKAscent(rows, N_CLASSES, k=2, variant=ALPHA, lam=0.02, dtype=np.float64)
+        with team(1) as crew:
+            histories.append(ascend(ascent, team=crew, watched=watched, **options))
+    for history, first in zip(histories, (6, 16), strict=True):
+        epochs = [row["epoch"] for row in history]
+        record = [epoch for epoch in (first * 2**n for n in range(9)) if epoch < epochs[-1]]
+        assert epochs[: len(record)] == record
+        assert len(epochs) <= len(record) + 3  # few are tried in vain
+        assert history[-1]["gap"] <= 1e-4
+        assert all(row["gap"] > 1e-4 for row in history[:-1])
 
 
 def test_losses_are_ordered():

@@ -24,7 +24,7 @@ from myriad.training.spaces import FeatureSpace, KernelSpace, Space
 from myriad.training.support_kernels import step_support
 from myriad.training.topk_kernels import TOPK, dot_columns, step_topk, sum_conjugates, tally_gap
 
-BLOCK = 64
+BLOCK = 48
 """Rows whose scores come from one product: the Gram matrices of larger blocks cost too much."""
 WIDE = 2
 """The first passes over all classes. Then come passes over the support alone, which bring the gap
