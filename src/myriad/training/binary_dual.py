@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.panels import multiply
 from myriad.parallel import Team
 from myriad.products import add_product
 from myriad.store import Rows
@@ -101,11 +102,12 @@ class BinaryAscent(Ascent):
             def step(
                 shard: slice,
                 X: NDArray[Any] = X,
+                panels: NDArray[Any] = chunk.panels[number],
                 labels: NDArray[np.int32] = labels,
                 gram: NDArray[Any] = gram,
                 values: NDArray[np.float64] = values,
             ) -> None:
-                self._step_shard(shard, X, labels, gram, values)
+                self._step_shard(shard, X, panels, labels, gram, values)
 
             team.share(step, self.shards)
             collect(values, self._classes, self._stored, counts)
@@ -115,11 +117,13 @@ class BinaryAscent(Ascent):
         self,
         shard: slice,
         X: NDArray[Any],
+        panels: NDArray[Any],
         labels: NDArray[np.int32],
         gram: NDArray[Any],
         values: NDArray[np.float64],
     ) -> None:
-        S = self.V[shard] @ X.T
+        S = np.empty((shard.stop - shard.start, len(X)), self.dtype)
+        multiply(self.V[shard], panels, S, True)
         S += (self.bias * self.constants[shard])[:, None]
         steps = np.empty_like(S)
         n_steps = step_columns(
