@@ -58,6 +58,9 @@ class EmbeddingOptions:
     sampling : ``warp``, wrong classes are drawn until one violates the margin; ``auc``, one is.
     rank_weight : weigh a step by the harmonic number of the estimated rank of the truth.
     last_violators : how long a chain of last violators makes a row be passed over; 0 for none.
+    forget : whether last violators are forgotten at the beginning of each pass of `fit`. If not, as
+        in [HM], a class whose last violator violates the margin of all its rows is never trained on
+        them again, which is likely where a class has few rows.
     adagrad : steps shrink with the sum of squared gradients (True), with the number of steps
         (``"count"``), or not at all (False).
     replacement : draw wrong classes with replacement, which may miss a violator.
@@ -69,6 +72,7 @@ class EmbeddingOptions:
     sampling: str = "warp"
     rank_weight: bool = False
     last_violators: int = 8
+    forget: bool = True
     adagrad: bool | str = True
     replacement: bool = False
     max_draws: int | None = None
@@ -227,6 +231,10 @@ class Embedding:
         if (self._axes["sigma"] != 1.0).any():
             self.V *= self._axes["sigma"][:, None].astype(self.V.dtype)
             self._axes["sigma"] = 1.0
+
+    def forget(self) -> None:
+        """Empty the memory of last violators."""
+        self._memory["last"] = -1
 
     def take(self, V: NDArray[Any], P: NDArray[Any]) -> None:
         """Go on from a map and prototypes that were trained before."""
