@@ -69,7 +69,7 @@ def compare_all_codes(
         out,
         codes=names,
         ratios=numbers,
-        method=methods[0],
+        method=next(iter(methods.values())),
         threads=run.threads,
         cluster=cluster,
         resume=run.resume,
