@@ -195,7 +195,7 @@ def make_methods(
         options = OFFERS[objective].options
         if colon and "k" not in options:
             raise InputError(f"--objectives has {name}, but {objective} has no k: leave out {k!r}.")
-        stated = {"k": k} if colon else {}
+        stated: dict[str, Any] = {"k": k} if colon else {}
         limited = epochs is not None and "epochs" in options
         stated |= {"epochs": epochs} if limited else {}
         method: Any = make_method(OFFERS, objective, seed=seed, **stated)

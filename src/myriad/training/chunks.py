@@ -87,8 +87,12 @@ def read_chunks(
     with_grams: bool,
     dtype: DTypeLike,
     team: Team,
+    with_targets: bool = True,
 ) -> Iterator[Chunk]:
-    """Yield the chunks of one epoch, the next being prepared while the current one is used."""
+    """Yield the chunks of one epoch, the next being prepared while the current one is used.
+
+    Without targets, they and the classes of a chunk are empty.
+    """
     source = rows.blocks(chunk_rows(rows.dim, block, with_grams=with_grams), seed=seed, epoch=epoch)
 
     def prepare(start: int) -> Chunk | None:
@@ -96,7 +100,7 @@ def read_chunks(
         if taken is None:
             return None
         X = taken.X.astype(dtype, copy=False)
-        known = make_targets(rows, taken.index, start)
+        known = make_targets(rows, taken.index if with_targets else taken.index[:0], start)
         chunk = Chunk(X, *known, taken.index, rows.labels[taken.index], start)
         if with_grams:
             chunk.multiply(block)
