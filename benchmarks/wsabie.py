@@ -9,9 +9,9 @@
 state and fed the same draws by the sequential form, compiled by Numba, which must decide alike; the
 sequential form may be timed on a part of the rows (`--part`). With `--state FILE` the embedding
 trained so far is kept in a file and taken from it: a first call trains, on a machine that may be
-busy, a second one measures. ``memory``: private memory of a
-training of one epoch, above what the imports take. ``ranking``: exact and approximate ranking
-against the bare product, on two threads.
+busy, a second one measures. ``memory``: private memory of a training of one epoch, above what the
+imports take. ``ranking``: exact and approximate ranking against the bare product, on two threads,
+the classes being the leaves of a tree; `--state` keeps what was trained here too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import argparse
 import copy
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +40,30 @@ MOST_DRAWS = 200
 """Of a row while the prototypes to rank among are trained, which would take minutes otherwise."""
 
 
-def draw_rows(n: int, dim: int, n_classes: int, *, noise: float, seed: int = 0) -> ArrayRows:
-    """Return rows of norm about 1, of classes that lie in 64 dimensions and in groups.
+def place_classes(n_classes: int, levels: int, truth: np.random.Generator) -> np.ndarray:
+    """Return means of classes in 64 dimensions, the leaves of a tree of so many levels.
+
+    Two levels are groups of 20. With more, nodes have as many children as makes them end at the
+    classes; each level adds as much to the variance as any other.
+    """
+    branching = n_classes ** (1 / levels) if levels > 2 else 20.0
+    means = np.zeros((n_classes, 64), np.float32)
+    for level in range(1, levels + 1):
+        n_nodes = max(1, int(n_classes / branching ** (levels - level) + 1e-6))
+        nodes = truth.standard_normal((n_nodes, 64), dtype=np.float32)
+        means += nodes[np.arange(n_classes) % n_nodes]
+    return means * np.float32(math.sqrt(2 / levels))
+
+
+def draw_rows(
+    n: int, dim: int, n_classes: int, *, noise: float, seed: int = 0, levels: int = 2
+) -> ArrayRows:
+    """Return rows of norm about 1, of classes that lie in 64 dimensions and in a tree.
 
     The classes are the same for all seeds; labels and noise are not.
     """
     truth = np.random.default_rng(0)
-    groups = truth.standard_normal((max(1, n_classes // 20), 64), dtype=np.float32)
-    means = groups[np.arange(n_classes) % len(groups)]
-    means = means + truth.standard_normal((n_classes, 64), dtype=np.float32)
+    means = place_classes(n_classes, levels, truth)
     turn = truth.standard_normal((64, dim), dtype=np.float32) / np.float32(8 * math.sqrt(2 * dim))
     rng = np.random.default_rng(seed + 1)
     labels = np.concatenate([rng.permutation(n_classes) for _ in range(-(-n // n_classes))]).astype(
@@ -200,26 +216,44 @@ def measure_memory(options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def measure_ranking(options: argparse.Namespace) -> dict[str, Any]:
-    """Train prototypes, then rank rows exactly, approximately, and by the bare product alone."""
-    n_classes = options.classes
-    rows = draw_rows(2 * n_classes, options.features, n_classes, noise=options.noise)
+def prepare_ranking(options: argparse.Namespace) -> tuple[EmbeddingModel, float]:
+    """Return a trained embedding with an index, and the index's recall on held-out rows.
+
+    Both are taken from the file that an earlier call kept, if there is one.
+    """
+    if options.state is not None and options.state.exists():
+        with np.load(options.state) as kept:
+            parts = (kept["V"], kept["P"], "euclidean", kept["centres"], int(kept["probes"]))
+            return EmbeddingModel(*parts), float(kept["recall"])
+    shape = options.features, options.classes
+    classes = {"noise": options.noise, "levels": options.levels}
+    rows = draw_rows(2 * options.classes, *shape, **classes)
+    trainer = begin(rows, options.classes, options.dim, margin=options.margin, max_draws=MOST_DRAWS)
     with team(2) as crew:
-        trainer = begin(rows, n_classes, options.dim, margin=options.margin, max_draws=MOST_DRAWS)
-        train_on(trainer, rows, options, crew)
-    model = EmbeddingModel(trainer.V, trainer.P)
-    fresh = draw_rows(
-        options.queries + 2000, options.features, n_classes, noise=options.noise, seed=1
-    )
-    X, held = fresh.X[: options.queries], fresh.X[options.queries :]
-    indexed, recall_held = add_index(model, held)
+        for _ in range(options.before):
+            trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+    held = draw_rows(2000, *shape, **classes, seed=2)
+    model, recall = add_index(EmbeddingModel(trainer.V, trainer.P), held.X)
+    if options.state is not None:
+        arrays = {"V": model.map, "P": model.prototypes, "centres": model.centres}
+        np.savez(options.state, **arrays, probes=model.probes, recall=recall)
+    return model, recall
+
+
+def measure_ranking(options: argparse.Namespace) -> dict[str, Any]:
+    """Rank rows among trained prototypes exactly, approximately, and by the bare product alone."""
+    indexed, recall_held = prepare_ranking(options)
+    model = replace(indexed, centres=None)
+    shape = options.queries, options.features, options.classes
+    fresh = draw_rows(*shape, noise=options.noise, levels=options.levels, seed=1)
+    X = fresh.X
     Z = model.embed(X)
     product = math.inf
     with team(2) as crew:
         for _ in range(3):
             began = time.perf_counter()
             crew.share(
-                lambda start: np.matmul(Z[start : start + PRODUCT_ROWS], trainer.P.T),
+                lambda start: np.matmul(Z[start : start + PRODUCT_ROWS], model.prototypes.T),
                 range(0, len(Z), PRODUCT_ROWS),
             )
             product = min(product, time.perf_counter() - began)
@@ -236,7 +270,7 @@ def measure_ranking(options: argparse.Namespace) -> dict[str, Any]:
         "recall_on_validation": recall_held,
         "cells": len(indexed.centres if indexed.centres is not None else []),
         "probes": indexed.probes,
-        "top1": float((exact_labels[:, 0] == fresh.labels[: options.queries]).mean()),
+        "top1": float((exact_labels[:, 0] == fresh.labels).mean()),
     }
     print(found, flush=True)
     return found
@@ -253,10 +287,15 @@ def time_ranking(model: EmbeddingModel, X: np.ndarray) -> tuple[np.ndarray, floa
 
 
 SHAPES = {
-    "epochs": {"rows": 100_000, "features": 1024, "classes": 10_000, "dim": 192, "before": 12},
-    "memory": {"features": 1024, "classes": 100_000, "dim": 256},
-    "ranking": {"features": 1024, "classes": 100_000, "dim": 256, "before": 2},
-}
+    "epochs": {
+        "rows": 100_000, "features": 1024, "classes": 10_000, "dim": 192, "before": 12,
+        "margin": 0.03,
+    },
+    "memory": {"features": 1024, "classes": 100_000, "dim": 256, "margin": 0.03},
+    "ranking": {
+        "features": 1024, "classes": 100_000, "dim": 256, "before": 4, "margin": 0.5, "levels": 5,
+    },
+}  # fmt: skip
 PARTS = {"epochs": measure_epochs, "memory": measure_memory, "ranking": measure_ranking}
 
 
@@ -273,7 +312,8 @@ def main() -> None:
     parser.add_argument("--late-part", type=float, help="the same after convergence")
     parser.add_argument("--queries", type=int, default=10_000)
     parser.add_argument("--noise", type=float, default=0.5)
-    parser.add_argument("--margin", type=float, default=0.03)
+    parser.add_argument("--levels", type=int, help="of the tree of classes to rank among")
+    parser.add_argument("--margin", type=float)
     parser.add_argument("--state", type=Path, help="a file that keeps the embedding trained")
     parser.add_argument("--folder", type=Path, default=Path("/tmp"), help="for scratch files")
     parser.add_argument("--out", type=Path, help="a JSON file to write")

@@ -106,3 +106,20 @@ def test_settled_repeats_what_was_found():
     again = settled.fit(train, None, n_classes=10, threads=1)
     assert again.epochs == fitted.epochs
     assert again.model.prototypes.tobytes() == fitted.model.prototypes.tobytes()
+
+
+def test_forgetting_last_violators_lets_no_class_starve():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(100), 8).astype(np.int32)
+    X = rng.standard_normal((100, 16))[labels] + 0.4 * rng.standard_normal((800, 16))
+    rows = ArrayRows(X.astype(np.float32), labels, [str(c) for c in range(100)])
+
+    def count_starved(**options):
+        method = make_wsabie(dim=8, eta=0.03, margin=0.1, epochs=20, **options)
+        model = method.fit(rows, None, n_classes=100, threads=1).model
+        right = model.judge(rows.X, rows.labels)[0] == 1
+        return int(np.count_nonzero(np.bincount(labels, right, minlength=100) == 0))
+
+    assert count_starved(forget=False) >= 10
+    assert count_starved() <= 2
+    assert count_starved(last_violators=0) <= 2

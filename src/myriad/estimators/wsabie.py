@@ -42,6 +42,9 @@ class Wsabie(RowsClassifier):
     last_violators : how long a chain of last violators makes a row be passed over, so that classes
         which are always confused do not rule the training [HM, 6]; 0 for none. A chain cannot be
         longer than there are classes.
+    forget : whether `fit` forgets last violators at the beginning of each pass; if not, as in [HM],
+        a class whose last violator violates the margin of all its rows is never trained on them
+        again. `partial_fit` does not forget.
     adagrad : steps shrink with the squared gradients (True), with their number (``"count"``), or
         not (False).
     margin : by how much the truth should score better than any other class, or ``"auto"``.
@@ -76,6 +79,7 @@ class Wsabie(RowsClassifier):
         sampling: str = "warp",
         rank_weight: bool = False,
         last_violators: int = 8,
+        forget: bool = True,
         adagrad: bool | str = True,
         margin: float | str = "auto",
         eta: float | str = "auto",
@@ -101,6 +105,7 @@ class Wsabie(RowsClassifier):
         self.sampling = sampling
         self.rank_weight = rank_weight
         self.last_violators = last_violators
+        self.forget = forget
         self.adagrad = adagrad
         self.margin = margin
         self.eta = eta
@@ -133,6 +138,7 @@ class Wsabie(RowsClassifier):
                 sampling=self.sampling,
                 rank_weight=self.rank_weight,
                 last_violators=self.last_violators,
+                forget=self.forget,
                 adagrad=self.adagrad,
                 replacement=self.replacement,
                 max_draws=self.max_draws,

@@ -102,7 +102,7 @@ class EmbeddingModel(Model, kind="embedding"):
 
         With `centres` a class may be missed.
         """
-        return self._searched.rank(self.embed(X), self._best_of(k))
+        return self._searched.rank(X, self._best_of(k), map=self.map)
 
     def neighbours(self, label: int, k: int) -> tuple[NDArray[np.int64], Float]:
         """Return the `k` classes whose prototypes lie nearest to that of a class, and how near."""
@@ -129,7 +129,7 @@ def add_index(
     """Return the model with an index for approximate ranking, and the index's recall on `X`.
 
     As many cells are looked into as rows `X` need to find the part `recall` of their `k` best
-    classes; in the end all.
+    classes.
     """
     from myriad.vocabularies.kmeans import learn_centres
 
@@ -137,10 +137,7 @@ def add_index(
     n_cells = int(max(1, min(CELLS * model.n_classes**0.5, model.n_classes / 8)))
     centres = learn_centres(model.prototypes, n_cells, seed=seed)
     exact = replace(model, centres=None).rank(X, k)[0]
-    probes, found = 1, 0.0
-    while True:
-        indexed = replace(model, centres=centres, probes=min(probes, n_cells))
-        found = find_recall(exact, indexed.rank(X, k)[0])
-        if found >= recall or probes >= n_cells:
-            return indexed, found
-        probes *= 2
+    cells = replace(model, centres=centres)._searched.cells
+    probes = cells.count_probes(model.embed(X), exact, recall)
+    indexed = replace(model, centres=centres, probes=probes)
+    return indexed, find_recall(exact, indexed.rank(X, k)[0])

@@ -1,25 +1,26 @@
-"""Searching prototypes: the best classes of embedded rows, exactly or by an inverted file.
+"""Searching prototypes: the best classes of embedded rows, exactly or in cells.
 
 The exact way multiplies tiles of rows and prototypes that stay in the cache, and keeps the k best
 as it goes. The approximate way looks only into the few cells of a partition that lie nearest to the
-row: faiss's inverted file over centres that are kept as a plain array, so that no file of faiss's
-own is ever read.
+row, an inverted file.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
+from myriad.models.cells import Cells
 from myriad.models.ranking import merge_top
 from myriad.parallel import Team, team
 
 TILE_ROWS, TILE_CLASSES = 256, 2048
+PROBED_ROWS = 1024
+"""Rows that look into cells together: the more, the larger the products."""
 SHARED_FROM = 1 << 24
 """Products of rows and classes from which threads share the work."""
 
@@ -43,18 +44,26 @@ class Prototypes:
     centres: Float | None = None
     probes: int = 1
 
-    def rank(self, Z: Float, k: int) -> tuple[NDArray[np.int32], Float]:
-        """Return the `k` best classes of embedded rows and their scores, best first."""
-        labels = np.full((len(Z), k), -1, np.int32)
-        best = np.full((len(Z), k), -np.inf, np.float32)
-        search = self._search if self.centres is None else self._probe
-        starts = range(0, len(Z), TILE_ROWS)
-        parts = [slice(start, min(start + TILE_ROWS, len(Z))) for start in starts]
+    def rank(
+        self, X: Float, k: int, *, map: Float | None = None
+    ) -> tuple[NDArray[np.int32], Float]:
+        """Return the `k` best classes of rows and their scores, best first.
+
+        The rows are embedded ones, or such as `map`, of shape (dim, n_features), embeds.
+        """
+        labels = np.full((len(X), k), -1, np.int32)
+        best = np.full((len(X), k), -np.inf, np.float32)
+        exact = self.centres is None
+        search, size = (self._search, TILE_ROWS) if exact else (self._probe, PROBED_ROWS)
+        if not exact:
+            self.cells  # noqa: B018  before threads ask for them
+        parts = [slice(start, min(start + size, len(X))) for start in range(0, len(X), size)]
 
         def rank_part(part: slice) -> None:
-            search(Z[part], labels[part], best[part])
+            Z = X[part] if map is None else X[part] @ map.T
+            search(Z, labels[part], best[part])
 
-        if len(Z) * len(self.points) < SHARED_FROM:
+        if len(X) * len(self.points) < SHARED_FROM:
             Team(1, None).share(rank_part, parts)
         else:
             with team() as crew:
@@ -71,34 +80,19 @@ class Prototypes:
 
     def _probe(self, Z: Float, labels: NDArray[np.int32], best: Float) -> None:
         """Write the best classes of a tile of rows as far as the cells looked into hold them."""
-        found = self._index.search(Z, labels.shape[1])[1]
-        short = (found < 0).any(axis=1)
+        self.cells.search(Z, self.offsets, self.scale, self.probes, labels, best)
+        short = labels[:, -1] < 0
         if short.any():  # the cells hold fewer classes than are wanted
-            some_labels, some_best = labels[short], best[short]
+            some_labels = np.full((int(short.sum()), labels.shape[1]), -1, np.int32)
+            some_best = np.full(some_labels.shape, -np.inf, np.float32)
             self._search(Z[short], some_labels, some_best)
             labels[short], best[short] = some_labels, some_best
-        Z, found = Z[~short], found[~short]
-        scores = np.einsum("id,ikd->ik", Z, self.points[found]) * np.float32(self.scale)
-        scores += self.offsets[found]
-        order = np.lexsort((found, -scores), axis=1)
-        labels[~short] = np.take_along_axis(found, order, axis=1)
-        best[~short] = np.take_along_axis(scores, order, axis=1)
 
     @cached_property
-    def _index(self) -> Any:
-        """The inverted file; made when first asked for."""
-        import faiss
-
+    def cells(self) -> Cells:
+        """The prototypes in their cells; made when first asked for."""
         assert self.centres is not None
-        dim = self.points.shape[1]
-        nearest = self.scale != 1.0
-        coarse = faiss.IndexFlatL2(dim) if nearest else faiss.IndexFlatIP(dim)
-        coarse.add(self.centres)
-        metric = faiss.METRIC_L2 if nearest else faiss.METRIC_INNER_PRODUCT
-        index = faiss.IndexIVFFlat(coarse, dim, len(self.centres), metric)
-        index.add(self.points)
-        index.nprobe = min(self.probes, len(self.centres))
-        return index
+        return Cells.of(self.points, self.centres, nearest=self.scale != 1.0)
 
 
 def find_recall(exact: NDArray[np.int32], found: NDArray[np.int32]) -> float:

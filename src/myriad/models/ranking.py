@@ -61,3 +61,37 @@ def merge_top(products, offsets, labels, best, first):
             best[i, place] = score
             labels[i, place] = first + c
             last = best[i, k - 1]
+
+
+@jit
+def merge_cell(products, offsets, classes, rows, labels, best):
+    """Take the classes of a cell into the k best of some rows, the lowest class on ties.
+
+    Parameters
+    ----------
+    products : float array of shape (n_rows, m), the scores of the classes but for their `offsets`,
+        of shape (m,).
+    classes : int32 array of shape (m,), which are taken into no row twice.
+    rows : int64 array of shape (n_rows,), places of the rows among `labels` and `best`.
+    labels, best : as those of `merge_top`; changed.
+    """
+    k = labels.shape[1]
+    for j in range(products.shape[0]):
+        i = rows[j]
+        last = best[i, k - 1]
+        for c in range(products.shape[1]):
+            score, label = products[j, c] + offsets[c], classes[c]
+            if score < last:
+                continue
+            place = k
+            while place > 0:
+                held = labels[i, place - 1]
+                above = best[i, place - 1]
+                if held >= 0 and not (score > above or (score == above and label < held)):
+                    break
+                if place < k:
+                    best[i, place], labels[i, place] = above, held
+                place -= 1
+            if place < k:
+                best[i, place], labels[i, place] = score, label
+                last = best[i, k - 1]

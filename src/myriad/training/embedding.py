@@ -22,7 +22,7 @@ from myriad.products import add_product
 from myriad.progress import Advance
 from myriad.randomness import generator, mix
 from myriad.store import Rows
-from myriad.training.chunks import Chunk, read_chunks
+from myriad.training.chunks import Chunk, Wanted, read_chunks
 from myriad.training.embedding_kernels import (
     AXIS,
     BY_COUNTS,
@@ -31,11 +31,13 @@ from myriad.training.embedding_kernels import (
     STATE,
     step_block,
 )
-from myriad.training.joint import score_block, share
-from myriad.training.trainer import BLOCK, class_shards
+from myriad.training.scores import score_block, share
+from myriad.training.trainer import class_shards
 from myriad.training.violators import MEMORY
 
 ADAGRAD = {False: FIXED_STEP, True: BY_GRADIENTS, "count": BY_COUNTS}
+BLOCK = 128
+"""Rows that are mapped by one product, and whose steps change the map by another."""
 CHECKED_DIM = 24
 """Random signs of more rows are of full rank for all practical purposes."""
 MAP_SHARD = 64
@@ -56,6 +58,9 @@ class EmbeddingOptions:
     sampling : ``warp``, wrong classes are drawn until one violates the margin; ``auc``, one is.
     rank_weight : weigh a step by the harmonic number of the estimated rank of the truth.
     last_violators : how long a chain of last violators makes a row be passed over; 0 for none.
+    forget : whether last violators are forgotten at the beginning of each pass of `fit`. If not, as
+        in [HM], a class whose last violator violates the margin of all its rows is never trained on
+        them again, which is likely where a class has few rows.
     adagrad : steps shrink with the sum of squared gradients (True), with the number of steps
         (``"count"``), or not at all (False).
     replacement : draw wrong classes with replacement, which may miss a violator.
@@ -67,6 +72,7 @@ class EmbeddingOptions:
     sampling: str = "warp"
     rank_weight: bool = False
     last_violators: int = 8
+    forget: bool = True
     adagrad: bool | str = True
     replacement: bool = False
     max_draws: int | None = None
@@ -174,7 +180,7 @@ class Embedding:
         root = np.uint64(mix(np.uint64(seed), np.uint64(0xE3BED)))
         root = np.uint64(mix(root, np.uint64(self.epoch)))
         options: dict[str, Any] = {"seed": seed, "epoch": self.epoch, "dtype": self.V.dtype}
-        for chunk in read_chunks(rows, block=self.block, with_grams=True, team=team, **options):
+        for chunk in read_chunks(rows, wanted=Wanted(self.block), team=team, **options):
             before = self.tally["draws"]
             make_keys(chunk.targets, root)
             self._walk(chunk, team)
@@ -225,6 +231,10 @@ class Embedding:
         if (self._axes["sigma"] != 1.0).any():
             self.V *= self._axes["sigma"][:, None].astype(self.V.dtype)
             self._axes["sigma"] = 1.0
+
+    def forget(self) -> None:
+        """Empty the memory of last violators."""
+        self._memory["last"] = -1
 
     def take(self, V: NDArray[Any], P: NDArray[Any]) -> None:
         """Go on from a map and prototypes that were trained before."""

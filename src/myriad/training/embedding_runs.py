@@ -76,6 +76,14 @@ class Task:
             return Embedding(*shape, **options)
         return EmbeddingRounds(*shape, site=self.site, rounds=self.method.rounds, **options)
 
+    def run_epoch(
+        self, trainer: Embedding, rows: Rows, member: int = 0, *, team: Team, advance: Advance
+    ) -> None:
+        """Pass once over the rows: a class that was passed over before gets another chance."""
+        if self.method.options.forget:
+            trainer.forget()
+        trainer.run_epoch(rows, seed=self.seed(member), team=team, advance=advance)
+
     def seed(self, member: int) -> int:
         """Return the seed of a member of an ensemble."""
         return (self.method.seed + 1_000_003 * member) % 2**63
@@ -171,7 +179,7 @@ class Run:
         began = time.perf_counter() - (self.history[-1]["seconds"] if self.history else 0.0)
         while trainer.epoch < epochs and not stopping.done:
             before = trainer.tally
-            trainer.run_epoch(rows, seed=task.seed(self._member), team=team, advance=advance)
+            task.run_epoch(trainer, rows, self._member, team=team, advance=advance)
             if val is None:
                 self._take(trainer, last=trainer.epoch == epochs)
             else:

@@ -6,8 +6,10 @@ scores a block or, when several settings are trained together, take a setting ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,30 +17,23 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.objectives.joint import AUC, JOINT_OBJECTIVES, RANKING, SOFTMAX, WARP
-from myriad.panels import multiply_turned
 from myriad.parallel import Team
-from myriad.products import add_product
-from myriad.training.chunks import Chunk
+from myriad.parallel.boards import close_board, make_board
+from myriad.training.chunks import Chunk, Wanted
 from myriad.training.conditioning import PLAIN
 from myriad.training.joint_kernels import (
     HEAD,
     JOINT,
+    PAIR,
     STATE,
-    add_pairs,
     begin_epoch,
-    fold_scale,
-    step_pairs,
     step_sampled_pairs,
-    step_softmax,
 )
+from myriad.training.joint_walks import help_pairs, help_softmax, walk_pairs, walk_softmax
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
-from myriad.training.trainer import BLOCK, SMALL_BLOCK, Trainer, class_shards
+from myriad.training.trainer import BLOCK, SMALL_BLOCK, Trainer
 
-SHARD = 256
-"""Classes that one product scores."""
-PIECE = 96
-"""Classes that one thread scores at a time: whole tiles, which have the same bits in any shard."""
 SAMPLED_ABOVE = 250
 """From so many classes on, two dot products a row beat the product with all (measured)."""
 
@@ -177,8 +172,9 @@ class Joint(Trainer):
         begin_epoch(self._states, np.uint64(seed), np.uint64(self.epoch))
 
     @property
-    def _needs_grams(self) -> bool:
-        return not self._sampled
+    def _wanted(self) -> Wanted:
+        columns = self.objective == SOFTMAX
+        return Wanted(self.block, grams=not self._sampled, columns=columns)
 
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
         if len(self.settings) == 1:
@@ -201,74 +197,17 @@ class Joint(Trainer):
                 chunk.X, *known, (V, Q), biases, last, heads, self._harmonic, setting, state
             )
             return
-        blocks = zip(chunk.grams, chunk.panels, chunk.blocks(self.block), strict=True)
-        for gram, panels, part in blocks:
-            X, targets = chunk.X[part], chunk.targets[part]
-            S = score_panels(panels, len(X), V, team)
-            if self.objective == SOFTMAX:
-                A = np.empty_like(S)
-                scales = step_softmax(
-                    gram, targets, chunk.classes, S, A, biases, heads, setting, state
-                )
-                add_block(A, X, V, team)
-                if Q.size:
-                    add_block(A * scales[:, None], X, Q, team)
-            else:
-                pairs = step_pairs(
-                    gram,
-                    targets,
-                    chunk.classes,
-                    S,
-                    biases,
-                    last,
-                    heads,
-                    self._harmonic,
-                    setting,
-                    state,
-                )
-                add_pairs(X, pairs, heads, V, Q)
-            fold_scale(V, heads, state)
-
-
-def add_block(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any], team: Team | None) -> None:
-    """Add ``A^T X`` to the stored weights, a shard of classes at a time."""
-
-    def add(shard: slice) -> None:
-        add_product(A[:, shard].T, X, V[shard])
-
-    share(team, add, class_shards(len(V), SHARD))
-
-
-def score_block(X: NDArray[Any], V: NDArray[Any], team: Team | None) -> NDArray[Any]:
-    """Return ``X V^T``, made a shard of classes at a time."""
-    S = np.empty((len(X), len(V)), V.dtype)
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def score(shard: slice) -> None:
-        np.matmul(X, V[shard].T, out=S[:, shard])
-
-    share(team, score, class_shards(len(V), SHARD))
-    return S
-
-
-def score_panels(
-    panels: NDArray[Any], n_rows: int, V: NDArray[Any], team: Team | None
-) -> NDArray[Any]:
-    """Return ``X V^T`` of rows that are packed, made a shard of classes at a time."""
-    S = np.empty((n_rows, len(V)), V.dtype)
-
-    def score(first: int) -> None:
-        multiply_turned(V[first : first + size], panels, S, first)
-
-    size = len(V) if team is None or team.threads == 1 else PIECE
-    share(team, score, range(0, len(V), size))
-    return S
-
-
-def share(team: Team | None, function: Callable[[Any], None], shards: Sequence[Any]) -> None:
-    """Let a team work through shards, or do it here where the team has other work."""
-    if team is not None:
-        team.share(function, shards)
-        return
-    for shard in shards:
-        function(shard)
+        assert chunk.products is not None
+        rows = chunk.X, chunk.products.panels, chunk.products.grams
+        S = np.empty((self.block, self.n_classes), V.dtype)
+        board = make_board()
+        if self.objective == SOFTMAX:
+            columns, made = chunk.products.columns, (S, np.empty_like(S), np.empty_like(S[:, 0]))
+            assist = partial(help_softmax, rows, columns, *made, (V, Q), self.block, board)
+            walk = partial(walk_softmax, rows, columns, known, setting, made)
+        else:
+            pairs = np.zeros(self.block, PAIR)
+            assist = partial(help_pairs, rows, S, pairs, (V, Q), heads, self.block, board)
+            walk = partial(walk_pairs, rows, known, self._harmonic, setting, (S, pairs))
+        with nullcontext() if team is None else team.assisted(assist, partial(close_board, board)):
+            walk((V, Q), (biases, last, heads), state, board, self.block)

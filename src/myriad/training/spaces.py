@@ -29,7 +29,7 @@ from myriad.training.duals_kernels import (
     add_to_columns,
     spread_columns,
 )
-from myriad.training.joint import score_block, score_panels
+from myriad.training.scores import score_block, score_panels
 from myriad.training.trainer import class_shards
 
 SHARD = 512

@@ -177,7 +177,9 @@ class WsabieMethod(Method):
         )
 
 
-_OPTIONS = ("discriminant", "sampling", "rank_weight", "last_violators", "adagrad", "max_norm")
+_OPTIONS = (
+    "discriminant", "sampling", "rank_weight", "last_violators", "forget", "adagrad", "max_norm",
+)  # fmt: skip
 
 
 def make_wsabie(**given: Any) -> WsabieMethod:

@@ -1,0 +1,140 @@
+"""The results of `highly_multiclass.py` as tables beside those of [HM], written into their page.
+
+    python recipes/highly_multiclass_tables.py                # print the tables
+    python recipes/highly_multiclass_tables.py docs/recipes.md   # write them into the page
+
+The page holds them between two comments that say so; a test compares them with the files of
+results, so that the two cannot drift apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+SETS = {"Omniglot": "omniglot", "glyphs": "glyphs"}
+BEGIN, END = "<!-- tables: written by a command -->", "<!-- end of tables -->"
+
+PAPER_SETS = ("16k ImageNet", "22k ImageNet", "21k Web", "97k Web")
+PAPER_CLASSIFIERS = {  # [HM, Table 8]
+    "nearest means": (4.4, 2.7, 2.6, 2.3),
+    "k-NN": (None, None, None, None),
+    "one-vs-all, 1 : 1": (4.1, 3.5, 2.1, 1.6),
+    "one-vs-all": (9.4, 8.2, 8.3, 6.8),
+    "AUC": (4.7, 5.1, 2.8, 3.1),
+    "Wsabie": (6.5, 6.6, 4.5, 2.8),
+    "Wsabie ensemble": (8.1, 7.0, 6.0, 3.4),
+    "Wsabie++": (11.2, 10.3, 8.5, 8.2),
+    "Wsabie++ ensemble": (11.9, 10.5, 8.6, 8.3),
+}
+PAPER_ABLATIONS = {  # [HM, Table 6]
+    "Wsabie": 3.7,
+    "Wsabie + 10 last violators": 5.0,
+    "Wsabie + adagrad": 5.0,
+    "Wsabie + counting adagrad": None,
+    "Wsabie + constant weight": 4.1,
+    "Wsabie + adagrad + 10 last violators": 5.9,
+    "Wsabie + adagrad + constant weight": 6.0,
+    "... + 1 last violator": 6.3,
+    "... + 10 last violators": 7.1,
+    "... + 100 last violators": 6.8,
+}
+PAPER_DIMS = {  # [HM, 9.1]
+    "128": 7.4, "192": 7.7, "256": 8.3, "384": 7.9, "512": 7.1, "768": 6.7, "1024": 6.5,
+}  # fmt: skip
+
+
+def read_results() -> dict[str, dict[str, Any]]:
+    """Return the results of each set that has been run."""
+    paths = {name: RESULTS / f"highly_multiclass-{kind}.json" for name, kind in SETS.items()}
+    return {
+        name: json.loads(path.read_text(encoding="utf-8"))
+        for name, path in paths.items()
+        if path.exists()
+    }
+
+
+def tell(found: dict[str, Any] | None) -> str:
+    """Return a mean with its spread."""
+    return "" if found is None else f"{found['mean']:.1f} ± {found['spread']:.1f}"
+
+
+def tell_paper(value: float | None) -> str:
+    """Return a figure of the paper, a dash where it has none."""
+    return "–" if value is None else f"{value:.1f}"
+
+
+def format_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of Markdown."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def format_tables(results: dict[str, dict[str, Any]]) -> str:
+    """Return all tables, and what they were made from."""
+
+    def row(table: str, line: str) -> list[str]:
+        return [tell(found[table].get(line)) for found in results.values()]
+
+    sets = list(results)
+    classifiers = [
+        [line, *row("table8", line), *map(tell_paper, paper)]
+        for line, paper in PAPER_CLASSIFIERS.items()
+    ]
+    ablations = [
+        [line, *row("table6", line), tell_paper(paper)] for line, paper in PAPER_ABLATIONS.items()
+    ]
+    dims = sorted(
+        {*PAPER_DIMS, *(d for found in results.values() for d in found["by_dim"])}, key=int
+    )
+    by_dim = [[d, *row("by_dim", d), tell_paper(PAPER_DIMS.get(d))] for d in dims]
+    return "\n\n".join(
+        [
+            "\n".join(describe(name, found) for name, found in results.items()),
+            "### Classifiers [HM, Table 8]",
+            format_table(["", *sets, *PAPER_SETS], classifiers),
+            "### From Wsabie to Wsabie++, Euclidean throughout [HM, Table 6]",
+            format_table(["", *sets, "21k Web"], ablations),
+            "### Wsabie++ by the dimensions of its embedding [HM, 9.1]",
+            format_table(["dim", *sets, "21k Web"], by_dim),
+        ]
+    )
+
+
+def describe(name: str, found: dict[str, Any]) -> str:
+    """Return a line on where the results of a set come from."""
+    seeds = {line["seeds"] for table in ("table8", "table6") for line in found[table].values()}
+    few, many = min(seeds), max(seeds)
+    told = f"{many} seeds" if few == many else f"{few} to {many} seeds"
+    return (
+        f"- **{name}**: {found['classes']:,} classes, {found['rows']:,} rows, {told}; "
+        f"{found['date'][:10]}, {found['machine']}."
+    )
+
+
+def write_tables(page: Path, tables: str) -> None:
+    """Put the tables between the two comments of a page."""
+    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    page.write_text(f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    """Print the tables, or write them into a page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("page", type=Path, nargs="?")
+    options = parser.parse_args()
+    tables = format_tables(read_results())
+    if options.page is None:
+        print(tables)
+    else:
+        write_tables(options.page, tables)
+
+
+if __name__ == "__main__":
+    main()
