@@ -5,12 +5,15 @@ import pytest
 
 from myriad.panels import (
     DEPTH,
+    add_columns,
     multiply,
+    multiply_blocks,
     multiply_turned,
-    multiply_with_itself,
+    pack_block_columns,
     pack_columns,
     pack_rows,
 )
+from myriad.tiles import LANES
 
 SHAPES = [(1, 1, 1), (5, 16, 6), (7, 33, 13), (18, 48, 64), (6, 17, DEPTH + 5)]
 TOLERANCE = {np.float32: 1e-5, np.float64: 1e-13}
@@ -55,12 +58,32 @@ def test_columns_of_a_turned_product_are_set_and_no_others(dtype, shape):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("block", [1, 7, 64])
 @pytest.mark.parametrize("n", [1, 6, 7, 16, 50])
-def test_gram_matrices_are_whole_and_symmetric(dtype, n):
+def test_gram_matrices_are_whole_and_symmetric(dtype, n, block):
     (X,) = draw(dtype, (n, DEPTH + 9))
-    gram = multiply_with_itself(X, pack_rows(X))
-    assert_close(gram, X.astype(np.float64) @ X.astype(np.float64).T, X.shape[1])
-    np.testing.assert_array_equal(gram, gram.T)
+    panels, grams = multiply_blocks(X, block)
+    for number, first in enumerate(range(0, n, block)):
+        part = X[first : first + block]
+        size = -(-block // LANES)
+        own = panels[number * size : number * size + -(-len(part) // LANES)]
+        np.testing.assert_array_equal(own, pack_rows(part))
+        gram = grams[first : first + block, : len(part)]
+        assert_close(gram, part.astype(np.float64) @ part.astype(np.float64).T, X.shape[1])
+        np.testing.assert_array_equal(gram, gram.T)
+        assert (grams[first : first + block, len(part) :] == 0.0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("block", [1, 7, 64])
+def test_columns_of_blocks_add_to_a_product(dtype, block):
+    X, L, out = draw(dtype, (50, 45), (13, 50), (13, 45))
+    panels, expected = pack_block_columns(X, block), out + L @ X
+    for number, first in enumerate(range(0, 50, block)):
+        part = np.ascontiguousarray(L[:, first : first + block])
+        add_columns(part, panels[3 * number : 3 * number + 3], out)
+    assert_close(out, expected, 50)
+    assert pack_block_columns(X, 0).size == 0
 
 
 def test_a_part_of_a_product_has_the_same_bits():

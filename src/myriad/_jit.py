@@ -27,3 +27,6 @@ intrinsic: Any = numba.extending.intrinsic
 
 nothing = numba.types.void
 """The type of what such a function returns."""
+
+integer, truth = numba.types.int64, numba.types.boolean
+"""Types of what it takes or returns."""

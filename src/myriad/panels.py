@@ -20,6 +20,12 @@ TURNED = 48
 
 
 @jit
+def count_panels(n):
+    """Return how many panels `n` rows or columns make."""
+    return (n + LANES - 1) // LANES
+
+
+@jit
 def pack_rows(X):
     """Return panels whose lanes are the rows of `X`, for products ``L X^T``.
 
@@ -31,14 +37,20 @@ def pack_rows(X):
     -------
     Array of shape (ceil(n / 16), m, 16); lanes beyond the last row are zero.
     """
-    n, m = X.shape
-    panels = np.empty(((n + LANES - 1) // LANES, m, LANES), X.dtype)
+    panels = np.empty((count_panels(len(X)), X.shape[1], LANES), X.dtype)
+    fill_rows(X, panels)
+    return panels
+
+
+@inlined
+def fill_rows(X, panels):
+    """Pack rows as `pack_rows` does, into panels that are there."""
+    n = len(X)
     for p in range(n // LANES):
         turn(X[p * LANES : (p + 1) * LANES], panels[p])
     if n % LANES > 0:
         panels[n // LANES, :, :] = 0.0
         turn(X[n // LANES * LANES :], panels[n // LANES])
-    return panels
 
 
 @inlined
@@ -68,9 +80,16 @@ def pack_columns(X):
     -------
     Array of shape (ceil(m / 16), n, 16); lanes beyond the last column are zero.
     """
+    panels = np.empty((count_panels(X.shape[1]), len(X), LANES), X.dtype)
+    fill_columns(X, panels)
+    return panels
+
+
+@inlined
+def fill_columns(X, panels):
+    """Pack columns as `pack_columns` does, into panels that are there, of as many rows or more."""
     n, m = X.shape
     whole = m // LANES
-    panels = np.empty(((m + LANES - 1) // LANES, n, LANES), X.dtype)
     for i in range(n):
         for p in range(whole):
             for lane in range(LANES):
@@ -78,6 +97,26 @@ def pack_columns(X):
         if whole < len(panels):
             panels[whole, i, :] = 0.0
             panels[whole, i, : m - whole * LANES] = X[i, whole * LANES :]
+
+
+@jit
+def pack_block_columns(X, block):
+    """Return the panels of the columns of each block of rows, one after the other.
+
+    Parameters
+    ----------
+    X : float array of shape (n, m), C-contiguous.
+    block : rows of a block; 0 to pack nothing.
+
+    Returns
+    -------
+    Array of shape (ceil(n / block) * ceil(m / 16), block, 16); rows that are not there are not set.
+    """
+    n_blocks, size = 0 if block == 0 else (len(X) + block - 1) // block, count_panels(X.shape[1])
+    panels = np.empty((n_blocks * size, block, LANES), X.dtype)
+    for number in range(n_blocks):
+        part = X[number * block : (number + 1) * block]
+        fill_columns(part, panels[number * size : (number + 1) * size])
     return panels
 
 
@@ -114,6 +153,22 @@ def multiply(L, P, out, fresh):
 
 
 @jit
+def add_columns(L, P, out):
+    """Add ``L X`` to `out`, panel by panel of the columns of X.
+
+    Parameters
+    ----------
+    L : float array of shape (n, m), C-contiguous.
+    P : panels of shape (n_panels, at least m, 16).
+    out : float array of shape (n, up to 16 n_panels), C-contiguous; changed.
+    """
+    edge = np.empty((ROWS, LANES), out.dtype)
+    for panel in range(len(P)):
+        for row in range(0, len(L), ROWS):
+            put_tile(L, row, 0, L.shape[1], P, panel, out, edge, False)
+
+
+@jit
 def multiply_turned(L, P, out, start):
     """Set columns of `out`, from `start` on, to the rows of ``L P``.
 
@@ -132,10 +187,12 @@ def multiply_turned(L, P, out, start):
 
 
 @jit
-def multiply_with_itself(X, P):
-    """Return ``X X^T`` of rows and their own panels, made by half and mirrored."""
+def multiply_with_itself(X, P, gram):
+    """Set the first columns of `gram` to ``X X^T``, of rows and their own panels.
+
+    It is made by half and mirrored; columns beyond, up to whole panels, may be set to zero.
+    """
     n, m = X.shape
-    gram = np.empty((n, n), X.dtype)
     edge = np.empty((ROWS, LANES), X.dtype)
     for first in range(0, m, DEPTH):
         depth = min(DEPTH, m - first)
@@ -145,4 +202,25 @@ def multiply_with_itself(X, P):
     for i in range(n):
         for j in range(i):
             gram[j, i] = gram[i, j]
-    return gram
+
+
+@jit
+def multiply_blocks(X, block):
+    """Return the panels of each block of rows, one after the other, and the Gram matrices.
+
+    Returns
+    -------
+    panels : array of shape (n_blocks * ceil(block / 16), m, 16).
+    grams : array of shape (n, block): products of each row with the rows of its block; those with
+        rows that are not there are zero.
+    """
+    n, m = X.shape
+    n_blocks, size = (n + block - 1) // block, count_panels(block)
+    panels = np.empty((n_blocks * size, m, LANES), X.dtype)
+    grams = np.zeros((n, block), X.dtype)
+    for number in range(n_blocks):
+        part = X[number * block : (number + 1) * block]
+        own = panels[number * size : number * size + count_panels(len(part))]
+        fill_rows(part, own)
+        multiply_with_itself(part, own, grams[number * block : (number + 1) * block])
+    return panels, grams

@@ -8,7 +8,7 @@ from myriad.measures import LabelSets
 from myriad.objectives import JOINT_OBJECTIVES
 from myriad.parallel import team
 from myriad.store import ArrayRows, BalancedRows
-from myriad.training.chunks import chunk_rows
+from myriad.training.chunks import Wanted
 from myriad.training.conditioning import Conditioning
 from myriad.training.joint import Joint, WarpOptions
 from myriad.training.settings import Setting
@@ -181,7 +181,7 @@ def test_conditioning_equals_plain_steps(objective, tame, block, sampled):
     trainer = train_fast(rows, [setting], conditioning=Conditioning(**tame), **options)
     W, b = trainer.weights()
     if tame.get("adagrad") == "feature":
-        size = chunk_rows(rows.dim, block, with_grams=False)
+        size = Wanted(block, grams=False).count_rows(rows.dim)
         tame = tame | {"moments": moments, "chunk": size}
     expected_W, expected_b = train_plain(rows, objective, setting, tame=tame)
     assert np.abs(expected_W).max() > 0.01

@@ -12,7 +12,7 @@ from myriad.objectives.draws import dot
 from myriad.parallel import team
 from myriad.randomness import mix, unit
 from myriad.store import ArrayRows
-from myriad.training.chunks import chunk_rows
+from myriad.training.chunks import Wanted
 from myriad.training.columns import make_columns
 from myriad.training.conditioning import Conditioning
 from myriad.training.one_vs_rest import OneVsRest
@@ -145,7 +145,8 @@ def test_conditioning_equals_plain_steps(loss, tame, block, sampled):
     options = {"loss": loss, "block": block, "sampled": sampled, "moments": moments}
     W, b = train_fast(rows, setting, conditioning=Conditioning(**tame), **options)
     if tame.get("adagrad") == "feature":
-        tame = tame | {"moments": moments, "chunk": chunk_rows(rows.dim, block, with_grams=False)}
+        size = Wanted(block, grams=False).count_rows(rows.dim)
+        tame = tame | {"moments": moments, "chunk": size}
     expected_W, expected_b = train_plain(rows, setting, loss=loss, tame=tame)
     np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
     np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)

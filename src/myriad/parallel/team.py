@@ -56,6 +56,23 @@ class Team:
             if not helper.cancel():  # who has not begun by now is busy elsewhere, and not needed
                 helper.result()
 
+    @contextmanager
+    def assisted(self, assist: Callable[[], Any], dismiss: Callable[[], Any]) -> Iterator[None]:
+        """Let all helpers call `assist` meanwhile; `dismiss` makes it return.
+
+        Nobody waits for that: after `dismiss`, an assistant must not touch what the caller may.
+        """
+        helping = []
+        if self._helpers is not None:
+            helping = [self._helpers.submit(assist) for _ in range(self.threads - 1)]
+        try:
+            yield
+        finally:
+            dismiss()
+            for helper in helping:
+                if not helper.cancel() and helper.done():
+                    helper.result()
+
     def start(self, function: Callable[..., Result], *arguments: Any) -> Promise[Result]:
         """Begin a piece of work that is wanted later."""
         if self._helpers is None:

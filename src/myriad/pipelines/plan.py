@@ -28,7 +28,7 @@ from myriad.pipelines.machine import Machine, know_machine, repeat
 from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
 from myriad.store.shards import SHARD_BYTES
-from myriad.training.chunks import chunk_rows
+from myriad.training.chunks import Wanted
 from myriad.training.one_vs_rest import SAMPLED_BELOW
 from myriad.training.search import JOINT_STEPS, SEARCH_FLOPS, STEPS, default_betas
 from myriad.training.trainer import BLOCK
@@ -254,7 +254,7 @@ def plan_training(job: Job, machine: Machine, dim: int, row_bytes: int, speed: f
     if job.objective == "trace":
         return [plan_path(job, machine, dim, row_bytes, speed)]
     weights = 4.0 * job.classes * dim
-    chunks = 3 * chunk_rows(dim, BLOCK, with_grams=False) * 4 * dim
+    chunks = 3 * Wanted(BLOCK, grams=False).count_rows(dim) * 4 * dim
     n_train = job.images * (1 - HELD_OUT)
     grid = _grid(job)
     together = max(1, min(len(grid), int((2 << 30) // weights)))

@@ -167,7 +167,7 @@ class ArrayRows(Rows):
                 np.take(self.X, numbers, axis=0, out=out, mode="clip")  # one copy instead of two
             else:
                 out[:] = self.X[numbers]
-            suspect = not np.isfinite(out.sum())  # a quick test that may also overflow
+            suspect = not np.isfinite(np.vdot(out, out))  # a quick test that may also overflow
             bad = first_bad_row(out) if suspect else None
         if bad is not None:
             raise InputError(f"Row {numbers[bad]} has a NaN, infinite or too large value.")

@@ -21,7 +21,7 @@ from myriad.errors import WorkError
 from myriad.parallel import Team
 from myriad.progress import Advance, Progress
 from myriad.store import Rows
-from myriad.training.chunks import Chunk, read_chunks
+from myriad.training.chunks import Chunk, Wanted, read_chunks
 from myriad.training.duals import SparseDuals
 
 FIRST_CHECK, FIRST_RECORD = 3, 6
@@ -127,10 +127,9 @@ class Ascent(ABC):
         order = self.rows.order(seed=seed, epoch=self.epoch)
         for chunk in read_chunks(
             self.rows,
-            block=self.block,
+            wanted=Wanted(self.block, grams=self._with_grams()),
             seed=seed,
             epoch=self.epoch,
-            with_grams=self._with_grams(),
             dtype=self.dtype,
             team=team,
         ):

@@ -7,21 +7,62 @@ trained on, the next is read, decoded and multiplied with itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from myriad.panels import multiply_with_itself, pack_rows
+from myriad.panels import count_panels, multiply_blocks, pack_block_columns
 from myriad.parallel import Team
 from myriad.store import Rows
 from myriad.training.targets import make_targets
 
 CHUNK_BYTES = 32 << 20
 CHUNK_ROWS = 1024
-MULTIPLIED_ROWS = 256
+MULTIPLIED_ROWS = 384
 """Rows of a chunk with Gram matrices: so they are still in the cache when they are scored."""
+
+
+@dataclass(frozen=True)
+class Products:
+    """What is made of the rows of a chunk, in blocks of B rows.
+
+    Attributes
+    ----------
+    block : B.
+    panels : each block as `pack_rows` packs it, one after the other, ceil(B / 16) panels each.
+    grams : float array of shape (m, B); row i has the products with the rows of its block.
+    columns : each block as `pack_columns` packs it, one after the other; empty if not wanted.
+    """
+
+    block: int
+    panels: NDArray[Any]
+    grams: NDArray[Any]
+    columns: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which products of a chunk's rows are wanted: none, those of blocks, columns as well."""
+
+    block: int
+    grams: bool = True
+    columns: bool = False
+
+    def make(self, X: NDArray[Any]) -> Products | None:
+        """Return the products of some rows."""
+        if not self.grams:
+            return None
+        panels, grams = multiply_blocks(X, self.block)
+        columns = pack_block_columns(X, self.block if self.columns else 0)
+        return Products(self.block, panels, grams, columns)
+
+    def count_rows(self, dim: int) -> int:
+        """Return how many rows a chunk holds: whole blocks, bounded in rows and in bytes."""
+        rows = min(MULTIPLIED_ROWS if self.grams else CHUNK_ROWS, CHUNK_BYTES // (4 * dim))
+        return max(self.block, rows // self.block * self.block)
 
 
 @dataclass(frozen=True)
@@ -35,8 +76,7 @@ class Chunk:
     index, labels : int64 and int32 arrays of shape (m,), the rows' numbers in their source and
         their class, of several the lowest.
     start : position of the first row in the epoch's order.
-    grams : ``X_b X_b^T`` of each block of rows; empty when nobody needs them.
-    panels : each block of rows as `panels` packs them; empty likewise.
+    products : what is made of the rows block by block; None when nobody needs it.
     """
 
     X: NDArray[Any]
@@ -45,26 +85,31 @@ class Chunk:
     index: NDArray[np.int64]
     labels: NDArray[np.int32]
     start: int
-    grams: list[NDArray[Any]] = field(default_factory=list)
-    panels: list[NDArray[Any]] = field(default_factory=list)
+    products: Products | None = None
 
-    def multiply(self, block: int) -> None:
-        """Pack the blocks of rows and multiply each with itself."""
-        for part in self.blocks(block):
-            panels = pack_rows(self.X[part])
-            self.panels.append(panels)
-            self.grams.append(multiply_with_itself(self.X[part], panels))
+    @cached_property
+    def grams(self) -> list[NDArray[Any]]:
+        """The Gram matrix of each block, (n, n)."""
+        assert self.products is not None
+        return [
+            np.ascontiguousarray(self.products.grams[part, : part.stop - part.start])
+            for part in self.blocks(self.products.block)
+        ]
 
-    def scaled(self, scale: NDArray[Any], block: int | None) -> Chunk:
-        """Return the chunk with scaled features, and Gram matrices of its blocks if wanted.
+    @cached_property
+    def panels(self) -> list[NDArray[Any]]:
+        """Each block of rows as `pack_rows` packs it."""
+        assert self.products is not None
+        size = count_panels(self.products.block)
+        return [
+            self.products.panels[n * size : n * size + count_panels(part.stop - part.start)]
+            for n, part in enumerate(self.blocks(self.products.block))
+        ]
 
-        Its targets are its own.
-        """
-        own = {"X": self.X * scale, "targets": self.targets.copy(), "grams": [], "panels": []}
-        view = replace(self, **own)
-        if block is not None:
-            view.multiply(block)
-        return view
+    def scaled(self, scale: NDArray[Any], wanted: Wanted) -> Chunk:
+        """Return the chunk with scaled features, targets of its own and the products wanted."""
+        X = self.X * scale
+        return replace(self, X=X, targets=self.targets.copy(), products=wanted.make(X))
 
     def blocks(self, size: int) -> Iterator[slice]:
         """Yield the rows of each block."""
@@ -72,24 +117,17 @@ class Chunk:
             yield slice(first, min(first + size, len(self.X)))
 
 
-def chunk_rows(dim: int, block: int, *, with_grams: bool) -> int:
-    """Return how many rows a chunk holds: whole blocks, bounded in rows and in bytes."""
-    rows = min(MULTIPLIED_ROWS if with_grams else CHUNK_ROWS, CHUNK_BYTES // (4 * dim))
-    return max(block, rows // block * block)
-
-
 def read_chunks(
     rows: Rows,
     *,
-    block: int,
+    wanted: Wanted,
     seed: int,
     epoch: int,
-    with_grams: bool,
     dtype: DTypeLike,
     team: Team,
 ) -> Iterator[Chunk]:
     """Yield the chunks of one epoch, the next being prepared while the current one is used."""
-    source = rows.blocks(chunk_rows(rows.dim, block, with_grams=with_grams), seed=seed, epoch=epoch)
+    source = rows.blocks(wanted.count_rows(rows.dim), seed=seed, epoch=epoch)
 
     def prepare(start: int) -> Chunk | None:
         taken = next(source, None)
@@ -97,10 +135,7 @@ def read_chunks(
             return None
         X = taken.X.astype(dtype, copy=False)
         known = make_targets(rows, taken.index, start)
-        chunk = Chunk(X, *known, taken.index, rows.labels[taken.index], start)
-        if with_grams:
-            chunk.multiply(block)
-        return chunk
+        return Chunk(X, *known, taken.index, rows.labels[taken.index], start, wanted.make(X))
 
     upcoming = team.start(prepare, 0)
     while (chunk := upcoming.result()) is not None:

@@ -22,7 +22,7 @@ from myriad.products import add_product
 from myriad.progress import Advance
 from myriad.randomness import generator, mix
 from myriad.store import Rows
-from myriad.training.chunks import Chunk, read_chunks
+from myriad.training.chunks import Chunk, Wanted, read_chunks
 from myriad.training.embedding_kernels import (
     AXIS,
     BY_COUNTS,
@@ -32,10 +32,12 @@ from myriad.training.embedding_kernels import (
     step_block,
 )
 from myriad.training.joint import score_block, share
-from myriad.training.trainer import BLOCK, class_shards
+from myriad.training.trainer import class_shards
 from myriad.training.violators import MEMORY
 
 ADAGRAD = {False: FIXED_STEP, True: BY_GRADIENTS, "count": BY_COUNTS}
+BLOCK = 128
+"""Rows that are mapped by one product, and whose steps change the map by another."""
 CHECKED_DIM = 24
 """Random signs of more rows are of full rank for all practical purposes."""
 MAP_SHARD = 64
@@ -178,7 +180,7 @@ class Embedding:
         root = np.uint64(mix(np.uint64(seed), np.uint64(0xE3BED)))
         root = np.uint64(mix(root, np.uint64(self.epoch)))
         options: dict[str, Any] = {"seed": seed, "epoch": self.epoch, "dtype": self.V.dtype}
-        for chunk in read_chunks(rows, block=self.block, with_grams=True, team=team, **options):
+        for chunk in read_chunks(rows, wanted=Wanted(self.block), team=team, **options):
             before = self.tally["draws"]
             make_keys(chunk.targets, root)
             self._walk(chunk, team)

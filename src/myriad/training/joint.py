@@ -7,7 +7,9 @@ scores a block or, when several settings are trained together, take a setting ea
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,20 +19,18 @@ from myriad.errors import InputError
 from myriad.objectives.joint import AUC, JOINT_OBJECTIVES, RANKING, SOFTMAX, WARP
 from myriad.panels import multiply_turned
 from myriad.parallel import Team
-from myriad.products import add_product
-from myriad.training.chunks import Chunk
+from myriad.parallel.boards import close_board, make_board
+from myriad.training.chunks import Chunk, Wanted
 from myriad.training.conditioning import PLAIN
 from myriad.training.joint_kernels import (
     HEAD,
     JOINT,
+    PAIR,
     STATE,
-    add_pairs,
     begin_epoch,
-    fold_scale,
-    step_pairs,
     step_sampled_pairs,
-    step_softmax,
 )
+from myriad.training.joint_walks import help_pairs, help_softmax, walk_pairs, walk_softmax
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
 from myriad.training.trainer import BLOCK, SMALL_BLOCK, Trainer, class_shards
@@ -177,8 +177,9 @@ class Joint(Trainer):
         begin_epoch(self._states, np.uint64(seed), np.uint64(self.epoch))
 
     @property
-    def _needs_grams(self) -> bool:
-        return not self._sampled
+    def _wanted(self) -> Wanted:
+        columns = self.objective == SOFTMAX
+        return Wanted(self.block, grams=not self._sampled, columns=columns)
 
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
         if len(self.settings) == 1:
@@ -201,42 +202,20 @@ class Joint(Trainer):
                 chunk.X, *known, (V, Q), biases, last, heads, self._harmonic, setting, state
             )
             return
-        blocks = zip(chunk.grams, chunk.panels, chunk.blocks(self.block), strict=True)
-        for gram, panels, part in blocks:
-            X, targets = chunk.X[part], chunk.targets[part]
-            S = score_panels(panels, len(X), V, team)
-            if self.objective == SOFTMAX:
-                A = np.empty_like(S)
-                scales = step_softmax(
-                    gram, targets, chunk.classes, S, A, biases, heads, setting, state
-                )
-                add_block(A, X, V, team)
-                if Q.size:
-                    add_block(A * scales[:, None], X, Q, team)
-            else:
-                pairs = step_pairs(
-                    gram,
-                    targets,
-                    chunk.classes,
-                    S,
-                    biases,
-                    last,
-                    heads,
-                    self._harmonic,
-                    setting,
-                    state,
-                )
-                add_pairs(X, pairs, heads, V, Q)
-            fold_scale(V, heads, state)
-
-
-def add_block(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any], team: Team | None) -> None:
-    """Add ``A^T X`` to the stored weights, a shard of classes at a time."""
-
-    def add(shard: slice) -> None:
-        add_product(A[:, shard].T, X, V[shard])
-
-    share(team, add, class_shards(len(V), SHARD))
+        assert chunk.products is not None
+        rows = chunk.X, chunk.products.panels, chunk.products.grams
+        S = np.empty((self.block, self.n_classes), V.dtype)
+        board = make_board()
+        if self.objective == SOFTMAX:
+            columns, made = chunk.products.columns, (S, np.empty_like(S), np.empty_like(S[:, 0]))
+            assist = partial(help_softmax, rows, columns, *made, (V, Q), self.block, board)
+            walk = partial(walk_softmax, rows, columns, known, setting, made)
+        else:
+            pairs = np.zeros(self.block, PAIR)
+            assist = partial(help_pairs, rows, S, pairs, (V, Q), heads, self.block, board)
+            walk = partial(walk_pairs, rows, known, self._harmonic, setting, (S, pairs))
+        with nullcontext() if team is None else team.assisted(assist, partial(close_board, board)):
+            walk((V, Q), (biases, last, heads), state, board, self.block)
 
 
 def score_block(X: NDArray[Any], V: NDArray[Any], team: Team | None) -> NDArray[Any]:

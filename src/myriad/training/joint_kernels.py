@@ -144,24 +144,22 @@ def shrink_class(c, shrink, pairs, i, heads):
 
 
 @jit
-def step_pairs(gram, targets, classes, S, biases, last, heads, harmonic, setting, state):
+def step_pairs(gram, targets, classes, harmonic, setting, S, pairs, memory, state):
     """Step through a block whose products with all classes are known.
 
     Parameters
     ----------
-    gram : float array of shape (B, B)
-    targets, classes : what is known of the rows, and the labels of their chunk; the rows' energy is
-        changed.
+    gram : float array of shape (n, B), n <= B
+    targets, classes : what is known of the n rows, and the labels of their chunk; the rows' energy
+        is changed.
+    harmonic : see `objectives.warp`.
     S : float array of shape (B, n_classes), products of rows and stored weights; changed: they are
         corrected, when the row's turn comes, for the steps of the rows before it.
-    biases, last, heads : of shape (n_classes,); changed.
+    pairs : array of `PAIR` of shape (B,), set to the step of each row.
+    memory : biases, last violators and `HEAD` of each class; changed.
     setting, state : records of one entry; `state` is changed.
-
-    Returns
-    -------
-    Array of `PAIR` of shape (B,): the step of each row.
     """
-    pairs = np.zeros(len(targets), PAIR)
+    biases, last, heads = memory
     for i in range(len(targets)):
         pairs[i].wrong = -1
         target, products, now = targets[i], S[i], state[0]
@@ -187,7 +185,6 @@ def step_pairs(gram, targets, classes, S, biases, last, heads, harmonic, setting
             shrink_class(c, down, pairs, i, heads)
         now.window += 1
         now.scales += now.sigma
-    return pairs
 
 
 @inlined
@@ -198,29 +195,31 @@ def add_row(a, x, w):
 
 
 @jit
-def add_pairs(X, pairs, heads, V, Q):
+def add_pairs(X, pairs, heads, V, Q, first, last):
     """Add each row of a block to its label and take it from the wrong class of its step.
 
-    Where averages are kept, `Q`, else empty, gets the same times the sum of scales before the step.
+    Only the weights of classes `first` to ``last - 1`` are changed. Where averages are kept, `Q`,
+    else empty, gets the same times the sum of scales before the step.
     """
-    step = np.empty(4, V.dtype)  # in the precision of the weights, so that adding runs in vectors
-    for i in range(len(pairs)):
+    step = np.empty(2, V.dtype)  # in the precision of the weights, so that adding runs in vectors
+    for i in range(len(X)):
         pair = pairs[i]
-        if pair.wrong >= 0:
-            for c in (pair.label, pair.wrong):
-                if heads[c].factor != 1.0:
-                    V[c] *= heads[c].factor
-                    heads[c].factor = 1.0
-    for i in range(len(pairs)):
+        if pair.wrong < 0:
+            continue
+        for c in (pair.label, pair.wrong):
+            if first <= c < last and heads[c].factor != 1.0:
+                V[c] *= heads[c].factor
+                heads[c].factor = 1.0
+    for i in range(len(X)):
         pair = pairs[i]
-        if pair.wrong >= 0:
-            step[0], step[1] = pair.up, pair.down
-            add_row(step[0], X[i], V[pair.label])
-            add_row(step[1], X[i], V[pair.wrong])
-            if Q.size > 0:
-                step[2], step[3] = pair.up * pair.scales, pair.down * pair.scales
-                add_row(step[2], X[i], Q[pair.label])
-                add_row(step[3], X[i], Q[pair.wrong])
+        if pair.wrong < 0:
+            continue
+        for c, a in ((pair.label, pair.up), (pair.wrong, pair.down)):
+            if first <= c < last:
+                step[0], step[1] = a, a * pair.scales
+                add_row(step[0], X[i], V[c])
+                if Q.size > 0:
+                    add_row(step[1], X[i], Q[c])
 
 
 @jit
@@ -252,7 +251,7 @@ def step_sampled_pairs(X, targets, classes, weights, biases, last, heads, harmon
             pair.up = push(label, weight, eta, square, biases, heads, setting[0], now)
             pair.down = push(c, -weight, eta, square, biases, heads, setting[0], now)
             products = product_of(unknown, V, x, label), product_of(unknown, V, x, c)
-            add_pairs(X[i : i + 1], pairs, heads, V, Q)
+            add_pairs(X[i : i + 1], pairs, heads, V, Q, 0, len(V))
             V[label] *= exceed(label, pair.up, products[0], square, heads, setting[0], now)
             V[c] *= exceed(c, pair.down, products[1], square, heads, setting[0], now)
         now.window += 1
@@ -283,22 +282,19 @@ def push_all(slopes, eta, square, coefficients, target, biases, heads, setting, 
 
 
 @jit
-def step_softmax(gram, targets, classes, S, A, biases, heads, setting, state):
+def step_softmax(gram, targets, classes, setting, S, A, scales, memory, state):
     """Step through a block by the multinomial logistic loss.
 
     Parameters are those of `step_pairs`; row i of `A`, float of shape (B, n_classes), is set to the
-    coefficients of row i. Products are corrected one row at a time within a sub-block, and by tiles
-    from sub-block to sub-block.
-
-    Returns
-    -------
-    The sum of scales before the step of each row.
+    coefficients of row i, and ``scales[i]`` to the sum of scales before its step. Products are
+    corrected one row at a time within a sub-block, and by tiles from sub-block to sub-block.
     """
-    B, n_classes = S.shape
+    biases, _, heads = memory
+    B, n_classes = len(targets), S.shape[1]
     p, work = np.empty(n_classes, S.dtype), np.empty(n_classes, S.dtype)
     steps = np.zeros(((n_classes + LANES - 1) // LANES, B, LANES), S.dtype)  # A in panels
     edge = np.empty((ROWS, LANES), S.dtype)
-    scales = np.zeros(B, S.dtype)
+    scales[:] = 0.0
     A[:, :] = 0.0
     for i in range(B):
         target, now = targets[i], state[0]
@@ -320,7 +316,6 @@ def step_softmax(gram, targets, classes, S, A, biases, heads, setting, state):
                 S[j, c] += g * A[i, c]
         now.window += 1
         now.scales += now.sigma
-    return scales
 
 
 @inlined
@@ -336,7 +331,7 @@ def put_panels(row, panels):
 
 @jit
 def fold_scale(V, heads, state):
-    """Multiply a small scale into the stored weights, before float32 suffers."""
+    """Multiply a small scale into the stored weights, before float32 suffers; return it, or 1."""
     sigma = state[0].sigma
     if abs(sigma) < FOLD_BELOW:
         for c in range(V.shape[0]):
@@ -345,3 +340,5 @@ def fold_scale(V, heads, state):
                 V[c, j] *= sigma
         state[0].scales /= sigma
         state[0].sigma = 1.0
+        return sigma
+    return 1.0

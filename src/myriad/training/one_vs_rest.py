@@ -13,23 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.panels import multiply
 from myriad.parallel import Team
-from myriad.products import add_product
-from myriad.training.chunks import Chunk
+from myriad.training.chunks import Chunk, Wanted
 from myriad.training.columns import STATE, begin_epoch, drawn_share, make_columns
-from myriad.training.one_vs_rest_kernels import add_rows, fold_scales, step_block, step_sampled
+from myriad.training.one_vs_rest_kernels import step_sampled, walk_dense
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
 from myriad.training.targets import sort_by_class
 from myriad.training.trainer import SMALL_BLOCK, UNSEEN_BIAS, Trainer, class_shards
 
-SHARD = 128
+SHARD = 64
 """Classes that one thread steps through a chunk at a time."""
 SAMPLED_BELOW = 1 / 6
 """Below this share of drawn pairs, single dot products beat the product of all (measured)."""
-DENSE_UPDATE_ABOVE = 1 / 8
-"""Above this share of coefficients that are not zero, a product beats adding rows (measured)."""
 
 
 class OneVsRest(Trainer):
@@ -113,8 +109,8 @@ class OneVsRest(Trainer):
         begin_epoch(self.columns, self.states, np.uint64(seed), np.uint64(self.epoch))
 
     @property
-    def _needs_grams(self) -> bool:
-        return bool(self._shards()[0])
+    def _wanted(self) -> Wanted:
+        return Wanted(self.block, grams=bool(self._shards()[0]))
 
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
         dense, sampled = self._shards()
@@ -150,22 +146,18 @@ class OneVsRest(Trainer):
         return dense, sampled
 
     def _walk_dense(self, shard: slice, chunk: Chunk, targets: NDArray[Any], places: Any) -> None:
-        V, columns, states = self.V[shard], self.columns[shard], self.states[shard]
-        blocks = zip(chunk.grams, chunk.panels, chunk.blocks(self.block), strict=True)
-        for gram, panels, part in blocks:
-            X = chunk.X[part]
-            S = np.empty((len(V), len(X)), V.dtype)
-            multiply(V, panels, S, True)
-            A = np.empty_like(S)
-            Z = np.zeros_like(S) if self.Q.size else np.zeros((0, 0), S.dtype)
-            start = chunk.start + part.start
-            n_steps = step_block(
-                gram, places, columns, S, A, Z, states, targets[part], start, self.loss
-            )
-            add_coefficients(A, X, V, n_steps)
-            if self.Q.size:
-                add_coefficients(Z, X, self.Q[shard], n_steps)
-            fold_scales(V, states)
+        assert chunk.products is not None
+        walk_dense(
+            (chunk.X, chunk.products.panels, chunk.products.grams),
+            places,
+            self.columns[shard],
+            self.loss,
+            targets,
+            (self.V[shard], self.Q[shard] if self.Q.size else self.Q),
+            self.states[shard],
+            chunk.start,
+            self.block,
+        )
 
     def _walk_sampled(self, shard: slice, chunk: Chunk, targets: NDArray[Any], places: Any) -> None:
         step_sampled(
@@ -179,11 +171,3 @@ class OneVsRest(Trainer):
             chunk.start,
             self.loss,
         )
-
-
-def add_coefficients(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any], n_steps: int) -> None:
-    """Add ``A X`` to stored weights: by a product, or row by row where few are not zero."""
-    if n_steps > DENSE_UPDATE_ABOVE * A.size:
-        add_product(A, X, V)
-    elif n_steps:
-        add_rows(A, X, V)

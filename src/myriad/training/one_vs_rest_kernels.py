@@ -14,10 +14,13 @@ from myriad._jit import inlined, jit
 from myriad.objectives import binary_step
 from myriad.objectives.binary import HINGE
 from myriad.objectives.draws import dot
+from myriad.panels import add_columns, count_panels, multiply, pack_columns
 from myriad.training.columns import advance
 from myriad.training.steps import CONSTANT, step_size
 
 FOLD_BELOW = 1e-6
+DENSE_UPDATE_ABOVE = 1 / 8
+"""Above this share of coefficients that are not zero, a product beats adding rows (measured)."""
 TILE = 32
 """Rows that are passed over together where none of them makes a step."""
 
@@ -83,7 +86,7 @@ def step_block(gram, places, columns, S, A, Z, states, targets, start, loss):
 
     Parameters
     ----------
-    gram : float array of shape (B, B)
+    gram : float array of shape (B, at least B)
     places : positions in the epoch of the rows of each class, class by class, and their bounds.
     columns, states : see `columns`; `states` is changed.
     S : float array of shape (n_columns, B), products of stored weights and rows; changed: each
@@ -196,6 +199,41 @@ def fold_scales(V, states):
             states[c].scales /= states[c].sigma
             states[c].square *= states[c].sigma ** 2
             states[c].sigma = 1.0
+
+
+@jit
+def walk_dense(rows, places, columns, loss, targets, weights, states, start, block):
+    """Step all columns through a chunk, block by block.
+
+    Parameters
+    ----------
+    rows : X, its panels and its Gram matrices; see `chunks.Products`.
+    places, columns, loss, targets, states : see `step_block`.
+    weights : V and Q, stored weights and what averages follow from, or empty; changed.
+    start : position of the chunk in the epoch.
+    """
+    (X, panels, grams), (V, Q) = rows, weights
+    size = count_panels(block)
+    for here in range(0, len(X), block):
+        part = X[here : here + block]
+        first = here // block * size
+        S = np.empty((len(V), len(part)), V.dtype)
+        multiply(V, panels[first : first + count_panels(len(part))], S, True)
+        A = np.empty_like(S)
+        Z = np.zeros_like(S) if Q.size > 0 else np.zeros((0, 0), V.dtype)
+        n_steps = step_block(
+            grams[here : here + block], places, columns, S, A, Z, states,
+            targets[here : here + block], start + here, loss,
+        )  # fmt: skip
+        if n_steps > DENSE_UPDATE_ABOVE * A.size:
+            own = pack_columns(part)
+            add_columns(A, own, V)
+            if Q.size > 0:
+                add_columns(Z, own, Q)
+        elif n_steps > 0:
+            add_rows(A, part, V)
+            add_rows(Z, part, Q)
+        fold_scales(V, states)
 
 
 @jit

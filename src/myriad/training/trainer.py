@@ -15,14 +15,14 @@ from myriad.errors import InputError
 from myriad.parallel import Team
 from myriad.progress import Advance
 from myriad.store import Rows
-from myriad.training.chunks import Chunk, read_chunks
+from myriad.training.chunks import Chunk, Wanted, read_chunks
 from myriad.training.conditioning import PLAIN, Conditioning, begins_window
 from myriad.training.contract import Weights, overflow
 from myriad.training.rates import FeatureRates
 from myriad.training.settings import Setting
 from myriad.training.validation import Scorer, cut_ranges, rank_range
 
-BLOCK = 128
+BLOCK = 96
 """Rows whose scores come from one product where all weights change by a product too."""
 SMALL_BLOCK = 64
 """Rows where few weights change: more would cost more in Gram matrices (measured)."""
@@ -109,8 +109,8 @@ class Trainer(ABC):
 
     @property
     @abstractmethod
-    def _needs_grams(self) -> bool:
-        """Whether blocks of rows are multiplied with themselves."""
+    def _wanted(self) -> Wanted:
+        """What is to be made of blocks of rows before the trainer walks through them."""
 
     def keep(self, numbers: Sequence[int]) -> None:
         """Forget all settings but these."""
@@ -130,20 +130,19 @@ class Trainer(ABC):
             self.Q[...] = 0.0
             self._begin_window()
         self._begin_epoch(seed)
+        wanted = self._wanted
         for chunk in read_chunks(
             rows,
-            block=self.block,
+            wanted=wanted if self.rates is None else Wanted(self.block, grams=False),
             seed=seed,
             epoch=self.epoch,
-            with_grams=self._needs_grams and self.rates is None,
             dtype=self.V.dtype,
             team=team,
         ):
             if self.rates is None:
                 self._walk_chunk(chunk, [chunk] * len(self.settings), team)
             else:
-                block = self.block if self._needs_grams else None
-                views = [chunk.scaled(roots, block) for roots in self.rates.roots(self.V.dtype)]
+                views = [chunk.scaled(roots, wanted) for roots in self.rates.roots(self.V.dtype)]
                 self._walk_chunk(chunk, views, team)
                 for number, view in enumerate(views):
                     part = self.part(number)

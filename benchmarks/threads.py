@@ -1,0 +1,96 @@
+"""What two threads gain, against what the bare product gains from the same two, in one run.
+
+    python benchmarks/threads.py                          # shapes (a) and (b), about 4 min
+    python benchmarks/threads.py --load 2 --shapes a      # beside 2 processes that never rest
+    python benchmarks/threads.py --out benchmarks/results/threads.json
+
+Shapes and objectives are those of `epochs.py`. One thread and two take turns, and the best third
+epoch of each counts. "Share" is the gain of an epoch over that of the product: 1 means that the
+objective uses the second thread as well as a product does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import numpy as np
+from epochs import OBJECTIVES, SHAPES, draw_rows, time_objective, time_product
+from record import describe_run, write_results
+
+from myriad.parallel import team
+from myriad.store import ArrayRows
+
+THREADS = (1, 2)
+
+
+@contextmanager
+def load(n_processes: int) -> Iterator[None]:
+    """Keep so many processes busy meanwhile."""
+    busy = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n_processes)
+    ]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def measure(rows: ArrayRows, name: str, n_classes: int, repeats: int) -> dict[str, float]:
+    """Return the best seconds of a product and of a third epoch, by one thread and by two."""
+    objective, beta = OBJECTIVES[name]
+    best = {f"{what}_{n}": math.inf for what in ("product", "epoch") for n in THREADS}
+    with ExitStack() as stack:
+        crews = {n: stack.enter_context(team(n)) for n in THREADS}
+        time_objective(rows.select(np.arange(256)), objective, beta, n_classes, crews[2])
+        for _ in range(repeats):
+            for n, crew in crews.items():
+                product = time_product(rows, n_classes, crew)
+                epoch = time_objective(rows, objective, beta, n_classes, crew)[-1]
+                best[f"product_{n}"] = min(best[f"product_{n}"], product)
+                best[f"epoch_{n}"] = min(best[f"epoch_{n}"], epoch)
+    return best
+
+
+def main() -> None:
+    """Measure, print a table, and write JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shapes", default="ab", help="which of a and b")
+    parser.add_argument("--only", default="", help="objectives whose names begin so")
+    parser.add_argument("--load", type=int, default=0, help="busy processes beside")
+    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--out", type=Path, help="a JSON file to write")
+    options = parser.parse_args()
+    table = []
+    for shape in options.shapes:
+        n, dim, n_classes = SHAPES[shape]
+        rows = draw_rows(n, dim, n_classes)
+        for name in OBJECTIVES:
+            if not name.startswith(options.only):
+                continue
+            with load(options.load):
+                best = measure(rows, name, n_classes, options.repeats)
+            gains = {what: best[f"{what}_1"] / best[f"{what}_2"] for what in ("product", "epoch")}
+            share = gains["epoch"] / gains["product"]
+            print(
+                f"({shape}) {name:<18} product x {gains['product']:.2f}, "
+                f"epoch x {gains['epoch']:.2f}, share {share:.2f}",
+                flush=True,
+            )
+            seconds = {f"{key}_threads_seconds": round(value, 4) for key, value in best.items()}
+            rounded = {f"{what}_gain": round(gain, 2) for what, gain in gains.items()}
+            table.append(
+                {"shape": shape, "objective": name, **seconds, **rounded, "share": round(share, 2)}
+            )
+    write_results(options.out, {**describe_run(), "load": options.load, "rows": table})
+
+
+if __name__ == "__main__":
+    main()
