@@ -29,7 +29,7 @@ from myriad.training.sites import Site
 from signatures import draw_image
 
 IMAGES, CLASSES_OF_IMAGES = 400, 4
-OVR = {"rows": 20_000, "dim": 1024, "classes": 2000}
+OVR = {"rows": 8_000, "dim": 2048, "classes": 8000}
 JOINT = {"rows": 20_000, "dim": 256, "classes": 200}
 PASSES = 8
 OBJECTIVES = {"multiclass": 0.1, "ranking": 0.3, "warp": 0.03, "softmax": 3.0}

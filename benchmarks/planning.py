@@ -30,7 +30,7 @@ from myriad.store import ArrayRows
 from myriad.training import SGD, hold_out
 from signatures import HEIGHT, WIDTH, draw_image
 
-PASSES = 3
+PASSES = 6
 """Passes that are timed; a plan counts as many as the search has made before."""
 
 

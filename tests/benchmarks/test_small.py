@@ -93,3 +93,11 @@ def test_peers(tmp_path):
     assert entry["peer"]["epochs"] == 3
     assert entry["ours"]["ovr, beta = 64"]["settings"]["beta"] == 64
     assert entry["times_faster"]["ovr, beta = 64"]["epoch"] > 0
+
+
+def test_dual(tmp_path):
+    parts = ("--parts", "memory,certificates,agreement", "--shrink", "20")
+    found = run("benchmarks/dual.py", *parts, out=tmp_path / "dual.json")
+    assert found["memory"]["bytes"] < found["memory"]["bytes_if_dense_float32"]
+    assert found["certificates"][-1]["gap"] <= 1e-6
+    assert all(abs(row["relative"]) < 1e-3 for row in found["agreement"])

@@ -47,6 +47,24 @@ def test_lines_are_ranked_by_validation_and_measured_on_test(store, tmp_path):
     assert len(by_name["softmax"].history) <= 4
 
 
+def test_top_k_machines_of_several_k_are_lines_of_their_own(store, tmp_path):
+    names, out = ["topk", "topk:2", "topk:+5", "topk:5"], tmp_path / "out"
+    found = compare(store.path, out, objectives=names, epochs=4, threads=1)
+    by_name = {candidate.objective: candidate for candidate in found.candidates}
+    assert by_name.keys() == {"topk", "topk:2", "topk:5"}
+    assert [by_name[name].settings["k"] for name in ("topk", "topk:2", "topk:5")] == [1, 2, 5]
+    assert load_model(out / "topk-5").model.n_classes == 6
+    for candidate in found.candidates:
+        at = candidate.validation["accuracy_at"]
+        assert at["1"] == candidate.validation["top1"]
+        assert at["5"] == candidate.validation["top5"] <= at["6"] == 100.0
+    again = compare(store.path, out, objectives=names, epochs=4, threads=1, resume=True)
+    assert again.candidates == found.candidates
+    for wrong, message in (("ovr:2", "ovr has no k"), ("topk:x", "whole number"), ("topk:0", "k")):
+        with pytest.raises(InputError, match=message):
+            compare(store.path, tmp_path / "new", objectives=[wrong])
+
+
 def test_every_objective_on_offer_can_be_compared(store, tmp_path):
     found = compare(store.path, tmp_path / "out", epochs=2, threads=1)
     assert {candidate.objective for candidate in found.candidates} == set(OFFERS)

@@ -20,6 +20,14 @@ CORE = Machine(
     dense=1e10,
     sampled=2e9,
     joint={"multiclass": 1e10, "ranking": 2e9, "warp": 1e10, "softmax": 5e9},
+    gains={
+        "dense": 0.8,
+        "sampled": 0.8,
+        "multiclass": 0.5,
+        "ranking": 0.0,
+        "warp": 0.5,
+        "softmax": 0.5,
+    },
     cores=2,
     memory=16 << 30,
 )
@@ -45,29 +53,31 @@ def test_rows_that_are_there_are_only_trained_on():
 
 def test_time_falls_with_workers_and_grows_with_rows():
     job = Job(images=100_000, classes=1000, dim=4096, objective="multiclass", epochs=4)
-    one = plan_training(job, CORE, 4096, 512, 1.0)[1]
-    two = plan_training(job, CORE, 4096, 512, 2.0)[1]
-    assert one.seconds == pytest.approx(2 * two.seconds)
+    one = plan_training(job, CORE, 4096, 512, 1)[1]
+    two = plan_training(job, CORE, 4096, 512, 2)[1]
+    assert 1.5 * two.seconds < one.seconds < 1.9 * two.seconds  # what a second core adds is known
+    four = plan_training(job, CORE, 4096, 512, 4)[1]
+    assert two.seconds == pytest.approx(1.9 * four.seconds)  # two machines of two cores
     scoring = 90_000 * 1000 * 4096 / 1e10
     assert scoring < one.seconds < 1.4 * scoring
-    more = plan_training(replace(job, images=200_000), CORE, 4096, 512, 1.0)[1]
+    more = plan_training(replace(job, images=200_000), CORE, 4096, 512, 1)[1]
     assert more.seconds == pytest.approx(2 * one.seconds)
 
 
 def test_trace_takes_gradients_and_the_memory_of_factors():
     job = Job(images=20_000, classes=500, dim=1024, objective="trace")
-    (step,) = plan_training(job, CORE, 1024, 4096, 1.0)
+    (step,) = plan_training(job, CORE, 1024, 4096, 1)
     gradient = 18_000 * 2 * 500 * 1024 / 4e10
     assert 100 * gradient < step.seconds < 400 * gradient
     assert step.disk == 4 * 256 * (500 + 1024)
-    large = plan_training(replace(job, classes=100_000), CORE, 4096, 16_384, 1.0)[0]
+    large = plan_training(replace(job, classes=100_000), CORE, 4096, 16_384, 1)[0]
     assert large.memory < 4 * 100_000 * 4096
 
 
 def test_few_negatives_cost_little():
     job = Job(images=100_000, classes=10_000, dim=1024, beta=8.0)
-    few = plan_training(job, CORE, 1024, 4096, 1.0)[1].seconds
-    all_of_them = plan_training(replace(job, beta=math.inf), CORE, 1024, 4096, 1.0)[1].seconds
+    few = plan_training(job, CORE, 1024, 4096, 1)[1].seconds
+    all_of_them = plan_training(replace(job, beta=math.inf), CORE, 1024, 4096, 1)[1].seconds
     assert few < all_of_them / 5
 
 
@@ -91,6 +101,14 @@ def test_what_does_not_fit_is_said_with_what_to_change():
     tight = advise(job, planned.rows, 1 << 50, 1 << 20, 131_072)
     assert len(tight) == 1
     assert "The disk must hold" in tight[0]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"gains": {}}, {"joint": {"warp": 1.0}}, {"sgemm": 0}, {"gains": None}]
+)
+def test_machines_that_cannot_be(wrong):
+    with pytest.raises(InputError, match="rates of a machine"):
+        replace(CORE, **wrong)
 
 
 def test_jobs_of_the_papers_have_their_sizes():

@@ -2,16 +2,20 @@
 
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import pytest
 
+from myriad.errors import InputError
 from myriad.models import load_model
 from myriad.parallel import open_cluster
 from myriad.pipelines.coding import CodeOptions
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.train import train
+from myriad.store import Store
 from myriad.training import SGD, BinaryDual, WsabieMethod
+from myriad.urls import as_place
 from tests.pipelines.spreading import DeadlyMapper, make_wide_store
 
 pytest.importorskip("distributed")
@@ -138,6 +142,29 @@ def test_evaluating(mapper, store, model):
     np.testing.assert_array_equal(here.scored.ranks, there.scored.ranks)
     np.testing.assert_array_equal(here.scored.guesses, there.scored.guesses)
     assert here.scored.paths == there.scored.paths
+
+
+def test_a_store_at_a_url(mapper, store, model, tmp_path):
+    url = as_place(f"file://{store}")
+    trained = train(url, tmp_path / "model", method=OVR, cluster=mapper)
+    assert arrays_of(tmp_path / "model") == arrays_of(model.model)
+    assert trained.to_json()["store"] == f"file://{store}"
+    there = evaluate(model.model, url, cluster=mapper)
+    np.testing.assert_array_equal(evaluate(model.model, store).scored.ranks, there.scored.ranks)
+    compress(url, tmp_path / "coded", options=CodeOptions("bits", keep=0.5), cluster=mapper)
+    assert Store.open(tmp_path / "coded").n_rows == 1500
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["coded", "model"]
+
+
+def test_a_url_that_workers_do_not_see(mapper, store, tmp_path):
+    system = fsspec.filesystem("memory")  # of this process alone
+    for file in store.iterdir():
+        system.pipe_file(f"/spread/{file.name}", file.read_bytes())
+    url = as_place("memory://spread")
+    with pytest.raises(InputError, match=r"memory://spread/store.json is not there on the worker"):
+        train(url, tmp_path / "model", method=OVR, cluster=mapper)
+    assert train(url, tmp_path / "here", method=OVR, threads=1).fitted.epochs == 3
+    system.rm("/spread", recursive=True)
 
 
 def test_loading_gives_what_was_trained(model):

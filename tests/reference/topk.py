@@ -42,10 +42,11 @@ def thresholds(ordered, n_upper, n_middle, k, r, variant):
     return [*found, ((middle + (n_upper - k) * free) / n_middle, free)]
 
 
-def train(X, labels, orders, *, n_classes, k, lam, variant, narrow=()):
+def train(X, labels, orders, *, n_classes, k, lam, variant, narrow=(), start=15):
     """Return W and the dual columns A (n_classes, n).
 
-    Passes in `narrow` are over the variables that are not zero.
+    Passes in `narrow` are over the variables that are not zero. A row without any begins with at
+    most `start` more than k, those of the largest scores.
     """
     n, dim = X.shape
     W, A = np.zeros((n_classes, dim)), np.zeros((n_classes, n))
@@ -57,6 +58,8 @@ def train(X, labels, orders, *, n_classes, k, lam, variant, narrow=()):
             wrong = np.delete(np.arange(n_classes), y)
             if number in narrow:
                 wrong = wrong[A[wrong, i] != 0]
+            elif not A[:, i].any():
+                wrong = np.sort(wrong[np.argsort(-q[wrong], kind="stable")[: k + start]])
             new = np.zeros(n_classes)
             solution = project((q[wrong] + 1 - q[y]) / (x @ x), k, r, variant)
             new[wrong], new[y] = -solution, solution.sum()

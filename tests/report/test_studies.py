@@ -18,8 +18,10 @@ from tests.report.test_plots import check_inside
 HOSTILE = "</script><script>alert(1)</script>\n\x1b<b>"
 
 
-def accuracies(top1: float) -> dict[str, float]:
-    return {"n": 50, "top1": top1, "top5": 95.0, "class_top1": top1 - 1, "class_top5": 94.0}
+def accuracies(top1: float) -> dict[str, Any]:
+    at = {str(k): min(100.0, top1 + k - 1) for k in range(1, 11)}
+    means = {"class_top1": top1 - 1, "class_top5": 94.0}
+    return {"n": 50, "top1": top1, "top5": 95.0, **means, "accuracy_at": at}
 
 
 def invent_line(objective: str, top1: float | None, **more: Any) -> dict[str, Any]:
@@ -86,7 +88,18 @@ def test_comparison_shows_every_line() -> None:
         assert words.replace("\u00a0", " ") in text.replace("\u00a0", " ")
     assert "failed: The weights overflowed." in text
     assert "eta 0.25, beta all" in text
-    assert len(Markup(page).find("svg")) == 3
+    assert len(Markup(page).find("svg")) == 5
+
+
+def test_accuracy_at_every_number_of_guesses_is_drawn() -> None:
+    lines = invent_line("topk:1", 80.0, test=None), invent_line("topk:5", 70.0, test=None)
+    page = render_comparison(invent_comparison(*lines))
+    assert "Accuracy at k, validation" in page
+    assert "Accuracy at k, test" not in page
+    assert "topk:5, 7: 76.0" in page.replace("\u00a0", " ")
+    assert "topk:5, 8" not in page  # there are 7 classes
+    older = [line | {"validation": {"n": 5, "top1": 50.0}} for line in lines]
+    assert "Accuracy at k" not in render_comparison(invent_comparison(*older))
 
 
 def test_without_test_rows_there_are_no_columns_for_them() -> None:

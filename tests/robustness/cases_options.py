@@ -129,7 +129,7 @@ OPTION_CASES = [
         )
         for option, says in (
             ("--regions 3", "1, 4 or 8 regions"),
-            ("--objective topk --k 0", "k must be at least 1"),
+            ("--objective topk --k 0", "at least 1"),
             ("--objective topk --k 500", "it must be at most"),
             ("--objective topk --lam 0", "lam must be a number above 0"),
             ("--objective topk --variant gamma", "alpha, beta"),

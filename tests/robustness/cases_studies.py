@@ -41,6 +41,8 @@ STUDY_CASES = [
         )
     ),
     Case("compare: no such objective", "compare model.store --objectives best", 2, "best", rows),
+    Case("compare: k of ovr", "compare model.store --objectives ovr:5", 2, "ovr has no k", rows),
+    Case("compare: k of 0", "compare model.store --objectives topk:0", 2, "at least 1", rows),
     Case("compare: empty list", "compare model.store --objectives ,", 2, "--objectives", rows),
     Case("compare: no passes", f"{COMPARE} --epochs 0", 2, "--epochs", rows),
     Case("compare: out is a file", COMPARE, 2, "c is a file", lambda h, r: (h / "c").touch()),

@@ -35,25 +35,45 @@ def dense_columns(ascent):
 @pytest.mark.parametrize("block", [1, 7, 64])
 @pytest.mark.parametrize(("k", "variant"), [(1, "alpha"), (3, "alpha"), (3, "beta"), (6, "alpha")])
 def test_equals_plain_ascent(k, variant, block):
-    rows, epochs = make_rows(), 7
+    rows, narrow = make_rows(), []
     number = TOPK_VARIANTS[variant]
     options = {"k": k, "variant": number, "lam": LAM, "dtype": np.float64, "block": block}
     ascent = TopKAscent(rows, N_CLASSES, **options)
     with team(1) as crew:
-        for _ in range(epochs):
+        for epoch in range(9):
+            ascent.narrow = ascent.narrow and epoch != 5
+            narrow += [epoch] * ascent.narrow
             ascent.run_epoch(seed=SEED, team=crew, advance=lambda n: None)
         certificate = ascent.certify(crew)
-    orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(epochs)]
+    assert narrow[0] == 2  # the first two passes are over all classes, later ones of both kinds
+    assert {3, 4, 6, 7, 8} & set(narrow)
+    orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(9)]
     plain = {"k": k, "lam": LAM, "variant": variant}
-    W, A = reference.train(
-        rows.X, rows.labels, orders, n_classes=N_CLASSES, narrow=(2, 3, 4, 6), **plain
-    )
+    W, A = reference.train(rows.X, rows.labels, orders, n_classes=N_CLASSES, narrow=narrow, **plain)
     assert np.abs(W).max() > 0.1
     np.testing.assert_allclose(ascent.weights()[0], W, rtol=0, atol=1e-8)
     np.testing.assert_allclose(dense_columns(ascent), A, rtol=0, atol=1e-8)
     primal, dual = reference.values(rows.X, rows.labels, dense_columns(ascent), **plain)
     assert certificate.primals[0] == pytest.approx(primal, rel=1e-12)
     assert certificate.duals[0] == pytest.approx(dual, rel=1e-12)
+
+
+@pytest.mark.parametrize(("k", "variant"), [(1, "alpha"), (4, "alpha"), (2, "beta")])
+def test_rows_begin_with_few_variables(k, variant):
+    rows, n_classes = make_rows(n=30, n_classes=26), 26
+    options = {"k": k, "variant": TOPK_VARIANTS[variant], "lam": LAM, "dtype": np.float64}
+    ascent = TopKAscent(rows, n_classes, **options)
+    orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(2)]
+    plain = {"k": k, "lam": LAM, "variant": variant, "n_classes": n_classes}
+    with team(1) as crew:
+        for epoch in range(2):
+            ascent.run_epoch(seed=SEED, team=crew, advance=lambda n: None)
+            W, A = reference.train(rows.X, rows.labels, orders[: epoch + 1], **plain)
+            np.testing.assert_allclose(dense_columns(ascent), A, rtol=0, atol=1e-8)
+            np.testing.assert_allclose(ascent.space.V, W, rtol=0, atol=1e-8)
+    first, _ = reference.train(rows.X, rows.labels, orders[:1], **plain)
+    free, _ = reference.train(rows.X, rows.labels, orders[:1], **plain, start=25)
+    assert np.abs(first - free).max() > 1e-3
 
 
 def test_every_size_of_block_gives_the_same():
@@ -76,7 +96,7 @@ def test_every_size_of_block_gives_the_same():
 def test_gap_closes_and_lam_can_change(variant, bias):
     rows = make_rows(n=200)
     options = {"k": 3, "variant": variant, "dtype": np.float64, "bias": bias}
-    ascending = {"seconds": None, "seed": 0, "progress": SILENT}
+    ascending = {"seconds": None, "seed": 0, "progress": SILENT, "watched": True}
     warm, cold = (TopKAscent(rows, N_CLASSES, lam=lam, **options) for lam in (0.1, 0.05))
     with team(1) as crew:
         ascend(warm, tol=1e-6, epochs=300, team=crew, **ascending)
@@ -90,19 +110,41 @@ def test_gap_closes_and_lam_can_change(variant, bias):
     assert first[0]["dual"] <= history[-1]["primal"]
 
 
-def test_gap_is_estimated_on_the_way():
+@pytest.mark.parametrize("variant", [ALPHA, BETA])
+def test_gap_is_estimated_on_the_way(variant):
     rows = make_rows(n=400)
-    ascent = TopKAscent(rows, N_CLASSES, k=2, variant=ALPHA, lam=0.02, dtype=np.float64)
+    ascent = TopKAscent(rows, N_CLASSES, k=2, variant=variant, lam=0.02, dtype=np.float64)
     seen = []
     with team(1) as crew:
         for _ in range(23):
+            narrow = ascent.narrow
             ascent.run_epoch(seed=SEED, team=crew, advance=lambda n: None)
-            if ascent.estimate is not None:
-                seen.append((ascent.estimate, ascent.certify(crew).gap))
-    assert len(seen) == 2 + 5  # the first two passes and every fourth are over all classes
-    for estimate, gap in seen[2:]:
-        assert 0.5 * gap < estimate < 4 * gap
-    assert seen[-1][0] < 0.1 * seen[2][0]
+            coming = ascent.narrow
+            seen.append((narrow, ascent.estimate, ascent.certify(crew).gap))
+            assert not ascent.narrow  # where training goes on, all classes are looked at
+            ascent.narrow = coming
+    kinds = [narrow for narrow, _, _ in seen]
+    assert kinds[:3] == [False, False, True]
+    assert sum(kinds) > 2 * (23 - sum(kinds))
+    for narrow, estimate, gap in seen[2:]:
+        assert (0.2 if narrow else 0.5) * gap < estimate < 4 * gap
+    assert seen[-1][1] < 0.1 * seen[4][1]
+
+
+def test_certificates_follow_the_estimates():
+    rows, histories = make_rows(n=200), []
+    options = {"tol": 1e-4, "epochs": 600, "seconds": None, "seed": 0, "progress": SILENT}
+    for watched in (True, False):
+        ascent = TopKAscent(rows, N_CLASSES, k=2, variant=ALPHA, lam=0.02, dtype=np.float64)
+        with team(1) as crew:
+            histories.append(ascend(ascent, team=crew, watched=watched, **options))
+    for history, first in zip(histories, (6, 16), strict=True):
+        epochs = [row["epoch"] for row in history]
+        record = [epoch for epoch in (first * 2**n for n in range(9)) if epoch < epochs[-1]]
+        assert epochs[: len(record)] == record
+        assert len(epochs) <= len(record) + 3  # few are tried in vain
+        assert history[-1]["gap"] <= 1e-4
+        assert all(row["gap"] > 1e-4 for row in history[:-1])
 
 
 def test_losses_are_ordered():

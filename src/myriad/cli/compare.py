@@ -63,7 +63,7 @@ def show(result: Result | CodesResult, run: Run) -> None:
 
 
 def _print_part(
-    candidates: list[Candidate], part: str, found: list[dict[str, float | None]], *, told: bool
+    candidates: list[Candidate], part: str, found: list[dict[str, Any]], *, told: bool
 ) -> None:
     """Print the accuracies in percent on one part of the data; `told`: how they came about too."""
     n = int(max((accuracies.get("n") or 0 for accuracies in found), default=0))
@@ -94,7 +94,9 @@ def compare(
     ] = Path("myriad-compare"),
     objectives: Annotated[
         str | None,
-        typer.Option(help="Objectives to compare, with commas between.", show_default="all"),
+        typer.Option(
+            help="Objectives to compare, with commas between; topk:5 states k.", show_default="all"
+        ),
     ] = None,
     epochs: Epochs = None,
     store: StudyStore = None,

@@ -68,7 +68,7 @@ def compare_all_codes(
         out,
         codes=names,
         ratios=numbers,
-        method=methods[0],
+        method=next(iter(methods.values())),
         threads=run.threads,
         resume=run.resume,
         progress=run.progress,

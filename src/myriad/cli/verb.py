@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 import typer
@@ -29,6 +30,7 @@ from myriad.cli.objects import to_line
 from myriad.cli.progress import choose_progress
 from myriad.errors import InputError, WorkError
 from myriad.progress import Progress
+from myriad.urls import as_place
 
 Lists = Mapping[str, Callable[..., Any]]
 """For each of some parameters of a verb, a function whose parameters are the options that make it.
@@ -130,6 +132,7 @@ def verb(
             options = {option.name: given.pop(option.name) for option in common}
             as_json = options.pop("as_json")
             run = _begin(**options)
+            given = {name: _read_place(value) for name, value in given.items()}
             given = _gather(given, function, shared)
             with _guarded(run, resumes=resumes), redirect_stdout(sys.stderr):
                 result = function(**given, run=run)
@@ -162,6 +165,11 @@ def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
         raise KeyboardInterrupt(how if resumes else "Interrupted.") from interruption
     except BrokenPipeError as error:
         raise WorkError("A process that took part in the work ended too early.") from error
+
+
+def _read_place(value: Any) -> Any:
+    """Return what was given, a path that is written as a URL as one."""
+    return as_place(value) if isinstance(value, Path) else value
 
 
 def _gather(given: dict[str, Any], function: Callable[..., Any], lists: Lists) -> dict[str, Any]:

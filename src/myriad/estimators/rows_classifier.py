@@ -26,6 +26,7 @@ from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows
 from myriad.training import Fitted, Method, hold_out
 from myriad.training.sites import Site
+from myriad.urls import UrlPath
 
 FLOATS = [np.float32, np.float64, np.float16]
 """What rows may be; they become float32 a block at a time."""
@@ -211,6 +212,8 @@ def seed_of(random_state: Any) -> int:
 @contextmanager
 def _leaving(rows: Rows) -> Iterator[Path]:
     """Yield a folder for what workers leave to each other: beside a store, which they all see."""
-    beside = rows.store.path.absolute().parent if isinstance(rows, StoreRows) else None
+    beside = None
+    if isinstance(rows, StoreRows) and not isinstance(rows.store.path, UrlPath):
+        beside = rows.store.path.absolute().parent
     with tempfile.TemporaryDirectory(prefix=".myriad-", dir=beside) as folder:
         yield Path(folder)

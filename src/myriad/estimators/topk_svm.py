@@ -52,7 +52,8 @@ class TopKSVM(CertifiedClassifier):
     gap_, primal_, dual_ : the relative duality gap reached, and the two values.
     settings_ : the numbers used.
     n_epochs_ : passes over the rows.
-    history_ : the certificates made: ``epoch``, ``seconds``, ``primal``, ``dual``, ``gap``.
+    history_ : the certificates made: ``epoch``, ``seconds``, ``primal``, ``dual``, ``gap``, and the
+        ``estimate`` of the gap that training had on the way.
     search_ : the values of `lam` tried, with the held-out accuracy of each.
     """
 

@@ -7,7 +7,6 @@ scheduler is small. Dask does again what a worker had under way when it died.
 from __future__ import annotations
 
 import logging
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from threadpoolctl import threadpool_limits
 from myriad.errors import InputError, WorkError
 from myriad.parallel.mapping import Mapper
 from myriad.progress import SILENT, Progress
+from myriad.urls import UrlPath, is_there
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -51,12 +51,10 @@ class ClusterMapper(Mapper):
     def require(self, *paths: Path) -> None:
         """Raise `InputError` unless every worker sees these files and folders."""
         for path in paths:
-            for worker, found in self._client.run(os.path.exists, os.path.abspath(path)).items():
-                if not found:
-                    raise InputError(
-                        f"{os.path.abspath(path)} is not there on the worker {worker}: put it on "
-                        "a disk that all machines of the cluster share, under the same path."
-                    )
+            place = path.absolute()
+            for worker, found in self._client.run(_look_for, place).items():
+                if found is not None:
+                    raise InputError(f"{place} is not there on the worker {worker}: {found}")
 
 
 @contextmanager
@@ -160,6 +158,18 @@ def _check(client: Any, where: str) -> int:
                     f"{value} here: install the same version on every machine."
                 )
     return sum(client.nthreads().values())
+
+
+def _look_for(place: Path) -> str | None:
+    """Return None if this machine sees a file, otherwise what to do about it."""
+    if not isinstance(place, UrlPath):
+        shared = "put it on a disk that all machines of the cluster share, under the same path."
+        return None if place.exists() else shared
+    try:
+        found = is_there(place)
+    except InputError as error:
+        return str(error)
+    return None if found else "every machine of the cluster must be able to read that URL."
 
 
 def _describe_worker() -> dict[str, str]:

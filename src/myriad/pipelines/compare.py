@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from myriad.training import OFFERS, Method, make_method
 
 LEDGER, PAGE = "comparison.json", "comparison.html"
 ACCURACIES = ("top1", "top5", "class_top1", "class_top5")
-Accuracies = dict[str, float | None]
+Accuracies = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Candidate:
 
     Attributes
     ----------
-    validation, test : ``n`` and the accuracies in percent by `ACCURACIES`, None where there are no
-        such rows.
+    validation, test : ``n``, the accuracies in percent by `ACCURACIES`, and ``accuracy_at``, those
+        over samples at 1 to 10 guesses; None where there are no such rows.
     seconds : time for the search of settings, training and validation.
     epochs : passes over the rows.
     settings : the settings found.
@@ -154,16 +154,17 @@ def compare(
         check_classes(rows.rows("train").labels, rows, progress)
         ledger = Ledger(out / LEDGER, {"store": rows.fingerprint, "seed": seed}, resume=resume)
         found = []
-        for number, method in enumerate(methods, start=1):
-            name = f"{method.objective} {method!r}"
+        for number, (objective, method) in enumerate(methods.items(), start=1):
+            name, folder = f"{objective} {method!r}", out / objective.replace(":", "-")
             kept = ledger.find(name)
-            if kept is not None and is_model(out / method.objective):
-                found.append(Candidate.from_record(method.objective, kept))
+            if kept is not None and is_model(folder):
+                found.append(Candidate.from_record(objective, kept))
                 continue
             compile_kernels(method)
-            progress.note(f"Objective {number} of {len(methods)}: {method.objective}.")
-            candidate = _train(
-                rows, out / method.objective, method, threads, mapper, resume, progress
+            progress.note(f"Objective {number} of {len(methods)}: {objective}.")
+            candidate = replace(
+                _train(rows, folder, method, threads, mapper, resume, progress),
+                objective=objective,
             )
             if candidate.error is None:
                 ledger.keep(name, asdict(candidate))
@@ -176,19 +177,29 @@ def compare(
 
 def make_methods(
     objectives: Sequence[str] | None, *, epochs: int | None, seed: int
-) -> list[Method]:
-    """Return the methods to compare, with nothing stated but their seed and passes."""
+) -> dict[str, Method]:
+    """Return the methods to compare by name, with nothing stated but their seed and passes.
+
+    A name may state k after a colon, as ``topk:5``, where the objective has such an option.
+    """
     names = list(OFFERS) if objectives is None else list(dict.fromkeys(objectives))
-    unknown = [name for name in names if name not in OFFERS]
+    unknown = [name for name in names if name.partition(":")[0] not in OFFERS]
     if unknown or not names:
         raise InputError(
             f"--objectives must be some of {', '.join(OFFERS)}, with commas between, "
             f"not {unknown[0] if unknown else ''!r}."
         )
-    methods = []
+    methods: dict[str, Method] = {}
     for name in names:
-        limited = epochs is not None and "epochs" in OFFERS[name].options
-        methods.append(make_method(OFFERS, name, seed=seed, epochs=epochs if limited else None))
+        objective, colon, k = name.partition(":")
+        options = OFFERS[objective].options
+        if colon and "k" not in options:
+            raise InputError(f"--objectives has {name}, but {objective} has no k: leave out {k!r}.")
+        stated: dict[str, Any] = {"k": k} if colon else {}
+        limited = epochs is not None and "epochs" in options
+        stated |= {"epochs": epochs} if limited else {}
+        method: Any = make_method(OFFERS, objective, seed=seed, **stated)
+        methods[f"{objective}:{method.k}" if colon else objective] = method
     return methods
 
 
@@ -249,9 +260,11 @@ def _train(
 
 def _pick(measures: Measures) -> Accuracies:
     found = measures.to_json()
-    return {"n": found["n"], **{name: found[name] for name in ACCURACIES}}
+    return {name: found[name] for name in ("n", *ACCURACIES, "accuracy_at")}
 
 
 def _read_accuracies(record: Record) -> Accuracies:
-    accuracies = {name: record.number(name, high=100.001) for name in ACCURACIES}
+    accuracies: Accuracies = {name: record.number(name, high=100.001) for name in ACCURACIES}
+    at = record.record("accuracy_at")
+    accuracies["accuracy_at"] = {k: at.number(k, high=100.001) for k in at.content}
     return {"n": record.count("n"), **accuracies}

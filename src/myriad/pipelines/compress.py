@@ -37,7 +37,7 @@ from myriad.store import (
     rows_at_a_time,
     sample_rows,
 )
-from myriad.store.manifest import PLAN
+from myriad.store.manifest import PLAN, STORE
 
 Range = tuple[int, int]
 ERROR_ROWS = 256
@@ -180,7 +180,7 @@ def _write_codes(
     with progress.step("Coding rows", source.n_rows, "rows") as advance:
         advance(source.n_rows - sum(last - first for _, first, last in jobs))
         if mapper is not None:
-            mapper.require(source.path, writer.path)
+            mapper.require(source.path / STORE, writer.path)
             coding = ShardCoding(source.path.absolute(), writer.path.absolute())
             for n_rows in mapper.map(coding, jobs):
                 advance(n_rows)

@@ -118,7 +118,7 @@ def evaluate(
         split = choose_split(store.splits, split, data)
         if split == "all" and "train" in store.splits:
             progress.note("All rows are scored, training rows among them; see --split.")
-        remote = None if cluster is None else StoreScoring.of(model, data, split, plain=plain)
+        remote = None if cluster is None else StoreScoring.of(model, store.path, split, plain=plain)
         scored, truths = score_store(
             folder,
             store,

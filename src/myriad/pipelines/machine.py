@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -28,6 +29,8 @@ from myriad.training.settings import Setting
 PROBE_ROWS, PROBE_CLASSES, PROBE_DIM = 1024, 256, 2048
 """The problem that training is timed on; costs grow with each of the three."""
 DISK_BYTES = 128 << 20
+ALONE = 0.7
+"""What a second core would add to the first, where there is none."""
 JOINT = ("multiclass", "ranking", "warp", "softmax")
 
 
@@ -43,6 +46,8 @@ class Machine:
     dense : rows x classes x features of an epoch of one-vs-rest that scores every row.
     sampled : features of rows that were drawn for a class, where only those are scored.
     joint : rows x classes x features of an epoch, by objective; of two classes for ``ranking``.
+    gains : what a second core adds to the first, as a part of it: ``dense``, ``sampled`` and each
+        joint objective.
     cores : usable ones.
     memory : bytes.
     """
@@ -54,13 +59,18 @@ class Machine:
     dense: float
     sampled: float
     joint: dict[str, float]
+    gains: dict[str, float]
     cores: int
     memory: int
 
     def __post_init__(self) -> None:
-        rates = [getattr(self, field.name) for field in fields(self) if field.name != "joint"]
-        if not isinstance(self.joint, dict) or set(self.joint) != set(JOINT):
-            raise InputError("The rates of a machine need one for each joint objective.")
+        tables = {"joint": set(JOINT), "gains": {"dense", "sampled", *JOINT}}
+        rates = [getattr(self, field.name) for field in fields(self) if field.name not in tables]
+        for name, kinds in tables.items():
+            table = getattr(self, name)
+            if not isinstance(table, dict) or set(table) != kinds:
+                raise InputError(f"The rates of a machine need {name} of all objectives.")
+            rates += [rate for rate in table.values() if name != "gains" or rate]
         if not all(type(rate) in (int, float) and rate > 0 for rate in rates):
             raise InputError("The rates of a machine must be positive numbers.")
 
@@ -95,17 +105,25 @@ def measure_machine(*, progress: Progress = SILENT) -> Machine:
     measures: dict[str, Callable[[], Any]] = {
         "sgemm": _measure_product,
         "decode": _measure_code,
-        "dense": lambda: _measure_training("ovr", beta=float("inf")),
-        "sampled": lambda: _measure_training("ovr", beta=8.0),
-        "joint": lambda: {name: _measure_training(name) for name in JOINT},
     }
-    found: dict[str, Any] = {}
+    kinds: dict[str, tuple[str, float | None]] = {
+        "dense": ("ovr", float("inf")),
+        "sampled": ("ovr", 8.0),
+        **{name: (name, None) for name in JOINT},
+    }
+    found: dict[str, Any] = {"joint": {}, "gains": {}}
+    n_measures = len(measures) + len(kinds) + 1
     with (
-        progress.step("Measuring this machine", len(measures) + 1, "measures") as advance,
+        progress.step("Measuring this machine", n_measures, "measures") as advance,
         threadpool_limits(limits=1),
     ):
         for name, measure in measures.items():
             found[name] = measure()
+            advance(1)
+        for name, probe in kinds.items():
+            rate, gain = _measure_training(*probe)
+            (found["joint"] if name in JOINT else found)[name] = rate
+            found["gains"][name] = gain
             advance(1)
         found["write"], found["read"] = _measure_disk()
         advance(1)
@@ -113,14 +131,17 @@ def measure_machine(*, progress: Progress = SILENT) -> Machine:
 
 
 def repeat(run: Callable[[], object], *, seconds: float = 0.3) -> float:
-    """Return the shortest time of one of several runs, after one that warms up."""
+    """Return the time of a run, the median of several, after one that warms up.
+
+    The shortest would be the time of a machine on which nothing else ever happens.
+    """
     run()
     taken: list[float] = []
     while sum(taken) < seconds:
         began = time.perf_counter()
         run()
         taken.append(time.perf_counter() - began)
-    return min(taken)
+    return statistics.median(taken)
 
 
 def _measure_product() -> float:
@@ -137,8 +158,11 @@ def _measure_code() -> float:
     return rows.size / repeat(lambda: code.decode(codes))
 
 
-def _measure_training(objective: str, beta: float | None = None) -> float:
-    """Return rows x classes x features a second, of rows drawn where few of them are."""
+def _measure_training(objective: str, beta: float | None) -> tuple[float, float]:
+    """Return rows x classes x features a second of one core, and what a second one adds to it.
+
+    Where few rows are drawn for a class, only those are counted.
+    """
     random = np.random.default_rng(0)
     labels = random.integers(PROBE_CLASSES, size=PROBE_ROWS)
     X = random.standard_normal((PROBE_CLASSES, PROBE_DIM), dtype=np.float32)[labels]
@@ -147,10 +171,17 @@ def _measure_training(objective: str, beta: float | None = None) -> float:
     rows = ArrayRows(X, labels, [str(c) for c in range(PROBE_CLASSES)])
     method = SGD(objective=objective, eta=0.3, beta=beta)
     trainer = make_trainer(method, [Setting(0.3, beta)], rows, PROBE_CLASSES, 1.0)
-    with team(1) as crew:
-        seconds = repeat(lambda: trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None))
+
+    def run(threads: int) -> float:
+        with team(threads) as crew:
+            return repeat(
+                lambda: trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+            )
+
+    seconds = run(1)
+    gain = min(1.0, max(0.0, seconds / run(2) - 1)) if thread_count(None) > 1 else ALONE
     drawn = 2 if objective == "ranking" else min(PROBE_CLASSES, 1 + (beta or PROBE_CLASSES))
-    return PROBE_ROWS * drawn * PROBE_DIM / seconds
+    return PROBE_ROWS * drawn * PROBE_DIM / seconds, gain
 
 
 def _measure_disk() -> tuple[float, float]:

@@ -10,6 +10,7 @@ from myriad.errors import InputError
 from myriad.models import is_model
 from myriad.store import holds_only_store
 from myriad.store.manifest import STORE
+from myriad.urls import UrlPath, as_place, refuse_url
 
 GO_ON = "Use --resume to go on with it, --overwrite to replace it, or another name."
 
@@ -117,13 +118,19 @@ def prepare_results(folder: Path, names: tuple[str, ...], *, overwrite: bool, re
 
 
 def page_beside(store: Path) -> Path:
-    """Return where the report of a store goes unless the user names a place: not into the store."""
+    """Return where the report of a store goes unless the user names a place: not into the store.
+
+    That of a store at a URL goes into the folder where the command runs.
+    """
+    if isinstance(as_place(store), UrlPath):
+        return Path(f"{store.name}.html")
     place = store if store.name not in ("", "..") else store.resolve()
     return place.with_name(f"{place.name}.html")
 
 
 def check_file_place(path: Path, *, option: str, overwrite: bool) -> None:
     """Raise `InputError` unless a file may be written at `path`, which an option names."""
+    refuse_url(path)
     if path.exists() and not path.is_file():
         raise InputError(f"{option} {path} is no regular file: name a file to write.")
     if path.exists() and not overwrite:
@@ -144,6 +151,7 @@ def list_entries(folder: Path) -> list[Path]:
 
 def check_writable(place: Path) -> None:
     """Find out before the work whether its result can be written, as far as that can be known."""
+    refuse_url(place)
     nearest = place.absolute()
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent

@@ -38,7 +38,7 @@ SAMPLE = 300_000
 SAMPLE_BYTES = 1024
 ROUNDS = 15
 SIDE_BY_SIDE = 0.9
-"""What a further core adds to the first."""
+"""What a further core adds to the first, where cores share nothing; or a further machine."""
 HELD_OUT = 0.1
 GRADIENTS = 200
 """Full gradients that the path of ``trace`` costs: measured by `benchmarks/trace.py`."""
@@ -166,7 +166,7 @@ def plan(
     """
     machine = know_machine(again=again, progress=progress)
     n_workers = job.workers or machine.cores
-    speed = 1 + SIDE_BY_SIDE * (n_workers - 1)
+    speed = _speed(machine, n_workers)
     steps: list[Step] = []
     if job.dim is None:
         with progress.step("Describing a drawn image"), threadpool_limits(limits=1):
@@ -175,7 +175,7 @@ def plan(
         steps += plan_extraction(job, machine, dim, row_bytes, seconds, speed, n_workers)
     else:
         dim, row_bytes = job.dim, 4 * job.dim
-    steps += plan_training(job, machine, dim, row_bytes, speed)
+    steps += plan_training(job, machine, dim, row_bytes, n_workers)
     whole = Step(
         "in all",
         sum(step.seconds for step in steps),
@@ -249,8 +249,11 @@ def plan_extraction(
     return steps
 
 
-def plan_training(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float) -> list[Step]:
+def plan_training(
+    job: Job, machine: Machine, dim: int, row_bytes: int, n_workers: int
+) -> list[Step]:
     """Return the steps from a store to a model."""
+    speed = _speed(machine, n_workers)
     if job.objective == "trace":
         return [plan_path(job, machine, dim, row_bytes, speed)]
     weights = 4.0 * job.classes * dim
@@ -261,18 +264,18 @@ def plan_training(job: Job, machine: Machine, dim: int, row_bytes: int, speed: f
     part = max(SEARCH_FLOPS / (len(grid) * job.classes * dim), 10 * job.classes, 2000)
     part = n_train if part >= n_train / 2 else part
     alive = max(2, math.ceil(len(grid) / 4))
-    first = sum(_row_seconds(job, machine, dim, beta) for beta in grid)
+    first = sum(_row_seconds(job, machine, dim, beta, n_workers) for beta in grid)
     mean = first / len(grid)
     searching = part * first + (1 if part < n_train else 0) * n_train * alive * mean
     searching += 2 * n_train * max(2, math.ceil(alive / 4)) * mean
     passes = max(1, job.epochs - 3)
     read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
-    row = _row_seconds(job, machine, dim, job.beta)
-    row += dim / machine.decode if row_bytes < 4 * dim else 0
-    validating = HELD_OUT * job.images * job.classes * dim / machine.sgemm
-    epoch = max((n_train * row + validating) / speed, read)
+    row = _row_seconds(job, machine, dim, job.beta, n_workers)
+    row += dim / machine.decode / speed if row_bytes < 4 * dim else 0
+    validating = HELD_OUT * job.images * job.classes * dim / machine.sgemm / speed
+    epoch = max(n_train * row + validating, read)
     return [
-        Step("search the settings", searching / speed, 0, weights * (1 + together) + chunks),
+        Step("search the settings", searching, 0, weights * (1 + together) + chunks),
         Step("train", passes * epoch, weights, 2 * weights + chunks),
     ]
 
@@ -298,16 +301,23 @@ def _grid(job: Job) -> list[float]:
     return default_betas(job.classes) * (2 * len(STEPS))
 
 
-def _row_seconds(job: Job, machine: Machine, dim: int, beta: float) -> float:
-    """Return the seconds that one core takes for a row of an epoch, rows being decoded."""
-    if job.objective == "ranking":
-        return 2 * dim / machine.joint["ranking"]
-    if job.objective != "ovr":
-        return job.classes * dim / machine.joint[job.objective]
-    drawn = min(job.classes, 1 + beta)
-    if drawn < SAMPLED_BELOW * job.classes:
-        return drawn * dim / machine.sampled
-    return job.classes * dim / machine.dense
+def _row_seconds(job: Job, machine: Machine, dim: int, beta: float, n_workers: int) -> float:
+    """Return the seconds that workers take together for a row of an epoch, rows being decoded."""
+    drawn, kind, rate = job.classes * 1.0, job.objective, machine.dense
+    if job.objective == "ovr":
+        kind, chosen = "dense", min(job.classes, 1 + beta)
+        if chosen < SAMPLED_BELOW * job.classes:
+            drawn, kind, rate = chosen, "sampled", machine.sampled
+    else:
+        rate = machine.joint[job.objective]
+        drawn = 2 if job.objective == "ranking" else drawn
+    return drawn * dim / rate / _speed(machine, n_workers, machine.gains[kind])
+
+
+def _speed(machine: Machine, n_workers: int, gain: float = SIDE_BY_SIDE) -> float:
+    """Return how many times faster than one core so many are, on as many machines as it takes."""
+    here = min(n_workers, machine.cores)
+    return (1 + gain * (here - 1)) * (1 + SIDE_BY_SIDE * (n_workers / here - 1))
 
 
 def advise(job: Job, rows: list[Step], memory: int, disk: int | None, dim: int) -> list[str]:

@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from myriad.measures import Truths
 from myriad.models import CodedModel, Model, load_model, match_rows
+from myriad.models.folder import CONFIG
 from myriad.parallel import Mapper
 from myriad.progress import Advance
-from myriad.store import Store, StoreRows
+from myriad.store import Store, StoreRows, state_of
+from myriad.store.manifest import STORE
 
 BLOCKS = 8
 """Blocks of rows that a worker ranks in one go."""
@@ -40,8 +42,8 @@ class StoreScoring:
     @classmethod
     def of(cls, model: Path, store: Path, split: str, *, plain: bool) -> StoreScoring:
         """Take the folders as they are now."""
-        states = [(place / name).stat().st_mtime_ns for place, name in _witnesses(model, store)]
-        return cls((model.absolute(), states[0]), (store.absolute(), states[1]), split, plain)
+        changed = (model / CONFIG).stat().st_mtime_ns
+        return cls((model.absolute(), changed), (store.absolute(), state_of(store)), split, plain)
 
     def __call__(self, piece: tuple[list[range], Truths]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the rank of the truth and the best class of each row of some blocks."""
@@ -76,17 +78,13 @@ def rank_store(
             part = slice(start, stop)
             yield blocks, truths[part] if isinstance(truths, np.ndarray) else truths.part(part)
 
-    mapper.require(scoring.model[0], scoring.store[0])
+    mapper.require(scoring.model[0], scoring.store[0] / STORE)
     judged = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
     for found in mapper.map(scoring, cut()):
         advance(len(found[0]))
         judged.append(found)
     ranks, guesses = zip(*judged, strict=True)
     return np.concatenate(ranks), np.concatenate(guesses)
-
-
-def _witnesses(model: Path, store: Path) -> list[tuple[Path, str]]:
-    return [(model, "config.json"), (store, "store.json")]
 
 
 @lru_cache(maxsize=2)

@@ -43,7 +43,7 @@ def render_comparison(content: Mapping[str, Any], *, created: str = "") -> str:
         )
         for row in rows
     ]
-    best = content["best"]
+    best, most = content["best"], content["classes"]
     return render_page(
         "comparison.html",
         store=clean_text(content["store"]),
@@ -61,6 +61,15 @@ def render_comparison(content: Mapping[str, Any], *, created: str = "") -> str:
         passes=plots.plot_passes(
             [plots.Series(clean_text(row["objective"]), _curve(row)) for row in rows]
         ),
+        guesses={
+            part: plots.plot_guesses(
+                [
+                    plots.Series(clean_text(row["objective"]), _guesses(row[part], most))
+                    for row in rows
+                ]
+            )
+            for part in ("validation", "test")
+        },
         most_lines=MOST_LINES,
     )
 
@@ -123,6 +132,12 @@ def _clean_trial(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]
 def _curve(row: Mapping[str, Any]) -> list[tuple[float, float]]:
     history = row["history"]
     return [(float(h["epoch"]), h["top1"]) for h in history if h.get("top1") is not None]
+
+
+def _guesses(accuracies: Mapping[str, Any] | None, most: int) -> list[tuple[float, float]]:
+    found = (accuracies or {}).get("accuracy_at", {})
+    points = ((float(k), value) for k, value in found.items() if value is not None)
+    return sorted(point for point in points if point[0] <= most)
 
 
 def _rank(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

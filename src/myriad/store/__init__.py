@@ -1,6 +1,6 @@
 """Rows, labels, names and their recipe on disk; shuffled blocks of rows out."""
 
-from myriad.store.addresses import Address, HeldRows, leave_rows, open_rows
+from myriad.store.addresses import Address, HeldRows, leave_rows, open_rows, state_of
 from myriad.store.counting import rows_at_a_time
 from myriad.store.rows import ArrayRows, Block, Rows
 from myriad.store.samples import inform_rows, sample_rows
@@ -31,5 +31,6 @@ __all__ = [
     "rows_at_a_time",
     "sample_rows",
     "shard_rows",
+    "state_of",
     "unit_variance",
 ]

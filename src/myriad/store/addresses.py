@@ -22,6 +22,7 @@ from myriad.store.manifest import STORE
 from myriad.store.rows import ArrayRows, Rows
 from myriad.store.store import Store, StoreRows
 from myriad.store.views import BalancedRows, ScaledRows
+from myriad.urls import UrlPath, read_url
 
 _X = "X"
 
@@ -32,7 +33,7 @@ class Address:
 
     Attributes
     ----------
-    place : the folder of a store, or the file of an array.
+    place : the folder or URL of a store, or the file of an array.
     state : tells one content of the place from another.
     facts : a file with the arrays that say which rows are meant and what else is known of them.
     n_classes : of an array, how many classes; a store knows its own.
@@ -46,6 +47,17 @@ class Address:
     n_classes: int
     scale: Path | None = None
     balanced: bool = False
+
+    @property
+    def is_store(self) -> bool:
+        """Whether the rows are those of a store."""
+        return isinstance(self.place, UrlPath) or self.place.is_dir()
+
+    @property
+    def files(self) -> list[Path]:
+        """Files that are there if the rows can be read."""
+        whole = self.place / STORE if self.is_store else self.place
+        return [whole, self.facts, *([self.scale] if self.scale else [])]
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,7 @@ def leave_rows(rows: Rows, folder: Path) -> Address:
         return replace(leave_rows(rows.rows, folder), balanced=True)
     if isinstance(rows, StoreRows):
         facts = _leave(folder, {"chosen": rows.chosen})
-        return Address(rows.store.path.absolute(), _state(rows.store.path), facts, 0)
+        return Address(rows.store.path.absolute(), state_of(rows.store.path), facts, 0)
     if type(rows) is ArrayRows:
         chosen = np.arange(len(rows.X)) if rows.chosen is None else rows.chosen
         known: dict[str, NDArray[Any]] = {"chosen": chosen, "labels": rows.labels}
@@ -87,7 +99,7 @@ def open_rows(address: Address | HeldRows) -> Rows:
 
 @lru_cache(maxsize=4)
 def _open(address: Address) -> Rows:
-    if address.place.is_dir():
+    if address.is_store:
         store = _open_store(address.place, address.state)
         rows: Rows = StoreRows(store, read_arrays(address.facts)["chosen"])
     else:
@@ -113,7 +125,10 @@ def _open_array(address: Address) -> Rows:
     return rows
 
 
-def _state(place: Path) -> int:
+def state_of(place: Path) -> int:
+    """Return a number that tells one content of a store from another."""
+    if isinstance(place, UrlPath):
+        return int.from_bytes(hashlib.sha256(read_url(place / STORE)).digest()[:8], "little")
     return (place / STORE).stat().st_mtime_ns
 
 

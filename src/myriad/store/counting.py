@@ -92,7 +92,7 @@ class SpreadCounter(Counter):
         self._folder = place.begin("counts")
         self._numbers = count()
         self._counting = RangeCounting(leave_rows(rows, self._folder), turning)
-        place.mapper.require(self._counting.rows.place)
+        place.mapper.require(*self._counting.rows.files)
 
     def close(self) -> None:
         """Remove what is left in the folder."""

@@ -64,12 +64,15 @@ class Rows(ABC):
         return self._read_blocks(order, size)
 
     def _read_blocks(self, order: NDArray[np.int64], size: int) -> Iterator[Block]:
-        fill = self._reader()
-        for start in range(0, len(order), size):
-            index = order[start : start + size]
-            X = np.empty((len(index), self.dim), self.dtype)
-            fill(index, X)
-            yield Block(index, X)
+        fill, close = self._ordered_reader(order)
+        try:
+            for start in range(0, len(order), size):
+                index = order[start : start + size]
+                X = np.empty((len(index), self.dim), self.dtype)
+                fill(index, X)
+                yield Block(index, X)
+        finally:
+            close()
 
     def read(self, indices: ArrayLike) -> Float:
         """Return the rows with these numbers, float32 (m, dim)."""
@@ -85,6 +88,10 @@ class Rows(ABC):
     @abstractmethod
     def select(self, indices: ArrayLike) -> Rows:
         """Return the rows with these numbers as a source; its row j is row ``indices[j]``."""
+
+    def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
+        """Return a reader of rows that are wanted in this order, and what ends it."""
+        return self._reader(), lambda: None
 
     @abstractmethod
     def _reader(self) -> Fill:

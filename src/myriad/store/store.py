@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,16 +32,26 @@ from myriad.store.manifest import (
     read_records,
     verify_file,
 )
+from myriad.store.mirrors import Mirror
+from myriad.store.reading_ahead import ReadAhead, ask_for
 from myriad.store.references import ReferredShards, read_references
 from myriad.store.rows import Fill, Rows, check_indices
 from myriad.store.shards import ShardRecord, map_shard, shard_name
 from myriad.store.shuffling import WINDOW_GROUPS, shuffle_groups, window_size
 from myriad.store.writing import StoreWriter
+from myriad.urls import UrlPath, as_place, is_there
 
 
 def is_store(path: str | Path) -> bool:
-    """Tell whether a folder holds a store, finished or not."""
-    return any((Path(path) / name).is_file() for name in (STORE, PLAN))
+    """Tell whether a folder holds a store, finished or not; a URL that holds none is refused."""
+    folder = as_place(path)
+    if not isinstance(folder, UrlPath):
+        return any((folder / name).is_file() for name in (STORE, PLAN))
+    if any(is_there(folder / name) for name in (STORE, PLAN)):
+        return True
+    raise InputError(
+        f"{folder} is no store: it has no {STORE}. Of what lies at a URL, stores alone are read."
+    )
 
 
 class Store:
@@ -49,7 +59,7 @@ class Store:
 
     Attributes
     ----------
-    path : the folder.
+    path : the folder; a `UrlPath` where it is read from a URL.
     class_names : names of the classes that labels number.
     n_rows, dim : number of rows, and of features of a decoded row.
     dtype : ``"float32"``, ``"float16"`` or ``"codes"``.
@@ -72,6 +82,7 @@ class Store:
         bad: list[dict[str, str]],
         verify: bool,
         referred: ReferredShards | None = None,
+        mirror: Mirror | None = None,
     ) -> None:
         self.path = path
         self.class_names = header.class_names
@@ -86,26 +97,40 @@ class Store:
         self.starts = np.cumsum([0, *(record.rows for record in records)])
         """Shard i holds the rows ``starts[i]`` to ``starts[i + 1]``."""
         self._form, self._records, self._index = header.form, records, index
-        self._referred = referred
+        self._referred, self._mirror = referred, mirror
         self._unverified = set(range(len(records))) if verify else set()
+        self._check = verify_file if verify else check_size
         self._lock = threading.Lock()
 
     @classmethod
     def open(cls, path: str | Path, *, verify: bool = True) -> Store:
-        """Open a store.
+        """Open a store in a folder, or at a URL that fsspec can read.
 
         Sizes of all files are checked now; with `verify` the checksum of a shard is checked when it
-        is first read. `InputError` says which file is missing or damaged.
+        is first read. `InputError` says which file is missing or damaged. Shards at a URL are
+        copied here as they are read, and checked then.
         """
-        folder = Path(path)
-        if not (folder / STORE).exists():
+        folder = as_place(path)
+        if not is_there(folder / STORE):
             if is_store(folder):
                 raise InputError(f"{folder} is unfinished: run what makes it again with --resume.")
             raise InputError(f"{folder} is no store: it has no {STORE}.")
+        if not isinstance(folder, UrlPath):
+            return cls._open_folder(folder, folder, None, verify=verify)
+        mirror = Mirror(folder)
+        with mirror.explained():
+            return cls._open_folder(folder, mirror.folder, mirror, verify=verify)
+
+    @classmethod
+    def _open_folder(
+        cls, path: Path, folder: Path, mirror: Mirror | None, *, verify: bool
+    ) -> Store:
+        """Open the store at `path`, whose files are in `folder`: all of them, or copies of some."""
         header, content = read_header(folder / STORE)
         records = read_records(content, header.n_shards, folder / STORE)
-        for number, record in enumerate(records):
-            check_size(folder / shard_name(number), record)
+        if mirror is None:
+            for number, record in enumerate(records):
+                check_size(folder / shard_name(number), record)
         index_file = read_record(content.get("index"), folder / STORE)
         verify_file(folder / INDEX, index_file)
         referred = None
@@ -117,8 +142,16 @@ class Store:
             records = referred.records
         n_rows = sum(record.rows for record in records)
         index = Index(folder / INDEX, header.form, n_rows, len(header.class_names))
-        bad = read_bad(content, folder / STORE)
-        return cls(folder, header, records, index, bad=bad, verify=verify, referred=referred)
+        return cls(
+            path,
+            header,
+            records,
+            index,
+            bad=read_bad(content, folder / STORE),
+            verify=verify,
+            referred=referred,
+            mirror=mirror,
+        )
 
     create = staticmethod(StoreWriter.begin)
     resume = staticmethod(StoreWriter.resume)
@@ -153,12 +186,27 @@ class Store:
         """Return the rows of a shard as they are kept, (n, width), mapped and read-only."""
         if self._referred is not None:
             return self._referred.read(number)
+        if self._mirror is not None:
+            with self._mirror.explained():
+                copied = self._bring(self._mirror, number)
+                return map_shard(copied, self._form, self._records[number].rows).rows
         path = self.path / shard_name(number)
         with self._lock:
             if number in self._unverified:
                 verify_file(path, self._records[number])
                 self._unverified.discard(number)
         return map_shard(path, self._form, self._records[number].rows).rows
+
+    def bring_shard(self, number: int) -> None:
+        """See to it that a shard can soon be read without waiting for disk or network."""
+        if self._mirror is not None:
+            self._bring(self._mirror, number)
+        elif self._referred is None:
+            ask_for(self.path / shard_name(number))
+
+    def _bring(self, mirror: Mirror, number: int) -> Path:
+        record = self._records[number]
+        return mirror.bring(shard_name(number), lambda path: self._check(path, record))
 
     def read_codes(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return the codes of the rows `start` to `stop` as they are kept, (n, bytes_per_row)."""
@@ -208,28 +256,46 @@ class StoreRows(Rows):
         by_shard = np.argsort(shard_of, kind="stable")
         cuts = np.flatnonzero(np.diff(shard_of[by_shard])) + 1
         groups = np.split(by_shard, cuts) if self.n_rows else []
+        return shuffle_groups(groups, self._window(), seed=seed, epoch=epoch)
+
+    def _window(self) -> int:
+        """Return how many shards are mixed with each other."""
         largest = int(np.diff(self.store.starts).max(initial=0))
-        window = window_size(largest * self.store.bytes_per_row)
-        return shuffle_groups(groups, window, seed=seed, epoch=epoch)
+        return window_size(largest * self.store.bytes_per_row)
 
     def select(self, indices: ArrayLike) -> StoreRows:
         """Return the rows with these numbers; nothing is read or copied."""
         return StoreRows(self.store, self.chosen[check_indices(indices, self.n_rows)])
 
     def _reader(self) -> Fill:
-        shards = _MappedShards(self.store)
+        return self._fill_from(_MappedShards(self.store))
 
+    def _fill_from(self, shards: _MappedShards) -> Fill:
         def fill(index: NDArray[np.int64], out: Float) -> None:
             shards.fill(self.chosen[index], out)
 
         return fill
 
+    def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
+        starts = self.store.starts
+        shard_of = np.searchsorted(starts, self.chosen[order], side="right") - 1
+        first = np.full(self.store.n_shards, len(order))
+        first[shard_of[::-1]] = np.arange(len(order))[::-1]  # of several, the last one stays
+        shards = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(order))]
+        ahead = ReadAhead(shards.tolist(), self._window(), self.store.bring_shard)
+        return self._fill_from(_MappedShards(self.store, ahead.use)), ahead.close
+
 
 class _MappedShards:
-    """The shards one reader has mapped, the latest ones kept: two windows at most."""
+    """The shards one reader has mapped, the latest ones kept: two windows at most.
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    Parameters
+    ----------
+    use : told of every shard that is mapped.
+    """
+
+    def __init__(self, store: Store, use: Callable[[int], None] = lambda shard: None) -> None:
+        self.store, self._use = store, use
         self._mapped: OrderedDict[int, NDArray[Any]] = OrderedDict()
 
     def fill(self, numbers: NDArray[np.int64], out: Float) -> None:
@@ -252,6 +318,7 @@ class _MappedShards:
 
     def _map(self, shard: int) -> NDArray[Any]:
         if shard not in self._mapped:
+            self._use(shard)
             self._mapped[shard] = self.store.read_shard(shard)
             if len(self._mapped) > 2 * WINDOW_GROUPS:
                 self._mapped.popitem(last=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 
 import numpy as np
@@ -41,6 +42,9 @@ class View(Rows):
     def _reader(self) -> Fill:
         return self.rows._reader()
 
+    def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
+        return self.rows._ordered_reader(order)
+
 
 class ScaledRows(View):
     """Rows whose features are multiplied by a number each.
@@ -55,8 +59,13 @@ class ScaledRows(View):
         self.scale = scale.astype(rows.dtype)
 
     def _reader(self) -> Fill:
-        fill = self.rows._reader()
+        return self._scaled(self.rows._reader())
 
+    def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
+        fill, close = self.rows._ordered_reader(order)
+        return self._scaled(fill), close
+
+    def _scaled(self, fill: Fill) -> Fill:
         def fill_scaled(index: NDArray[np.int64], out: Float) -> None:
             fill(index, out)
             out *= self.scale

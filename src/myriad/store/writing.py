@@ -36,6 +36,7 @@ from myriad.store.manifest import (
 )
 from myriad.store.references import Reference
 from myriad.store.shards import ShardRecord, map_shard, shard_name, write_shard
+from myriad.urls import refuse_url
 
 _OWN = re.compile(rf"\.?({PLAN}|{STORE}|{ARRAYS}|{INDEX}|shard-\d+\.arrow|{STAGED})(\.part)?")
 
@@ -79,6 +80,7 @@ class StoreWriter:
         several : whether rows may have several labels.
         """
         folder = Path(path)
+        refuse_url(folder)
         kept_as = dtype if code is None else "codes"
         plan = {} if plan is None else plan
         header = Header(

@@ -24,11 +24,12 @@ from myriad.store import Rows
 from myriad.training.chunks import Chunk, Wanted, read_chunks
 from myriad.training.duals import SparseDuals
 
-FIRST_CHECK, FIRST_RECORD = 3, 6
-"""Epochs before the first certificate, which costs as much as a few epochs: without and with
-estimates of the gap on the way."""
-FALLS_TO = 0.8
-"""What may be left of the gap at the end of a pass, as a part of the estimate on the way."""
+FIRST_CHECK, FIRST_WATCHED, FIRST_RECORD = 3, 6, 16
+"""Epochs before the first certificate, which costs as much as a few epochs: without estimates of
+the gap on the way; with them if somebody watches, and if not."""
+FALLS_TO = 0.6
+"""What is left of the gap at the end of a pass, as a part of the estimate on the way, until a
+certificate tells better."""
 RANGE_BYTES = 8 << 20
 
 
@@ -138,9 +139,9 @@ class Ascent(ABC):
         self.epoch += 1
 
     def sum_ranges(
-        self, function: Callable[[NDArray[np.float64], range], NDArray[np.float64]], team: Team
+        self, function: Callable[[NDArray[Any], range], NDArray[np.float64]], team: Team
     ) -> NDArray[np.float64]:
-        """Return the sum of a function of all rows, float64 (m, dim), a range of them at a time.
+        """Return the sum of a function of all rows, (m, dim), a range of them at a time.
 
         Ranges and the order of the sum do not depend on the number of threads.
         """
@@ -150,8 +151,7 @@ class Ascent(ABC):
         results: list[Any] = [None] * len(ranges)
 
         def work(number: int) -> None:
-            X = self.rows.read(ranges[number]).astype(np.float64)
-            results[number] = function(X, ranges[number])
+            results[number] = function(self.rows.read(ranges[number]), ranges[number])
 
         team.share(work, range(len(ranges)))
         return np.sum(results, axis=0)
@@ -204,17 +204,21 @@ def ascend(
     progress: Progress,
     history: list[dict[str, Any]] | None = None,
     observe: Callable[[list[dict[str, Any]]], None] | None = None,
+    watched: bool = False,
 ) -> list[dict[str, Any]]:
     """Train until the relative gap is at most `tol`, or for so many epochs or seconds.
 
     Returns the certificates made on the way, the last being that of the weights as they are: for
-    each the epoch, the seconds since the beginning, primal, dual and gap. A `history` is gone on
-    with; `observe` is called with it after each certificate.
+    each the epoch, the seconds since the beginning, primal, dual and gap, and the gap as the last
+    pass estimated it, where it does. A `history` is gone on with; `observe` is called with it after
+    each certificate. Where the gap is estimated, certificates on the way are for the record alone;
+    if `watched`, as by held-out rows that they are judged on, there are more of them.
     """
     history = list(history or [])
     began = time.perf_counter() - (history[-1]["seconds"] if history else 0.0)
     first = ascent.epoch - (history[-1]["epoch"] if history else 0)
-    check = first + min(FIRST_RECORD if ascent.estimates else FIRST_CHECK, epochs)
+    record = FIRST_WATCHED if watched else FIRST_RECORD
+    check = first + min(record if ascent.estimates else FIRST_CHECK, epochs)
     if history:
         if history[-1]["gap"] <= tol or ascent.epoch - first >= epochs:
             return history
@@ -225,7 +229,7 @@ def ascend(
             ascent.run_epoch(seed=seed, team=team, advance=advance)
             spent = time.perf_counter() - began
             late = seconds is not None and spent >= seconds
-            near = ascent.estimate is not None and FALLS_TO * ascent.estimate <= tol
+            near = ascent.estimate is not None and expect_gap(ascent.estimate, history) <= tol
             if ascent.epoch < check and not near and not late:
                 continue
             certificate = ascent.certify(team)
@@ -238,11 +242,20 @@ def ascend(
             history.append(
                 {"epoch": ascent.epoch - first, "seconds": spent, **certificate.to_json()}
             )
+            if ascent.estimate is not None:
+                history[-1]["estimate"] = ascent.estimate
             if observe is not None:
                 observe(history)
             if certificate.gap <= tol or late or ascent.epoch - first >= epochs:
                 return history
             check = min(first + epochs, ascent.epoch + plan_check(history, tol, ascent.estimates))
+
+
+def expect_gap(estimate: float, history: list[dict[str, Any]]) -> float:
+    """Return the gap to expect at the end of a pass that estimated it on the way."""
+    if not history or not history[-1].get("estimate"):
+        return FALLS_TO * estimate
+    return estimate * float(history[-1]["gap"] / history[-1]["estimate"])
 
 
 def plan_check(history: list[dict[str, Any]], tol: float, estimates: bool) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.panels import multiply
 from myriad.parallel import Team
 from myriad.products import add_product
 from myriad.store import Rows
@@ -101,11 +102,12 @@ class BinaryAscent(Ascent):
             def step(
                 shard: slice,
                 X: NDArray[Any] = X,
+                panels: NDArray[Any] = chunk.panels[number],
                 labels: NDArray[np.int32] = labels,
                 gram: NDArray[Any] = gram,
                 values: NDArray[np.float64] = values,
             ) -> None:
-                self._step_shard(shard, X, labels, gram, values)
+                self._step_shard(shard, X, panels, labels, gram, values)
 
             team.share(step, self.shards)
             collect(values, self._classes, self._stored, counts)
@@ -115,11 +117,13 @@ class BinaryAscent(Ascent):
         self,
         shard: slice,
         X: NDArray[Any],
+        panels: NDArray[Any],
         labels: NDArray[np.int32],
         gram: NDArray[Any],
         values: NDArray[np.float64],
     ) -> None:
-        S = self.V[shard] @ X.T
+        S = np.empty((shard.stop - shard.start, len(X)), self.dtype)
+        multiply(self.V[shard], panels, S, True)
         S += (self.bias * self.constants[shard])[:, None]
         steps = np.empty_like(S)
         n_steps = step_columns(
@@ -136,11 +140,12 @@ class BinaryAscent(Ascent):
         weights = sum_columns(self.rows, self.duals, self.n_classes, team, signed=True)
         columns, table = np.zeros((self.n_classes, 1)), self.duals.table()
         constant = np.full((self.rows.n_rows, 1), self.bias)
-        add_signed_columns(constant, self.rows.labels, *table, columns, 0)
+        add_signed_columns(constant, self.rows.labels, table, columns, 0, (0, 1))
         constants = columns[:, 0]
         biases = self.bias * constants
 
-        def measure(X: NDArray[np.float64], some: range) -> NDArray[np.float64]:
+        def measure(X: NDArray[Any], some: range) -> NDArray[np.float64]:
+            X = X.astype(np.float64, copy=False)
             S = np.empty((len(X), self.n_classes))
             for shard in self.shards:  # so that some classes have the bits that all have
                 np.matmul(X, weights[shard].T, out=S[:, shard])

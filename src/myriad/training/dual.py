@@ -142,6 +142,7 @@ class DualMethod(Method):
                 progress=progress,
                 history=state["history"],
                 observe=observe,
+                watched=val is not None,
             )
         self._warn(history[-1], progress)
         reached = {n: float(f"{history[-1][n]:.6g}") for n in ("gap", "primal", "dual")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,8 @@ class TopK(DualMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.k < 1:
-            raise InputError(f"k must be at least 1, not {self.k}.")
+        if not isinstance(self.k, Integral) or self.k < 1:
+            raise InputError(f"k must be a whole number and at least 1, not {self.k!r}.")
         if self.variant not in TOPK_VARIANTS:
             raise InputError(
                 f"variant must be one of {', '.join(TOPK_VARIANTS)}, not {self.variant!r}."

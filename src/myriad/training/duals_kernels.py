@@ -6,7 +6,7 @@ of all; with one-vs-rest a variable stands for its own class alone, with the sig
 
 from __future__ import annotations
 
-from myriad._jit import jit
+from myriad._jit import inlined, jit
 
 
 @jit
@@ -67,31 +67,46 @@ def add_to_columns(index, changed, steps, n_changed, V):
 
 
 @jit
-def add_columns(X, labels, starts, counts, classes, values, V, first):
-    """Add rows, times their dual columns, to the weights; row i of `X` is number ``first + i``."""
+def add_columns(X, labels, table, V, first, features):
+    """Add rows, times their dual columns, to the weights of some features.
+
+    Parameters
+    ----------
+    X : float array of shape (m, n_features), C-contiguous; row i is number ``first + i``.
+    labels : int32 array of shape (m,), the rows' classes.
+    table : starts, counts, classes and values of all variables.
+    V : float64 array of shape (n_classes, n_features), C-contiguous; changed.
+    features : the first of them, and the one after the last.
+    """
+    starts, counts, classes, values = table
+    part = slice(features[0], features[1])
     for i in range(len(X)):
-        start = starts[first + i]
+        start, x = starts[first + i], X[i, part]
         total = 0.0
         for m in range(start, start + counts[first + i]):
-            c, a = classes[m], values[m]
-            total += a
-            for j in range(X.shape[1]):
-                V[c, j] -= a * X[i, j]
+            total += values[m]
+            add_times(V[classes[m], part], x, -values[m])
         if total != 0.0:
-            for j in range(X.shape[1]):
-                V[labels[i], j] += total * X[i, j]
+            add_times(V[labels[i], part], x, total)
 
 
 @jit
-def add_signed_columns(X, labels, starts, counts, classes, values, V, first):
+def add_signed_columns(X, labels, table, V, first, features):
     """Add rows to the weights as `add_columns` does, a variable standing for its own class."""
+    starts, counts, classes, values = table
+    part = slice(features[0], features[1])
     for i in range(len(X)):
-        start = starts[first + i]
+        start, x = starts[first + i], X[i, part]
         for m in range(start, start + counts[first + i]):
             c = classes[m]
-            a = values[m] if c == labels[i] else -values[m]
-            for j in range(X.shape[1]):
-                V[c, j] += a * X[i, j]
+            add_times(V[c, part], x, values[m] if c == labels[i] else -values[m])
+
+
+@inlined
+def add_times(w, x, a):
+    """Add a row, times a number, to weights."""
+    for j in range(len(x)):
+        w[j] += a * x[j]
 
 
 @jit

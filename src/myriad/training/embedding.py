@@ -32,7 +32,7 @@ from myriad.training.embedding_kernels import (
     STATE,
     step_block,
 )
-from myriad.training.joint import score_block, share
+from myriad.training.scores import score_block, share
 from myriad.training.trainer import class_shards
 from myriad.training.violators import MEMORY
 

@@ -6,7 +6,7 @@ scores a block or, when several settings are trained together, take a setting ea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.objectives.joint import AUC, JOINT_OBJECTIVES, RANKING, SOFTMAX, WARP
-from myriad.panels import multiply_turned
 from myriad.parallel import Team
 from myriad.parallel.boards import close_board, make_board
 from myriad.training.chunks import Chunk, Wanted
@@ -33,12 +32,8 @@ from myriad.training.joint_kernels import (
 from myriad.training.joint_walks import help_pairs, help_softmax, walk_pairs, walk_softmax
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
-from myriad.training.trainer import BLOCK, SMALL_BLOCK, Trainer, class_shards
+from myriad.training.trainer import BLOCK, SMALL_BLOCK, Trainer
 
-SHARD = 256
-"""Classes that one product scores."""
-PIECE = 96
-"""Classes that one thread scores at a time: whole tiles, which have the same bits in any shard."""
 SAMPLED_ABOVE = 250
 """From so many classes on, two dot products a row beat the product with all (measured)."""
 
@@ -216,38 +211,3 @@ class Joint(Trainer):
             walk = partial(walk_pairs, rows, known, self._harmonic, setting, (S, pairs))
         with nullcontext() if team is None else team.assisted(assist, partial(close_board, board)):
             walk((V, Q), (biases, last, heads), state, board, self.block)
-
-
-def score_block(X: NDArray[Any], V: NDArray[Any], team: Team | None) -> NDArray[Any]:
-    """Return ``X V^T``, made a shard of classes at a time."""
-    S = np.empty((len(X), len(V)), V.dtype)
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def score(shard: slice) -> None:
-        np.matmul(X, V[shard].T, out=S[:, shard])
-
-    share(team, score, class_shards(len(V), SHARD))
-    return S
-
-
-def score_panels(
-    panels: NDArray[Any], n_rows: int, V: NDArray[Any], team: Team | None
-) -> NDArray[Any]:
-    """Return ``X V^T`` of rows that are packed, made a shard of classes at a time."""
-    S = np.empty((n_rows, len(V)), V.dtype)
-
-    def score(first: int) -> None:
-        multiply_turned(V[first : first + size], panels, S, first)
-
-    size = len(V) if team is None or team.threads == 1 else PIECE
-    share(team, score, range(0, len(V), size))
-    return S
-
-
-def share(team: Team | None, function: Callable[[Any], None], shards: Sequence[Any]) -> None:
-    """Let a team work through shards, or do it here where the team has other work."""
-    if team is not None:
-        team.share(function, shards)
-        return
-    for shard in shards:
-        function(shard)

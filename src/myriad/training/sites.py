@@ -41,7 +41,7 @@ class Site(Place):
         if not self.mapper.remote:
             return HeldRows(rows)
         address = leave_rows(rows, self.folder)
-        self.mapper.require(address.place, address.facts)
+        self.mapper.require(*address.files)
         return address
 
 

@@ -29,10 +29,11 @@ from myriad.training.duals_kernels import (
     add_to_columns,
     spread_columns,
 )
+from myriad.training.scores import score_block, score_panels
 from myriad.training.trainer import class_shards
 
 SHARD = 512
-"""Classes that one product scores, and features that one thread sums."""
+"""Features that one thread sums."""
 BLOCK_BYTES = 16 << 20
 
 
@@ -51,15 +52,16 @@ class Space(ABC):
         self.constants = np.zeros(n_classes, dtype)
         self.bias = bias
 
-    def score(self, X: NDArray[Any], S: NDArray[Any], team: Team) -> None:
-        """Write the scores (m, n_classes) of rows, a shard of classes at a time."""
+    def score(self, chunk: Chunk, number: int, part: slice, team: Team) -> NDArray[Any]:
+        """Return the scores (B, n_classes) of the rows of a block."""
+        S = self._score(chunk, number, part, team)
+        if self.bias:
+            S += self.bias * self.constants
+        return S
 
-        def score(shard: slice) -> None:
-            np.matmul(X, self.V[shard].T, out=S[:, shard])
-            if self.bias:
-                S[:, shard] += self.bias * self.constants[shard]
-
-        team.share(score, class_shards(len(self.V), SHARD))
+    @abstractmethod
+    def _score(self, chunk: Chunk, number: int, part: slice, team: Team) -> NDArray[Any]:
+        """Return the products of a block's rows with the weights."""
 
     def gram(
         self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
@@ -95,6 +97,9 @@ class Space(ABC):
 class FeatureSpace(Space):
     """Weights of features."""
 
+    def _score(self, chunk: Chunk, number: int, part: slice, team: Team) -> NDArray[Any]:
+        return score_panels(chunk.panels[number], part.stop - part.start, self.V, team)
+
     def _products(
         self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
     ) -> NDArray[Any]:
@@ -122,12 +127,15 @@ class FeatureSpace(Space):
         columns = np.zeros((len(self.V), 1))
         if self.bias:
             constant = np.full((rows.n_rows, 1), self.bias)
-            add_columns(constant, rows.labels, *duals.table(), columns, 0)
+            add_columns(constant, rows.labels, duals.table(), columns, 0, (0, 1))
         return weights, columns[:, 0]
 
 
 class KernelSpace(Space):
     """Dual columns as weights of the rows of a Gram matrix, which is what the rows must be."""
+
+    def _score(self, chunk: Chunk, number: int, part: slice, team: Team) -> NDArray[Any]:
+        return score_block(chunk.X[part], self.V, team)
 
     def _products(
         self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
@@ -191,7 +199,7 @@ def sum_columns(
         def add(shard: slice, X: NDArray[Any] = block.X, first: int = first) -> None:
             labels = rows.labels[first : first + len(X)]
             kernel = add_signed_columns if signed else add_columns
-            kernel(X[:, shard], labels, *duals.table(), weights[:, shard], first)
+            kernel(X, labels, duals.table(), weights, first, (shard.start, shard.stop))
 
         team.share(add, shards)
         first += len(block.X)

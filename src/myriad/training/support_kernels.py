@@ -12,12 +12,13 @@ import numpy as np
 
 from myriad._jit import inlined, jit
 from myriad.objectives.draws import dot
-from myriad.objectives.topk import ALPHA
+from myriad.objectives.largest import select_largest
+from myriad.objectives.topk import ALPHA, BETA
 from myriad.projections import topk_beta, topk_simplex
 
 
 @jit
-def step_support(X, numbers, labels, table, classes, values, V, constants, setting):
+def step_support(X, numbers, labels, table, classes, values, V, constants, tally, setting):
     """Step through rows, one at a time, over the variables that are not zero.
 
     Parameters
@@ -27,23 +28,26 @@ def step_support(X, numbers, labels, table, classes, values, V, constants, setti
     table : where rows begin in the pool and how many variables each has; the latter is changed.
     classes, values : the pool of variables, ascending in class within a row; changed.
     V, constants : the weights (n_classes, n_features), and those of the constant feature; changed.
+    tally : what estimates the gap, see `topk_kernels.tally_gap`; added to.
     setting : record of one entry, see `topk_kernels`.
     """
     starts, counts = table
     bias = setting[0].bias
-    b = np.empty(max(1, counts.max()), np.float64)
+    h, b = np.empty((2, max(1, counts.max())), np.float64)
     for i in range(len(X)):
         row, label, n = numbers[i], labels[i], counts[numbers[i]]
         square = dot(X[i], X[i]) + bias * bias
+        tally[3] += 1.0
         if n == 0 or square <= 0.0:
             continue
         own = slice(starts[row], starts[row] + n)
         total = values[own].sum()
-        truth = dot(V[label], X[i]) + bias * constants[label] - square * total
+        truth = dot(V[label], X[i]) + bias * constants[label]
         for m in range(n):
-            c, value = classes[own][m], values[own][m]
-            q = dot(V[c], X[i]) + bias * constants[c] + square * value
-            b[m] = (q + 1.0 - truth) / square
+            c = classes[own][m]
+            h[m] = 1.0 + dot(V[c], X[i]) + bias * constants[c] - truth
+            b[m] = h[m] / square + values[own][m] + total
+        tally_row(h[:n], values[own], tally, setting)
         origin, t, u = find_cut(b[:n], setting)
         kept, left = 0, 0.0
         for m in range(n):
@@ -56,6 +60,19 @@ def step_support(X, numbers, labels, table, classes, values, V, constants, setti
                 kept += 1
         counts[row] = kept
         add_step(X[i], V[label], constants[label : label + 1], left - total, bias)
+
+
+@inlined
+def tally_row(h, values, tally, setting):
+    """Add a row to the tally: its loss, as if other classes had none, and its variables."""
+    top = select_largest(h, min(setting[0].k, len(h)))
+    loss = 0.0
+    for j in range(len(top)):
+        loss += max(0.0, top[j]) if setting[0].variant == BETA else top[j]
+    tally[0] += max(0.0, loss / setting[0].k)
+    for m in range(len(h)):
+        tally[1] += values[m] * (1.0 - h[m])
+        tally[2] += values[m]
 
 
 @inlined

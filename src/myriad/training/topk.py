@@ -6,27 +6,31 @@ Passes over all classes find which variables are not zero; between them, cheaper
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.objectives.largest import FEW
 from myriad.objectives.topk import sum_values
 from myriad.parallel import Team
 from myriad.progress import Advance
 from myriad.store import Rows
 from myriad.training.ascent import Ascent, Certificate
 from myriad.training.chunks import Chunk
+from myriad.training.screen_kernels import sum_screened_values
 from myriad.training.spaces import FeatureSpace, KernelSpace, Space
 from myriad.training.support_kernels import step_support
 from myriad.training.topk_kernels import TOPK, dot_columns, step_topk, sum_conjugates, tally_gap
 
-BLOCK = 64
+BLOCK = 48
 """Rows whose scores come from one product: the Gram matrices of larger blocks cost too much."""
 WIDE = 2
-PERIOD = 4
-"""After the first passes, one in so many is over all classes, the others over the support alone:
-these bring the gap down as far, for a fifth of the time with 500 classes of 1024 features."""
+"""The first passes over all classes. Then come passes over the support alone, which bring the gap
+down as far for a fifth of the time with 500 classes of 1024 features, until the gap among the
+support is small, as a part of that among all classes when they were last looked at:"""
+SETTLED = 0.2
 SAMPLE = 2048
 """Rows from whose scores the gap is estimated on the way, at least (if there are so many)."""
 
@@ -42,9 +46,14 @@ class TopKAscent(Ascent):
     lam : weight of the squared norm.
     bias : value of a constant feature, 0 for none; not with `kernel`.
     dtype : of weights and scores in training.
+
+    Attributes
+    ----------
+    narrow : whether the coming pass is over the support alone.
     """
 
     estimates = True
+    narrow = False
 
     def __init__(
         self,
@@ -69,25 +78,24 @@ class TopKAscent(Ascent):
         self._square = self._total = 0.0  # of the weights, and of the variables
         self._tally = np.zeros(4)
         self._begun = 0  # the epoch at which lam was set
+        self._target = np.inf  # of the gap among the support
         shape = (block, n_classes)
         self._classes, self._values = np.empty(shape, np.int32), np.empty(shape)
         self._changed, self._steps = np.empty(shape, np.int32), np.empty(shape, dtype)
-        self._scores = np.empty(shape, dtype)
         self._counts, self._n_changed = np.empty(block, np.int32), np.empty(block, np.int32)
 
     def _with_grams(self) -> bool:
-        return isinstance(self.space, FeatureSpace) and not self._is_narrow()
-
-    def _is_narrow(self) -> bool:
-        """Tell whether the coming pass is over the support alone."""
-        later = self.epoch - self._begun - WIDE
-        return isinstance(self.space, FeatureSpace) and later >= 0 and later % PERIOD < PERIOD - 1
+        return isinstance(self.space, FeatureSpace) and not self.narrow
 
     def run_epoch(self, *, seed: int, team: Team, advance: Advance) -> None:
-        """Pass once over the rows: with all classes, or with those of the support."""
+        """Pass once over the rows: with all classes, or if `narrow` with those of the support."""
         self._tally[:] = 0.0
         super().run_epoch(seed=seed, team=team, advance=advance)
-        self.estimate = self._estimate() if self._tally[3] > 0.0 else None
+        self.estimate = self._estimate()
+        if not self.narrow:
+            self._target = SETTLED * self.estimate
+        begun = self.epoch - self._begun >= WIDE and isinstance(self.space, FeatureSpace)
+        self.narrow = begun and self.estimate > self._target
 
     def _estimate(self) -> float:
         """Return the relative gap as the rows tallied met it  [TK, Theorem 1]."""
@@ -96,7 +104,7 @@ class TopKAscent(Ascent):
         return float((loss + square - total) / max(loss + 0.5 * square, np.finfo(np.float64).tiny))
 
     def _step_chunk(self, chunk: Chunk, numbers: NDArray[np.int64], team: Team) -> None:
-        if self._is_narrow():
+        if self.narrow:
             self._step_support(chunk, numbers)
         else:
             self._step_blocks(chunk, numbers, team)
@@ -113,6 +121,7 @@ class TopKAscent(Ascent):
             values,
             self.space.V,
             self.space.constants,
+            self._tally,
             self._setting,
         )
 
@@ -121,20 +130,21 @@ class TopKAscent(Ascent):
         every = max(1, self.rows.n_rows // SAMPLE)
         for number, part in enumerate(chunk.blocks(self.block)):
             X, index = chunk.X[part], numbers[part]
-            S = self._scores[: len(X)]
-            self.space.score(X, S, team)
+            S = self.space.score(chunk, number, part, team)
             counts, n_changed = self._counts[: len(X)], self._n_changed[: len(X)]
             labels = self.rows.labels[index]
             self.duals.load(index, self._classes, self._values, counts)
             first = -(chunk.start + part.start) % every
             tally_gap(
-                S[first::every],
-                labels[first::every],
-                self._classes[first::every],
-                self._values[first::every],
-                counts[first::every],
+                S,
+                labels,
+                self._classes,
+                self._values,
+                counts,
                 self._tally,
                 self._setting,
+                first,
+                every,
             )
             step_topk(
                 self.space.gram(chunk, number, part, index),
@@ -154,24 +164,60 @@ class TopKAscent(Ascent):
     def _certify(self, team: Team) -> Certificate:
         """Make the weights anew from the variables, and return the values of both."""
         weights, constants = self.space.rebuild(self.rows, self.duals, team)
-        biases, table = self.space.bias * constants, self.duals.table()
-        setting = self._setting[0]
+        biases = self.space.bias * constants
+        screened = isinstance(self.space, FeatureSpace) and self.dtype == np.float32
+        if screened and self._setting["k"][0] <= FEW:
+            loss, square = self._sum_screened(weights, constants, biases, team)
+        else:
+            loss, square = self._sum_plainly(weights, biases, team)
+        conjugates = sum_conjugates(
+            self.duals.starts, self.duals.counts, self.duals.values, self._setting
+        )
+        self._certified, self._square, self._total = (weights, biases), square, -conjugates
+        self.space.V[:], self.space.constants[:] = weights, constants
+        self.narrow = False  # the gap is above what was hoped for, if training goes on
+        norm = 0.5 * self.lam * square
+        return Certificate(
+            np.array([norm + loss / self.rows.n_rows]), np.array([-self.lam * conjugates - norm])
+        )
 
-        def measure(X: NDArray[np.float64], some: range) -> NDArray[np.float64]:
-            S = X @ weights.T
+    def _sum_plainly(
+        self, weights: NDArray[np.float64], biases: NDArray[np.float64], team: Team
+    ) -> tuple[float, float]:
+        """Return the sum of the losses and the squared norm, from all scores in float64."""
+        setting, table = self._setting[0], self.duals.table()
+
+        def measure(X: NDArray[Any], some: range) -> NDArray[np.float64]:
+            S = X.astype(np.float64, copy=False) @ weights.T
             S += biases
             labels = self.rows.labels[some.start : some.stop]
             loss = sum_values(S, labels, setting["k"], setting["variant"])
             return np.array([loss, dot_columns(S, labels, *table, some.start)])
 
         loss, square = self.sum_ranges(measure, team)
-        conjugates = sum_conjugates(self.duals.starts, self.duals.counts, table[3], self._setting)
-        self._certified, self._square, self._total = (weights, biases), square, -conjugates
-        self.space.V[:], self.space.constants[:] = weights, constants
-        norm = 0.5 * self.lam * square
-        return Certificate(
-            np.array([norm + loss / self.rows.n_rows]), np.array([-self.lam * conjugates - norm])
-        )
+        return float(loss), float(square)
+
+    def _sum_screened(
+        self,
+        weights: NDArray[np.float64],
+        constants: NDArray[np.float64],
+        biases: NDArray[np.float64],
+        team: Team,
+    ) -> tuple[float, float]:
+        """Return the same, with scores in float64 only where those of float32 leave it open."""
+        setting, coarse = self._setting[0], weights.astype(np.float32)
+        shifts = biases.astype(np.float32)
+        squares = np.einsum("ij,ij->i", weights, weights)
+        size = math.sqrt(float((squares + biases**2).max()))
+
+        def measure(X: NDArray[Any], some: range) -> NDArray[np.float64]:
+            S = X.astype(np.float32, copy=False) @ coarse.T
+            S += shifts
+            labels = self.rows.labels[some.start : some.stop]
+            kind = setting["k"], setting["variant"]
+            return np.array(sum_screened_values(X, S, labels, weights, biases, size, *kind))
+
+        return float(self.sum_ranges(measure, team)), float((squares + constants**2).sum())
 
     def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return weights and biases as they were last certified."""
@@ -185,5 +231,5 @@ class TopKAscent(Ascent):
         self.duals.scale(factor)
         self.space.V *= factor
         self.space.constants *= factor
-        self.lam, self._begun = lam, self.epoch
+        self.lam, self._begun, self.narrow = lam, self.epoch, False
         self._setting["r"] = 1.0 / (lam * self.rows.n_rows)

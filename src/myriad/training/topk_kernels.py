@@ -25,8 +25,8 @@ TOPK = np.dtype(
 )
 SLACK = 1e-9
 """How far below a sure bound entries are still looked at, as a part: more than rounding."""
-MARGIN = 0.25
-"""How far a row's threshold is expected to fall, as a part of its largest variable."""
+START = 15
+"""How many variables above k a row may begin with: the next pass has the choice among all."""
 ROUNDING, TINY = 1e-6, 1e-30
 """What a bound may lose when it is rounded to the precision of the products."""
 
@@ -53,8 +53,9 @@ def step_topk(gram, labels, S, classes, values, counts, changed, steps, n_change
         n_old = counts[i]
         old_classes, old_values = classes[i, :n_old], values[i, :n_old]
         take_out(old_classes, old_values, S[i], labels[i], gram[i, i])
-        guess = guess_bound(old_classes, old_values, S[i], gram[i, i])
-        n_new = find_variables(S[i], new_classes, new_values, labels[i], gram[i, i], setting, guess)
+        n_new = find_variables(
+            old_classes, S[i], new_classes, new_values, labels[i], gram[i, i], setting
+        )
         n_changed[i] = compare(
             old_classes, old_values, new_classes[:n_new], new_values[:n_new],
             changed[i], steps[i], labels[i],
@@ -84,65 +85,96 @@ def take_out(classes, values, q, label, square):
     q[label] -= square * total
 
 
-@inlined
-def guess_bound(classes, values, q, square):
-    """Return a product below which variables were zero when the row was last seen, a bit lower."""
-    bound, largest = np.inf, 0.0
-    for m in range(len(classes)):
-        bound = min(bound, q[classes[m]] - square * values[m])
-        largest = max(largest, values[m])
-    return bound - MARGIN * square * largest
-
-
 @jit
-def find_variables(q, classes, values, label, square, setting, guess):
+def find_variables(old_classes, q, classes, values, label, square, setting):
     """Write the best variables of a row, those above zero; return how many there are.
-
-    Only the largest products matter, so the projection gets few: those above a guess. Where its
-    threshold comes out below the guess, others would have counted: then those above a bound that
-    is sure.
 
     Parameters
     ----------
+    old_classes : int32 array, the classes whose variables were above zero so far.
     q : float array of shape (n_classes,), the row's products without its own part; the truth's is
         changed.
+    classes, values : int32 and float64 arrays of shape (n_classes,); the first places are written.
     square : the row's squared norm.
-    guess : of the least product whose variable is above zero; infinite for none.
     """
-    k, r = setting[0].k, setting[0].r
     if square <= 0.0:
-        return fill_vertex(classes, values, label, k, r)
+        return fill_vertex(classes, values, label, setting[0].k, setting[0].r)
     shift = 1.0 - np.float64(q[label])
     q[label] = -np.inf
-    if guess < np.inf:
-        n = solve_above(q, classes, values, guess, shift, square, setting, False)
-        if n >= 0:
-            return n
+    if len(old_classes) == 0:
+        return begin_variables(q, classes, values, shift, square, setting)
+    n = renew_variables(old_classes, q, classes, values, shift, square, setting)
+    if n >= 0:
+        return n
+    n = gather(q, classes, values, bound_products(q, shift, square, setting))
+    return solve(classes, values, n, shift, square, setting)[0]
+
+
+@jit
+def begin_variables(q, classes, values, shift, square, setting):
+    """Write the variables of a row that had none: at most `START` more than k are above zero.
+
+    Weights that know little yet would spread them over many classes, to no avail; the row's next
+    step has the choice among all.
+    """
+    most = min(setting[0].k + START, len(q) - 1)
+    least = max(select_largest(q, most)[most - 1], bound_products(q, shift, square, setting))
+    n = keep_largest(classes, values, gather(q, classes, values, least), most)
+    return solve(classes, values, n, shift, square, setting)[0]
+
+
+@jit
+def renew_variables(old_classes, q, classes, values, shift, square, setting):
+    """Write the best variables if those above zero so far tell which others may be; else return -1.
+
+    Among the old classes alone the threshold is hardly higher than among all, mostly lower. So
+    only products above it count, few besides the old ones, often none; where the threshold among
+    these is not lower still, no other product would have counted.
+    """
+    k, n = setting[0].k, len(old_classes)
+    for m in range(n):
+        classes[m], values[m] = old_classes[m], q[old_classes[m]]
+    if n < k:
+        return -1
+    n, least = solve(classes, values, n, shift, square, setting)
+    if n == 0:
+        return -1
+    bound = least - SLACK * (abs(least) + abs(shift) + square)
+    if count_from(q, bound) == n:
+        return n
+    n = gather(q, classes, values, bound)
+    if n < k:
+        return -1
+    n, least = solve(classes, values, n, shift, square, setting)
+    return n if least >= bound else -1
+
+
+@jit
+def bound_products(q, shift, square, setting):
+    """Return the product from which on variables may be above zero; infinity if none can."""
+    k, r = setting[0].k, setting[0].r
     top = select_largest(q, k)
     first, last = (top[0] + shift) / square, (top[k - 1] + shift) / square
     if setting[0].variant == ALPHA:
         if top.sum() + k * shift <= 0.0:
-            return 0
+            return np.inf
         bound = topk_cone.bound_threshold(first, last, k, 1.0, r)
     else:
         if first <= 0.0:
-            return 0
+            return np.inf
         bound = topk_beta.bound_threshold(last, k, r)
-    bound = (bound - SLACK * (abs(bound) + abs(first))) * square - shift
-    return solve_above(q, classes, values, bound, shift, square, setting, True)
+    return (bound - SLACK * (abs(bound) + abs(first))) * square - shift
 
 
 @jit
-def solve_above(q, classes, values, bound, shift, square, setting, sure):
-    """Write the best variables if only products from `bound` on count; return how many are not 0.
+def solve(classes, values, n, shift, square, setting):
+    """Turn the first `n` products into the best variables; return how many are above zero.
 
-    Returns -1 if others may have counted: the bound is not sure, and fewer than k are above it, or
-    the threshold comes out below it.
+    Returns as well the product at the threshold: what is below it would not have counted.
     """
     k, r = setting[0].k, setting[0].r
-    n = gather(q, classes, values, bound)
-    if not sure and n < k:
-        return -1
+    if n == 0:
+        return 0, np.inf
     for m in range(n):
         values[m] = (values[m] + shift) / square
     if setting[0].variant == ALPHA:
@@ -150,14 +182,33 @@ def solve_above(q, classes, values, bound, shift, square, setting, sure):
     else:
         origin, t, u = topk_beta.find_thresholds(values[:n], k, 1.0, r)
     if u == 0.0:
-        return 0
-    if not sure and (origin + t) * square - shift < bound:
-        return -1
+        return 0, np.inf
     kept = 0
     for m in range(n):
         x = min((values[m] - origin) - t, u)
         if x > 0.0:
             classes[kept], values[kept] = classes[m], x
+            kept += 1
+    return kept, (origin + t) * square - shift
+
+
+@jit
+def keep_largest(classes, values, n, most):
+    """Keep the largest of the first `n` products, ties going to the lowest class; return how many.
+
+    At most `most` are kept, in the order that they have.
+    """
+    if n <= most:
+        return n
+    least = select_largest(values[:n], most)[most - 1]
+    spare = most
+    for m in range(n):
+        spare -= values[m] > least
+    kept = 0
+    for m in range(n):
+        if values[m] > least or (values[m] == least and spare > 0):
+            spare -= values[m] == least
+            classes[kept], values[kept] = classes[m], values[m]
             kept += 1
     return kept
 
@@ -179,8 +230,7 @@ def gather(q, classes, values, bound):
 
     A few that are a bit below it may be among them.
     """
-    n = 0
-    least = q.dtype.type(bound - ROUNDING * abs(bound) - TINY)
+    n, least = 0, q.dtype.type(bound - ROUNDING * abs(bound) - TINY)
     for start in range(0, len(q), RUN):
         stop = min(start + RUN, len(q))
         if count_above(q, start, stop, least) == 0:
@@ -189,6 +239,12 @@ def gather(q, classes, values, bound):
             classes[n], values[n] = c, q[c]
             n += q[c] > least
     return n
+
+
+@jit
+def count_from(q, bound):
+    """Return how many classes `gather` would write."""
+    return count_above(q, 0, len(q), q.dtype.type(bound - ROUNDING * abs(bound) - TINY))
 
 
 @jit
@@ -245,12 +301,12 @@ def dot_columns(S, labels, starts, counts, classes, values, first):
 
 
 @jit
-def tally_gap(S, labels, classes, values, counts, tally, setting):
-    """Add to `tally` what estimates the gap: of all rows given, at their scores.
+def tally_gap(S, labels, classes, values, counts, tally, setting, first, every):
+    """Add to `tally` what estimates the gap: of one row in so many, at their scores.
 
     Losses, products of the dual columns with the scores, variables, and the number of rows.
     """
-    for i in range(len(labels)):
+    for i in range(first, len(labels), every):
         tally[0] += value(S[i], labels[i], setting[0].k, setting[0].variant)
         for m in range(counts[i]):
             tally[1] += values[i, m] * (S[i, labels[i]] - S[i, classes[i, m]])

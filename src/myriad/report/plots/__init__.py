@@ -21,7 +21,7 @@ from myriad.report.plots.places import plot_places
 from myriad.report.plots.ranking import Entry, plot_costs, plot_ranking
 from myriad.report.plots.ranks import plot_ranks
 from myriad.report.plots.scatter import plot_by_training, plot_trials
-from myriad.report.plots.series import Series, plot_passes, plot_values
+from myriad.report.plots.series import Series, plot_guesses, plot_passes, plot_values
 
 __all__ = [
     "Entry",
@@ -33,6 +33,7 @@ __all__ = [
     "plot_costs",
     "plot_densities",
     "plot_gaps",
+    "plot_guesses",
     "plot_histogram",
     "plot_history",
     "plot_information",

@@ -43,6 +43,16 @@ def plot_passes(series: Sequence[Series]) -> Markup | None:
     return _plot(series, axis, "passes", "Top-1 accuracy on validation against passes.", rings=True)
 
 
+def plot_guesses(series: Sequence[Series]) -> Markup | None:
+    """Draw accuracy over samples against the number of guesses; None without two numbers."""
+    series = [item for item in series if len(item.points) > 1][:MOST_LINES]
+    if not series:
+        return None
+    guesses = [x for item in series for x, _ in item.points]
+    axis = make_step_axis(min(guesses), max(guesses), most=10)
+    return _plot(series, axis, "k, the number of guesses", "Accuracy at k over samples.")
+
+
 def plot_values(name: str, series: Sequence[Series]) -> Markup | None:
     """Draw top-1 accuracy against the values of a setting, on a logarithmic axis if they need it.
 

@@ -1,0 +1,76 @@
+"""Top-k losses in float64 from scores that are known in float32 alone.
+
+A certificate needs the losses of the weights to float64, but of a row's scores only the k largest.
+Scores in float32, whose rounding is bounded, tell which classes these may be; the products of those
+few are made anew in float64. Nothing of float32 is left in the losses.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from myriad._jit import inlined, jit
+from myriad.objectives.draws import dot
+from myriad.objectives.largest import select_largest
+from myriad.objectives.topk import value
+
+UNIT = 2.0**-24
+"""The relative error of one rounding to float32."""
+SAFE = 1e37
+"""Below this no product overflows; above it float32 says nothing."""
+LEAST = 1e-18
+"""Added to norms, so that the bound covers numbers too small for full precision as well."""
+
+
+@jit
+def sum_screened_values(X, S, labels, W, biases, size, k, variant):
+    """Return the sum of the losses of rows.
+
+    Parameters
+    ----------
+    X : float array of shape (m, n_features), the rows.
+    S : float32 array of shape (m, n_classes), their scores as float32 has them, biases added;
+        the truths' are changed.
+    labels : int32 array of shape (m,)
+    W, biases : float64 arrays of shapes (n_classes, n_features) and (n_classes,).
+    size : the largest norm of a class's weights, its bias as one of them.
+    k, variant : of the loss, see `objectives.topk`.
+    """
+    exact = np.empty(S.shape[1])
+    total = 0.0
+    for i in range(len(X)):
+        label = labels[i]
+        truth = dot(W[label], X[i]) + biases[label]
+        error = bound_error(X[i], size)
+        S[i, label] = -np.inf
+        least = -np.inf
+        if error < np.inf:
+            top = select_largest(S[i], k)
+            if 1.0 + (top[0] + error) - truth <= 0.0:
+                continue
+            least = top[k - 1] - 2.0 * error
+        n = 1
+        exact[0] = truth
+        for c in range(S.shape[1]):
+            if c != label and not S[i, c] < least:
+                exact[n] = dot(W[c], X[i]) + biases[c]
+                n += 1
+        total += value(exact[:n], 0, k, variant)
+    return total
+
+
+@inlined
+def bound_error(x, size):
+    """Return how far a float32 score of a row may be from the true one; infinite if anyhow.
+
+    Weights, bias and row are rounded once, the sum once a term, in any order: with norms, by
+    Cauchy's inequality, at most so many roundings of their product. The constant feature, whose
+    weight is the bias, is 1.
+    """
+    norm = np.sqrt(np.float64(dot(x, x)) + 1.0)
+    roundings = (len(x) + 8) * UNIT
+    known = norm < SAFE and size < SAFE and norm * size < SAFE  # false for what is not a number
+    if not known or roundings > 0.1:
+        return np.inf
+    # The tenth is for terms of second order, and for the rounding of the norm.
+    return 1.1 * roundings * (norm + LEAST) * (size + LEAST)
