@@ -4,14 +4,17 @@
     python benchmarks/cluster.py --parts ovr,rounds --out benchmarks/results/cluster.json
 
 Extraction from drawn images and epochs of one-vs-rest on a store, each by one worker and by two of
-one thread each, and one-vs-rest without any cluster. Joint objectives for equal passes: two
-workers in rounds against one run, by the best top-1 accuracy on held-out rows. Only a machine that
-is otherwise quiet tells ratios.
+one thread each, and one-vs-rest without any cluster. The clusters are started before, and what they
+do first is not counted. Overhead: such an epoch as everybody calls it and by the trainer alone,
+without a cluster, when Dask must not be imported. Joint objectives for equal passes: two workers in
+rounds against one run, by the best top-1 accuracy on held-out rows. Only a machine that is
+otherwise quiet tells ratios.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -21,10 +24,12 @@ import cv2
 import numpy as np
 from record import describe_run, write_results
 
-from myriad.parallel import ClusterMapper, open_cluster
+from myriad.parallel import ClusterMapper, open_cluster, team
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.store import Rows, Store
 from myriad.training import SGD
+from myriad.training.fitting import make_trainer
+from myriad.training.settings import Setting
 from myriad.training.sites import Site
 from signatures import draw_image
 
@@ -70,6 +75,35 @@ def time_ovr(store: Store, folder: Path, mapper: ClusterMapper | None) -> float:
     return min(np.diff(seen))
 
 
+def time_trainer(store: Store) -> float:
+    """Return the seconds of such an epoch by the trainer alone."""
+    rows, n_classes = store.rows("train"), len(store.class_names)
+    method = SGD(eta=0.3, beta=float("inf"), scale=False)
+    trainer = make_trainer(method, [Setting(0.3, float("inf"))], rows, n_classes, 1.0)
+    seen = [time.perf_counter()]
+    with team(1) as crew:
+        for _ in range(3):
+            trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+            seen.append(time.perf_counter())
+    return min(np.diff(seen)[1:])
+
+
+def compare_overhead(folder: Path, share: float) -> dict[str, float]:
+    """Return the seconds of an epoch as everybody calls it, and by the trainer alone."""
+    sizes = OVR | {"rows": int(share * OVR["rows"])}
+    store = write_store(folder / "plain", **sizes, spread=3.0)
+    found = {"called": time_ovr(store, folder, None), "trainer": time_trainer(store)}
+    if {"dask", "distributed", "fsspec"} & set(sys.modules):
+        raise SystemExit("Dask or fsspec was imported where no cluster is used.")
+    ratio = found["called"] / found["trainer"]
+    print(
+        f"overhead    called {found['called']:.2f} s   trainer alone {found['trainer']:.2f} s   "
+        f"ratio {ratio:.2f}; neither Dask nor fsspec is imported",
+        flush=True,
+    )
+    return found | {"ratio": ratio}
+
+
 def time_extraction(images: Path, out: Path, mapper: ClusterMapper) -> float:
     """Return the seconds of an extraction."""
     options = ExtractOptions(components=64)
@@ -103,7 +137,7 @@ def compare_rounds(
 def main() -> None:
     """Measure, print, and write JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parts", default="extraction,ovr,rounds")
+    parser.add_argument("--parts", default="overhead,extraction,ovr,rounds")
     parser.add_argument("--share", type=float, default=1.0, help="of the rows, for a quick look")
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--out", type=Path, help="a JSON file to write")
@@ -112,6 +146,8 @@ def main() -> None:
     parts = options.parts.split(",")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
+        if "overhead" in parts:
+            results["overhead"] = compare_overhead(folder, options.share)
         if "extraction" in parts or "ovr" in parts:
             for name, seconds in time_both(parts, folder, options.share).items():
                 line = "   ".join(f"{k} {v:.2f} s" for k, v in seconds.items())

@@ -35,9 +35,9 @@ class DeadlyMapper(ClusterMapper):
         super().__init__(DeadlyClient(client), workers)
         self.remote = True
 
-    def arm(self):
-        """Let the next piece be deadly; return what has been killed so far."""
-        self._client.armed = True
+    def arm(self, kind=object):
+        """Let the next piece of a kind of work be deadly; return what has been killed so far."""
+        self._client.armed = kind
         return self._client.killed
 
 
@@ -45,15 +45,15 @@ class DeadlyClient:
     """A client that kills a worker which is at work."""
 
     def __init__(self, client):
-        self.client, self.armed, self.killed = client, False, []
+        self.client, self.armed, self.killed = client, None, []
 
     def __getattr__(self, name):
         return getattr(self.client, name)
 
     def submit(self, *arguments, **options):
         future = self.client.submit(*arguments, **options)
-        if self.armed:
-            self.armed = False
+        if self.armed is not None and isinstance(arguments[1], self.armed):
+            self.armed = None
             self._kill()
         return future
 

@@ -9,12 +9,14 @@ import pytest
 
 from myriad.errors import WorkError
 from myriad.images import find_images
-from myriad.parallel import open_processes
+from myriad.parallel import open_cluster, open_processes
 from myriad.pipelines import describing
 from myriad.pipelines.describing import BadImages, describe_images
 from myriad.pipelines.extract import ExtractOptions, extract
+from myriad.pipelines.sharding import ShardWriting
 from myriad.progress import Progress
 from myriad.store import Store
+from tests.pipelines.spreading import DeadlyMapper
 from tests.robustness.scenes import write_images
 
 OPTIONS = ExtractOptions(components=1, regions=8, step=12, max_bad=0.1)
@@ -67,9 +69,13 @@ def test_a_cluster_writes_the_same_bytes(images, tmp_path, monkeypatch):
     monkeypatch.chdir(images.parent)
     monkeypatch.setattr("myriad.vocabularies.blocks.BLOCK", 6000)
     options = replace(OPTIONS, components=2)
-    for name, where in (("here", None), ("cluster", "local:2")):
-        data = find_images(images).root.relative_to(images.parent)
-        extract(data, tmp_path / name, options=options, threads=1, cluster=where)
+    data = find_images(images).root.relative_to(images.parent)
+    extract(data, tmp_path / "here", options=options, threads=1)
+    with open_cluster("local:2") as mapper:
+        deadly = DeadlyMapper(mapper._client, mapper.workers)
+        killed = deadly.arm(ShardWriting)  # in the middle of a shard
+        extract(data, tmp_path / "cluster", options=options, threads=1, cluster=deadly)
+    assert len(killed) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster", "here"]
     assert bytes_of(tmp_path / "cluster") == bytes_of(tmp_path / "here")
 

@@ -10,6 +10,7 @@ from myriad.errors import InputError
 from myriad.models import load_model
 from myriad.parallel import open_cluster
 from myriad.pipelines.coding import CodeOptions
+from myriad.pipelines.compare_codes import compare_codes
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.train import train
@@ -142,6 +143,18 @@ def test_evaluating(mapper, store, model):
     np.testing.assert_array_equal(here.scored.ranks, there.scored.ranks)
     np.testing.assert_array_equal(here.scored.guesses, there.scored.guesses)
     assert here.scored.paths == there.scored.paths
+
+
+def test_comparing_codes(mapper, store, tmp_path):
+    asked = {"codes": ("bits",), "ratios": (32.0,), "method": OVR, "threads": 1}
+    here, there = (
+        compare_codes(store, tmp_path / name, cluster=cluster, **asked).rows
+        for name, cluster in (("here", None), ("there", mapper))
+    )
+    assert len(here) == 2
+    for mine, theirs in zip(here, there, strict=True):
+        assert (mine.top1, mine.top5, mine.error) == (theirs.top1, theirs.top5, theirs.error)
+    assert [path.name for path in (tmp_path / "there").iterdir()] == ["codes.json"]
 
 
 def test_a_store_at_a_url(mapper, store, model, tmp_path):

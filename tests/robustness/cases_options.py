@@ -66,7 +66,7 @@ OPTION_CASES = [
             ("train model.store --out m --cluster local:", "local:N needs a number"),
             ("tune model.store --out t --cluster local:-1", "local:N needs a number"),
             ("compare model.store --out c --cluster local:x", "local:N needs a number"),
-            ("compare model.store --codes all --cluster local:2", "--cluster is for comparing"),
+            ("compare model.store --codes all --cluster local:0", "local:N needs a number"),
             ("train model.store --out m --memory lots", "--memory must be a size"),
             ("train model.store --out m --memory 1MB", "--memory must be at least"),
             ("train model.store --out m --rounds 2", "--rounds does not belong"),

@@ -21,7 +21,6 @@ from myriad.cli.methods import Epochs
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
-from myriad.errors import InputError
 
 if TYPE_CHECKING:
     from myriad.pipelines.compare import Candidate, Compared
@@ -120,12 +119,7 @@ def compare(
     from myriad.store import is_store
 
     if codes is not None and (is_store(data) or codes == "all" or "," in codes):
-        if cluster is not None:
-            raise InputError(
-                "--cluster is for comparing objectives, not codes: leave it out, or give it to "
-                "compress and train."
-            )
-        return compare_all_codes(data, out, codes, ratios, objectives, epochs, run)
+        return compare_all_codes(data, out, codes, ratios, objectives, epochs, cluster, run)
     from myriad.pipelines.compare import PAGE
     from myriad.pipelines.compare import compare as work
     from myriad.report.studies import write_comparison

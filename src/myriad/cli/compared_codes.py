@@ -49,6 +49,7 @@ def compare_all_codes(
     ratios: str,
     objectives: str | None,
     epochs: int | None,
+    cluster: str | None,
     run: Run,
 ) -> CodesResult:
     """Compare the codes that a text names on a store, with one objective, and write the page."""
@@ -70,6 +71,7 @@ def compare_all_codes(
         ratios=numbers,
         method=next(iter(methods.values())),
         threads=run.threads,
+        cluster=cluster,
         resume=run.resume,
         progress=run.progress,
     )

@@ -16,10 +16,12 @@ from myriad.errors import InputError
 from myriad.files import read_json, write_json
 from myriad.measures import Measures, measure
 from myriad.models import ModelFolder, make_plain
+from myriad.parallel import Mapper
 from myriad.pipelines.coding import KINDS, CodeOptions
 from myriad.pipelines.compare import compile_kernels
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import score_store
+from myriad.pipelines.sites import open_mapper, open_site
 from myriad.pipelines.train import fit_store
 from myriad.progress import SILENT, Progress
 from myriad.store import Store
@@ -91,6 +93,7 @@ def compare_codes(
     ratios: Sequence[float] = RATIOS,
     method: Method | None = None,
     threads: int | None = None,
+    cluster: Any = None,
     resume: bool = False,
     progress: Progress = SILENT,
 ) -> ComparedCodes:
@@ -102,6 +105,7 @@ def compare_codes(
     Parameters
     ----------
     work : a folder for coded rows, each removed once it is measured, and for the results so far.
+    cluster : where rows are coded and trained on; see `open_cluster`.
     """
     began = time.perf_counter()
     method = method or SGD()
@@ -115,17 +119,18 @@ def compare_codes(
     done = _read_done(work, source, method, resume=resume)
     compile_kernels(method)
     rows = []
-    for name, ratio in [("none", 1.0), *((name, ratio) for name in codes for ratio in ratios)]:
-        key = f"{name} {ratio:g}"
-        if key not in done:
-            row = _measure_one(
-                source, work, name, ratio, method, split, threads=threads, progress=progress
-            )
-            if row is None:
-                continue
-            done[key] = asdict(row)
-            _write_done(work, source, method, done)
-        rows.append(CodeRow(**done[key]))
+    wanted = [("none", 1.0), *((name, ratio) for name in codes for ratio in ratios)]
+    with open_mapper(cluster, progress=progress) as mapper:
+        common: dict[str, Any] = {"mapper": mapper, "threads": threads, "progress": progress}
+        for name, ratio in wanted:
+            key = f"{name} {ratio:g}"
+            if key not in done:
+                row = _measure_one(source, work, name, ratio, method, split, **common)
+                if row is None:
+                    continue
+                done[key] = asdict(row)
+                _write_done(work, source, method, done)
+            rows.append(CodeRow(**done[key]))
     return ComparedCodes(source, rows, time.perf_counter() - began)
 
 
@@ -194,6 +199,7 @@ def _measure_one(
     method: Method,
     split: str,
     *,
+    mapper: Mapper | None,
     threads: int | None,
     progress: Progress,
 ) -> CodeRow | None:
@@ -205,14 +211,21 @@ def _measure_one(
         try:
             options = CodeOptions(name, ratio)
             made = compress(
-                source.path, place, options=options, seed=method.seed, overwrite=True, **common
+                source.path,
+                place,
+                options=options,
+                seed=method.seed,
+                cluster=mapper,
+                overwrite=True,
+                **common,
             )
         except InputError as refusal:
             progress.note(f"{name} at ratio {ratio:g} is left out: {refusal}")
             return None
         store, error, seconds_coding = made.store, made.error, made.seconds
     began = time.perf_counter()
-    fitted, _, validation = fit_store(store, method, **common)
+    with open_site(mapper, work / "pieces", memory=None, threads=threads) as site:
+        fitted, _, validation = fit_store(store, method, site=site, **common)
     seconds_training = time.perf_counter() - began
     found = validation
     if split != "val":
