@@ -46,16 +46,28 @@ def test_wsabie(tmp_path):
     assert ranked["recall"] >= 0.9
 
 
-def test_highly_multiclass_goes_on_from_its_file(tmp_path):
+def draw_characters(path):
     rng = np.random.default_rng(0)
     shapes = rng.random((6, 1, 105, 105)) < 0.5
     drawings = shapes ^ (rng.random((6, 20, 105, 105)) < 0.05)
-    np.savez(
-        tmp_path / "drawn.npz",
-        X=np.packbits(drawings.reshape(-1, 105, 105), axis=-1),
-        y=np.repeat(np.arange(6), 20),
-    )
-    call = ("recipes/highly_multiclass.py", "omniglot", "--data", tmp_path / "drawn.npz")
+    X = np.packbits(drawings.reshape(-1, 105, 105), axis=-1)
+    np.savez(path, X=X, y=np.repeat(np.arange(6), 20))
+    return path
+
+
+def test_last_violators(tmp_path):
+    data = draw_characters(tmp_path / "drawn.npz")
+    call = ("recipes/last_violators.py", "--data", data, "--classes", 6)
+    found = run(*call, "--rows", tmp_path / "rows.npz", out=tmp_path / "found.json")
+    assert len(found["rows"]) == 15
+    plain = [row for row in found["rows"] if row["last_violators"] == "none"]
+    assert all(row["starved"] == row["passed"] == 0 < row["test"] for row in plain)
+    assert (tmp_path / "rows.npz").exists()
+
+
+def test_highly_multiclass_goes_on_from_its_file(tmp_path):
+    data = draw_characters(tmp_path / "drawn.npz")
+    call = ("recipes/highly_multiclass.py", "omniglot", "--data", data)
     out = tmp_path / "found.json"
     found = run(*call, "--quick", "--classes", 6, "--seeds", 1, out=out)
     assert found["table8"]["nearest means"]["mean"] > 50

@@ -141,6 +141,8 @@ def test_goes_on_from_its_state():
         {"sampling": "none"},
         {"adagrad": "often"},
         {"last_violators": -1},
+        {"last_violators": "many"},
+        {"forget": "often"},
         {"max_draws": 0},
         {"max_norm": 0.0},
         {"rank_weight": True, "sampling": "auc"},

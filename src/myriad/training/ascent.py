@@ -125,7 +125,6 @@ class Ascent(ABC):
 
     def run_epoch(self, *, seed: int, team: Team, advance: Advance) -> None:
         """Pass once over the rows, in the order that the seed gives this epoch."""
-        order = self.rows.order(seed=seed, epoch=self.epoch)
         for chunk in read_chunks(
             self.rows,
             wanted=Wanted(self.block, grams=self._with_grams()),
@@ -133,8 +132,9 @@ class Ascent(ABC):
             epoch=self.epoch,
             dtype=self.dtype,
             team=team,
+            with_targets=False,
         ):
-            self._step_chunk(chunk, order[chunk.start : chunk.start + len(chunk.X)], team)
+            self._step_chunk(chunk, team)
             advance(len(chunk.X))
         self.epoch += 1
 
@@ -171,8 +171,8 @@ class Ascent(ABC):
         return True
 
     @abstractmethod
-    def _step_chunk(self, chunk: Chunk, numbers: NDArray[np.int64], team: Team) -> None:
-        """Step through the rows of a chunk, whose numbers among all rows are given."""
+    def _step_chunk(self, chunk: Chunk, team: Team) -> None:
+        """Step through the rows of a chunk."""
 
     def certify(self, team: Team) -> Certificate:
         """Make the weights anew from the variables; return the values of both, kept too."""

@@ -89,10 +89,9 @@ class BinaryAscent(Ascent):
             self._parts["ridge"] = self.lam / (2 * weights) if self.squared else 0.0
         self._parts["upper"] = np.inf if self.squared else weights / self.lam
 
-    def _step_chunk(self, chunk: Chunk, numbers: NDArray[np.int64], team: Team) -> None:
+    def _step_chunk(self, chunk: Chunk, team: Team) -> None:
         for number, part in enumerate(chunk.blocks(self.block)):
-            X, index = chunk.X[part], numbers[part]
-            labels = self.rows.labels[index]
+            X, index, labels = chunk.X[part], chunk.index[part], chunk.labels[part]
             gram = chunk.grams[number] + self.dtype.type(self.bias**2)
             counts = self._counts[: len(X)]
             values = np.empty((self.n_classes, len(X)))

@@ -125,8 +125,12 @@ def read_chunks(
     epoch: int,
     dtype: DTypeLike,
     team: Team,
+    with_targets: bool = True,
 ) -> Iterator[Chunk]:
-    """Yield the chunks of one epoch, the next being prepared while the current one is used."""
+    """Yield the chunks of one epoch, the next being prepared while the current one is used.
+
+    Without targets, they and the classes of a chunk are empty.
+    """
     source = rows.blocks(wanted.count_rows(rows.dim), seed=seed, epoch=epoch)
 
     def prepare(start: int) -> Chunk | None:
@@ -134,7 +138,7 @@ def read_chunks(
         if taken is None:
             return None
         X = taken.X.astype(dtype, copy=False)
-        known = make_targets(rows, taken.index, start)
+        known = make_targets(rows, taken.index if with_targets else taken.index[:0], start)
         return Chunk(X, *known, taken.index, rows.labels[taken.index], start, wanted.make(X))
 
     upcoming = team.start(prepare, 0)

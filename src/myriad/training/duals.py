@@ -66,9 +66,10 @@ class SparseDuals:
         counts: NDArray[np.int32],
     ) -> None:
         """Replace some rows; the reverse of `load`."""
-        wanted = int(counts[counts > self.rooms[index]].sum())
-        if self._end + wanted > len(self.classes):
-            self._pack(wanted)
+        if self._end + int(counts.sum()) > len(self.classes):  # perhaps too little room
+            wanted = int(counts[counts > self.rooms[index]].sum())
+            if self._end + wanted > len(self.classes):
+                self._pack(wanted)
         places = self.starts, self.counts, self.rooms
         self._end = store_rows(
             index, classes, values, counts, places, self.classes, self.values, self._end

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -87,8 +88,13 @@ class EmbeddingOptions:
             raise InputError(f"sampling must be warp or auc, not {self.sampling!r}.")
         if self.adagrad not in ADAGRAD:
             raise InputError(f"adagrad must be True, False or 'count', not {self.adagrad!r}.")
-        if self.last_violators < 0:
-            raise InputError(f"last_violators must not be negative, not {self.last_violators}.")
+        if not isinstance(self.last_violators, Integral) or self.last_violators < 0:
+            raise InputError(
+                "last_violators must be a whole number and not negative, not "
+                f"{self.last_violators!r}."
+            )
+        if not isinstance(self.forget, bool | np.bool_):
+            raise InputError(f"forget must be True or False, not {self.forget!r}.")
         if self.max_draws is not None and self.max_draws < 1:
             raise InputError(f"max_draws must be at least 1, not {self.max_draws}.")
         if self.max_norm is not None and not 0 < self.max_norm < math.inf:

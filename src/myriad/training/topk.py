@@ -103,19 +103,19 @@ class TopKAscent(Ascent):
         square, total = (self.lam * self.rows.n_rows) * np.array([square, total])
         return float((loss + square - total) / max(loss + 0.5 * square, np.finfo(np.float64).tiny))
 
-    def _step_chunk(self, chunk: Chunk, numbers: NDArray[np.int64], team: Team) -> None:
+    def _step_chunk(self, chunk: Chunk, team: Team) -> None:
         if self.narrow:
-            self._step_support(chunk, numbers)
+            self._step_support(chunk)
         else:
-            self._step_blocks(chunk, numbers, team)
+            self._step_blocks(chunk, team)
 
-    def _step_support(self, chunk: Chunk, numbers: NDArray[np.int64]) -> None:
+    def _step_support(self, chunk: Chunk) -> None:
         """Step through a chunk over the variables that are not zero."""
         starts, counts, classes, values = self.duals.table()
         step_support(
             chunk.X,
-            numbers,
-            self.rows.labels[numbers],
+            chunk.index,
+            chunk.labels,
             (starts, counts),
             classes,
             values,
@@ -125,14 +125,13 @@ class TopKAscent(Ascent):
             self._setting,
         )
 
-    def _step_blocks(self, chunk: Chunk, numbers: NDArray[np.int64], team: Team) -> None:
+    def _step_blocks(self, chunk: Chunk, team: Team) -> None:
         """Step through a chunk over all classes."""
         every = max(1, self.rows.n_rows // SAMPLE)
         for number, part in enumerate(chunk.blocks(self.block)):
-            X, index = chunk.X[part], numbers[part]
+            X, index, labels = chunk.X[part], chunk.index[part], chunk.labels[part]
             S = self.space.score(chunk, number, part, team)
             counts, n_changed = self._counts[: len(X)], self._n_changed[: len(X)]
-            labels = self.rows.labels[index]
             self.duals.load(index, self._classes, self._values, counts)
             first = -(chunk.start + part.start) % every
             tally_gap(
