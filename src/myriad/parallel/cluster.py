@@ -27,6 +27,11 @@ Result = TypeVar("Result")
 SECONDS = 20
 """How long to wait for a scheduler and for its first worker."""
 
+_BEFORE = "distributed.nanny.pre-spawn-environ"
+_ALLOCATION = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 256 << 20}
+"""How glibc keeps memory in workers: by Dask's own way, blocks of rows go back to the system each
+time, and every page of the next ones is a fault."""
+
 
 class ClusterMapper(Mapper):
     """The workers of a cluster; see `open_cluster`."""
@@ -71,6 +76,7 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
         yield where
         return
     try:
+        from dask import config
         from distributed import Client, LocalCluster
     except ImportError:
         raise InputError(
@@ -85,12 +91,13 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     cluster = None
     if where.startswith("local:"):
-        cluster = LocalCluster(
-            n_workers=_count(where),
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",  # any port that is free, should there be other clusters
-        )
+        with config.set({f"{_BEFORE}.{name}": size for name, size in _ALLOCATION.items()}):
+            cluster = LocalCluster(
+                n_workers=_count(where),
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",  # any port that is free, should there be other clusters
+            )
     try:
         client = _connect(Client, where if cluster is None else cluster)
         try:
