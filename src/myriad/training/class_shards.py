@@ -26,7 +26,7 @@ from myriad.training.contract import Weights, overflow
 from myriad.training.one_vs_rest import SHARD, OneVsRest
 from myriad.training.settings import Setting
 from myriad.training.sites import Site, make_mapped
-from myriad.training.trainer import SCORED_SHARD, class_shards
+from myriad.training.trainer import class_shards, scored_shards
 from myriad.training.validation import cut_ranges, rank_range
 
 RANGES = 8
@@ -51,8 +51,8 @@ class Problem:
     def cut(self, n_pieces: int) -> list[range]:
         """Cut the columns of all settings into so many pieces, or as many as there are shards."""
         bounds = [
-            {shard.start for shard in class_shards(self.n_classes, size)}
-            for size in (SHARD, SCORED_SHARD)
+            {shard.start for shard in shards}
+            for shards in (class_shards(self.n_classes, SHARD), scored_shards(self.n_classes))
         ]
         starts = [
             number * self.n_classes + start

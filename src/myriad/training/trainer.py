@@ -202,7 +202,7 @@ class Trainer(ABC):
             V, scales = self.V[part], self.scales()[part]
             biases = self._silence(self.biases()[part], number)
         classes, found = self.classes(number), []
-        for shard in class_shards(self.n_classes, SCORED_SHARD):
+        for shard in scored_shards(self.n_classes):
             if classes.start <= shard.start < classes.stop:
                 own = slice(shard.start - classes.start, shard.stop - classes.start)
                 small = scales[own].astype(np.float32), biases[own].astype(np.float32)
@@ -281,3 +281,12 @@ def class_shards(n_classes: int, most: int) -> list[slice]:
     """
     bounds = np.linspace(0, n_classes, 1 + -(-n_classes // most)).astype(int)
     return [slice(int(start), int(stop)) for start, stop in pairwise(bounds)]
+
+
+def scored_shards(n_classes: int) -> list[slice]:
+    """Return the shards of classes that held-out rows are scored by, two of training at a time.
+
+    So they end where shards of training do, and pieces of classes can be cut there.
+    """
+    starts = [shard.start for shard in class_shards(n_classes, SCORED_SHARD // 2)][::2]
+    return [slice(*ends) for ends in pairwise([*starts, n_classes])]
