@@ -3,8 +3,8 @@
     python benchmarks/cluster.py
     python benchmarks/cluster.py --parts ovr,rounds --out benchmarks/results/cluster.json
 
-Extraction from drawn images and epochs of one-vs-rest on a store, each by one worker and by two of
-one thread each, and one-vs-rest without any cluster. The clusters are started before, and what they
+Extraction from drawn images (the whole, and describing them once a vocabulary and a code are
+learned) and epochs of one-vs-rest on a store, each by one worker and by two of one thread each, and one-vs-rest without any cluster. The clusters are started before, and what they
 do first is not counted. Overhead: such an epoch as everybody calls it and by the trainer alone,
 without a cluster, when Dask must not be imported. Joint objectives for equal passes: two workers in
 rounds against one run, by the best top-1 accuracy on held-out rows. Only a machine that is
@@ -17,6 +17,8 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from record import describe_run, write_results
 
 from myriad.parallel import ClusterMapper, open_cluster, team
 from myriad.pipelines.extract import ExtractOptions, extract
+from myriad.progress import Advance, Progress
 from myriad.store import Rows, Store
 from myriad.training import SGD
 from myriad.training.fitting import make_trainer
@@ -33,7 +36,7 @@ from myriad.training.settings import Setting
 from myriad.training.sites import Site
 from signatures import draw_image
 
-IMAGES, CLASSES_OF_IMAGES = 400, 4
+IMAGES, FEW_IMAGES, CLASSES_OF_IMAGES = 1000, 64, 4
 OVR = {"rows": 8_000, "dim": 2048, "classes": 8000}
 JOINT = {"rows": 20_000, "dim": 256, "classes": 200}
 PASSES = 8
@@ -104,12 +107,36 @@ def compare_overhead(folder: Path, share: float) -> dict[str, float]:
     return found | {"ratio": ratio}
 
 
-def time_extraction(images: Path, out: Path, mapper: ClusterMapper) -> float:
-    """Return the seconds of an extraction."""
-    options = ExtractOptions(components=64)
+class Stopwatch(Progress):
+    """The seconds that each step of a work takes."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def step(self, title: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
+        """Time a step."""
+        began = time.perf_counter()
+        yield lambda n: None
+        self.seconds[title] = time.perf_counter() - began
+
+
+def time_extraction(images: Path, out: Path, mapper: ClusterMapper) -> tuple[float, float]:
+    """Return the seconds of an extraction, and those of describing all images among them."""
+    watch = Stopwatch()
     began = time.perf_counter()
-    extract(images, out, options=options, cluster=mapper, threads=1)
-    return time.perf_counter() - began
+    options = ExtractOptions(components=64)
+    extract(images, out, options=options, cluster=mapper, threads=1, progress=watch)
+    return time.perf_counter() - began, watch.seconds["Describing images"]
+
+
+def draw_folder(folder: Path, n_images: int) -> Path:
+    """Draw a folder of images."""
+    for number in range(n_images):
+        place = folder / f"class {number % CLASSES_OF_IMAGES}"
+        place.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(place / f"{number}.png"), draw_image(number))
+    return folder
 
 
 def compare_rounds(
@@ -172,19 +199,17 @@ def time_both(parts: list[str], folder: Path, share: float) -> dict[str, dict[st
         store = write_store(folder / "ovr", **sizes, spread=3.0)
         found["ovr"] = {"none": time_ovr(store, folder, None)}
     if "extraction" in parts:
-        for number in range(max(64, int(share * IMAGES))):
-            place = folder / "images" / f"class {number % CLASSES_OF_IMAGES}"
-            place.mkdir(parents=True, exist_ok=True)
-            cv2.imwrite(str(place / f"{number}.png"), draw_image(number))
-        found["extraction"] = {}
+        few = draw_folder(folder / "few", FEW_IMAGES)
+        images = draw_folder(folder / "images", max(FEW_IMAGES, int(share * IMAGES)))
+        found |= {"extraction": {}, "describing": {}}
     for name, workers in (("one", 1), ("two", 2)):
         with open_cluster(f"local:{workers}") as mapper:
             if "ovr" in parts:
                 found["ovr"][name] = time_ovr(store, folder, mapper)
             if "extraction" in parts:
-                images = folder / "images"
-                time_extraction(images, folder / f"warm {name}", mapper)
-                found["extraction"][name] = time_extraction(images, folder / name, mapper)
+                time_extraction(few, folder / f"few {name}", mapper)
+                whole, describing = time_extraction(images, folder / name, mapper)
+                found["extraction"][name], found["describing"][name] = whole, describing
     return found
 
 
