@@ -4,11 +4,12 @@
     python benchmarks/cluster.py --parts ovr,rounds --out benchmarks/results/cluster.json
 
 Extraction from drawn images (the whole, and describing them once a vocabulary and a code are
-learned) and epochs of one-vs-rest on a store, each by one worker and by two of one thread each, and one-vs-rest without any cluster. The clusters are started before, and what they
-do first is not counted. Overhead: such an epoch as everybody calls it and by the trainer alone,
-without a cluster, when Dask must not be imported. Joint objectives for equal passes: two workers in
-rounds against one run, by the best top-1 accuracy on held-out rows. Only a machine that is
-otherwise quiet tells ratios.
+learned) and epochs of one-vs-rest on a store, each by one worker and by two of one thread each, and
+one-vs-rest without any cluster. The clusters are started before, and what they do first is not
+counted. Overhead: such an epoch as everybody calls it and by the trainer alone, without a cluster,
+when Dask must not be imported. Joint objectives for equal passes: two workers in rounds against one
+run, by the best top-1 accuracy on held-out rows. Only a machine that is otherwise quiet tells
+ratios.
 """
 
 from __future__ import annotations
