@@ -8,7 +8,7 @@ import pytest
 
 from myriad.errors import InputError, WorkError
 from myriad.parallel import cluster as clusters
-from myriad.parallel import open_cluster
+from myriad.parallel import ClusterMapper, open_cluster
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -92,3 +92,25 @@ class Client:
 def test_workers_that_do_not_fit(found, error, sentence):
     with pytest.raises(error, match=sentence):
         clusters._check(Client(found), "tcp://scheduler")
+
+
+def test_a_cluster_without_workers_is_told(monkeypatch):
+    monkeypatch.setattr("myriad.parallel.cluster.SECONDS", 1)
+    monkeypatch.setattr("myriad.parallel.cluster.LONGEST", 2)
+
+    class Lost:
+        def result(self, timeout):
+            raise TimeoutError
+
+        def done(self):
+            return False
+
+    class Client:
+        def submit(self, *arguments, **options):
+            return Lost()
+
+        def nthreads(self):
+            return {}
+
+    with pytest.raises(WorkError, match="lost all its workers"):
+        list(ClusterMapper(Client(), 2).map(abs, [1]))

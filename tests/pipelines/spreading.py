@@ -36,7 +36,12 @@ class DeadlyMapper(ClusterMapper):
         self.remote = True
 
     def arm(self, kind=object):
-        """Let the next piece of a kind of work be deadly; return what has been killed so far."""
+        """Let the next piece of a kind of work be deadly; return what has been killed so far.
+
+        Whoever was killed before is given the time to come back.
+        """
+        self._client.wait_for_workers(self.workers, timeout=120)
+        time.sleep(0.5)
         self._client.armed = kind
         return self._client.killed
 

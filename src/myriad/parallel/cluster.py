@@ -26,6 +26,8 @@ Result = TypeVar("Result")
 
 SECONDS = 20
 """How long to wait for a scheduler and for its first worker."""
+LONGEST = 120
+"""Seconds that a cluster may be without any worker: those that are lost come back or not."""
 
 _BEFORE = "distributed.nanny.pre-spawn-environ"
 _ALLOCATION = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 256 << 20}
@@ -49,9 +51,9 @@ class ClusterMapper(Mapper):
         for item in items:
             waiting.append(self._client.submit(_call, function, item, pure=False, retries=0))
             if len(waiting) >= 2 * self.workers + 1:
-                yield _take(waiting.popleft())
+                yield _take(waiting.popleft(), self._client)
         while waiting:
-            yield _take(waiting.popleft())
+            yield _take(waiting.popleft(), self._client)
 
     def require(self, *paths: Path) -> None:
         """Raise `InputError` unless every worker sees these files and folders."""
@@ -189,10 +191,21 @@ def _call(function: Callable[[Item], Result], item: Item) -> Result:
         return function(item)
 
 
-def _take(future: Any) -> Any:
+def _take(future: Any, client: Any) -> Any:
     """Return the result of a piece of work, or raise what it raised."""
+    alone = 0
     try:
-        return future.result()
+        while alone < LONGEST:
+            try:
+                return future.result(timeout=SECONDS)
+            except TimeoutError:
+                if future.done():  # it is the work that took too long for something
+                    raise
+                alone = 0 if client.nthreads() else alone + SECONDS
+        raise WorkError(
+            "The cluster has lost all its workers. What was finished is kept; run again with "
+            "--resume."
+        )
     except Exception as error:
         if type(error).__module__.startswith("distributed") or "Cancelled" in type(error).__name__:
             reason = str(error).partition("\n")[0] or type(error).__name__
