@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from myriad.errors import InputError, WorkError
-from myriad.parallel import cluster as clusters
 from myriad.parallel import ClusterMapper, open_cluster
+from myriad.parallel import cluster as clusters
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
