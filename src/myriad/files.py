@@ -36,14 +36,19 @@ _KINDS = {name: kind for kind, name in _DTYPES.items()}
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; it becomes `path` only if no error is raised."""
-    with written_together(path) as (beside,):
+def written_whole(path: Path, *, lasting: bool = True) -> Iterator[Path]:
+    """Yield a path beside `path` to write to; it becomes `path` only if no error is raised.
+
+    Parameters
+    ----------
+    lasting : whether it is to outlive a crash of the machine; what a run leaves to itself need not.
+    """
+    with written_together(path, lasting=lasting) as (beside,):
         yield beside
 
 
 @contextmanager
-def written_together(*paths: Path) -> Iterator[list[Path]]:
+def written_together(*paths: Path, lasting: bool = True) -> Iterator[list[Path]]:
     """Yield a path beside each of `paths` to write to; all become `paths` if no error is raised.
 
     All are on the disk before the first is renamed, so nothing but a kill between two renames can
@@ -52,7 +57,7 @@ def written_together(*paths: Path) -> Iterator[list[Path]]:
     besides = [path.with_name(f".{path.name}.part") for path in paths]
     try:
         yield besides
-        for beside in besides:
+        for beside in besides if lasting else ():
             with beside.open("rb") as written:
                 os.fsync(written.fileno())
         for beside, path in zip(besides, paths, strict=True):

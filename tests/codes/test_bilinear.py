@@ -6,6 +6,7 @@ import pytest
 from myriad.codes import BilinearCode, learn_bilinear
 from myriad.codes.bilinear import shape_bits, shape_matrix
 from myriad.errors import InputError
+from tests.posting import open_posting
 
 
 def make_rows(n=200, dim=60, seed=0):
@@ -42,11 +43,15 @@ def test_learning_brings_rows_nearer_to_their_signs():
     assert errors[1] < 0.97 * errors[0]
 
 
-def test_the_same_on_any_number_of_threads():
-    rows = make_rows(150, 60)
-    one, two = (learn_bilinear(rows, threads=n) for n in (1, 2))
-    np.testing.assert_array_equal(one.left, two.left)
-    np.testing.assert_array_equal(one.right, two.right)
+def test_the_same_on_any_number_of_threads_and_workers(tmp_path):
+    rows, place = make_rows(300, 60), open_posting(tmp_path / "pieces")
+    one = learn_bilinear(rows, threads=1)
+    for other in (learn_bilinear(rows, threads=2), learn_bilinear(rows, place=place)):
+        np.testing.assert_array_equal(one.left, other.left)
+        np.testing.assert_array_equal(one.right, other.right)
+    assert len(place.mapper.sent) % (2 * 3) == 0  # three pieces for each side in each round
+    assert max(place.mapper.sent) < 4 * 60 * 300 / 10  # rows stay in the file
+    assert list(place.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from myriad.codes.codebooks import learn_codebook
 from myriad.codes.packing import pack, packed_bytes, unpack
 from myriad.errors import InputError
 from myriad.progress import Progress
+from tests.posting import open_posting
 from tests.reference import product as plain
 
 
@@ -148,6 +149,16 @@ def test_same_books_on_any_number_of_threads():
     np.testing.assert_array_equal(one.codebooks, three.codebooks)
     other = learn_product(rows, seed=10, bits=6)
     assert (one.codebooks != other.codebooks).any()
+
+
+def test_same_books_by_the_workers_of_a_place(tmp_path):
+    rows, place = make_rows(600, 43), open_posting(tmp_path / "pieces")
+    here = learn_product(rows, seed=9, bits=6)
+    there = learn_product(rows, seed=9, bits=6, place=place)
+    np.testing.assert_array_equal(here.codebooks, there.codebooks)
+    assert len(place.mapper.sent) == 2  # of three books each
+    assert max(place.mapper.sent) < 40 * 600  # rows stay in the file
+    assert list(place.folder.iterdir()) == []
 
 
 def test_only_so_many_points_are_used():

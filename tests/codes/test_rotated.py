@@ -6,6 +6,7 @@ import pytest
 from myriad.codes import ProductCode, RotatedCode, learn_bits, learn_rotated
 from myriad.codes.rotated import choose_size, rotate
 from myriad.errors import InputError
+from tests.posting import open_posting
 
 
 def make_rows(n=600, dim=32, seed=0):
@@ -53,6 +54,16 @@ def test_any_length(rotation, dim):
     rows = make_rows(300, dim)
     code = learn_rotated(rows, rotation=rotation, d=4, bits=3)
     assert error_of(code, rows) < 0.7 * np.square(rows).sum()
+
+
+def test_the_same_by_the_workers_of_a_place(tmp_path):
+    rows, place = make_rows(300, 20), open_posting(tmp_path / "pieces")
+    here, there = (
+        learn_rotated(rows, rotation="random", d=4, bits=3, place=where) for where in (None, place)
+    )
+    np.testing.assert_array_equal(here.rotation, there.rotation)
+    np.testing.assert_array_equal(here.code.codebooks, there.code.codebooks)
+    assert len(place.mapper.sent) == 2
 
 
 def test_refuses_what_does_not_fit():

@@ -9,7 +9,8 @@ and the R2 that bring the turned rows nearest to B, each by a singular value dec
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,12 @@ from myriad.codes.bits import decode_bits
 from myriad.codes.code import Code
 from myriad.codes.packing import packed_bytes
 from myriad.errors import InputError
-from myriad.parallel import map_ordered, pool, thread_count
-from myriad.progress import SILENT, Progress
+from myriad.parallel import Mapper, Place, SharedArray, share_array
+from myriad.progress import SILENT, Advance, Progress
 from myriad.randomness import generator
 
 _BATCH = 32  # rows turned at a time
+_PIECE = 128  # rows of the sample whose products are summed by one worker
 _SAMPLE_VALUES = 1 << 26  # values of the sample that is learned from, at most
 
 
@@ -116,6 +118,7 @@ def learn_bilinear(
     rounds: int = 10,
     seed: int = 0,
     threads: int | None = None,
+    place: Place | None = None,
     progress: Progress = SILENT,
 ) -> BilinearCode:
     """Learn a bilinear code from a sample of rows.
@@ -126,8 +129,9 @@ def learn_bilinear(
     n_bits : bits of a row, at most; the largest product c1 c2 that fits. None: one a feature.
     learned : whether the sides are learned, or stay the random ones that learning starts from.
     rounds : of learning, at most; it ends early where no bit of the sample changes.
+    place : whose workers multiply the rows; None for threads of this process.
 
-    The code is the same for a seed on any number of threads.
+    The code is the same for a seed on any number of threads and workers.
     """
     rows = as_rows(sample, name="The sample for a bilinear code")
     if rows.size == 0:
@@ -141,7 +145,12 @@ def learn_bilinear(
     if len(rows) > most:
         rows = rows[np.sort(random.permutation(len(rows))[:most])]
     if learned:
-        left, right = _learn_sides(rows, left, right, rounds, threads, progress)
+        with (
+            progress.step("Learning projections", rounds, "rounds") as advance,
+            share_array(rows, threads=threads, place=place) as (mapper, shared),
+        ):
+            sides = _Sides(shared, left, right)
+            left, right = _learn_sides(sides, len(rows), rounds, mapper, advance)
     code = BilinearCode(left, right, 1.0, dim)
     sizes = np.abs(code.project(rows[:256]))
     return BilinearCode(left, right, float(sizes.mean(dtype=np.float64)), dim)
@@ -189,41 +198,61 @@ def _nearest_side(product: NDArray[np.float64]) -> Float:
     return (U @ V).astype(np.float32)
 
 
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """Both sides of a code in learning, and the sample that they are learned from."""
+
+    sample: SharedArray
+    left: Float
+    right: Float
+
+    def correlate_left(self, piece: slice) -> NDArray[np.float64]:
+        """Return the product (d1, c1) of some rows, turned on the right, with their signs."""
+        total = np.zeros(self.left.shape)
+        for X in self._read(piece):
+            turned = np.matmul(X, self.right)
+            signs = _signs(np.matmul(self.left.T, turned))
+            total += np.matmul(turned, signs.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64)
+        return total
+
+    def correlate_right(self, piece: slice) -> NDArray[np.float64]:
+        """Return the product (d2, c2) of some rows, turned on the left, with their signs."""
+        total = np.zeros(self.right.shape)
+        for X in self._read(piece):
+            turned = np.matmul(self.left.T, X)
+            signs = _signs(np.matmul(turned, self.right))
+            total += np.matmul(turned.transpose(0, 2, 1), signs).sum(axis=0, dtype=np.float64)
+        return total
+
+    def _read(self, piece: slice) -> Iterator[Float]:
+        rows = self.sample.open()[piece]
+        for start in range(0, len(rows), _BATCH):
+            yield as_matrices(rows[start : start + _BATCH], len(self.left), len(self.right))
+
+
 def _learn_sides(
-    rows: Float,
-    left: Float,
-    right: Float,
-    rounds: int,
-    threads: int | None,
-    progress: Progress,
+    sides: _Sides, n_rows: int, rounds: int, mapper: Mapper, advance: Advance
 ) -> tuple[Float, Float]:
-    """Return the sides after some rounds of learning, each half over all rows in fixed batches."""
-    parts = [slice(start, start + _BATCH) for start in range(0, len(rows), _BATCH)]
-    d1, d2 = len(left), len(right)
+    """Return the sides after some rounds of learning, each half over all rows in fixed pieces."""
+    pieces = [slice(start, start + _PIECE) for start in range(0, n_rows, _PIECE)]
+    for _ in range(rounds):
+        before = sides
+        products = mapper.map(sides.correlate_left, pieces)
+        sides = replace(sides, left=_nearest_side(_add_up(products)))
+        products = mapper.map(sides.correlate_right, pieces)
+        sides = replace(sides, right=_nearest_side(_add_up(products)))
+        advance(1)
+        moved = np.abs(sides.left - before.left).max() + np.abs(sides.right - before.right).max()
+        if moved < 1e-6:
+            break
+    return sides.left, sides.right
 
-    def correlate_left(part: slice) -> NDArray[np.float64]:
-        turned = np.matmul(as_matrices(rows[part], d1, d2), right)
-        signs = _signs(np.matmul(left.T, turned))
-        return np.matmul(turned, signs.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64)
 
-    def correlate_right(part: slice) -> NDArray[np.float64]:
-        turned = np.matmul(left.T, as_matrices(rows[part], d1, d2))
-        signs = _signs(np.matmul(turned, right))
-        return np.matmul(turned.transpose(0, 2, 1), signs).sum(axis=0, dtype=np.float64)
-
-    ahead = 2 * thread_count(threads)
-    with (
-        progress.step("Learning projections", rounds, "rounds") as advance,
-        pool(threads) as executor,
-    ):
-        for _ in range(rounds):
-            before = left, right
-            left = _nearest_side(sum(map_ordered(correlate_left, parts, executor, ahead=ahead)))  # type: ignore[arg-type]
-            right = _nearest_side(sum(map_ordered(correlate_right, parts, executor, ahead=ahead)))  # type: ignore[arg-type]
-            advance(1)
-            if np.abs(left - before[0]).max() + np.abs(right - before[1]).max() < 1e-6:
-                break
-    return left, right
+def _add_up(products: Iterator[NDArray[np.float64]]) -> NDArray[np.float64]:
+    total = next(products)
+    for product in products:
+        total += product
+    return total
 
 
 def _signs(values: Float) -> Float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
@@ -19,7 +20,7 @@ from myriad.codes.lookup import look_up, look_up_eights
 from myriad.codes.nearest import assign_subvectors, turn
 from myriad.codes.packing import pack, packed_bytes, unpack
 from myriad.errors import InputError
-from myriad.parallel import map_ordered, pool, thread_count
+from myriad.parallel import Place, SharedArray, share_array
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
@@ -120,6 +121,7 @@ def learn_product(
     period: int | None = None,
     seed: int = 0,
     threads: int | None = None,
+    place: Place | None = None,
     progress: Progress = SILENT,
     max_rows_per_centroid: int = 16,
     rounds: int = 12,
@@ -134,11 +136,12 @@ def learn_product(
     period : the number of features after which a row repeats its meaning, as the regions of a
         Fisher vector do; sub-vectors at the same place of different periods then share one book,
         which divides memory and time. None: each sub-vector has its own book.
+    place : whose workers learn the books, some of them each; None for threads of this process.
     max_rows_per_centroid : sub-vectors used for each centroid, at most; 4,096 of them are always
         used, if there are as many.
     rounds : rounds of k-means, at most.
 
-    The books are the same for a seed on any number of threads.
+    The books are the same for a seed on any number of threads and workers.
     """
     rows = as_rows(sample, name="The sample for a product code")
     n_samples, dim = rows.shape
@@ -153,20 +156,38 @@ def learn_product(
     places = generator(seed, "product codebooks").permutation(n_places)
     chosen = places[: max(n_centroids * max_rows_per_centroid, _ENOUGH)]
     books = np.empty((n_books, n_centroids, d), np.float32)
-
-    def learn(book: int) -> Float:
-        points = _gather_points(rows, chosen, book, n_books, d)
-        return learn_codebook(points, n_centroids, rounds=rounds)
-
+    learn_codebook(rows[:2, :d].copy(), 2, rounds=1)  # compiled once, before workers need it
     with (
         progress.step("Learning codebooks", n_books, "books") as advance,
-        pool(threads) as threaded,
+        share_array(rows, threads=threads, place=place) as (mapper, shared),
     ):
-        ahead = 4 * thread_count(threads)
-        for m, learned in enumerate(map_ordered(learn, range(n_books), threaded, ahead=ahead)):
-            books[m] = learned
-            advance(1)
+        size = mapper.grain
+        pieces = [range(m, min(m + size, n_books)) for m in range(0, n_books, size)]
+        learning = _BookLearning(shared, chosen, n_books, n_centroids, d, rounds)
+        for piece, learned in zip(pieces, mapper.map(learning, pieces), strict=True):
+            books[piece.start : piece.stop] = learned
+            advance(len(piece))
     return ProductCode(books, dim)
+
+
+@dataclass(frozen=True, eq=False)
+class _BookLearning:
+    """Learns some books from the chosen places of a sample."""
+
+    sample: SharedArray
+    chosen: NDArray[np.int64]
+    n_books: int
+    n_centroids: int
+    d: int
+    rounds: int
+
+    def __call__(self, piece: range) -> list[Float]:
+        rows = self.sample.open()
+        found = []
+        for book in piece:
+            points = _gather_points(rows, self.chosen, book, self.n_books, self.d)
+            found.append(learn_codebook(points, self.n_centroids, rounds=self.rounds))
+        return found
 
 
 def _count_books(dim: int, d: int, bits: int, period: int | None) -> int:

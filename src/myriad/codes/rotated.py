@@ -15,7 +15,7 @@ from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
 from myriad.codes.product import learn_product
 from myriad.errors import InputError
-from myriad.parallel import pool
+from myriad.parallel import Place, pool
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
@@ -87,6 +87,7 @@ def learn_rotated(
     period: int | None = None,
     seed: int = 0,
     threads: int | None = None,
+    place: Place | None = None,
     progress: Progress = SILENT,
 ) -> Code:
     """Learn a product code of turned rows; see `learn_product`.
@@ -107,8 +108,16 @@ def learn_rotated(
         draw = _draw_rotation if rotation == "random" else _learn_rotation
         R = draw(rows, size, d, bits, seed, threads)
         rows = rotate(rows, R)
-    options = {"d": d, "bits": bits, "period": period, "seed": seed, "threads": threads}
-    code = learn_product(rows, progress=progress, **options)  # type: ignore[arg-type]
+    code = learn_product(
+        rows,
+        d=d,
+        bits=bits,
+        period=period,
+        seed=seed,
+        threads=threads,
+        place=place,
+        progress=progress,
+    )
     return code if R is None else RotatedCode(R, code)
 
 

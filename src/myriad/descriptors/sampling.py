@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -13,12 +15,14 @@ from numpy.typing import NDArray
 from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import Descriptor
 from myriad.errors import InputError
-from myriad.parallel.threads import map_ordered, pool, thread_count
+from myriad.files import written_whole
+from myriad.parallel import Place, map_ordered, pool, thread_count
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
 Result = TypeVar("Result")
-Sample = tuple[NDArray[np.float64], Float]
+Drawn = Float | Path
+"""Descriptors (n, dim), or the file that they were left in."""
 
 _BLOCK = 16_384
 
@@ -42,6 +46,7 @@ def sample_descriptors(
     per_image: int = 1000,
     seed: int = 0,
     threads: int | None = None,
+    place: Place | None = None,
     progress: Progress = SILENT,
 ) -> Float:
     """Return at most `most` descriptors of a stream of images, float32 of shape (n, dim).
@@ -49,34 +54,55 @@ def sample_descriptors(
     At most `per_image` descriptors of each image are drawn; each gets a random rank, and the `most`
     of lowest rank remain. So memory is bounded however many images come, every image has the same
     chance, and the sample depends on the images and the seed alone, not on threads.
+
+    Parameters
+    ----------
+    place : where workers that have the images leave descriptors, instead of sending them.
     """
     if most < 1 or per_image < 1:
         raise InputError("A sample of descriptors needs room for at least one.")
-    draw = _Draw(descriptor, per_image, seed)
+    folder = None if place is None else place.begin("descriptors")
+    draw = _Draw(descriptor, per_image, seed, folder)
     reservoir = _Reservoir(most, max(most // 4, per_image), descriptor.dim)
     total = len(images) if isinstance(images, Sized) else None
-    with progress.step("Sampling descriptors", total, "images") as advance:
-        for ranks, values in map_images(draw, images, colour=descriptor.colour, threads=threads):
-            reservoir.add(ranks, values)
-            advance(1)
+    try:
+        with progress.step("Sampling descriptors", total, "images") as advance:
+            for ranks, left in map_images(draw, images, colour=descriptor.colour, threads=threads):
+                reservoir.add(ranks, left)
+                advance(1)
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
     return reservoir.content()
 
 
 @dataclass(frozen=True)
 class _Draw:
-    """Draws descriptors of one image and a rank for each."""
+    """Draws descriptors of one image and a rank for each.
+
+    Attributes
+    ----------
+    folder : where the descriptors are left in a file; None to return them as they are.
+    """
 
     descriptor: Descriptor
     per_image: int
     seed: int
+    folder: Path | None = None
 
-    def __call__(self, number: int, image: Bytes) -> Sample:
+    def __call__(self, number: int, image: Bytes) -> tuple[NDArray[np.float64], Drawn]:
         values = self.descriptor.describe(image).values
         draws = generator(self.seed, f"descriptors of image {number}")
         if len(values) > self.per_image:
             chosen = draws.choice(len(values), self.per_image, replace=False, shuffle=False)
             values = values[np.sort(chosen)]
-        return draws.random(len(values)), values
+        ranks = draws.random(len(values))
+        if self.folder is None:
+            return ranks, values
+        path = self.folder / f"{number}.npy"
+        with written_whole(path, lasting=False) as beside, beside.open("wb") as stream:
+            np.save(stream, values)
+        return ranks, path
 
 
 def map_images(
@@ -95,6 +121,14 @@ def map_images(
         yield from map_ordered(lambda job: function(*job), enumerate(images), executor, ahead=ahead)
 
 
+def _take(drawn: Drawn) -> Float:
+    if not isinstance(drawn, Path):
+        return drawn
+    values: Float = np.load(drawn)
+    drawn.unlink()
+    return values
+
+
 class _Reservoir:
     """The descriptors of lowest rank seen so far, in the order in which they came.
 
@@ -108,10 +142,13 @@ class _Reservoir:
         self.ranks = np.empty(most + slack)
         self.values = np.empty((most + slack, dim), np.float32)
 
-    def add(self, ranks: NDArray[np.float64], values: Float) -> None:
-        """Add descriptors, at most as many as the slack, unless they cannot remain anyway."""
+    def add(self, ranks: NDArray[np.float64], drawn: Drawn) -> None:
+        """Add descriptors, at most as many as the slack, unless they cannot remain anyway.
+
+        A file that they were left in is removed.
+        """
         low = ranks < self.bound
-        ranks, values = ranks[low], values[low]
+        ranks, values = ranks[low], _take(drawn)[low]
         if self.count + len(ranks) > len(self.ranks):
             self._compact()
         end = self.count + len(ranks)

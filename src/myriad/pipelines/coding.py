@@ -122,9 +122,16 @@ def learn_code(
     *,
     seed: int = 0,
     threads: int | None = None,
+    place: Place | None = None,
     progress: Progress = SILENT,
 ) -> Code:
-    """Learn the code that meets the options."""
+    """Learn the code that meets the options.
+
+    Parameters
+    ----------
+    place : whose workers learn codebooks and projections; None for this machine. The code is the
+        same.
+    """
     dim = source.sample.shape[1]
     common: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
     if options.codes == "scalar":
@@ -137,11 +144,13 @@ def learn_code(
             d=d,
             bits=bits,
             period=source.period,
+            place=place,
             **common,
         )
     count = count_features(dim, options)
     if options.codes == "bilinear":
-        return learn_bilinear(source.sample, n_bits=count, learned=not options.random, **common)
+        learned = not options.random
+        return learn_bilinear(source.sample, n_bits=count, learned=learned, place=place, **common)
     _check_information(source.information, options)
     if options.codes == "bits":
         return learn_bits(source.sample, n_bits=count, information=source.information, **common)

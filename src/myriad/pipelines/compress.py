@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from myriad.codes import Code, SignCode, TurnedCode
 from myriad.errors import InputError
-from myriad.parallel import Mapper, Place, map_ordered, pool, thread_count
+from myriad.parallel import Mapper, map_ordered, pool, thread_count
 from myriad.pipelines.coding import (
     CodeOptions,
     Source,
@@ -113,8 +113,9 @@ def compress(
             writer = Store.resume(work, plan=plan)
         else:
             with open_place(mapper, pieces_beside(work)) as place:
-                common: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
-                code = cut or _learn(source, options, place, **common)
+                code = cut or _learn(
+                    source, options, seed=seed, threads=threads, place=place, progress=progress
+                )
             writer = Store.create(
                 work,
                 class_names=source.class_names,
@@ -157,10 +158,10 @@ def training_rows(store: Store) -> Rows:
     return store.rows("train" if "train" in set(store.splits.tolist()) else None)
 
 
-def _learn(store: Store, options: CodeOptions, place: Place | None, **common: Any) -> Code:
+def _learn(store: Store, options: CodeOptions, **common: Any) -> Code:
     rows = training_rows(store)
     sample = sample_rows(rows, seed=common["seed"])
-    information = inform(rows, sample, options, place=place, **common)
+    information = inform(rows, sample, options, **common)
     period = None if store.recipe is None or store.recipe.dim != store.dim else store.recipe.period
     return learn_code(Source(sample, information, period), options, **common)
 

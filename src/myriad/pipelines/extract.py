@@ -21,7 +21,7 @@ from myriad.images import (
     require_classes,
     split_images,
 )
-from myriad.parallel import Mapper
+from myriad.parallel import Mapper, Place
 from myriad.parts import fingerprint
 from myriad.pipelines.coding import CodeOptions, Source, inform, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
@@ -267,28 +267,22 @@ def _begin(
     order = generator(seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
     learning = options.learning()
+    code = None
     with open_place(mapper, pieces_beside(out)) as place:
+        common: dict[str, Any] = {
+            "seed": seed,
+            "threads": threads,
+            "place": place,
+            "progress": progress,
+        }
         signature = backbone or LEARNERS[options.signature](
             SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, mapper),
             options.components,
             **learning,
-            seed=seed,
-            threads=threads,
-            place=place,
-            progress=progress,
+            **common,
         )
-    code = None
-    if options.codes != "none":
-        code = _learn_code(
-            images,
-            training,
-            signature,
-            options,
-            mapper,
-            seed=seed,
-            threads=threads,
-            progress=progress,
-        )
+        if options.codes != "none":
+            code = _learn_code(images, training, signature, options, mapper, **common)
     row_bytes = code.bytes_per_row if code else 4 * signature.dim
     return Store.create(
         out,
@@ -315,6 +309,7 @@ def _learn_code(
     *,
     seed: int,
     threads: int | None,
+    place: Place | None,
     progress: Progress,
 ) -> Code | None:
     """Learn a code from the signatures of some training images; None if they are too few."""
@@ -343,7 +338,8 @@ def _learn_code(
     rows = ArrayRows(np.stack(sample), images.labels[kept], images.class_names)
     common: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
     information = inform(rows, rows.X, options.coding, **common)
-    return learn_code(Source(rows.X, information, signature.period), options.coding, **common)
+    source = Source(rows.X, information, signature.period)
+    return learn_code(source, options.coding, place=place, **common)
 
 
 def _write_rows(

@@ -50,7 +50,7 @@ class Learning(TypedDict, total=False):
     descriptor : what is computed on images, dense SIFT by default.
     sample : the most descriptors to learn from, a thousand a Gaussian being plenty; each takes up
         to 1 KB of memory.
-    place : whose workers make the sums of the PCA and the mixture; None for this machine.
+    place : whose workers make the sums of PCA, words and mixture; None for this machine.
     """
 
     regions: int
@@ -117,7 +117,7 @@ def learn_bov(
     if map == KERNEL_PCA and isinstance(images, Iterator):
         raise InputError("A kernel PCA looks at the images twice: give a list, not an iterator.")
     pca, values = _project_sample(images, n_words, **options)
-    words = learn_words(values, n_words, seed=options.get("seed", 0))
+    words = _learn_words(values, n_words, options)
     signature = BagOfWordsSignature(
         *_frame(options, pca),
         words,
@@ -137,7 +137,7 @@ def learn_vlad(
 ) -> VladSignature:
     """Learn the PCA and the words of a VLAD signature; parameters as in `learn_fisher`."""
     pca, values = _project_sample(images, n_words, **options)
-    words = learn_words(values, n_words, seed=options.get("seed", 0))
+    words = _learn_words(values, n_words, options)
     return VladSignature(*_frame(options, pca), words, options.get("regions", 4), within=within)
 
 
@@ -168,7 +168,7 @@ def _project_sample(
     if n_words < 1:
         raise InputError(f"A vocabulary needs at least one Gaussian or word, not {n_words}.")
     values = sample_descriptors(
-        images, descriptor, most=sample, seed=seed, threads=threads, progress=progress
+        images, descriptor, most=sample, seed=seed, threads=threads, place=place, progress=progress
     )
     if len(values) < max(n_words, 2):
         raise InputError(
@@ -178,6 +178,16 @@ def _project_sample(
     with pool(1):  # BLAS on one thread: its sums then do not depend on the machine's cores
         pca = learn_pca(values, pca_dim, whiten=whiten, place=place)
         return pca, pca.project(values)
+
+
+def _learn_words(values: Float, n_words: int, options: Learning) -> Words:
+    return learn_words(
+        values,
+        n_words,
+        seed=options.get("seed", 0),
+        threads=options.get("threads"),
+        place=options.get("place"),
+    )
 
 
 def _spread(values: Float, words: Words) -> float:

@@ -70,7 +70,7 @@ class RangeCounting:
         target, piece = job
         with team(1) as crew:
             found = StreamCounter(partial(self._read, self._open(piece)), crew).count(question)
-        with written_whole(target) as beside:
+        with written_whole(target, lasting=False) as beside:
             total = np.array([found.total])
             write_arrays(beside, {"cells": found.cells, "sizes": found.sizes, "total": total})
         return target

@@ -146,7 +146,7 @@ def run_piece(piece: EpochPiece) -> list[bool]:
     columns.epoch = piece.epoch
     with team(piece.threads) as crew:
         columns.run_epoch(open_rows(piece.rows), seed=piece.seed, team=crew, advance=lambda n: None)
-    with written_whole(piece.target) as beside:
+    with written_whole(piece.target, lasting=False) as beside:
         write_arrays(beside, columns.state())
     return [columns.is_finite(number) for number in range(len(columns.settings))]
 
@@ -313,7 +313,7 @@ class ClassShards:
 
     def _write(self, number: int, columns: Columns) -> Path:
         path = self._name(number)
-        with written_whole(path) as beside:
+        with written_whole(path, lasting=False) as beside:
             write_arrays(beside, columns.state())
         return path
 

@@ -83,7 +83,7 @@ def run_dual(piece: DualPiece) -> tuple[NDArray[np.float64], NDArray[np.float64]
             arrays = {"W": W.astype(np.float32), "b": b.astype(np.float32)}
     arrays |= dict(zip(TABLE, ascent.duals.table(), strict=True))
     arrays |= {"V": ascent.V, "constants": ascent.constants, "lam": np.array([piece.lam])}
-    with written_whole(piece.target) as beside:
+    with written_whole(piece.target, lasting=False) as beside:
         write_arrays(beside, arrays)
     return values
 

@@ -81,7 +81,7 @@ def run_round(piece: RoundPiece) -> int:
             team=crew,
             advance=lambda n: None,
         )
-    with written_whole(piece.target) as beside:
+    with written_whole(piece.target, lasting=False) as beside:
         write_arrays(beside, stepper.state())
     return len(chosen)
 

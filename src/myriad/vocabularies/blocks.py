@@ -5,31 +5,30 @@ The number of rows alone fixes the blocks, and their sums are added in the order
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, TypeVar
+from itertools import pairwise
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.files import read_arrays, write_arrays, written_whole
-from myriad.parallel import Mapper, Place, open_local
+from myriad.parallel import Mapper, Place, SharedArray, share_array
 
 BLOCK = 16_384
 """Rows of a block."""
+PIECES = 3
+"""Pieces that a worker is sent, of several blocks each: few cost least, more are shared evenly."""
 Result = TypeVar("Result")
 
 
 class Blocks:
     """The blocks of an array, and who works on them; see `open_blocks`."""
 
-    def __init__(self, mapper: Mapper, pieces: Sequence[Any], path: Path | None = None) -> None:
-        self._mapper, self._pieces, self._path = mapper, pieces, path
+    def __init__(self, mapper: Mapper, array: SharedArray, n_rows: int) -> None:
+        self._mapper, self._array, self._n_rows = mapper, array, n_rows
 
     def sum(self, function: Callable[[Float], NDArray[Any]]) -> NDArray[np.float64]:
         """Return the sum of what the function returns of each block, in float64."""
@@ -41,8 +40,12 @@ class Blocks:
 
     def map(self, function: Callable[[Float], Result]) -> Iterator[Result]:
         """Yield ``function(block)`` of each block in order; the function is pickled."""
-        work = function if self._path is None else _BlockWork(self._path, function)
-        return self._mapper.map(work, self._pieces)
+        ends = [(i, min(i + BLOCK, self._n_rows)) for i in range(0, self._n_rows, BLOCK)]
+        most = PIECES * self._mapper.workers if self._mapper.remote else len(ends)
+        bounds = np.linspace(0, len(ends), min(most, len(ends)) + 1).round().astype(int)
+        pieces = [ends[first:last] for first, last in pairwise(bounds)]
+        for found in self._mapper.map(_BlockWork(self._array, function), pieces):
+            yield from found
 
 
 def sum_rows(block: Float) -> NDArray[np.float64]:
@@ -62,34 +65,17 @@ def open_blocks(
     threads : of this machine that share the blocks.
     place : whose workers share them instead: they read the rows from a file.
     """
-    ends = [(first, min(first + BLOCK, len(values))) for first in range(0, len(values), BLOCK)]
-    if place is None:
-        with open_local(threads) as mapper:
-            yield Blocks(mapper, [values[first:last] for first, last in ends])
-        return
-    folder = place.begin("blocks")
-    try:
-        path = folder / "values.safetensors"
-        with written_whole(path) as beside:
-            write_arrays(beside, {"values": values})
-        with open_local(1):
-            yield Blocks(place.mapper, ends, path)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with share_array(values, threads=threads, place=place) as (mapper, array):
+        yield Blocks(mapper, array, len(values))
 
 
 @dataclass(frozen=True)
-class _BlockWork:
-    """Applies a function to the rows of a file from the first to before the last."""
+class _BlockWork(Generic[Result]):
+    """Applies a function to blocks of an array, each from its first row to before its last."""
 
-    path: Path
-    function: Callable[[Float], Any]
+    array: SharedArray
+    function: Callable[[Float], Result]
 
-    def __call__(self, ends: tuple[int, int]) -> Any:
-        return self.function(_open(self.path)[slice(*ends)])
-
-
-@lru_cache(maxsize=1)
-def _open(path: Path) -> Float:
-    """Return the array of a file; its name is used once, so what is kept is never another one."""
-    return read_arrays(path)["values"]
+    def __call__(self, piece: list[tuple[int, int]]) -> list[Result]:
+        values = self.array.open()
+        return [self.function(values[first:last]) for first, last in piece]

@@ -39,19 +39,25 @@ def learn_mixture(
     values : float32 array of shape (n_samples, dim), n_samples at least n_components.
     rounds : of expectation and maximisation.
     place : whose workers sum over blocks of rows in each round; None for threads of this process.
-        The start is found by k-means here.
     """
     values = as_rows(values, name="The descriptors")
-    start = start_mixture(values, n_components, seed=seed)
+    start = start_mixture(values, n_components, seed=seed, threads=threads, place=place)
     return refine_mixture(
         values, start, seed=seed, rounds=rounds, threads=threads, place=place, progress=progress
     )
 
 
-def start_mixture(values: Float, n_components: int, *, seed: int) -> GaussianMixture:
+def start_mixture(
+    values: Float,
+    n_components: int,
+    *,
+    seed: int,
+    threads: int | None = None,
+    place: Place | None = None,
+) -> GaussianMixture:
     """Return a mixture whose Gaussians describe the clusters that k-means finds in a sample."""
     check_enough(len(values), n_components)
-    centres = learn_centres(values, n_components, seed=seed)
+    centres = learn_centres(values, n_components, seed=seed, threads=threads, place=place)
     sample = values[draw_rows(len(values), _ROWS_A_GAUSSIAN * n_components, seed, "mixture start")]
     labels = nearest_centres(sample, centres)
     counts = np.bincount(labels, minlength=n_components).astype(np.float64)
