@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAPPED_BYTES = 64 << 20
-"""Arrays of a file that are at least so large are mapped instead of read."""
+"""Arrays of a file that are at least so large are mapped instead of read, unless stated."""
 _WRITTEN_BYTES = 16 << 20
 _DTYPES = {
     "F64": "float64",
@@ -124,13 +124,21 @@ def write_arrays(
                 flat = array.reshape(-1)
                 step = max(1, _WRITTEN_BYTES // array.dtype.itemsize)
                 for first in range(0, len(flat), step):
-                    stream.write(flat[first : first + step].tobytes())
+                    stream.write(flat[first : first + step].view("uint8").data)
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Read the arrays of a safetensors file by name; large ones are mapped, and read-only."""
+def read_arrays(path: Path, *, mapped: int | None = None) -> dict[str, np.ndarray]:
+    """Read the arrays of a safetensors file by name.
+
+    Parameters
+    ----------
+    mapped : bytes of an array that is mapped instead of read, and read-only, at least; None for
+        `MAPPED_BYTES`.
+    """
     import numpy as np
     from safetensors import SafetensorError, safe_open
+
+    least = MAPPED_BYTES if mapped is None else mapped
 
     try:
         with path.open("rb") as stream, safe_open(path, framework="np") as checked:
@@ -139,7 +147,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
             arrays = {}
             for name in checked.keys():  # noqa: SIM118
                 start, end = head[name]["data_offsets"]
-                if end - start < MAPPED_BYTES:
+                if end - start < least:
                     arrays[name] = checked.get_tensor(name)
                 else:
                     kind = _DTYPES[head[name]["dtype"]]

@@ -9,6 +9,7 @@ import pytest
 from myriad.descriptors import Descriptor, LocalDescriptors
 from myriad.descriptors.sampling import sample_descriptors
 from myriad.errors import InputError
+from tests.posting import open_posting
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,16 @@ def test_does_not_depend_on_threads(threads):
     one = sample_descriptors(images(120), Pixels(), threads=1, **options)
     many = sample_descriptors(images(120), Pixels(), threads=threads, **options)
     np.testing.assert_array_equal(one, many)
+
+
+def test_descriptors_may_be_left_in_a_place(tmp_path):
+    place = open_posting(tmp_path / "pieces")
+    for most in (700, 100_000):
+        options = {"most": most, "per_image": 40, "seed": 5}
+        here = sample_descriptors(images(60), Pixels(), **options)
+        there = sample_descriptors(images(60), Pixels(), place=place, **options)
+        np.testing.assert_array_equal(here, there)
+    assert list(place.folder.iterdir()) == []
 
 
 def test_depends_on_the_seed():

@@ -114,6 +114,8 @@ def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):
         CodeOptions("bits", keep=0.5),
         CodeOptions("turned", keep=0.5),
         CodeOptions("none", keep=0.5, bins=4),
+        CodeOptions("pq", 16, rotation="random"),
+        CodeOptions("bilinear"),
     ],
     ids=lambda options: options.codes,
 )

@@ -183,11 +183,8 @@ class _BookLearning:
 
     def __call__(self, piece: range) -> list[Float]:
         rows = self.sample.open()
-        found = []
-        for book in piece:
-            points = _gather_points(rows, self.chosen, book, self.n_books, self.d)
-            found.append(learn_codebook(points, self.n_centroids, rounds=self.rounds))
-        return found
+        points = _gather_points(rows, self.chosen, piece, self.n_books, self.d)
+        return [learn_codebook(some, self.n_centroids, rounds=self.rounds) for some in points]
 
 
 def _count_books(dim: int, d: int, bits: int, period: int | None) -> int:
@@ -204,17 +201,20 @@ def _count_books(dim: int, d: int, bits: int, period: int | None) -> int:
     return min(math.lcm(period, d) // d, n_sub)
 
 
-def _gather_points(rows: Float, chosen: np.ndarray, book: int, n_books: int, d: int) -> Float:
-    """Return the chosen sub-vectors (n, d) that use a book; the last of a row may be padded.
+def _gather_points(
+    rows: Float, chosen: NDArray[np.int64], books: range, n_books: int, d: int
+) -> Float:
+    """Return the chosen sub-vectors (len(books), n, d) that use some books in a row.
 
-    Place p stands for row ``p % n_samples`` in period ``p // n_samples`` of the row.
+    Place p stands for row ``p % n_samples`` in period ``p // n_samples`` of the row. The last
+    sub-vector of a row may be padded with zeros.
     """
     n_samples, dim = rows.shape
-    points = np.zeros((len(chosen), d), np.float32)
+    found = np.zeros((len(chosen), len(books) * d), np.float32)
     periods, row = np.divmod(chosen, n_samples)
     for period in range(periods.max() + 1):
-        start = (period * n_books + book) * d
-        width = min(d, dim - start)
+        start = (period * n_books + books.start) * d
+        width = min(len(books) * d, dim - start)
         here = periods == period
-        points[here, :width] = rows[row[here], start : start + width]
-    return points
+        found[here, :width] = rows[row[here], start : start + width]
+    return np.ascontiguousarray(found.reshape(len(chosen), len(books), d).swapaxes(0, 1))

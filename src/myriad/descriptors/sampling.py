@@ -147,8 +147,10 @@ class _Reservoir:
 
         A file that they were left in is removed.
         """
-        low = ranks < self.bound
-        ranks, values = ranks[low], _take(drawn)[low]
+        values = _take(drawn)
+        if self.bound < np.inf:
+            low = ranks < self.bound
+            ranks, values = ranks[low], values[low]
         if self.count + len(ranks) > len(self.ranks):
             self._compact()
         end = self.count + len(ranks)

@@ -29,6 +29,14 @@ SECONDS = 20
 LONGEST = 120
 """Seconds that a cluster may be without any worker: those that are lost come back or not."""
 
+_CALM = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.worker.profile.enabled": False,
+}
+"""How often processes of this machine look at themselves: by Dask's own way, that takes one core in
+ten from two workers that have two cores."""
 _BEFORE = "distributed.nanny.pre-spawn-environ"
 _ALLOCATION = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 256 << 20}
 """How glibc keeps memory in workers: by Dask's own way, blocks of rows go back to the system each
@@ -93,7 +101,8 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     cluster = None
     if where.startswith("local:"):
-        with config.set({f"{_BEFORE}.{name}": size for name, size in _ALLOCATION.items()}):
+        allocation = {f"{_BEFORE}.{name}": size for name, size in _ALLOCATION.items()}
+        with config.set(_CALM | allocation):
             cluster = LocalCluster(
                 n_workers=_count(where),
                 threads_per_worker=1,

@@ -68,4 +68,4 @@ def share_array(
 @lru_cache(maxsize=1)
 def _open(path: Path) -> NDArray[Any]:
     """Return the array of a file; its name is used once, so what is kept is never another one."""
-    return read_arrays(path)[_NAME]
+    return read_arrays(path, mapped=0)[_NAME]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -15,9 +17,17 @@ from numpy.typing import NDArray
 from myriad.codes import Code
 from myriad.descriptors import SpreadImages
 from myriad.errors import InputError, WorkError
+from myriad.files import written_whole
 from myriad.images import BadImage, ImageFiles, ImageList, read_image
 from myriad.models import ModelFolder
-from myriad.parallel import Mapper, open_cluster, open_local, open_processes, thread_count
+from myriad.parallel import (
+    Mapper,
+    Place,
+    open_cluster,
+    open_local,
+    open_processes,
+    thread_count,
+)
 from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
 
@@ -153,14 +163,24 @@ def describe_images(
     mapper: Mapper,
     *,
     code: Code | None = None,
+    place: Place | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """Yield ``(i, row)`` for each image in order, or ``(i, BadImage)`` for a bad one.
 
     A row is float32 (dim,), or uint8 (bytes_per_row,) if there is a code.
+
+    Parameters
+    ----------
+    place : where workers leave rows, instead of sending them; None if they are on this machine.
     """
-    describe = _Describing(signature, code)
+    describe = _Describing(signature, code, None if place is None else place.begin("rows"))
     work = _Reading(describe, colour=signature.colour, pixels=signature.pixels)
-    return _map_images(source, indices, work, mapper)
+    try:
+        for i, row in _map_images(source, indices, work, mapper):
+            yield i, np.load(row) if isinstance(row, Path) else row
+    finally:
+        if describe.folder is not None:
+            shutil.rmtree(describe.folder, ignore_errors=True)
 
 
 def _map_images(
@@ -210,13 +230,20 @@ class _Reading:
 
 @dataclass(frozen=True)
 class _Describing:
-    """Makes an image the row that a store keeps of it."""
+    """Makes an image the row that a store keeps of it; leaves it in a folder if there is one."""
 
     signature: Signature
     code: Code | None
+    folder: Path | None = None
 
-    def __call__(self, number: int, image: NDArray[np.uint8]) -> NDArray[Any]:
-        return describe_one(image, self.signature, self.code)
+    def __call__(self, number: int, image: NDArray[np.uint8]) -> NDArray[Any] | Path:
+        row = describe_one(image, self.signature, self.code)
+        if self.folder is None:
+            return row
+        path = self.folder / f"{number}.npy"
+        with written_whole(path, lasting=False) as beside, beside.open("wb") as stream:
+            np.save(stream, row)
+        return path
 
 
 def describe_one(image: NDArray[np.uint8], signature: Signature, code: Code | None) -> NDArray[Any]:

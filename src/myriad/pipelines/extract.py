@@ -48,6 +48,8 @@ VOCABULARY_IMAGES = 1000
 """Images that the vocabulary is learned from, at most."""
 CODE_VECTORS, CODE_LEAST, CODE_BYTES = 2048, 1024, 512 << 20
 """Vectors that each codebook of 256 centroids is learned from, the fewest, and their memory."""
+SHARD_IMAGES = 64
+"""Images of a shard, at least: a worker is seconds at them, and no other one waits long for it."""
 
 LEARNERS: dict[str, Callable[..., Signature]] = {
     "fisher": lambda images, size, **rest: learn_fisher(images, n_components=size or 256, **rest),
@@ -261,7 +263,7 @@ def _begin(
     """Return the writer of a store that was begun before, or learn what a new one needs."""
     if is_store(out):
         writer = Store.resume(out, plan=plan)
-        if writer.header.n_shards != count_shards(len(images), writer.bytes_per_row):
+        if writer.header.n_shards != _count_shards(images, writer.bytes_per_row):
             raise InputError(f"{out} is damaged: it has not the shards that its images need.")
         return writer
     order = generator(seed, "images to learn from").permutation(len(images))
@@ -288,16 +290,25 @@ def _begin(
         out,
         class_names=images.class_names,
         dim=code.decoded_dim if code else signature.dim,
-        n_shards=count_shards(len(images), row_bytes),
+        n_shards=_count_shards(images, row_bytes),
         code=code,
         recipe=signature,
         plan=plan,
     )
 
 
-def count_shards(n_images: int, row_bytes: int) -> int:
-    """Return the number of shards: each of so few images that a broken run loses little."""
-    return -(-n_images // min(shard_rows(row_bytes), max(256, n_images // 64)))
+def count_shards(n_rows: int, row_bytes: int, *, fewest: int = 256) -> int:
+    """Return the number of shards: each of so few rows that a broken run loses little.
+
+    Parameters
+    ----------
+    fewest : rows of a shard, unless all rows are fewer.
+    """
+    return -(-n_rows // min(shard_rows(row_bytes), max(fewest, n_rows // 64)))
+
+
+def _count_shards(images: ImageList, row_bytes: int) -> int:
+    return count_shards(len(images), row_bytes, fewest=SHARD_IMAGES)
 
 
 def _learn_code(
@@ -322,7 +333,8 @@ def _learn_code(
     indices = training[:most]
     if len(indices) * regions >= least:
         with progress.step("Describing a sample", len(indices), "images") as advance:
-            for i, row in describe_images(images, indices.tolist(), signature, mapper):
+            chosen = indices.tolist()
+            for i, row in describe_images(images, chosen, signature, mapper, place=place):
                 advance(1)
                 if isinstance(row, BadImage):
                     bad.add(images.locate(i), row.reason)

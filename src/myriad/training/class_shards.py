@@ -29,6 +29,8 @@ from myriad.training.sites import Site, make_mapped
 from myriad.training.trainer import class_shards, scored_shards
 from myriad.training.validation import cut_ranges, rank_range
 
+MAPPED_BYTES = 1 << 20
+"""Weights that are copied from a file as it is mapped; reading them first would copy them twice."""
 RANGES = 8
 """Ranges of held-out rows that a worker ranks in one go: it maps all weights for them."""
 Arrays = dict[str, NDArray[Any]]
@@ -142,7 +144,7 @@ def run_piece(piece: EpochPiece) -> list[bool]:
     """Train a piece and leave it in its file; return which settings are still numbers."""
     columns = Columns(piece.problem, piece.own)
     if piece.source is not None:
-        columns.restore(read_arrays(piece.source))
+        columns.restore(read_arrays(piece.source, mapped=MAPPED_BYTES))
     columns.epoch = piece.epoch
     with team(piece.threads) as crew:
         columns.run_epoch(open_rows(piece.rows), seed=piece.seed, team=crew, advance=lambda n: None)
