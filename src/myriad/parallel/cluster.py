@@ -14,10 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
-
 from myriad.errors import InputError, WorkError
 from myriad.parallel.mapping import Mapper
+from myriad.parallel.threads import hold_single
 from myriad.progress import SILENT, Progress
 from myriad.urls import UrlPath, is_there
 
@@ -46,7 +45,7 @@ time, and every page of the next ones is a fault."""
 class ClusterMapper(Mapper):
     """The workers of a cluster; see `open_cluster`."""
 
-    grain = 16
+    grain = 8
     remote = True
 
     def __init__(self, client: Any, workers: int) -> None:
@@ -95,7 +94,7 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
     if where == "active" or isinstance(where, Client):
         client = _find_client() if isinstance(where, str) else where
         workers = _check(client, "client")
-        with threadpool_limits(limits=1):
+        with hold_single():
             yield ClusterMapper(client, workers)
         return
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
@@ -115,7 +114,7 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
             workers = _check(client, where)
             if client.dashboard_link and cluster is None:
                 progress.note(f"Dask dashboard: {client.dashboard_link}")
-            with threadpool_limits(limits=1):
+            with hold_single():
                 yield ClusterMapper(client, workers)
         finally:
             client.close()
@@ -196,7 +195,7 @@ def _describe_worker() -> dict[str, str]:
 
 
 def _call(function: Callable[[Item], Result], item: Item) -> Result:
-    with threadpool_limits(limits=1):
+    with hold_single():
         return function(item)
 
 

@@ -20,11 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
-
 from myriad.errors import WorkError
 from myriad.parallel.mapping import Mapper
-from myriad.parallel.threads import map_ordered
+from myriad.parallel.threads import hold_single, map_ordered
 from myriad.parallel.worker import serve
 
 Item = TypeVar("Item")
@@ -87,7 +85,7 @@ def open_processes(workers: int, *, preload: Sequence[str] = ()) -> Iterator[Pro
     """
     _start_server(preload)
     mapper = ProcessMapper(workers)
-    with threadpool_limits(limits=1):
+    with hold_single():
         try:
             yield mapper
         finally:

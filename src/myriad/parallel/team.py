@@ -12,9 +12,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any, Generic, TypeVar
 
-from threadpoolctl import threadpool_limits
-
-from myriad.parallel.threads import thread_count
+from myriad.parallel.threads import hold_single, thread_count
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -84,7 +82,7 @@ class Team:
 def team(threads: int | None = None) -> Iterator[Team]:
     """Yield a team of `threads` threads, the calling one among them; BLAS is held to one each."""
     n = thread_count(threads)
-    with threadpool_limits(limits=1):
+    with hold_single():
         helpers = ThreadPoolExecutor(n - 1, thread_name_prefix="myriad") if n > 1 else None
         try:
             yield Team(n, helpers)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
+from typing import Any, TypeVar
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from myriad.errors import InputError
 
@@ -30,13 +32,28 @@ def thread_count(threads: int | None) -> int:
     return threads
 
 
+def hold_single() -> AbstractContextManager[Any]:
+    """Return a context in which BLAS and OpenMP have one thread.
+
+    Looking for their libraries takes as long as a small piece of work; they are looked for again
+    only when something was imported since.
+    """
+    context: AbstractContextManager[Any] = _find_libraries(len(sys.modules)).limit(limits=1)
+    return context
+
+
+@lru_cache(maxsize=1)
+def _find_libraries(n_modules: int) -> ThreadpoolController:
+    return ThreadpoolController()
+
+
 @contextmanager
 def pool(threads: int | None = None) -> Iterator[ThreadPoolExecutor]:
     """Yield an executor of `threads` threads while BLAS and OpenMP are held to one each.
 
     On an error, tasks that have not started are dropped.
     """
-    with threadpool_limits(limits=1):
+    with hold_single():
         executor = ThreadPoolExecutor(thread_count(threads), thread_name_prefix="myriad")
         try:
             yield executor

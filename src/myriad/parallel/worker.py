@@ -10,9 +10,8 @@ import traceback
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from myriad.errors import WorkError
+from myriad.parallel.threads import hold_single
 
 
 def serve(connection: Connection) -> None:
@@ -23,7 +22,7 @@ def serve(connection: Connection) -> None:
     """
     threading.Thread(target=_end_with_parent, daemon=True).start()
     function: Any = None
-    with threadpool_limits(limits=1):
+    with hold_single():
         while True:
             try:
                 message = connection.recv_bytes()

@@ -48,8 +48,8 @@ VOCABULARY_IMAGES = 1000
 """Images that the vocabulary is learned from, at most."""
 CODE_VECTORS, CODE_LEAST, CODE_BYTES = 2048, 1024, 512 << 20
 """Vectors that each codebook of 256 centroids is learned from, the fewest, and their memory."""
-SHARD_IMAGES = 64
-"""Images of a shard, at least: a worker is seconds at them, and no other one waits long for it."""
+SHARD_IMAGES = 32
+"""Images of a shard, at least: a second of work, so that no worker waits long for the others."""
 
 LEARNERS: dict[str, Callable[..., Signature]] = {
     "fisher": lambda images, size, **rest: learn_fisher(images, n_components=size or 256, **rest),

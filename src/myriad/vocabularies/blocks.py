@@ -19,7 +19,7 @@ from myriad.parallel import Mapper, Place, SharedArray, share_array
 
 BLOCK = 16_384
 """Rows of a block."""
-PIECES = 3
+PIECES = 2
 """Pieces that a worker is sent, of several blocks each: few cost least, more are shared evenly."""
 Result = TypeVar("Result")
 
