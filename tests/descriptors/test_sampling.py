@@ -49,6 +49,15 @@ def test_per_image_bounds_each_image():
     np.testing.assert_array_equal(np.bincount(values[:, 0].astype(int)), [7] * 4)
 
 
+def test_of_many_images_no_more_is_drawn_than_is_needed():
+    values = sample_descriptors(images(50), Pixels(), most=1500)
+    counts = np.bincount(values[:, 0].astype(int), minlength=50)
+    assert counts.sum() == 1500
+    assert counts.max() <= 40
+    few = sample_descriptors(images(50, size=30), Pixels(), most=1500)
+    assert len(few) == 1500  # images with fewer than their share give all they have
+
+
 @pytest.mark.parametrize("threads", [2, 3])
 def test_does_not_depend_on_threads(threads):
     options = {"most": 2500, "per_image": 40, "seed": 5}
@@ -85,10 +94,10 @@ def test_refuses_no_room():
 def test_the_lowest_ranks_remain_whenever_the_reservoir_is_compacted():
     """A small reservoir, compacted often, holds a part of what a large one holds, in its order."""
     options = {"per_image": 20, "seed": 2}
-    large = sample_descriptors(images(90), Pixels(), most=100_000, **options)
-    small = sample_descriptors(images(90), Pixels(), most=300, **options)
+    large = sample_descriptors(iter(images(90)), Pixels(), most=100_000, **options)
+    small = sample_descriptors(iter(images(90)), Pixels(), most=300, **options)
     assert (len(large), len(small)) == (1800, 300)
     places = [np.flatnonzero((large == row).all(axis=1))[0] for row in small]
     assert places == sorted(places)
-    less = sample_descriptors(images(90), Pixels(), most=100, **options)
+    less = sample_descriptors(iter(images(90)), Pixels(), most=100, **options)
     assert {tuple(row) for row in less} < {tuple(row) for row in small}

@@ -51,8 +51,9 @@ def sample_descriptors(
 ) -> Float:
     """Return at most `most` descriptors of a stream of images, float32 of shape (n, dim).
 
-    At most `per_image` descriptors of each image are drawn; each gets a random rank, and the `most`
-    of lowest rank remain. So memory is bounded however many images come, every image has the same
+    At most `per_image` descriptors of each image are drawn, fewer if so many images are known to
+    come that a third more than `most` are drawn of all; each gets a random rank, and the `most` of
+    lowest rank remain. So memory is bounded however many images come, every image has the same
     chance, and the sample depends on the images and the seed alone, not on threads.
 
     Parameters
@@ -62,9 +63,11 @@ def sample_descriptors(
     if most < 1 or per_image < 1:
         raise InputError("A sample of descriptors needs room for at least one.")
     folder = None if place is None else place.begin("descriptors")
+    total = len(images) if isinstance(images, Sized) else None
+    if total:
+        per_image = min(per_image, -(-4 * most // (3 * total)))
     draw = _Draw(descriptor, per_image, seed, folder)
     reservoir = _Reservoir(most, max(most // 4, per_image), descriptor.dim)
-    total = len(images) if isinstance(images, Sized) else None
     try:
         with progress.step("Sampling descriptors", total, "images") as advance:
             for ranks, left in map_images(draw, images, colour=descriptor.colour, threads=threads):

@@ -12,6 +12,7 @@ import shutil
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,15 @@ class Problem:
             for number in range(len(self.settings))
             for start in sorted(bounds[0] & bounds[1])
         ]
-        ends = [*starts[1:], len(self.settings) * self.n_classes]
-        pieces = np.array_split(np.arange(len(starts)), min(n_pieces, len(starts)))
-        return [range(starts[piece[0]], ends[piece[-1]]) for piece in pieces]
+        height = len(self.settings) * self.n_classes
+        cuts = [0]
+        n_pieces = min(n_pieces, len(starts))
+        for number in range(1, n_pieces):  # the shard that begins nearest to an equal part
+            left = range(cuts[-1] + 1, len(starts) - (n_pieces - number) + 1)
+            ideal = number * height / n_pieces
+            cuts.append(min(left, key=lambda shard: abs(starts[shard] - ideal)))
+        ends = [*(starts[cut] for cut in cuts), height]
+        return [range(*piece) for piece in pairwise(ends)]
 
 
 class Columns(OneVsRest):
