@@ -281,8 +281,8 @@ def class_shards(n_classes: int, most: int) -> list[slice]:
     Where the cuts are is fixed by the number of classes, not by that of the threads. All shards but
     the last are whole tiles of products, if `most` is.
     """
-    n_shards = -(-n_classes // most)
-    size = min(most, -(-n_classes // (max(1, n_shards) * ROWS)) * ROWS)
+    n_shards = max(1, -(-n_classes // most))
+    size = min(most, max(1, -(-n_classes // (n_shards * ROWS))) * ROWS)
     return [slice(start, min(start + size, n_classes)) for start in range(0, n_classes, size)]
 
 
