@@ -9,7 +9,6 @@ class Posting(LocalMapper):
     """A mapper that pickles every piece of work; `sent` has the bytes of each."""
 
     remote = True
-    grain = 3
 
     def __init__(self):
         super().__init__(1)

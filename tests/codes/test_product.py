@@ -152,11 +152,11 @@ def test_same_books_on_any_number_of_threads():
 
 
 def test_same_books_by_the_workers_of_a_place(tmp_path):
-    rows, place = make_rows(600, 43), open_posting(tmp_path / "pieces")
-    here = learn_product(rows, seed=9, bits=6)
-    there = learn_product(rows, seed=9, bits=6, place=place)
+    rows, place = make_rows(600, 67), open_posting(tmp_path / "pieces")
+    here = learn_product(rows, d=4, seed=9, bits=6)
+    there = learn_product(rows, d=4, seed=9, bits=6, place=place)
     np.testing.assert_array_equal(here.codebooks, there.codebooks)
-    assert len(place.mapper.sent) == 2  # of three books each
+    assert len(place.mapper.sent) == 9  # of two books each, the last one of one
     assert max(place.mapper.sent) < 40 * 600  # rows stay in the file
     assert list(place.folder.iterdir()) == []
 

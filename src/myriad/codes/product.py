@@ -25,6 +25,8 @@ from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
 _ENOUGH = 4096  # sub-vectors that are never too many to learn a book from
+_PIECES = 8  # that a worker is sent, of as many books each
+_MOST_BOOKS = 64  # of a piece
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +163,9 @@ def learn_product(
         progress.step("Learning codebooks", n_books, "books") as advance,
         share_array(rows, threads=threads, place=place) as (mapper, shared),
     ):
-        size = mapper.grain
+        size = 1
+        if mapper.remote:  # some pieces a worker, each worth sending
+            size = max(1, min(_MOST_BOOKS, n_books // (_PIECES * mapper.workers)))
         pieces = [range(m, min(m + size, n_books)) for m in range(0, n_books, size)]
         learning = _BookLearning(shared, chosen, n_books, n_centroids, d, rounds)
         for piece, learned in zip(pieces, mapper.map(learning, pieces), strict=True):
