@@ -72,7 +72,7 @@ def test_a_cluster_writes_the_same_bytes(images, tmp_path, monkeypatch):
     data = find_images(images).root.relative_to(images.parent)
     extract(data, tmp_path / "here", options=options, threads=1)
     with open_cluster("local:2") as mapper:
-        deadly = DeadlyMapper(mapper._client, mapper.workers)
+        deadly = DeadlyMapper(mapper)
         killed = deadly.arm(ShardWriting)  # in the middle of a shard
         extract(data, tmp_path / "cluster", options=options, threads=1, cluster=deadly)
     assert len(killed) == 1

@@ -1,0 +1,112 @@
+"""Passes of the very trainer of a job over a few drawn rows, timed: what its passes will take."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from myriad.parallel import team
+from myriad.pipelines.machine import is_rate, recall, remember, time_runs
+from myriad.progress import SILENT, Progress
+from myriad.store import ArrayRows
+from myriad.training import SGD
+from myriad.training.chunks import CHUNK_ROWS, MULTIPLIED_ROWS
+from myriad.training.fitting import make_trainer
+from myriad.training.one_vs_rest import SAMPLED_BELOW
+from myriad.training.settings import Setting
+
+MOST_DIM, MOST_NUMBERS = 8192, 1 << 24
+"""Features of a row, and numbers of all weights or of all rows, that are rehearsed with."""
+PRODUCTS = 4e9
+"""Multiply-adds of a pass that is long enough to be timed."""
+FEWEST_CHUNKS, MOST_CHUNKS = 2, 16
+SECONDS = 0.5
+STEP = 0.3
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Passes of SGD over rows.
+
+    Attributes
+    ----------
+    objective : what is trained.
+    classes, dim : the shape of the weights.
+    beta : negatives a positive of ``ovr``, else None.
+    """
+
+    objective: str
+    classes: int
+    dim: int
+    beta: float | None = None
+
+    @property
+    def kind(self) -> str:
+        """What passes of the same pace have in common, sizes apart."""
+        if self.beta is None:
+            return self.objective
+        return "dense" if 1 + self.beta >= SAMPLED_BELOW * self.classes else "sampled"
+
+    @property
+    def work(self) -> float:
+        """Multiply-adds of a row and the classes that look at it."""
+        drawn = 2.0 if self.objective == "ranking" else float(self.classes)
+        if self.beta is not None and self.kind == "sampled":
+            drawn = 1 + self.beta
+        return drawn * self.dim
+
+    def shrink(self) -> Passes:
+        """Return passes of the same kind that are small enough to be rehearsed."""
+        dim = min(self.dim, MOST_DIM)
+        classes = min(self.classes, max(2, MOST_NUMBERS // dim))
+        beta = self.beta
+        if beta is not None and classes < self.classes:  # the share of classes stays the same
+            beta = max(0.5, (1 + beta) * classes / self.classes - 1)
+        return replace(self, classes=classes, dim=dim, beta=beta)
+
+    def count_rows(self) -> int:
+        """Return how many rows make a pass that can be timed: several chunks."""
+        chunk = CHUNK_ROWS if self.kind in ("sampled", "ranking") else MULTIPLIED_ROWS
+        rows = min(MOST_CHUNKS * chunk, max(FEWEST_CHUNKS * chunk, int(PRODUCTS / self.work)))
+        return max(FEWEST_CHUNKS, min(rows, MOST_NUMBERS // self.dim))
+
+
+def know_pace(
+    passes: Passes, threads: int, *, again: bool = False, progress: Progress = SILENT
+) -> float:
+    """Return multiply-adds a second of all threads, as measured last unless `again`."""
+    small = passes.shrink()
+    name = f"{small} on {threads} threads"
+    kept: Any = None if again else recall(name)
+    if is_rate(kept):
+        return float(kept)
+    with progress.step(f"Rehearsing {small.objective}"):
+        pace = rehearse(small, threads)
+    remember({name: pace}, more=True, progress=progress)
+    return pace
+
+
+def rehearse(passes: Passes, threads: int) -> float:
+    """Return multiply-adds a second of passes by so many threads, once weights are no more zero."""
+    rows = draw_rows(passes)
+    method = SGD(objective=passes.objective, eta=STEP, beta=passes.beta)
+    trainer = make_trainer(method, [Setting(STEP, passes.beta)], rows, passes.classes, 1.0)
+    with team(threads) as crew:
+        taken = time_runs(
+            lambda: trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None), SECONDS
+        )
+    return rows.n_rows * passes.work / statistics.median(taken)
+
+
+def draw_rows(passes: Passes) -> ArrayRows:
+    """Return rows of unit length around the means of their classes."""
+    random = np.random.default_rng(0)
+    n_rows = passes.count_rows()
+    labels = random.integers(passes.classes, size=n_rows)
+    X = random.standard_normal((passes.classes, passes.dim), dtype=np.float32)[labels]
+    X += 2 * random.standard_normal(X.shape, dtype=np.float32)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return ArrayRows(X, labels, [str(c) for c in range(passes.classes)])
