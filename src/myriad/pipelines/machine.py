@@ -125,18 +125,13 @@ def repeat(run: Callable[[], object], *, seconds: float = 0.3) -> float:
 
     The shortest would be the time of a machine on which nothing else ever happens.
     """
-    return statistics.median(time_runs(run, seconds))
-
-
-def time_runs(run: Callable[[], object], seconds: float = 0.3) -> list[float]:
-    """Return the times of several runs, after one that warms up."""
     run()
     taken: list[float] = []
     while sum(taken) < seconds:
         began = time.perf_counter()
         run()
         taken.append(time.perf_counter() - began)
-    return taken
+    return statistics.median(taken)
 
 
 def _measure_product() -> float:

@@ -29,9 +29,7 @@ from myriad.pipelines.rehearsal import Passes, know_pace
 from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
 from myriad.store.shards import SHARD_BYTES
-from myriad.training.chunks import Wanted
 from myriad.training.search import JOINT_STEPS, SEARCH_FLOPS, STEPS, default_betas
-from myriad.training.trainer import BLOCK
 
 SAMPLE = 300_000
 """Descriptors that a vocabulary is learned from, and the bytes that each takes meanwhile."""
@@ -40,6 +38,8 @@ ROUNDS = 15
 SIDE_BY_SIDE = 0.9
 """What a further core adds to the first, where cores share nothing; or a further machine."""
 HELD_OUT = 0.1
+BESIDE = 4 << 20
+"""Bytes that training takes beside weights and rows: scores, targets, threads."""
 GRADIENTS = 200
 """Full gradients that the path of ``trace`` costs: measured by `benchmarks/trace.py`."""
 FACTORS_BYTES = 200 << 20
@@ -275,7 +275,8 @@ def plan_training(
     if job.objective == "trace":
         return [plan_path(job, machine, dim, row_bytes, speed)]
     weights = 4.0 * job.classes * dim
-    chunks = 3 * Wanted(BLOCK, grams=False).count_rows(dim) * 4 * dim
+    passes = _passes(job, dim, job.beta)
+    chunks = max(_count_chunks(some) for some in (passes, *_grid(job, dim)))
     n_train = job.images * (1 - HELD_OUT)
     grid = _grid(job, dim)
     machines = _machines(machine, n_workers)
@@ -289,14 +290,13 @@ def plan_training(
     searching += 2 * n_train * max(2, math.ceil(alive / 4)) * mean
     n_passes = max(1, job.epochs - 3)
     read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
-    passes = _passes(job, dim, job.beta)
     row = passes.work / paces[passes.kind] / machines
     row += dim / machine.decode / speed if row_bytes < 4 * dim else 0
     validating = HELD_OUT * job.images * job.classes * dim / machine.sgemm / speed
     epoch = max(n_train * row + validating, read)
     return [
         Step("search the settings", searching, 0, weights * (1 + together) + chunks),
-        Step("train", n_passes * epoch, weights, 2 * weights + chunks),
+        Step("train", n_passes * epoch, weights, 2 * weights + _count_chunks(passes)),
     ]
 
 
@@ -312,6 +312,16 @@ def plan_path(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float
     seconds = max(job.images * (1 - HELD_OUT) * products / speed, read)
     factors = 4.0 * rank * (job.classes + dim)
     return Step("train", GRADIENTS * seconds, factors, 6 * factors + FACTORS_BYTES)
+
+
+def _count_chunks(passes: Passes) -> float:
+    """Return the bytes of three chunks of rows, of what is made of them, and of all beside.
+
+    One is trained on, one is being made, and one was given back a moment ago.
+    """
+    wanted = passes.wanted
+    copies = 1 + wanted.grams + wanted.columns
+    return 3.0 * copies * wanted.count_rows(passes.dim) * 4 * passes.dim + BESIDE
 
 
 def _passes(job: Job, dim: int, beta: float) -> Passes:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import statistics
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from myriad.parallel import team
-from myriad.pipelines.machine import is_rate, recall, remember, time_runs
+from myriad.pipelines.machine import is_rate, recall, remember
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows
 from myriad.training import SGD
-from myriad.training.chunks import CHUNK_ROWS, MULTIPLIED_ROWS
+from myriad.training.chunks import Wanted
 from myriad.training.fitting import make_trainer
+from myriad.training.joint import SAMPLED_ABOVE
 from myriad.training.one_vs_rest import SAMPLED_BELOW
 from myriad.training.settings import Setting
+from myriad.training.trainer import BLOCK
 
 MOST_DIM, MOST_NUMBERS = 8192, 1 << 24
 """Features of a row, and numbers of all weights or of all rows, that are rehearsed with."""
 PRODUCTS = 4e9
 """Multiply-adds of a pass that is long enough to be timed."""
 FEWEST_CHUNKS, MOST_CHUNKS = 2, 16
-SECONDS = 0.5
+SECONDS, TIMED = 0.5, 3
+"""How long passes are timed, and how many after the first of a training."""
 STEP = 0.3
 
 
@@ -51,6 +55,18 @@ class Passes:
         return "dense" if 1 + self.beta >= SAMPLED_BELOW * self.classes else "sampled"
 
     @property
+    def few(self) -> bool:
+        """Whether a row is multiplied with few classes, one at a time."""
+        if self.objective == "ranking":
+            return self.classes >= SAMPLED_ABOVE
+        return self.kind == "sampled"
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is made of blocks of rows on the way."""
+        return Wanted(BLOCK, grams=not self.few, columns=self.objective == "softmax")
+
+    @property
     def work(self) -> float:
         """Multiply-adds of a row and the classes that look at it."""
         drawn = 2.0 if self.objective == "ranking" else float(self.classes)
@@ -69,7 +85,7 @@ class Passes:
 
     def count_rows(self) -> int:
         """Return how many rows make a pass that can be timed: several chunks."""
-        chunk = CHUNK_ROWS if self.kind in ("sampled", "ranking") else MULTIPLIED_ROWS
+        chunk = self.wanted.count_rows(self.dim)
         rows = min(MOST_CHUNKS * chunk, max(FEWEST_CHUNKS * chunk, int(PRODUCTS / self.work)))
         return max(FEWEST_CHUNKS, min(rows, MOST_NUMBERS // self.dim))
 
@@ -90,14 +106,23 @@ def know_pace(
 
 
 def rehearse(passes: Passes, threads: int) -> float:
-    """Return multiply-adds a second of passes by so many threads, once weights are no more zero."""
+    """Return multiply-adds a second of passes by so many threads.
+
+    Training begins anew after a few passes: so few rows are soon learned by heart, and then there
+    are no more steps to make.
+    """
     rows = draw_rows(passes)
     method = SGD(objective=passes.objective, eta=STEP, beta=passes.beta)
-    trainer = make_trainer(method, [Setting(STEP, passes.beta)], rows, passes.classes, 1.0)
+    taken: list[float] = []
     with team(threads) as crew:
-        taken = time_runs(
-            lambda: trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None), SECONDS
-        )
+        while sum(taken) < SECONDS:
+            trainer = make_trainer(method, [Setting(STEP, passes.beta)], rows, passes.classes, 1.0)
+            seen = []
+            for _ in range(1 + TIMED):
+                began = time.perf_counter()
+                trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+                seen.append(time.perf_counter() - began)
+            taken += seen[1:]
     return rows.n_rows * passes.work / statistics.median(taken)
 
 
