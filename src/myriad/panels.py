@@ -15,6 +15,9 @@ from myriad.tiles import LANES, ROWS, SQUARE, add_tile, turn_square
 DEPTH = 2048
 """Numbers summed in registers before they are added to the rest."""
 
+NEIGHBOURS = 8
+"""Panels that change the same rows in turn, each beside the numbers that the last has changed."""
+
 TURNED = 48
 """Rows of a product that are transposed while they are still in the nearest cache."""
 
@@ -154,7 +157,7 @@ def multiply(L, P, out, fresh):
 
 @jit
 def add_columns(L, P, out):
-    """Add ``L X`` to `out`, panel by panel of the columns of X.
+    """Add ``L X`` to `out`, a few panels of the columns of X at a time.
 
     Parameters
     ----------
@@ -163,9 +166,10 @@ def add_columns(L, P, out):
     out : float array of shape (n, up to 16 n_panels), C-contiguous; changed.
     """
     edge = np.empty((ROWS, LANES), out.dtype)
-    for panel in range(len(P)):
+    for first in range(0, len(P), NEIGHBOURS):
         for row in range(0, len(L), ROWS):
-            put_tile(L, row, 0, L.shape[1], P, panel, out, edge, False)
+            for panel in range(first, min(first + NEIGHBOURS, len(P))):
+                put_tile(L, row, 0, L.shape[1], P, panel, out, edge, False)
 
 
 @jit

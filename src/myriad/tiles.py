@@ -56,12 +56,23 @@ def _write_tile(context, builder, signature, values):
         places.append(builder.bitcast(place, vector.as_pointer()))
     start = builder.mul(first, _WORD(LANES))
     lanes = _point(builder, right.data, panel, _row_length(builder, right, size), start)
+    _prefetch(builder, places)
     sums = _sum_over_depth(builder, rows, lanes, depth, vector, size)
     # All is loaded before anything is stored: the last row may be there several times.
     before = [builder.load(place, align=size) for place in places]
     for place, old, new in zip(places, before, sums, strict=True):
         builder.store(builder.select(fresh, new, builder.fadd(old, new)), place, align=size)
     return context.get_dummy_value()
+
+
+def _prefetch(builder, places):
+    """Write the wish to have numbers at hand that are changed once their sums are made."""
+    byte = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte, _INT, _INT, _INT])
+    name = "llvm.prefetch.p0i8"
+    prefetch = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    for place in places:
+        builder.call(prefetch, [builder.bitcast(place, byte), _INT(1), _INT(3), _INT(1)])
 
 
 def _sum_over_depth(builder, rows, lanes, depth, vector, size):

@@ -26,9 +26,11 @@ _WORD = ir.IntType(64)
 _GIVE_WAY = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 
 
-def make_board() -> NDArray[np.int64]:
-    """Return a board without pieces."""
-    return np.zeros(CLOSED + 8, np.int64)
+def make_board(n_pieces: int = 0) -> NDArray[np.int64]:
+    """Return a board with so many open pieces."""
+    board = np.zeros(CLOSED + 8, np.int64)
+    board[OPEN] = n_pieces
+    return board
 
 
 @intrinsic

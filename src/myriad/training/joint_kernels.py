@@ -10,7 +10,7 @@ import numpy as np
 
 from myriad._jit import inlined, jit
 from myriad.objectives import pick_pair
-from myriad.objectives.draws import dot, product_of
+from myriad.objectives.draws import dot
 from myriad.objectives.softmax import probabilities
 from myriad.objectives.warp import WARP
 from myriad.panels import put_tile
@@ -117,9 +117,9 @@ def exceed(c, a, product, square, heads, setting, state):
 
 
 @inlined
-def correct(products, gram, pairs, i, heads):
+def correct(products, gram, pairs, i, heads, setting):
     """Bring the products of row `i` of a block up to date with the steps of the rows before it."""
-    for j in range(i):
+    for j in range(i if setting.max_norm < np.inf else 0):
         if pairs[j].wrong >= 0:
             for c in (pairs[j].label, pairs[j].wrong):
                 if heads[c].factor != 1.0 and heads[c].row != i:
@@ -165,7 +165,7 @@ def step_pairs(gram, targets, classes, harmonic, setting, S, pairs, memory, stat
         target, products, now = targets[i], S[i], state[0]
         if target.first == target.last:
             continue
-        correct(products, gram[i], pairs, i, heads)
+        correct(products, gram[i], pairs, i, heads, setting[0])
         labels = classes[target.first : target.last]
         key = mix(now.key, target.key)
         label, c, weight = pick_pair(
@@ -245,15 +245,17 @@ def step_sampled_pairs(X, targets, classes, weights, biases, last, heads, harmon
         if c >= 0:
             weight *= target.weight
             target.energy += 2.0 * weight * weight
-            needed = setting[0].adagrad or setting[0].max_norm < np.inf
-            square = dot(x, x) if needed else 0.0
+            bounded, products = setting[0].max_norm < np.inf, (0.0, 0.0)
+            square = dot(x, x) if setting[0].adagrad or bounded else 0.0
             pair.label, pair.wrong, pair.scales = label, c, now.scales
             pair.up = push(label, weight, eta, square, biases, heads, setting[0], now)
             pair.down = push(c, -weight, eta, square, biases, heads, setting[0], now)
-            products = product_of(unknown, V, x, label), product_of(unknown, V, x, c)
+            if bounded:
+                products = float(dot(V[label], x)), float(dot(V[c], x))
             add_pairs(X[i : i + 1], pairs, heads, V, Q, 0, len(V))
-            V[label] *= exceed(label, pair.up, products[0], square, heads, setting[0], now)
-            V[c] *= exceed(c, pair.down, products[1], square, heads, setting[0], now)
+            if bounded:
+                V[label] *= exceed(label, pair.up, products[0], square, heads, setting[0], now)
+                V[c] *= exceed(c, pair.down, products[1], square, heads, setting[0], now)
         now.window += 1
         now.scales += now.sigma
         fold_scale(V, heads, state)

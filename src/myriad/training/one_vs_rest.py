@@ -8,22 +8,29 @@ setting is trained alone or together with others.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.parallel import Team
+from myriad.parallel.boards import make_board
 from myriad.training.chunks import Chunk, Wanted
 from myriad.training.columns import STATE, begin_epoch, drawn_share, make_columns
-from myriad.training.one_vs_rest_kernels import step_sampled, walk_dense
+from myriad.training.one_vs_rest_kernels import (
+    await_shards,
+    step_sampled,
+    walk_dense,
+    walk_shards,
+)
 from myriad.training.settings import Setting
 from myriad.training.steps import FIXED, Schedule
 from myriad.training.targets import sort_by_class
 from myriad.training.trainer import SMALL_BLOCK, UNSEEN_BIAS, Trainer, class_shards
 
-SHARD = 64
-"""Classes that one thread steps through a chunk at a time."""
+SHARD = 48
+"""Classes that one thread steps through a chunk at a time: whole tiles."""
 SAMPLED_BELOW = 1 / 6
 """Below this share of drawn pairs, single dot products beat the product of all (measured)."""
 
@@ -115,6 +122,9 @@ class OneVsRest(Trainer):
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
         dense, sampled = self._shards()
         places = sort_by_class(chunk.targets, chunk.classes, chunk.start, self.n_classes)
+        if self.rates is None and dense:  # all settings see the same rows
+            self._walk_shards(dense, chunk, places, team)
+            dense = []
         pieces = [(shard, False) for shard in dense] + [(shard, True) for shard in sampled]
         energies = np.zeros((len(pieces), len(chunk.X)))
 
@@ -131,6 +141,28 @@ class OneVsRest(Trainer):
         if self.rates is not None:
             for (shard, _), energy in zip(pieces, energies, strict=True):
                 views[shard.start // self.n_classes].targets["energy"] += energy
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _walk_shards(self, shards: list[slice], chunk: Chunk, places: Any, team: Team) -> None:
+        """Step some shards through a chunk; threads take them from a board."""
+        assert chunk.products is not None
+        board = make_board(len(shards))
+        walk = partial(
+            walk_shards,
+            (chunk.X, chunk.products.panels, chunk.products.grams),
+            places,
+            self.columns,
+            self.loss,
+            chunk.targets,
+            (self.V, self.Q),
+            self.states,
+            np.array([(shard.start, shard.stop) for shard in shards]),
+            (chunk.start, self.block),
+            board,
+        )
+        with team.assisted(walk, lambda: None):
+            walk()
+            await_shards(board)
 
     def _shards(self) -> tuple[list[slice], list[slice]]:
         """Return the shards that score every row, and those that score the drawn rows only."""

@@ -15,6 +15,7 @@ from myriad.objectives import binary_step
 from myriad.objectives.binary import HINGE
 from myriad.objectives.draws import dot
 from myriad.panels import add_columns, count_panels, multiply, pack_columns
+from myriad.parallel.boards import finish_piece, take_piece, wait
 from myriad.training.columns import advance
 from myriad.training.steps import CONSTANT, step_size
 
@@ -234,6 +235,35 @@ def walk_dense(rows, places, columns, loss, targets, weights, states, start, blo
             add_rows(A, part, V)
             add_rows(Z, part, Q)
         fold_scales(V, states)
+
+
+@jit
+def walk_shards(rows, places, columns, loss, targets, weights, states, bounds, where, board):
+    """Step shards of columns through a chunk, those that the board gives, until none is left.
+
+    Parameters
+    ----------
+    bounds : int64 array of shape (n_shards, 2), the first column of each shard and its end.
+    where : position of the chunk in the epoch, and rows of a block.
+    board : of `boards`, with a piece open for each shard.
+    """
+    V, Q = weights
+    own = targets.copy()  # energies are nobody's here, and threads do not write to the same place
+    piece = take_piece(board)
+    while piece >= 0:
+        first, last = bounds[piece]
+        walk_dense(
+            rows, places, columns[first:last], loss, own, (V[first:last], Q[first:last]),
+            states[first:last], where[0], where[1],
+        )  # fmt: skip
+        finish_piece(board)
+        piece = take_piece(board)
+
+
+@jit
+def await_shards(board):
+    """Wait until all shards are done."""
+    wait(board)
 
 
 @jit

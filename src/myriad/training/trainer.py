@@ -15,6 +15,7 @@ from myriad.errors import InputError
 from myriad.parallel import Team
 from myriad.progress import Advance
 from myriad.store import Rows
+from myriad.tiles import ROWS
 from myriad.training.chunks import Chunk, Wanted, read_chunks
 from myriad.training.conditioning import PLAIN, Conditioning, begins_window
 from myriad.training.contract import Weights, overflow
@@ -26,7 +27,7 @@ BLOCK = 96
 """Rows whose scores come from one product where all weights change by a product too."""
 SMALL_BLOCK = 64
 """Rows where few weights change: more would cost more in Gram matrices (measured)."""
-SCORED_SHARD = 128
+SCORED_SHARD = 96
 """Classes that one product scores held-out rows for."""
 UNSEEN_BIAS = -1e6
 """The bias of a class that one-vs-rest has no row of: its score of zero would beat those of all the
@@ -275,12 +276,14 @@ class Trainer(ABC):
 
 
 def class_shards(n_classes: int, most: int) -> list[slice]:
-    """Cut classes into shards of equal size, at most `most`; threads share them out.
+    """Cut classes into shards of nearly equal size, at most `most`; threads share them out.
 
-    Where the cuts are is fixed by the number of classes, not by that of the threads.
+    Where the cuts are is fixed by the number of classes, not by that of the threads. All shards but
+    the last are whole tiles of products, if `most` is.
     """
-    bounds = np.linspace(0, n_classes, 1 + -(-n_classes // most)).astype(int)
-    return [slice(int(start), int(stop)) for start, stop in pairwise(bounds)]
+    n_shards = max(1, -(-n_classes // most))
+    size = min(most, max(1, -(-n_classes // (n_shards * ROWS))) * ROWS)
+    return [slice(start, min(start + size, n_classes)) for start in range(0, n_classes, size)]
 
 
 def scored_shards(n_classes: int) -> list[slice]:
