@@ -1,15 +1,16 @@
 """Two workers of a local cluster against one, and joint objectives in rounds against one run.
 
     python benchmarks/cluster.py
-    python benchmarks/cluster.py --parts ovr,rounds --out benchmarks/results/cluster.json
+    python benchmarks/cluster.py --parts ovr,extraction --out benchmarks/results/cluster.json
+    python benchmarks/cluster.py --parts rounds --out benchmarks/results/cluster-rounds.json
 
 Extraction from drawn images (the whole, and describing them once a vocabulary and a code are
 learned) and epochs of one-vs-rest on a store, each by one worker and by two of one thread each, and
 one-vs-rest without any cluster. The clusters are started before, and what they do first is not
 counted. Overhead: such an epoch as everybody calls it and by the trainer alone, without a cluster,
 when Dask must not be imported. Joint objectives for equal passes: two workers in rounds against one
-run, by the best top-1 accuracy on held-out rows. Only a machine that is otherwise quiet tells
-ratios.
+run, by the best top-1 accuracy on held-out rows, rows and their order drawn anew for each of
+`--seeds`. Only a machine that is otherwise quiet tells ratios.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from record import describe_run, write_results
 from myriad.parallel import ClusterMapper, open_cluster, team
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.progress import Advance, Progress
-from myriad.store import Rows, Store
-from myriad.training import SGD
+from myriad.store import Store
+from myriad.training import SGD, Method, WsabieMethod
 from myriad.training.fitting import make_trainer
 from myriad.training.settings import Setting
 from myriad.training.sites import Site
@@ -41,13 +42,17 @@ IMAGES, FEW_IMAGES, CLASSES_OF_IMAGES = 1000, 64, 4
 OVR = {"rows": 8_000, "dim": 2048, "classes": 8000}
 JOINT = {"rows": 20_000, "dim": 256, "classes": 200}
 PASSES = 8
-OBJECTIVES = {"multiclass": 0.1, "ranking": 0.3, "warp": 0.03, "softmax": 3.0}
-"""Joint objectives, and the step of each: each is near the best for the single run."""
+OBJECTIVES = {"multiclass": 0.1, "ranking": 0.03, "warp": 0.01, "softmax": 0.3, "wsabie": 0.1}
+"""Joint objectives, and the step of each: the best for the single run, within a factor of three."""
+EMBEDDING = {"dim": 128, "margin": 0.1}
+"""What ``wsabie`` needs besides."""
 
 
-def write_store(path: Path, *, rows: int, dim: int, classes: int, spread: float) -> Store:
+def write_store(
+    path: Path, *, rows: int, dim: int, classes: int, spread: float, seed: int = 0
+) -> Store:
     """Write a store of overlapping classes, a tenth of the rows for validation."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     labels = rng.integers(0, classes, rows)
     means = rng.standard_normal((classes, dim), dtype=np.float32)
     names = [str(c) for c in range(classes)]
@@ -141,25 +146,61 @@ def draw_folder(folder: Path, n_images: int) -> Path:
 
 
 def compare_rounds(
-    rows: tuple[Rows, Rows], n_classes: int, folder: Path, mapper: ClusterMapper, rounds: int
+    objectives: str, folder: Path, mapper: ClusterMapper, *, seeds: int, share: float, rounds: int
 ) -> list[dict[str, Any]]:
     """Return the best top-1 accuracy of each joint objective, of one run and of rounds."""
+    sizes = JOINT | {"rows": int(share * JOINT["rows"])}
+    stores = [
+        write_store(folder / f"joint {seed}", **sizes, spread=4.0, seed=seed)
+        for seed in range(seeds)
+    ]
     found = []
-    for objective, eta in OBJECTIVES.items():
-        method = SGD(
-            objective=objective, eta=eta, scale=False, epochs=PASSES, patience=PASSES, rounds=rounds
-        )
-        options: dict[str, Any] = {"n_classes": n_classes, "threads": 1}
-        single = method.fit(*rows, **options)
-        spread = method.fit(*rows, **options, site=Site(mapper, folder / "pieces"))
-        best = [max(row["top1"] for row in fitted.history) for fitted in (single, spread)]
-        found.append({"objective": objective, "single": best[0], "rounds": best[1]})
+    for objective in objectives.split(","):
+        pairs = []
+        for seed, store in enumerate(stores):
+            method = make_method(objective, rounds=rounds, seed=seed)
+            pairs.append(run_both(method, store, Site(mapper, folder / "pieces")))
+        found.append({"objective": objective} | summarise_rounds(pairs))
+        row = found[-1]
         print(
-            f"{objective:<11} top-1 after {PASSES} passes: single {best[0]:.2f} %, two workers "
-            f"{best[1]:.2f} %, difference {best[1] - best[0]:+.2f} points",
+            f"{objective:<11} top-1 after {PASSES} passes, mean of {seeds} seeds: single "
+            f"{np.mean(row['single']):.2f} %, two workers {np.mean(row['rounds']):.2f} %, "
+            f"difference {row['difference']:+.2f} +- {row['spread']:.2f} points",
             flush=True,
         )
     return found
+
+
+def make_method(objective: str, *, rounds: int, seed: int) -> Method:
+    """Return how an objective is trained."""
+    eta = OBJECTIVES[objective]
+    options: dict[str, Any] = {"epochs": PASSES, "patience": PASSES, "rounds": rounds, "seed": seed}
+    if objective == "wsabie":
+        return WsabieMethod(eta=eta, **EMBEDDING, **options)
+    return SGD(objective=objective, eta=eta, scale=False, **options)
+
+
+def run_both(method: Method, store: Store, site: Site) -> tuple[float, float]:
+    """Return the best top-1 accuracy of a single run and of one in rounds."""
+    rows, n_classes = (store.rows("train"), store.rows("val")), len(store.class_names)
+    single, spread = (
+        method.fit(*rows, n_classes=n_classes, threads=1, site=where) for where in (None, site)
+    )
+    best = [max(row["top1"] for row in fitted.history) for fitted in (single, spread)]
+    return best[0], best[1]
+
+
+def summarise_rounds(pairs: list[tuple[float, float]]) -> dict[str, Any]:
+    """Return the accuracies of all seeds, and the mean and the deviation of their differences."""
+    single, rounds = (list(best) for best in zip(*pairs, strict=True))
+    differences = np.subtract(rounds, single)
+    spread = float(differences.std(ddof=1)) if len(pairs) > 1 else 0.0
+    return {
+        "single": single,
+        "rounds": rounds,
+        "difference": float(differences.mean()),
+        "spread": spread,
+    }
 
 
 def main() -> None:
@@ -168,9 +209,15 @@ def main() -> None:
     parser.add_argument("--parts", default="overhead,extraction,ovr,rounds")
     parser.add_argument("--share", type=float, default=1.0, help="of the rows, for a quick look")
     parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=3, help="of the comparison of rounds")
+    parser.add_argument("--objectives", default=",".join(OBJECTIVES), help="that are compared")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
-    results: dict[str, Any] = describe_run() | {"rounds": options.rounds, "share": options.share}
+    results: dict[str, Any] = describe_run() | {
+        "rounds": options.rounds,
+        "seeds": options.seeds,
+        "share": options.share,
+    }
     parts = options.parts.split(",")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -182,12 +229,14 @@ def main() -> None:
                 print(f"{name:<11} {line}   ratio {seconds['one'] / seconds['two']:.2f}")
                 results[name] = seconds | {"ratio": seconds["one"] / seconds["two"]}
         if "rounds" in parts:
-            sizes = JOINT | {"rows": int(options.share * JOINT["rows"])}
-            store = write_store(folder / "joint", **sizes, spread=4.0)
-            rows = store.rows("train"), store.rows("val")
             with open_cluster("local:2") as mapper:
                 results["joint"] = compare_rounds(
-                    rows, JOINT["classes"], folder, mapper, options.rounds
+                    options.objectives,
+                    folder,
+                    mapper,
+                    seeds=options.seeds,
+                    share=options.share,
+                    rounds=options.rounds,
                 )
     write_results(options.out, results)
 

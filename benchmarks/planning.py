@@ -95,6 +95,7 @@ def main() -> None:
     """Plan, measure, print, and write JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--jobs", default="extract,ovr,multiclass")
     parser.add_argument("--share", type=float, default=1.0, help="of the sizes, for a quick look")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
@@ -113,7 +114,7 @@ def main() -> None:
         ),
     }
     rows = []
-    for name, job in jobs.items():
+    for name, job in ((name, jobs[name]) for name in options.jobs.split(",")):
         planned = plan(job, again=True).rows
         wanted = planned[:-3] if name == "extract" else [planned[-2]]
         foretold = sum(step.seconds for step in wanted), max(step.memory for step in wanted)

@@ -3,6 +3,7 @@
 import operator
 import os
 import signal
+import time
 
 import pytest
 
@@ -94,23 +95,66 @@ def test_workers_that_do_not_fit(found, error, sentence):
         clusters._check(Client(found), "tcp://scheduler")
 
 
+class Lost:
+    """Workers that are gone for good, and so is the work that they had."""
+
+    status = "pending"
+
+    def result(self, timeout):
+        raise TimeoutError
+
+    def submit(self, *arguments, **options):
+        return self
+
+    def nthreads(self):
+        return {}
+
+
 def test_a_cluster_without_workers_is_told(monkeypatch):
-    monkeypatch.setattr("myriad.parallel.cluster.SECONDS", 1)
-    monkeypatch.setattr("myriad.parallel.cluster.LONGEST", 2)
-
-    class Lost:
-        def result(self, timeout):
-            raise TimeoutError
-
-        def done(self):
-            return False
-
-    class Client:
-        def submit(self, *arguments, **options):
-            return Lost()
-
-        def nthreads(self):
-            return {}
-
+    monkeypatch.setattr(clusters, "LOOK", 1)
+    monkeypatch.setattr(clusters, "LONGEST", 2)
     with pytest.raises(WorkError, match="lost all its workers"):
-        list(ClusterMapper(Client(), 2).map(abs, [1]))
+        list(ClusterMapper(Lost(), 2).map(abs, [1]))
+
+
+class Late(Lost):
+    """Work that ends just after it was waited for."""
+
+    def __init__(self, status, result):
+        self.ends, self.answer = status, result
+
+    def result(self, timeout=None):
+        if self.status == "pending":
+            self.status = self.ends
+            raise TimeoutError
+        return operator.call(self.answer)
+
+
+def test_work_that_ends_just_after_it_was_waited_for():
+    assert list(ClusterMapper(Late("finished", lambda: 7), 2).map(abs, [1])) == [7]
+    with pytest.raises(ZeroDivisionError):
+        list(ClusterMapper(Late("error", lambda: 1 // 0), 2).map(abs, [1]))
+
+
+def test_workers_that_do_not_start(monkeypatch):
+    def fail(**options):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr("distributed.LocalCluster", fail)
+    with pytest.raises(WorkError, match=r"local:3: the workers do not start \(Nanny failed"):
+        open_cluster("local:3").__enter__()
+
+
+def test_workers_that_dask_has_given_up_are_replaced(mapper, monkeypatch):
+    monkeypatch.setattr(clusters, "LOOK", 0.2)
+    cluster = mapper._own.cluster
+    mapper._client.wait_for_workers(2, timeout=60)  # one may have been killed a moment ago
+    for nanny in cluster.workers.values():
+        cluster.sync(nanny.close)
+    for _ in range(200):
+        if not mapper._client.nthreads():
+            break
+        time.sleep(0.05)
+    assert mapper._client.nthreads() == {}
+    assert list(mapper.map(operator.neg, range(4))) == [0, -1, -2, -3]
+    assert mapper._client.nthreads()

@@ -31,9 +31,8 @@ def make_wide_store(path, *, n=1500, dim=24, n_shards=3, seed=0):
 class DeadlyMapper(ClusterMapper):
     """Workers of a cluster, one of which is killed while it does the first piece of a map."""
 
-    def __init__(self, client, workers):
-        super().__init__(DeadlyClient(client), workers)
-        self.remote = True
+    def __init__(self, mapper):
+        super().__init__(DeadlyClient(mapper._client), mapper.workers, mapper._own)
 
     def arm(self, kind=object):
         """Let the next piece of a kind of work be deadly; return what has been killed so far.

@@ -71,7 +71,7 @@ def test_a_cluster_writes_the_same_bytes(images, tmp_path, monkeypatch):
     monkeypatch.setattr("myriad.vocabularies.kmeans._SPREAD_ABOVE", 0)
     data = find_images(images).root.relative_to(images.parent)
     with open_cluster("local:2") as mapper:
-        deadly = DeadlyMapper(mapper._client, mapper.workers)
+        deadly = DeadlyMapper(mapper)
         for signature in ("fisher", "bov"):
             options = replace(OPTIONS, signature=signature, components=2)
             extract(data, tmp_path / "here", options=options, threads=1)

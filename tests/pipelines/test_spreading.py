@@ -28,7 +28,7 @@ OVR = SGD(eta=0.1, beta=16.0, scale=False, epochs=3)
 @pytest.fixture(scope="module")
 def mapper():
     with open_cluster("local:2") as mapper:
-        yield DeadlyMapper(mapper._client, mapper.workers)
+        yield DeadlyMapper(mapper)
 
 
 @pytest.fixture(scope="module")

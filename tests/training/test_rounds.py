@@ -7,10 +7,11 @@ from myriad.errors import InputError
 from myriad.parallel import LocalMapper
 from myriad.store import ArrayRows
 from myriad.training import SGD
-from myriad.training.joint import Joint
+from myriad.training.joint import Joint, bound_gain
 from myriad.training.rounds import JointRounds, deal_runs
 from myriad.training.settings import Setting
 from myriad.training.sites import Site
+from myriad.training.steps import Schedule
 
 
 @pytest.mark.parametrize(("n_rows", "shards", "rounds"), [(37, 3, 4), (5, 2, 8), (10_000, 2, 3)])
@@ -48,10 +49,43 @@ def test_weights_are_the_mean_of_those_of_the_workers(tmp_path):
     W, b = spread.weights()
     np.testing.assert_allclose(W, mean, rtol=1e-6)
     np.testing.assert_allclose(b, 0.5)
-    assert spread._states["t"] == 20
+    assert spread._states["t"] == 10
     spread.run_epoch(rows, seed=0, team=None, advance=lambda n: None)
     assert spread.epoch == 1
     assert not list(tmp_path.iterdir())
+
+
+def train_in_rounds(folder, rows, shards, epochs=4, **options):
+    site = Site(LocalMapper(shards), folder)
+    setting = options.pop("setting")
+    spread = JointRounds([setting], 5, rows.dim, site=site, rounds=4, **options)
+    for _ in range(epochs):
+        spread.run_epoch(rows, seed=0, team=None, advance=lambda n: None)
+    return spread.weights()[0]
+
+
+@pytest.mark.parametrize("schedule", [Schedule(), Schedule("lam"), Schedule("decay", 300.0)])
+@pytest.mark.parametrize("objective", ["ranking", "softmax"])
+def test_many_shards_get_as_far_as_one(tmp_path, objective, schedule):
+    """Where steps are so small that weights hardly matter to gradients, the sums are the same."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=4000)
+    X = (rng.standard_normal((5, 8))[y] + rng.standard_normal((4000, 8))).astype(np.float32) / 4
+    options = {
+        "objective": objective,
+        "bias_rate": 0.1,
+        "schedule": schedule,
+        "setting": Setting(eta=1e-5, lam=1e-2),
+    }
+    one, four = (train_in_rounds(tmp_path, ArrayRows(X, y), n, **options) for n in (1, 4))
+    assert np.vdot(four, one) / np.vdot(one, one) == pytest.approx(1, abs=0.05)
+    assert np.linalg.norm(four - one) < 0.15 * np.linalg.norm(one)
+
+
+def test_a_larger_step_does_not_decay_all_weights():
+    assert bound_gain(Setting(eta=0.1), 64) == 64
+    assert bound_gain(Setting(eta=1.0, lam=1e-2), 64) == pytest.approx(10)
+    assert bound_gain(Setting(eta=2.0, lam=0.2), 64) == 1
 
 
 def test_rounds_must_be_a_number():

@@ -9,12 +9,13 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
 from myriad.errors import InputError, WorkError
+from myriad.parallel.local_workers import LocalWorkers, start_workers
 from myriad.parallel.mapping import Mapper
 from myriad.parallel.threads import hold_single
 from myriad.progress import SILENT, Progress
@@ -27,19 +28,8 @@ SECONDS = 20
 """How long to wait for a scheduler and for its first worker."""
 LONGEST = 120
 """Seconds that a cluster may be without any worker: those that are lost come back or not."""
-
-_CALM = {
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.system-monitor.interval": "5s",
-    "distributed.worker.memory.monitor-interval": "1s",
-    "distributed.worker.profile.enabled": False,
-}
-"""How often processes of this machine look at themselves: by Dask's own way, that takes one core in
-ten from two workers that have two cores."""
-_BEFORE = "distributed.nanny.pre-spawn-environ"
-_ALLOCATION = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 256 << 20}
-"""How glibc keeps memory in workers: by Dask's own way, blocks of rows go back to the system each
-time, and every page of the next ones is a fault."""
+LOOK = 5
+"""Seconds of waiting after which to see whether there are workers."""
 
 
 class ClusterMapper(Mapper):
@@ -48,19 +38,22 @@ class ClusterMapper(Mapper):
     grain = 8
     remote = True
 
-    def __init__(self, client: Any, workers: int) -> None:
+    def __init__(self, client: Any, workers: int, own: LocalWorkers | None = None) -> None:
         self.workers = workers
         self._client = client
+        self._own = own  # those that this process has started, and can start anew
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield ``function(item)`` in the order of the items."""
+        if self._own is not None:
+            self._muster()
         waiting: deque[Any] = deque()
         for item in items:
             waiting.append(self._client.submit(_call, function, item, pure=False, retries=0))
             if len(waiting) >= 2 * self.workers + 1:
-                yield _take(waiting.popleft(), self._client)
+                yield self._take(waiting.popleft())
         while waiting:
-            yield _take(waiting.popleft(), self._client)
+            yield self._take(waiting.popleft())
 
     def require(self, *paths: Path) -> None:
         """Raise `InputError` unless every worker sees these files and folders."""
@@ -69,6 +62,38 @@ class ClusterMapper(Mapper):
             for worker, found in self._client.run(_look_for, place).items():
                 if found is not None:
                     raise InputError(f"{place} is not there on the worker {worker}: {found}")
+
+    def _muster(self) -> int:
+        """Return how many threads the workers have; those of its own that are lost are replaced."""
+        found = sum(self._client.nthreads().values())
+        if self._own is not None and found < self.workers:
+            self._own.replace_lost()
+        return found
+
+    def _take(self, future: Any) -> Any:
+        """Return the result of a piece of work, or raise what it raised."""
+        alone = 0.0
+        try:
+            while alone < LONGEST:
+                try:
+                    return future.result(timeout=LOOK)
+                except TimeoutError:
+                    if future.status == "error":  # maybe the work took too long for something
+                        return future.result()
+                    alone = 0.0 if self._muster() else alone + LOOK
+        except Exception as error:
+            kind = type(error)
+            if kind.__module__.startswith("distributed") or "Cancelled" in kind.__name__:
+                reason = str(error).partition("\n")[0] or kind.__name__
+                raise WorkError(
+                    f"The cluster gave up a piece of work: {reason} What was finished is kept; run "
+                    "again with --resume."
+                ) from error
+            raise
+        raise WorkError(
+            "The cluster has lost all its workers. What was finished is kept; run again with "
+            "--resume."
+        )
 
 
 @contextmanager
@@ -85,8 +110,7 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
         yield where
         return
     try:
-        from dask import config
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
         raise InputError(
             "--cluster needs Dask, which is not installed: pip install 'myriad-learn[cluster]'."
@@ -97,30 +121,18 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
         with hold_single():
             yield ClusterMapper(client, workers)
         return
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    cluster = None
-    if where.startswith("local:"):
-        allocation = {f"{_BEFORE}.{name}": size for name, size in _ALLOCATION.items()}
-        with config.set(_CALM | allocation):
-            cluster = LocalCluster(
-                n_workers=_count(where),
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address=":0",  # any port that is free, should there be other clusters
-            )
-    try:
-        client = _connect(Client, where if cluster is None else cluster)
+    for name in ("distributed", "distributed.client"):  # what matters is raised
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    with start_workers(_count(where)) if where.startswith("local:") else nullcontext() as own:
+        client = _connect(Client, where if own is None else own.cluster)
         try:
             workers = _check(client, where)
-            if client.dashboard_link and cluster is None:
+            if client.dashboard_link and own is None:
                 progress.note(f"Dask dashboard: {client.dashboard_link}")
             with hold_single():
-                yield ClusterMapper(client, workers)
+                yield ClusterMapper(client, workers, own)
         finally:
             client.close()
-    finally:
-        if cluster is not None:
-            cluster.close()
 
 
 def _find_client() -> Any:
@@ -197,28 +209,3 @@ def _describe_worker() -> dict[str, str]:
 def _call(function: Callable[[Item], Result], item: Item) -> Result:
     with hold_single():
         return function(item)
-
-
-def _take(future: Any, client: Any) -> Any:
-    """Return the result of a piece of work, or raise what it raised."""
-    alone = 0
-    try:
-        while alone < LONGEST:
-            try:
-                return future.result(timeout=SECONDS)
-            except TimeoutError:
-                if future.done():  # it is the work that took too long for something
-                    raise
-                alone = 0 if client.nthreads() else alone + SECONDS
-        raise WorkError(
-            "The cluster has lost all its workers. What was finished is kept; run again with "
-            "--resume."
-        )
-    except Exception as error:
-        if type(error).__module__.startswith("distributed") or "Cancelled" in type(error).__name__:
-            reason = str(error).partition("\n")[0] or type(error).__name__
-            raise WorkError(
-                f"The cluster gave up a piece of work: {reason} What was finished is kept; run "
-                "again with --resume."
-            ) from error
-        raise

@@ -20,21 +20,10 @@ from threadpoolctl import threadpool_limits
 from myriad.codes.product import ProductCode
 from myriad.errors import InputError
 from myriad.files import read_json, write_json
-from myriad.parallel import team, thread_count
+from myriad.parallel import thread_count
 from myriad.progress import SILENT, Progress
-from myriad.store import ArrayRows
-from myriad.training import SGD
-from myriad.training.fitting import make_trainer
-from myriad.training.settings import Setting
 
-PROBE_ROWS, PROBE_CLASSES, PROBE_DIM = 1024, 256, 2048
-"""The problem that training is timed on; costs grow with each of the three."""
-MORE_ROWS = 4096
-"""Rows of that problem where few classes look at a row: fewer would take a few milliseconds."""
 DISK_BYTES = 128 << 20
-ALONE = 0.7
-"""What a second core would add to the first, where there is none."""
-JOINT = ("multiclass", "ranking", "warp", "softmax")
 
 
 @dataclass(frozen=True)
@@ -46,11 +35,6 @@ class Machine:
     sgemm : multiply-adds of a product of float32 matrices.
     decode : features decoded from product codes.
     read, write : bytes of the disk that holds temporary files.
-    dense : rows x classes x features of an epoch of one-vs-rest that scores every row.
-    sampled : features of rows that were drawn for a class, where only those are scored.
-    joint : rows x classes x features of an epoch, by objective; of two classes for ``ranking``.
-    gains : what a second core adds to the first, as a part of it: ``dense``, ``sampled`` and each
-        joint objective.
     cores : usable ones.
     memory : bytes.
     """
@@ -59,78 +43,81 @@ class Machine:
     decode: float
     read: float
     write: float
-    dense: float
-    sampled: float
-    joint: dict[str, float]
-    gains: dict[str, float]
     cores: int
     memory: int
 
     def __post_init__(self) -> None:
-        tables = {"joint": set(JOINT), "gains": {"dense", "sampled", *JOINT}}
-        rates = [getattr(self, field.name) for field in fields(self) if field.name not in tables]
-        for name, kinds in tables.items():
-            table = getattr(self, name)
-            if not isinstance(table, dict) or set(table) != kinds:
-                raise InputError(f"The rates of a machine need {name} of all objectives.")
-            rates += [rate for rate in table.values() if name != "gains" or rate]
-        if not all(type(rate) in (int, float) and rate > 0 for rate in rates):
+        if not all(is_rate(getattr(self, field.name)) for field in fields(self)):
             raise InputError("The rates of a machine must be positive numbers.")
+
+
+def is_rate(value: object) -> bool:
+    """Tell whether something is a positive number."""
+    return isinstance(value, int | float) and type(value) is not bool and 0 < value < math.inf
 
 
 def know_machine(*, again: bool = False, progress: Progress = SILENT) -> Machine:
     """Return what this machine does, as it was measured last unless `again`."""
-    path = _remembered()
-    key = {
+    kept = None if again else recall("rates")
+    if kept is not None:
+        try:
+            return Machine(**kept)
+        except (InputError, TypeError):
+            pass  # whatever is wrong with it, it is measured anew
+    machine = measure_machine(progress=progress)
+    remember({"rates": asdict(machine)}, progress=progress)
+    return machine
+
+
+def recall(name: str) -> Any:
+    """Return what was measured of this machine under a name; None if it was not."""
+    return _read_notes().get(name)
+
+
+def remember(notes: dict[str, Any], *, more: bool = False, progress: Progress = SILENT) -> None:
+    """Write down what was measured of this machine, in place of all before or as `more`."""
+    path = _notes_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept = (_read_notes() if more else {}) | notes
+        write_json(path, {"key": _key(), "notes": kept})
+    except OSError:
+        progress.note(f"{path.parent} cannot be written: the measures are not remembered.")
+
+
+def _read_notes() -> dict[str, Any]:
+    """Return what was written down of this very machine and these versions."""
+    path = _notes_path()
+    try:
+        kept = read_json(path) if path.exists() else {}
+    except InputError:
+        return {}
+    notes = kept.get("notes") if kept.get("key") == _key() else None
+    return notes if isinstance(notes, dict) else {}
+
+
+def _key() -> dict[str, Any]:
+    return {
         "machine": platform.node(),
         "processor": platform.processor() or platform.machine(),
         "cores": thread_count(None),
         "versions": {name: version(name) for name in ("myriad-learn", "numpy", "numba")},
     }
-    if not again and path.exists():
-        try:
-            kept = read_json(path)
-            if kept.get("key") == key:
-                return Machine(**kept["rates"])
-        except (InputError, TypeError, KeyError):
-            pass  # whatever is wrong with it, it is measured anew
-    machine = measure_machine(progress=progress)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, {"key": key, "rates": asdict(machine)})
-    except OSError:
-        progress.note(f"{path.parent} cannot be written: the measures are not remembered.")
-    return machine
 
 
 def measure_machine(*, progress: Progress = SILENT) -> Machine:
     """Measure this machine."""
-    measures: dict[str, Callable[[], Any]] = {
-        "sgemm": _measure_product,
-        "decode": _measure_code,
-    }
-    kinds: dict[str, tuple[str, float | None]] = {
-        "dense": ("ovr", math.inf),
-        "sampled": ("ovr", 16.0),
-        **{name: (name, None) for name in JOINT},
-    }
-    found: dict[str, Any] = {"joint": {}, "gains": {}}
-    n_measures = len(measures) + len(kinds) + 1
     with (
-        progress.step("Measuring this machine", n_measures, "measures") as advance,
+        progress.step("Measuring this machine", 3, "measures") as advance,
         threadpool_limits(limits=1),
     ):
-        for name, measure in measures.items():
-            found[name] = measure()
-            advance(1)
-        for name, probe in kinds.items():
-            rate, gain = _measure_training(*probe)
-            (found["joint"] if name in JOINT else found)[name] = rate
-            found["gains"][name] = gain
-            advance(1)
-        found["write"], found["read"] = _measure_disk()
+        sgemm = _measure_product()
         advance(1)
-    return Machine(**found, cores=thread_count(None), memory=_memory())
+        decode = _measure_code()
+        advance(1)
+        write, read = _measure_disk()
+        advance(1)
+    return Machine(sgemm, decode, read, write, cores=thread_count(None), memory=_memory())
 
 
 def repeat(run: Callable[[], object], *, seconds: float = 0.3) -> float:
@@ -138,23 +125,18 @@ def repeat(run: Callable[[], object], *, seconds: float = 0.3) -> float:
 
     The shortest would be the time of a machine on which nothing else ever happens.
     """
-    return statistics.median(time_runs(run, seconds))
-
-
-def time_runs(run: Callable[[], object], seconds: float = 0.3) -> list[float]:
-    """Return the times of several runs, after one that warms up."""
     run()
     taken: list[float] = []
     while sum(taken) < seconds:
         began = time.perf_counter()
         run()
         taken.append(time.perf_counter() - began)
-    return taken
+    return statistics.median(taken)
 
 
 def _measure_product() -> float:
-    X, W = (np.ones((n, PROBE_DIM), np.float32) for n in (128, PROBE_CLASSES))
-    return 128 * PROBE_CLASSES * PROBE_DIM / repeat(lambda: X @ W.T)
+    X, W = (np.ones((n, 2048), np.float32) for n in (128, 256))
+    return 128 * 256 * 2048 / repeat(lambda: X @ W.T)
 
 
 def _measure_code() -> float:
@@ -164,35 +146,6 @@ def _measure_code() -> float:
     rows = np.random.default_rng(1).standard_normal((16, dim), dtype=np.float32)
     codes = code.encode(rows)
     return rows.size / repeat(lambda: code.decode(codes))
-
-
-def _measure_training(objective: str, beta: float | None) -> tuple[float, float]:
-    """Return rows x classes x features a second of one core, and what a second one adds to it.
-
-    Where few rows are drawn for a class, only those are counted.
-    """
-    random = np.random.default_rng(0)
-    n_rows = PROBE_ROWS if beta is None or beta == math.inf else MORE_ROWS
-    labels = random.integers(PROBE_CLASSES, size=n_rows)
-    X = random.standard_normal((PROBE_CLASSES, PROBE_DIM), dtype=np.float32)[labels]
-    X += 2 * random.standard_normal(X.shape, dtype=np.float32)
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    rows = ArrayRows(X, labels, [str(c) for c in range(PROBE_CLASSES)])
-    method = SGD(objective=objective, eta=0.3, beta=beta)
-    trainer = make_trainer(method, [Setting(0.3, beta)], rows, PROBE_CLASSES, 1.0)
-
-    def run(threads: int) -> list[float]:
-        with team(threads) as crew:
-            return time_runs(
-                lambda: trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
-            )
-
-    alone = run(1)
-    seconds, gain = statistics.median(alone), ALONE
-    if thread_count(None) > 1:  # the shortest times: the other core may have been busy
-        gain = min(1.0, max(0.0, min(alone) / min(run(2)) - 1))
-    drawn = 2 if objective == "ranking" else min(PROBE_CLASSES, 1 + (beta or PROBE_CLASSES))
-    return n_rows * drawn * PROBE_DIM / seconds, gain
 
 
 def _measure_disk() -> tuple[float, float]:
@@ -222,6 +175,6 @@ def _memory() -> int:
         return 8 << 30
 
 
-def _remembered() -> Path:
+def _notes_path() -> Path:
     caches = os.environ.get("XDG_CACHE_HOME")
     return (Path(caches) if caches else Path.home() / ".cache") / "myriad" / "machine.json"

@@ -25,13 +25,11 @@ from myriad.pipelines.extract import (
     ExtractOptions,
 )
 from myriad.pipelines.machine import Machine, know_machine, repeat
+from myriad.pipelines.rehearsal import Passes, know_pace
 from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
 from myriad.store.shards import SHARD_BYTES
-from myriad.training.chunks import Wanted
-from myriad.training.one_vs_rest import SAMPLED_BELOW
 from myriad.training.search import JOINT_STEPS, SEARCH_FLOPS, STEPS, default_betas
-from myriad.training.trainer import BLOCK
 
 SAMPLE = 300_000
 """Descriptors that a vocabulary is learned from, and the bytes that each takes meanwhile."""
@@ -40,6 +38,8 @@ ROUNDS = 15
 SIDE_BY_SIDE = 0.9
 """What a further core adds to the first, where cores share nothing; or a further machine."""
 HELD_OUT = 0.1
+BESIDE = 4 << 20
+"""Bytes that training takes beside weights and rows: scores, targets, threads."""
 GRADIENTS = 200
 """Full gradients that the path of ``trace`` costs: measured by `benchmarks/trace.py`."""
 FACTORS_BYTES = 200 << 20
@@ -124,12 +124,14 @@ class Planned:
     Attributes
     ----------
     dim, bytes_per_row : of a row of the store.
+    paces : multiply-adds a second of each kind of passes that training makes, of all cores here.
     rows : its steps, the whole last.
     advice : what to change if it does not fit.
     """
 
     job: Job
     machine: Machine
+    paces: dict[str, float]
     dim: int
     bytes_per_row: int
     rows: list[Step]
@@ -142,6 +144,7 @@ class Planned:
             "advice": self.advice,
             "job": asdict(self.job),
             "machine": asdict(self.machine),
+            "paces": self.paces,
             "dim": self.dim,
             "bytes_per_row": self.bytes_per_row,
         }
@@ -175,7 +178,9 @@ def plan(
         steps += plan_extraction(job, machine, dim, row_bytes, seconds, speed, n_workers)
     else:
         dim, row_bytes = job.dim, 4 * job.dim
-    steps += plan_training(job, machine, dim, row_bytes, n_workers)
+    here = min(n_workers, machine.cores)
+    paces = know_paces(job, dim, here, again=again, progress=progress)
+    steps += plan_training(job, machine, paces, dim, row_bytes, n_workers)
     whole = Step(
         "in all",
         sum(step.seconds for step in steps),
@@ -187,7 +192,7 @@ def plan(
         Step(**(asdict(step) | {"paper": (papers or {}).get(name)})) for name, step in named.items()
     ]
     advice = advise(job, rows, memory or machine.memory, disk, dim)
-    return Planned(job, machine, dim, row_bytes, rows, advice)
+    return Planned(job, machine, paces, dim, row_bytes, rows, advice)
 
 
 def time_describing(job: Job) -> tuple[Signature, ProductCode | None, float]:
@@ -249,34 +254,49 @@ def plan_extraction(
     return steps
 
 
+def know_paces(
+    job: Job, dim: int, threads: int, *, again: bool, progress: Progress
+) -> dict[str, float]:
+    """Return multiply-adds a second of each kind of passes that a job makes."""
+    if job.objective == "trace":
+        return {}
+    kinds = {passes.kind: passes for passes in [*_grid(job, dim), _passes(job, dim, job.beta)]}
+    return {
+        kind: know_pace(passes, threads, again=again, progress=progress)
+        for kind, passes in kinds.items()
+    }
+
+
 def plan_training(
-    job: Job, machine: Machine, dim: int, row_bytes: int, n_workers: int
+    job: Job, machine: Machine, paces: dict[str, float], dim: int, row_bytes: int, n_workers: int
 ) -> list[Step]:
-    """Return the steps from a store to a model."""
+    """Return the steps from a store to a model; `paces` are those of one machine."""
     speed = _speed(machine, n_workers)
     if job.objective == "trace":
         return [plan_path(job, machine, dim, row_bytes, speed)]
     weights = 4.0 * job.classes * dim
-    chunks = 3 * Wanted(BLOCK, grams=False).count_rows(dim) * 4 * dim
+    passes = _passes(job, dim, job.beta)
+    chunks = max(_count_chunks(some) for some in (passes, *_grid(job, dim)))
     n_train = job.images * (1 - HELD_OUT)
-    grid = _grid(job)
+    grid = _grid(job, dim)
+    machines = _machines(machine, n_workers)
     together = max(1, min(len(grid), int((2 << 30) // weights)))
     part = max(SEARCH_FLOPS / (len(grid) * job.classes * dim), 10 * job.classes, 2000)
     part = n_train if part >= n_train / 2 else part
     alive = max(2, math.ceil(len(grid) / 4))
-    first = sum(_row_seconds(job, machine, dim, beta, n_workers) for beta in grid)
+    first = sum(passes.work / paces[passes.kind] for passes in grid) / machines
     mean = first / len(grid)
     searching = part * first + (1 if part < n_train else 0) * n_train * alive * mean
     searching += 2 * n_train * max(2, math.ceil(alive / 4)) * mean
-    passes = max(1, job.epochs - 3)
+    n_passes = max(1, job.epochs - 3)
     read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
-    row = _row_seconds(job, machine, dim, job.beta, n_workers)
+    row = passes.work / paces[passes.kind] / machines
     row += dim / machine.decode / speed if row_bytes < 4 * dim else 0
     validating = HELD_OUT * job.images * job.classes * dim / machine.sgemm / speed
     epoch = max(n_train * row + validating, read)
     return [
         Step("search the settings", searching, 0, weights * (1 + together) + chunks),
-        Step("train", passes * epoch, weights, 2 * weights + chunks),
+        Step("train", n_passes * epoch, weights, 2 * weights + _count_chunks(passes)),
     ]
 
 
@@ -294,30 +314,37 @@ def plan_path(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float
     return Step("train", GRADIENTS * seconds, factors, 6 * factors + FACTORS_BYTES)
 
 
-def _grid(job: Job) -> list[float]:
-    """Return the negatives a positive of each setting that is tried."""
+def _count_chunks(passes: Passes) -> float:
+    """Return the bytes of three chunks of rows, of what is made of them, and of all beside.
+
+    One is trained on, one is being made, and one was given back a moment ago.
+    """
+    wanted = passes.wanted
+    copies = 1 + wanted.grams + wanted.columns
+    return 3.0 * copies * wanted.count_rows(passes.dim) * 4 * passes.dim + BESIDE
+
+
+def _passes(job: Job, dim: int, beta: float) -> Passes:
+    return Passes(job.objective, job.classes, dim, beta if job.objective == "ovr" else None)
+
+
+def _grid(job: Job, dim: int) -> list[Passes]:
+    """Return the passes of each setting that is tried."""
     if job.objective != "ovr":
-        return [math.inf] * (2 * len(JOINT_STEPS))
-    return default_betas(job.classes) * (2 * len(STEPS))
+        return [_passes(job, dim, math.inf)] * (2 * len(JOINT_STEPS))
+    return [_passes(job, dim, beta) for beta in default_betas(job.classes)] * (2 * len(STEPS))
 
 
-def _row_seconds(job: Job, machine: Machine, dim: int, beta: float, n_workers: int) -> float:
-    """Return the seconds that workers take together for a row of an epoch, rows being decoded."""
-    drawn, kind, rate = job.classes * 1.0, job.objective, machine.dense
-    if job.objective == "ovr":
-        kind, chosen = "dense", min(job.classes, 1 + beta)
-        if chosen < SAMPLED_BELOW * job.classes:
-            drawn, kind, rate = chosen, "sampled", machine.sampled
-    else:
-        rate = machine.joint[job.objective]
-        drawn = 2 if job.objective == "ranking" else drawn
-    return drawn * dim / rate / _speed(machine, n_workers, machine.gains[kind])
-
-
-def _speed(machine: Machine, n_workers: int, gain: float = SIDE_BY_SIDE) -> float:
-    """Return how many times faster than one core so many are, on as many machines as it takes."""
+def _speed(machine: Machine, n_workers: int) -> float:
+    """Return how many times faster than one core so many are, where cores share nothing."""
     here = min(n_workers, machine.cores)
-    return (1 + gain * (here - 1)) * (1 + SIDE_BY_SIDE * (n_workers / here - 1))
+    return (1 + SIDE_BY_SIDE * (here - 1)) * _machines(machine, n_workers)
+
+
+def _machines(machine: Machine, n_workers: int) -> float:
+    """Return how many times faster than this machine are as many as it takes for the workers."""
+    here = min(n_workers, machine.cores)
+    return 1 + SIDE_BY_SIDE * (n_workers / here - 1)
 
 
 def advise(job: Job, rows: list[Step], memory: int, disk: int | None, dim: int) -> list[str]:

@@ -38,6 +38,10 @@ SAMPLED_ABOVE = 250
 """From so many classes on, two dot products a row beat the product with all (measured)."""
 
 
+MOST_DECAY = 0.1
+"""The part of the weights that a larger step may decay."""
+
+
 @dataclass(frozen=True)
 class WarpOptions:
     """How `warp` looks for violators; see `objectives.warp`.
@@ -64,6 +68,12 @@ class WarpOptions:
             raise InputError(f"last_violators must not be negative, not {self.last_violators}.")
 
 
+def bound_gain(setting: Setting, gain: float) -> float:
+    """Return a gain of steps at which one of them does not decay all of the weights."""
+    decay = setting.eta * setting.lam
+    return max(1.0, min(gain, MOST_DECAY / decay)) if decay > 0 else gain
+
+
 class Joint(Trainer):
     """The weights of a joint objective while they are trained.
 
@@ -75,6 +85,7 @@ class Joint(Trainer):
     bias_rate : the step of the bias as a part of `eta`.
     schedule : how steps shrink.
     sampled : whether only the classes looked at are scored; None decides by their number.
+    gain : how many times larger steps are than those of the settings; see `rounds`.
     more : see `Trainer`.
     """
 
@@ -93,6 +104,7 @@ class Joint(Trainer):
         dtype: Any = np.float32,
         block: int | None = None,
         sampled: bool | None = None,
+        gain: float = 1.0,
         **more: Any,
     ) -> None:
         self.objective = JOINT_OBJECTIVES[objective]
@@ -107,7 +119,7 @@ class Joint(Trainer):
         self._states = np.zeros(len(self.settings), STATE)
         self._states["sigma"] = 1.0
         self._harmonic = np.cumsum(np.r_[0.0, 1.0 / np.arange(1, max(2, n_classes))])
-        self._records = self._make_records(warp or WarpOptions(), bias_rate, schedule)
+        self._records = self._make_records(warp or WarpOptions(), bias_rate, schedule, gain)
         if sampled is None:
             sampled = self.objective in (RANKING, AUC) and n_classes >= SAMPLED_ABOVE
         if sampled and self.objective not in (RANKING, AUC, WARP):
@@ -117,15 +129,16 @@ class Joint(Trainer):
         self._sampled = sampled
 
     def _make_records(
-        self, warp: WarpOptions, bias_rate: float, schedule: Schedule
+        self, warp: WarpOptions, bias_rate: float, schedule: Schedule, gain: float
     ) -> NDArray[Any]:
         records = np.zeros(len(self.settings), JOINT)
         records["objective"] = self.objective
-        records["eta"] = [setting.eta for setting in self.settings]
+        gains = np.array([bound_gain(setting, gain) for setting in self.settings])
+        records["eta"] = gains * [setting.eta for setting in self.settings]
         records["lam"] = [setting.lam for setting in self.settings]
         records["bias_rate"] = bias_rate
         records["schedule"] = schedule.number
-        records["t0"] = [schedule.delay(setting) for setting in self.settings]
+        records["t0"] = [schedule.delay(setting) for setting in self.settings] / gains
         records["max_norm"] = self.conditioning.max_norm
         records["adagrad"] = self.conditioning.adagrad == "class"
         records["conditioned"] = self.conditioning != PLAIN

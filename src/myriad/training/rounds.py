@@ -2,8 +2,10 @@
 
 Every step of a joint objective may touch every class, so its rows cannot be shared out exactly. In
 a round each worker begins at the same weights and steps through a part of its own rows; then the
-mean of all weights is taken, and so on. The result depends on the number of shards and rounds, and
-on nothing else: neither on who did a piece nor on who died meanwhile.
+mean of all weights is taken, and so on. A mean of K shards moves as far as one of them, with a K-th
+of the rows; so that a pass still gets as far as a single run, steps are K times larger meanwhile,
+and each counts for K where steps shrink with their number. The result depends on the number of
+shards and rounds, and on nothing else: neither on who did a piece nor on who died meanwhile.
 """
 
 from __future__ import annotations
@@ -162,7 +164,8 @@ class JointRounds(Joint):
 
     def __init__(self, *arguments: Any, site: Site, rounds: int, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._rounds, self._given = Rounds(site, rounds), options
+        self._rounds = Rounds(site, rounds)
+        self._given = options | {"gain": self._rounds.shards}
 
     def run_epoch(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
         """Pass once more over the rows, in rounds."""
@@ -172,7 +175,7 @@ class JointRounds(Joint):
 
     @np.errstate(over="ignore", invalid="ignore")
     def _merge(self, states: list[Arrays]) -> None:
-        """Take the mean of the weights and biases, and the sum of what has been counted."""
+        """Take the mean of weights, biases and steps, and the sum of what else has been counted."""
         ends = [state["states"].view(STATE).reshape(-1) for state in states]
         V = np.zeros_like(self.V)
         for state, end in zip(states, ends, strict=True):
@@ -184,7 +187,7 @@ class JointRounds(Joint):
         heads = [s["heads"].view(self._heads.dtype).reshape(self._heads.shape) for s in states]
         self._heads["alpha"] += sum(head["alpha"] - self._heads["alpha"] for head in heads)
         self._heads["factor"] = 1.0
-        self._states["t"] += sum(end["t"] - self._states["t"] for end in ends)
+        self._states["t"] = np.mean([end["t"] for end in ends], axis=0).astype(np.int64)
         self._states["sigma"] = 1.0
         self._take_norms()
 
