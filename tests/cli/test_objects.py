@@ -94,6 +94,7 @@ OBJECTS = {
         "advice": [],
         "job": {},
         "machine": {},
+        "paces": {},
         "dim": 4096,
         "bytes_per_row": 512,
     },
