@@ -1,6 +1,6 @@
 """An epoch of every objective against the bare product ``X @ W.T`` of the same shape, in one run.
 
-    python benchmarks/epochs.py                      # shapes (a) and (b), one thread, about 2 min
+    python benchmarks/epochs.py                      # shapes (a) and (b), one thread, about 5 min
     python benchmarks/epochs.py --threads 2
     python benchmarks/epochs.py --out benchmarks/results/epochs.json
 
@@ -34,7 +34,7 @@ OBJECTIVES = {
     "ovr, beta = all": ("ovr", math.inf),
 }
 EPOCHS = 3
-REPEATS = 3
+REPEATS = 5
 """Times that each is measured, product and training: the best counts, for both alike."""
 PRODUCT_ROWS = 1024
 
