@@ -80,14 +80,9 @@ def measure_ours(problem: Problem, names: Sequence[str], target: float) -> dict[
         train_ours(warm, SGD(**OURS[name], epochs=2))
         settings, searched = train_ours(problem, SGD(**OURS[name]))
         beta = settings.get("beta")
-        stated = OURS[name] | {"eta": settings["eta"], "beta": math.inf if beta == "all" else beta}
-        known = SGD(
-            **stated,
-            lam=settings["lam"],
-            scale=settings["scale"],
-            epochs=EPOCHS,
-            patience=EPOCHS,
-        )
+        stated = {key: settings[key] for key in ("eta", "lam", "scale")}
+        stated |= {"beta": math.inf if beta == "all" else beta}
+        known = SGD(**(OURS[name] | stated), epochs=EPOCHS, patience=EPOCHS)
         _, curve = train_ours(problem, known)
         lines[name] = {
             "settings": settings,
