@@ -36,8 +36,6 @@ from myriad.training.trainer import BLOCK, SMALL_BLOCK, Trainer
 
 SAMPLED_ABOVE = 250
 """From so many classes on, two dot products a row beat the product with all (measured)."""
-
-
 MOST_DECAY = 0.1
 """The part of the weights that a larger step may decay."""
 

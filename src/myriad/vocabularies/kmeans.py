@@ -63,8 +63,9 @@ def learn_words(
     place: Place | None = None,
 ) -> Words:
     """Learn a vocabulary of `n_words` words from the rows of `values`; see `learn_centres`."""
-    options = {"seed": seed, "rounds": rounds, "threads": threads}
-    return Words(learn_centres(values, n_words, place=place, **options))  # type: ignore[arg-type]
+    return Words(
+        learn_centres(values, n_words, seed=seed, rounds=rounds, threads=threads, place=place)
+    )
 
 
 def learn_centres(
