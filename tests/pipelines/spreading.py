@@ -41,32 +41,52 @@ class DeadlyMapper(ClusterMapper):
         """
         self._client.wait_for_workers(self.workers, timeout=120)
         time.sleep(0.5)
-        self._client.armed = kind
+        self._client.arm(kind)
         return self._client.killed
 
 
 class DeadlyClient:
-    """A client that kills a worker which is at work."""
+    """A client that kills a worker which is at work.
+
+    A piece may take a moment only. So the workers are stopped when one has just got it, and whoever
+    has not finished it dies. Every other piece is given no time at all, the rest a moment.
+    """
 
     def __init__(self, client):
         self.client, self.armed, self.killed = client, None, []
+        self.pids, self.tries = {}, 0
 
     def __getattr__(self, name):
         return getattr(self.client, name)
 
+    def arm(self, kind):
+        """Let pieces of a kind of work be deadly until a worker has died."""
+        self.pids, self.tries, self.armed = self.client.run(os.getpid), 0, kind
+
     def submit(self, *arguments, **options):
         future = self.client.submit(*arguments, **options)
         if self.armed is not None and isinstance(arguments[1], self.armed):
-            self.armed = None
-            self._kill()
+            self._strike(future)
         return future
 
-    def _kill(self):
-        pids = self.client.run(os.getpid)
-        for _ in range(1000):
-            busy = [worker for worker, tasks in self.client.processing().items() if tasks]
-            if busy:
-                os.kill(pids[busy[0]], signal.SIGKILL)
-                self.killed.append(busy[0])
-                return
-            time.sleep(0.005)
+    def _strike(self, future):
+        time.sleep(0.02 * (self.tries % 2 == 0))
+        self.tries += 1
+        self._signal(signal.SIGSTOP)
+        try:
+            for _ in range(100):
+                busy = [worker for worker, tasks in self.client.processing().items() if tasks]
+                if busy and not future.done():
+                    os.kill(self.pids.pop(busy[0]), signal.SIGKILL)
+                    self.killed.append(busy[0])
+                    self.armed = None
+                    return
+                if future.done():
+                    return
+                time.sleep(0.005)
+        finally:
+            self._signal(signal.SIGCONT)
+
+    def _signal(self, number):
+        for pid in self.pids.values():
+            os.kill(pid, number)
