@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
-from epochs import OBJECTIVES, SHAPES, draw_rows, time_objective, time_product
+from epochs import OBJECTIVES, SHAPES, count_products, draw_rows, time_objective, time_product
 from record import describe_run, write_results
 
 from myriad.parallel import team
@@ -50,10 +50,12 @@ def measure(rows: ArrayRows, name: str, n_classes: int, repeats: int) -> dict[st
     with ExitStack() as stack:
         crews = {n: stack.enter_context(team(n)) for n in THREADS}
         time_objective(rows.select(np.arange(256)), objective, beta, n_classes, crews[2])
+        once = time_product(rows, n_classes, crews[1])
         for _ in range(repeats):
             for n, crew in crews.items():
-                product = time_product(rows, n_classes, crew)
                 epoch = time_objective(rows, objective, beta, n_classes, crew)[-1]
+                times = count_products(epoch, once / n)
+                product = time_product(rows, n_classes, crew, times)
                 best[f"product_{n}"] = min(best[f"product_{n}"], product)
                 best[f"epoch_{n}"] = min(best[f"epoch_{n}"], epoch)
     return best

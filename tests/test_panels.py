@@ -6,12 +6,14 @@ import pytest
 from myriad.panels import (
     DEPTH,
     add_columns,
+    add_rows,
     multiply,
     multiply_blocks,
     multiply_turned,
-    pack_block_columns,
     pack_columns,
+    pack_here,
     pack_rows,
+    unpack_here,
 )
 from myriad.tiles import LANES
 
@@ -75,15 +77,53 @@ def test_gram_matrices_are_whole_and_symmetric(dtype, n, block):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("block", [1, 7, 64])
-def test_columns_of_blocks_add_to_a_product(dtype, block):
-    X, L, out = draw(dtype, (50, 45), (13, 50), (13, 45))
-    panels, expected = pack_block_columns(X, block), out + L @ X
-    for number, first in enumerate(range(0, 50, block)):
-        part = np.ascontiguousarray(L[:, first : first + block])
-        add_columns(part, panels[3 * number : 3 * number + 3], out)
-    assert_close(out, expected, 50)
-    assert pack_block_columns(X, 0).size == 0
+@pytest.mark.parametrize("shape", [(1, 1, 1), (13, 50, 45), (18, 48, 64)])
+def test_columns_add_to_a_product(dtype, shape):
+    n, depth, m = shape
+    X, L, out = draw(dtype, (depth, m), (n, depth), (n, m))
+    expected = out + L @ X
+    add_columns(L, pack_columns(X), out)
+    assert_close(out, expected, depth)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [0, 1, 15, 16, 33, 64])
+@pytest.mark.parametrize("m", [1, 8, 21])
+def test_rows_are_packed_where_they_lie(dtype, n, m):
+    (X,) = draw(dtype, (n, m))
+    rows = X.copy()
+    panels, rest = pack_here(rows)
+    np.testing.assert_array_equal(np.concatenate([panels, rest]), pack_rows(X))
+    assert np.shares_memory(panels, rows) or len(panels) == 0
+    panels *= 2.0
+    rest *= 2.0
+    unpack_here(rows, rest)
+    np.testing.assert_array_equal(rows, 2.0 * X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (16, 6, 16), (50, 45, 37), (96, 100, 64)])
+def test_packed_rows_add_to_packed_weights(dtype, shape):
+    n, m, n_classes = shape
+    X, A, W = draw(dtype, (n, m), (n, n_classes), (n_classes, m))
+    rows, out = pack_rows(X), pack_rows(W)
+    steps = np.zeros((len(out), LANES * len(rows), LANES), dtype)
+    steps[:, :n] = pack_columns(A)
+    add_rows(rows, steps, out)
+    found = W.copy()
+    rest = out[n_classes // LANES :]
+    pack_here(found)[0][...] = out[: n_classes // LANES]
+    unpack_here(found, rest)
+    assert_close(found, W + A.astype(np.float64).T @ X, n)
+
+
+def test_columns_of_a_wider_array_are_set_and_no_others():
+    L, X = draw(np.float32, (13, 40), (21, 40))
+    around = np.full((13, 30), 3.0, np.float32)
+    multiply(L, pack_rows(X), around[:, 4:25], True)
+    assert_close(around[:, 4:25], L @ X.T, 40)
+    assert (around[:, :4] == 3.0).all()
+    assert (around[:, 25:] == 3.0).all()
 
 
 def test_a_part_of_a_product_has_the_same_bits():

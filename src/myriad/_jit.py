@@ -19,6 +19,9 @@ jit_reassociated = numba.njit(
 """A kernel whose sums may be reordered, so that they run in vector registers. Each one has a test
 that bounds the rounding error against its float64 twin."""
 
+jit_fused = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+"""A kernel whose products and sums may be fused into one operation, which rounds once."""
+
 inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
 """A small function that becomes part of the kernels calling it: a call with arrays is not free."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.tiles import LANES, ROWS, SQUARE, add_tile, turn_square
+from myriad.tiles import LANES, ROWS, SQUARE, add_packed_tile, add_tile, turn_square
 
 DEPTH = 2048
 """Numbers summed in registers before they are added to the rest."""
@@ -103,32 +103,47 @@ def fill_columns(X, panels):
 
 
 @jit
-def pack_block_columns(X, block):
-    """Return the panels of the columns of each block of rows, one after the other.
+def pack_here(X):
+    """Turn each 16 rows of `X`, where they lie, into a panel.
 
     Parameters
     ----------
-    X : float array of shape (n, m), C-contiguous.
-    block : rows of a block; 0 to pack nothing.
+    X : float array of shape (n, m), C-contiguous; changed.
 
     Returns
     -------
-    Array of shape (ceil(n / block) * ceil(m / 16), block, 16); rows that are not there are not set.
+    panels : array of shape (n // 16, m, 16), the panels of `X` as `pack_rows` makes them; its
+        numbers are those of `X`.
+    rest : array of shape (0 or 1, m, 16), a panel of its own for the rows left over.
     """
-    n_blocks, size = 0 if block == 0 else (len(X) + block - 1) // block, count_panels(X.shape[1])
-    panels = np.empty((n_blocks * size, block, LANES), X.dtype)
-    for number in range(n_blocks):
-        part = X[number * block : (number + 1) * block]
-        fill_columns(part, panels[number * size : (number + 1) * size])
-    return panels
+    n, m = X.shape
+    whole, work = n // LANES, np.empty((LANES, m), X.dtype)
+    panels = X[: whole * LANES].reshape((whole, m, LANES))
+    for p in range(whole):
+        work[:, :] = X[p * LANES : (p + 1) * LANES]
+        turn(work, panels[p])
+    return panels, pack_rows(X[whole * LANES :])
+
+
+@jit
+def unpack_here(X, rest):
+    """Undo `pack_here`."""
+    n, m = X.shape
+    whole, work = n // LANES, np.empty((m, LANES), X.dtype)
+    panels = X[: whole * LANES].reshape((whole, m, LANES))
+    for p in range(whole):
+        work[:, :] = panels[p]
+        turn(work, X[p * LANES : (p + 1) * LANES])
+    if len(rest) > 0:
+        turn(rest[0][:, : n - whole * LANES], X[whole * LANES :])
 
 
 @inlined
 def put_tile(L, row, first, depth, P, panel, out, edge, fresh):
     """Add one tile to `out`, or set it, by way of `edge` where `out` has fewer columns."""
-    column = panel * LANES
+    column, length = panel * LANES, out.strides[0] // out.itemsize
     if column + LANES <= out.shape[1]:
-        add_tile(L, row, first, depth, P, panel, out, row * out.shape[1] + column, fresh)
+        add_tile(L, row, first, depth, P, panel, out, row * length + column, fresh)
     else:
         add_tile(L, row, first, depth, P, panel, edge, 0, True)
         for i in range(min(ROWS, len(L) - row)):
@@ -145,7 +160,7 @@ def multiply(L, P, out, fresh):
     ----------
     L : float array of shape (n, m), C-contiguous.
     P : panels of shape (n_panels, m, 16).
-    out : float array of shape (n, up to 16 n_panels), C-contiguous; changed.
+    out : float array of shape (n, up to 16 n_panels) with contiguous rows; changed.
     """
     edge = np.empty((ROWS, LANES), out.dtype)
     for first in range(0, L.shape[1], DEPTH):
@@ -170,6 +185,22 @@ def add_columns(L, P, out):
         for row in range(0, len(L), ROWS):
             for panel in range(first, min(first + NEIGHBOURS, len(P))):
                 put_tile(L, row, 0, L.shape[1], P, panel, out, edge, False)
+
+
+@jit
+def add_rows(P, A, out):
+    """Add ``X^T A`` to `out`, rows X being packed and columns of `A` and `out` in panels.
+
+    Parameters
+    ----------
+    P : panels of X, of shape (n_panels, m, 16).
+    A : float array of shape (k, at least 16 n_panels, 16); coefficients of rows that are not there
+        are finite.
+    out : float array of shape (k, m, 16), C-contiguous; changed.
+    """
+    for column in range(0, P.shape[1], ROWS):
+        for panel in range(len(out)):
+            add_packed_tile(P, column, A, panel, out[panel], column * LANES)
 
 
 @jit

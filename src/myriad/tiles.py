@@ -27,42 +27,105 @@ def add_tile(typing, L, row, first, depth, P, panel, out, place, fresh):
     L : float array of shape (n, m) with contiguous rows, of which `row` to ``row + 5`` are taken,
         the last one again where there are no more, from column `first` on, `depth` > 0 of them.
     P : float array of shape (n_panels, m, 16), C-contiguous; panel number `panel` is taken.
-    out : C-contiguous float array, changed from its number `place` on: 16 columns of as many rows.
+    out : float array with contiguous rows, changed from `place` numbers behind its first on: 16
+        columns of as many rows.
     fresh : whether `out` is set instead of added to.
     """
     return nothing(L, row, first, depth, P, panel, out, place, fresh), _write_tile
 
 
+@intrinsic
+def add_packed_tile(typing, R, column, P, panel, out, place):
+    """Add to 6 x 16 numbers of `out`: columns of packed rows times a panel of `P`.
+
+    Parameters
+    ----------
+    R : float array of shape (n_panels, m, 16), C-contiguous, rows as `panels.pack_rows` packs them;
+        their columns `column` to ``column + 5`` are taken, the last one again where there are no
+        more, and summed over all rows.
+    P : float array of shape (any, at least 16 n_panels, 16), C-contiguous; panel number `panel` is
+        taken.
+    out : float array as in `add_tile`, changed.
+    place : where, as in `add_tile`.
+    """
+    return nothing(R, column, P, panel, out, place), _write_packed_tile
+
+
 def _write_tile(context, builder, signature, values):
     """Write the code of `add_tile`."""
-    types = dict(zip("LP", (signature.args[0], signature.args[4]), strict=True))
-    types["out"] = signature.args[6]
     L, row, first, depth, P, panel, out, origin, fresh = values
-    left, right, target = (
-        context.make_array(types[name])(context, builder, value)
-        for name, value in (("L", L), ("P", P), ("out", out))
-    )
-    number = context.get_data_type(types["L"].dtype)
-    size = context.get_abi_sizeof(number)
-    vector = ir.VectorType(number, LANES)
-    row_lengths = [_row_length(builder, array, size) for array in (left, target)]
-    last = builder.sub(builder.extract_value(left.shape, 0), _WORD(1))
-    rows, places = [], []
-    for i in range(ROWS):
-        wanted = builder.add(row, _WORD(i))
-        taken = builder.select(builder.icmp_signed("<", wanted, last), wanted, last)
-        rows.append(_point(builder, left.data, taken, row_lengths[0], first))
-        place = _point(builder, target.data, builder.sub(taken, row), row_lengths[1], origin)
-        places.append(builder.bitcast(place, vector.as_pointer()))
+    (left, right, target), vector, size = _open(context, builder, signature, {0: L, 4: P, 6: out})
+    taken = _take_six(builder, row, builder.extract_value(left.shape, 0))
+    length = _row_length(builder, left, size)
+    rows = [_point(builder, left.data, i, length, first) for i in taken]
     start = builder.mul(first, _WORD(LANES))
     lanes = _point(builder, right.data, panel, _row_length(builder, right, size), start)
-    _prefetch(builder, places)
-    sums = _sum_over_depth(builder, rows, lanes, depth, vector, size)
-    # All is loaded before anything is stored: the last row may be there several times.
-    before = [builder.load(place, align=size) for place in places]
-    for place, old, new in zip(places, before, sums, strict=True):
-        builder.store(builder.select(fresh, new, builder.fadd(old, new)), place, align=size)
+    places = _find_places(builder, target, row, taken, origin, vector, size)
+    sums = _sum_over_depth(builder, rows, lanes, depth, [ir.Constant(vector, None)] * ROWS, size)
+    _store(builder, places, sums, fresh, size)
     return context.get_dummy_value()
+
+
+def _write_packed_tile(context, builder, signature, values):
+    """Write the code of `add_packed_tile`: the loop over panels, around that over their lanes."""
+    R, column, P, panel, out, origin = values
+    (left, right, target), vector, size = _open(context, builder, signature, {0: R, 2: P, 4: out})
+    taken = _take_six(builder, column, builder.extract_value(left.shape, 1))
+    places = _find_places(builder, target, column, taken, origin, vector, size)
+    length, none = _row_length(builder, left, size), _WORD(0)
+    start = _point(builder, right.data, panel, _row_length(builder, right, size), none)
+    before, loop = builder.block, builder.append_basic_block("panels")
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    number, sums = builder.phi(_WORD), [builder.phi(vector) for _ in taken]
+    first = builder.mul(number, length)
+    rows = [_point(builder, left.data, i, _WORD(LANES), first) for i in taken]
+    lanes = _point(builder, start, number, _WORD(LANES * LANES), none)
+    grown = _sum_over_depth(builder, rows, lanes, _WORD(LANES), sums, size)
+    following, after = builder.add(number, _WORD(1)), builder.append_basic_block("all")
+    number.add_incoming(none, before)
+    number.add_incoming(following, builder.block)
+    for sum_, new in zip(sums, grown, strict=True):
+        sum_.add_incoming(ir.Constant(vector, None), before)
+        sum_.add_incoming(new, builder.block)
+    more = builder.icmp_signed("<", following, builder.extract_value(left.shape, 0))
+    builder.cbranch(more, loop, after)
+    builder.position_at_end(after)
+    _store(builder, places, grown, ir.Constant(ir.IntType(1), 0), size)
+    return context.get_dummy_value()
+
+
+def _open(context, builder, signature, values):
+    """Return the arrays among the arguments, the type of 16 of their numbers, and a number's size.
+
+    Parameters
+    ----------
+    values : the value of each array by the number of its argument.
+    """
+    arrays = [
+        context.make_array(signature.args[number])(context, builder, value)
+        for number, value in values.items()
+    ]
+    number = context.get_data_type(signature.args[0].dtype)
+    return arrays, ir.VectorType(number, LANES), context.get_abi_sizeof(number)
+
+
+def _take_six(builder, first, n):
+    """Return the numbers of 6 of `n` rows or columns from `first` on, the last one repeated."""
+    last = builder.sub(n, _WORD(1))
+    wanted = [builder.add(first, _WORD(i)) for i in range(ROWS)]
+    return [builder.select(builder.icmp_signed("<", i, last), i, last) for i in wanted]
+
+
+def _find_places(builder, target, first, taken, origin, vector, size):
+    """Return where the sums of the rows taken go, and wish to have these numbers at hand."""
+    length = _row_length(builder, target, size)
+    places = []
+    for i in taken:
+        place = _point(builder, target.data, builder.sub(i, first), length, origin)
+        places.append(builder.bitcast(place, vector.as_pointer()))
+    _prefetch(builder, places)
+    return places
 
 
 def _prefetch(builder, places):
@@ -75,8 +138,19 @@ def _prefetch(builder, places):
         builder.call(prefetch, [builder.bitcast(place, byte), _INT(1), _INT(3), _INT(1)])
 
 
-def _sum_over_depth(builder, rows, lanes, depth, vector, size):
-    """Write the loop: return the sums of the products of each row's numbers with the lanes."""
+def _store(builder, places, sums, fresh, size):
+    """Write adding the sums to what is there, or setting it.
+
+    All is loaded before anything is stored: the last row may be there several times.
+    """
+    before = [builder.load(place, align=size) for place in places]
+    for place, old, new in zip(places, before, sums, strict=True):
+        builder.store(builder.select(fresh, new, builder.fadd(old, new)), place, align=size)
+
+
+def _sum_over_depth(builder, rows, lanes, depth, start, size):
+    """Write the loop: return `start` and the products of each row's numbers with the lanes."""
+    vector = start[0].type
     name = f"llvm.fmuladd.v{LANES}f{8 * size}"
     fuse = builder.module.globals.get(name)
     if fuse is None:
@@ -101,8 +175,8 @@ def _sum_over_depth(builder, rows, lanes, depth, vector, size):
     builder.cbranch(builder.icmp_signed("<", following, depth), loop, after)
     k.add_incoming(_WORD(0), before)
     k.add_incoming(following, loop)
-    for sum_, new in zip(sums, grown, strict=True):
-        sum_.add_incoming(ir.Constant(vector, None), before)
+    for sum_, first, new in zip(sums, start, grown, strict=True):
+        sum_.add_incoming(first, before)
         sum_.add_incoming(new, loop)
     builder.position_at_end(after)
     return grown

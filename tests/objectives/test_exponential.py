@@ -3,7 +3,7 @@
 import numpy as np
 
 from myriad.objectives.exponential import exponentiate, exponentiate_single, total
-from myriad.objectives.softmax import largest
+from myriad.objectives.softmax import largest, largest_single
 
 
 def test_exponential_is_within_its_error():
@@ -49,3 +49,15 @@ def test_largest():
     for n in (1, 31, 32, 33, 500):
         x = rng.standard_normal(n)
         assert largest(x) == x.max()
+
+
+def test_largest_in_vector_registers():
+    draw = np.random.default_rng(0)
+    for n in (1, 2, 31, 500):
+        for shift in (-9.0, 0.0, 9.0):  # all below zero, on both sides, all above
+            x = draw.standard_normal(n).astype(np.float32) + np.float32(shift)
+            assert largest_single(x) == x.max()
+    special = np.array([-np.inf, -0.0, -1e-45], np.float32)
+    assert largest_single(special) == 0.0
+    assert largest_single(np.array([1.0, np.inf], np.float32)) == np.inf
+    assert np.isnan(largest_single(np.array([1.0, np.nan, 2.0], np.float32)))

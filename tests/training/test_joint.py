@@ -43,13 +43,13 @@ def lists_of(rows):
     return [[label] for label in rows.labels]
 
 
-def train_plain(rows, objective, setting, *, warp=None, step=None, tame=None):
+def train_plain(rows, objective, setting, *, warp=None, step=None, tame=None, n_classes=N_CLASSES):
     orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(EPOCHS)]
     return reference.train(
         rows.X,
         lists_of(rows),
         orders,
-        n_classes=N_CLASSES,
+        n_classes=n_classes,
         objective=objective,
         step=step or (lambda t: setting.eta),
         lam=setting.lam,
@@ -187,6 +187,37 @@ def test_conditioning_equals_plain_steps(objective, tame, block, sampled):
     assert np.abs(expected_W).max() > 0.01
     np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
     np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("tame", [{}, {"average": True}, {"adagrad": "feature", "average": True}])
+@pytest.mark.parametrize("n_classes", [16, 70])
+def test_softmax_over_several_panels_of_classes(n_classes, tame):
+    rows, setting = make_rows(n=400, dim=37, n_classes=n_classes), Setting(0.05, lam=0.01)
+    moments = (rows.X**2).mean(axis=0, dtype=np.float64)
+    options = {"objective": "softmax", "n_classes": n_classes, "moments": moments}
+    options["conditioning"] = Conditioning(**tame)
+    one, two = (train_fast(rows, [setting], threads=n, **options) for n in (1, 2))
+    if "adagrad" in tame:
+        size = Wanted(one.block, grams=False).count_rows(rows.dim)
+        tame = tame | {"moments": moments, "chunk": size}
+    expected = train_plain(rows, "softmax", setting, tame=tame, n_classes=n_classes)
+    for found, wanted in zip(one.weights(), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10)
+    assert one.V.tobytes() == two.V.tobytes()
+
+
+def test_an_epoch_that_is_broken_off_leaves_weights_in_their_order():
+    rows = make_rows(n=400, dim=37, n_classes=70)
+    trainer = train_fast(rows, [Setting(1e-9)], objective="softmax", n_classes=70)
+    before = trainer.V.copy()
+
+    def stop(n):
+        raise KeyboardInterrupt
+
+    with team(1) as crew, pytest.raises(KeyboardInterrupt):
+        trainer.run_epoch(rows, seed=SEED, team=crew, advance=stop)
+    np.testing.assert_allclose(trainer.V, before, rtol=0, atol=0.5 * np.abs(before).max())
+    assert trainer.V.tobytes() != before.tobytes()
 
 
 def test_bounded_norms_are_reached_and_kept():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from myriad._jit import inlined, jit, jit_reassociated
+from myriad._jit import inlined, jit, jit_fused, jit_reassociated
 
 LOWEST = -700.0  # below, the result is that of LOWEST, 1e-304
 LOG2_E = 1.4426950408889634
@@ -52,7 +52,7 @@ C5, C6, C7 = SINGLE(1 / 120), SINGLE(1 / 720), SINGLE(1 / 5040)
 ONE = SINGLE(1.0)
 
 
-@jit
+@jit_fused
 def exponentiate_single(x, powers):
     """Replace each number of `x` by its exponential, to a relative error of 3e-7.
 

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from myriad._jit import inlined
+import numpy as np
+
+from myriad._jit import inlined, jit
 from myriad.objectives.exponential import exponentiate, exponentiate_single, total
 
-TILE = 32
+SIGN, MAGNITUDE, LOWEST = np.int32(31), np.int32(0x7FFFFFFF), np.int32(-0x80000000)
 
 
-@inlined
+@jit
 def largest(scores):
     """Return the largest of the scores."""
     top = scores[0]
-    for first in range(0, len(scores), TILE):
-        last = min(first + TILE, len(scores))
-        above = 0  # counting runs in vector registers, looking for the largest does not
-        for c in range(first, last):
-            above += scores[c] > top
-        if above > 0:
-            for c in range(first, last):
-                top = max(top, scores[c])
+    for c in range(1, len(scores)):
+        top = max(top, scores[c])
     return top
+
+
+@jit
+def largest_single(scores):
+    """Return the largest of float32 scores, found in vector registers; NaN where there is one.
+
+    The bits of floats, read as whole numbers, are in the same order, once those of negative numbers
+    are turned round; and of whole numbers the largest can be sought side by side.
+    """
+    bits, top = scores.view(np.int32), LOWEST
+    for c in range(len(bits)):
+        top = max(top, bits[c] ^ ((bits[c] >> SIGN) & MAGNITUDE))
+    found = np.array([top ^ ((top >> SIGN) & MAGNITUDE)], np.int32)
+    return found.view(np.float32)[0]
 
 
 @inlined
@@ -31,7 +41,7 @@ def probabilities(products, biases, sigma, out, work):
     """
     for c in range(len(products)):
         out[c] = sigma * products[c] + biases[c]
-    top = largest(out)
+    top = largest_single(out) if out.itemsize == 4 else largest(out)
     for c in range(len(products)):
         out[c] -= top
     if out.itemsize == 4:

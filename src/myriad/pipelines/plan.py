@@ -320,7 +320,7 @@ def _count_chunks(passes: Passes) -> float:
     One is trained on, one is being made, and one was given back a moment ago.
     """
     wanted = passes.wanted
-    copies = 1 + wanted.grams + wanted.columns
+    copies = 1 + wanted.grams
     return 3.0 * copies * wanted.count_rows(passes.dim) * 4 * passes.dim + BESIDE
 
 

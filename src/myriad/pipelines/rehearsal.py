@@ -63,7 +63,7 @@ class Passes:
     @property
     def wanted(self) -> Wanted:
         """What is made of blocks of rows on the way."""
-        return Wanted(BLOCK, grams=not self.few, columns=self.objective == "softmax")
+        return Wanted(BLOCK, grams=not self.few)
 
     @property
     def work(self) -> float:

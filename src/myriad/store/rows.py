@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from myriad.arrays import Float, Ints, first_bad_row
 from myriad.errors import InputError
 from myriad.measures import LabelSets
+from myriad.store.row_kernels import copy_rows
 from myriad.store.shuffling import WINDOW_BYTES, shuffle_groups, window_size
 
 _RUN_BYTES = 1 << 20
@@ -170,12 +171,12 @@ class ArrayRows(Rows):
     def _fill(self, index: NDArray[np.int64], out: Float) -> None:
         numbers = index if self.chosen is None else self.chosen[index]
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.X.dtype == np.float32:
-                np.take(self.X, numbers, axis=0, out=out, mode="clip")  # one copy instead of two
+            if self.X.dtype in (np.float32, np.float64):
+                squares = copy_rows(self.X, numbers, out)
             else:
                 out[:] = self.X[numbers]
-            suspect = not np.isfinite(np.vdot(out, out))  # a quick test that may also overflow
-            bad = first_bad_row(out) if suspect else None
+                squares = np.vdot(out, out)
+            bad = None if np.isfinite(squares) else first_bad_row(out)  # squares may also overflow
         if bad is not None:
             raise InputError(f"Row {numbers[bad]} has a NaN, infinite or too large value.")
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from myriad.panels import count_panels, multiply_blocks, pack_block_columns
+from myriad.panels import count_panels, multiply_blocks
 from myriad.parallel import Team
 from myriad.store import Rows
 from myriad.training.targets import make_targets
@@ -34,30 +34,25 @@ class Products:
     block : B.
     panels : each block as `pack_rows` packs it, one after the other, ceil(B / 16) panels each.
     grams : float array of shape (m, B); row i has the products with the rows of its block.
-    columns : each block as `pack_columns` packs it, one after the other; empty if not wanted.
     """
 
     block: int
     panels: NDArray[Any]
     grams: NDArray[Any]
-    columns: NDArray[Any]
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which products of a chunk's rows are wanted: none, those of blocks, columns as well."""
+    """Whether products of a chunk's rows are wanted, and of blocks of how many."""
 
     block: int
     grams: bool = True
-    columns: bool = False
 
     def make(self, X: NDArray[Any]) -> Products | None:
         """Return the products of some rows."""
         if not self.grams:
             return None
-        panels, grams = multiply_blocks(X, self.block)
-        columns = pack_block_columns(X, self.block if self.columns else 0)
-        return Products(self.block, panels, grams, columns)
+        return Products(self.block, *multiply_blocks(X, self.block))
 
     def count_rows(self, dim: int) -> int:
         """Return how many rows a chunk holds: whole blocks, bounded in rows and in bytes."""

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.objectives.joint import AUC, JOINT_OBJECTIVES, RANKING, SOFTMAX, WARP
+from myriad.panels import count_panels, pack_here, unpack_here
 from myriad.parallel import Team
 from myriad.parallel.boards import close_board, make_board
+from myriad.tiles import LANES
 from myriad.training.chunks import Chunk, Wanted
 from myriad.training.conditioning import PLAIN
 from myriad.training.joint_kernels import (
@@ -29,8 +31,9 @@ from myriad.training.joint_kernels import (
     begin_epoch,
     step_sampled_pairs,
 )
-from myriad.training.joint_walks import help_pairs, help_softmax, walk_pairs, walk_softmax
+from myriad.training.joint_walks import help_pairs, walk_pairs
 from myriad.training.settings import Setting
+from myriad.training.softmax_kernels import help_softmax, walk_softmax
 from myriad.training.steps import FIXED, Schedule
 from myriad.training.trainer import BLOCK, SMALL_BLOCK, Trainer
 
@@ -125,6 +128,7 @@ class Joint(Trainer):
         if self.objective == SOFTMAX and self.conditioning.max_norm < np.inf:
             raise InputError("max_norm does not go with the objective softmax: use lam.")
         self._sampled = sampled
+        self._packed: list[tuple[Any, Any]] = []  # weights and averages while an epoch packs them
 
     def _make_records(
         self, warp: WarpOptions, bias_rate: float, schedule: Schedule, gain: float
@@ -181,11 +185,29 @@ class Joint(Trainer):
 
     def _begin_epoch(self, seed: int) -> None:
         begin_epoch(self._states, np.uint64(seed), np.uint64(self.epoch))
+        if self.objective == SOFTMAX:
+            self._packed = [
+                (pack_here(V), pack_here(Q))
+                for V, Q in map(self._stored, range(len(self.settings)))
+            ]
+
+    def _end_epoch(self) -> None:
+        for number, (V, Q) in enumerate(self._packed):
+            for stored, (_, left_over) in zip(self._stored(number), (V, Q), strict=True):
+                unpack_here(stored, left_over)
+        self._packed = []
+
+    def _rescale(self, number: int, change: NDArray[Any]) -> None:
+        if not self._packed:
+            super()._rescale(number, change)
+            return
+        for stored in self._packed[number]:
+            for panels in stored:
+                panels *= change[:, None] if panels.size else 1.0
 
     @property
     def _wanted(self) -> Wanted:
-        columns = self.objective == SOFTMAX
-        return Wanted(self.block, grams=not self._sampled, columns=columns)
+        return Wanted(self.block, grams=not self._sampled)
 
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
         if len(self.settings) == 1:
@@ -198,8 +220,7 @@ class Joint(Trainer):
     @np.errstate(over="ignore", invalid="ignore")
     def _walk(self, number: int, chunk: Chunk, team: Team | None = None) -> None:
         """Step one setting through a chunk; a team shares the products."""
-        V = self.V[self.part(number)]
-        Q = self.Q[self.part(number)] if self.Q.size else self.Q
+        V, Q = self._stored(number)
         biases, last, heads = self._biases[number], self._last[number], self._heads[number]
         setting, state = self._records[number : number + 1], self._states[number : number + 1]
         known = chunk.targets, chunk.classes
@@ -211,14 +232,18 @@ class Joint(Trainer):
         assert chunk.products is not None
         rows = chunk.X, chunk.products.panels, chunk.products.grams
         S = np.empty((self.block, self.n_classes), V.dtype)
-        board = make_board()
+        board, memory = make_board(), (biases, last, heads)
         if self.objective == SOFTMAX:
-            columns, made = chunk.products.columns, (S, np.empty_like(S), np.empty_like(S[:, 0]))
-            assist = partial(help_softmax, rows, columns, *made, (V, Q), self.block, board)
-            walk = partial(walk_softmax, rows, columns, known, setting, made)
+            shape = count_panels(self.n_classes), LANES * count_panels(self.block), LANES
+            made, weights = (
+                (S, np.empty(shape, V.dtype), np.empty(shape[1], V.dtype)),
+                self._packed[number],
+            )
+            assist = partial(help_softmax, rows, *made, *weights, self.block, board)
+            walk = partial(walk_softmax, rows, known, setting, made, *weights)
         else:
             pairs = np.zeros(self.block, PAIR)
             assist = partial(help_pairs, rows, S, pairs, (V, Q), heads, self.block, board)
-            walk = partial(walk_pairs, rows, known, self._harmonic, setting, (S, pairs))
+            walk = partial(walk_pairs, rows, known, self._harmonic, setting, (S, pairs), (V, Q))
         with nullcontext() if team is None else team.assisted(assist, partial(close_board, board)):
-            walk((V, Q), (biases, last, heads), state, board, self.block)
+            walk(memory, state, board, self.block)

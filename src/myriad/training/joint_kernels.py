@@ -1,7 +1,8 @@
-"""Steps of the joint objectives through a block or a chunk: multiclass, ranking, warp, softmax.
+"""Steps of the joint objectives through a block or a chunk: multiclass, ranking, warp.
 
-All make the steps of plain SGD, one row at a time [GP, Table 1]: score the row, decay the weights
-by ``1 - eta lam``, then add the row, times a coefficient, to a few classes (softmax: to all).
+All, and softmax as well, make the steps of plain SGD, one row at a time [GP, Table 1]: score the
+row, decay the weights by ``1 - eta lam``, then add the row, times a coefficient, to a few classes
+(softmax: to all).
 """
 
 from __future__ import annotations
@@ -11,17 +12,11 @@ import numpy as np
 from myriad._jit import inlined, jit
 from myriad.objectives import pick_pair
 from myriad.objectives.draws import dot
-from myriad.objectives.softmax import probabilities
 from myriad.objectives.warp import WARP
-from myriad.panels import put_tile
 from myriad.randomness import mix
-from myriad.tiles import LANES, ROWS
 from myriad.training.steps import step_size
 
 FOLD_BELOW = 1e-6
-SUB_BLOCK = 2 * ROWS
-"""Rows of a block that softmax corrects one by one; the rest is corrected by tiles."""
-ONE = np.float32(1.0)
 
 JOINT = np.dtype(
     [
@@ -258,89 +253,22 @@ def step_sampled_pairs(X, targets, classes, weights, biases, last, heads, harmon
                 V[c] *= exceed(c, pair.down, products[1], square, heads, setting[0], now)
         now.window += 1
         now.scales += now.sigma
-        fold_scale(V, heads, state)
-
-
-@inlined
-def push_all(slopes, eta, square, coefficients, target, biases, heads, setting, state):
-    """Step the biases of all classes; set the coefficients of the row for their stored weights.
-
-    Parameters
-    ----------
-    slopes : float array of shape (n_classes,), the loss's slope in the score of each class.
-    """
-    if setting.conditioned:
-        for c in range(len(slopes)):
-            gradient = -target.weight * slopes[c]
-            target.energy += gradient * gradient
-            coefficients[c] = push(c, gradient, eta, square, biases, heads, setting, state)
-        return
-    step = -target.weight * eta
-    stored, bias_step = step / state.sigma, step * setting.bias_rate
-    for c in range(len(slopes)):
-        coefficients[c] = stored * slopes[c]
-    for c in range(len(slopes)):
-        biases[c] += bias_step * slopes[c]
+        sigma = fold_scale(heads, state)
+        if sigma != 1.0:
+            V *= V.dtype.type(sigma)
 
 
 @jit
-def step_softmax(gram, targets, classes, setting, S, A, scales, memory, state):
-    """Step through a block by the multinomial logistic loss.
+def fold_scale(heads, state):
+    """Return a scale that is too small for float32, to be multiplied into the stored weights, or 1.
 
-    Parameters are those of `step_pairs`; row i of `A`, float of shape (B, n_classes), is set to the
-    coefficients of row i, and ``scales[i]`` to the sum of scales before its step. Products are
-    corrected one row at a time within a sub-block, and by tiles from sub-block to sub-block.
+    What is known of the weights is changed as if they were already.
     """
-    biases, _, heads = memory
-    B, n_classes = len(targets), S.shape[1]
-    p, work = np.empty(n_classes, S.dtype), np.empty(n_classes, S.dtype)
-    steps = np.zeros(((n_classes + LANES - 1) // LANES, B, LANES), S.dtype)  # A in panels
-    edge = np.empty((ROWS, LANES), S.dtype)
-    scales[:] = 0.0
-    A[:, :] = 0.0
-    for i in range(B):
-        target, now = targets[i], state[0]
-        if i % SUB_BLOCK == 0 and i > 0:
-            for row in range(i, min(i + SUB_BLOCK, B), ROWS):
-                for panel in range(len(steps)):
-                    put_tile(gram, row, 0, i, steps, panel, S, edge, False)
-        if target.first == target.last:
-            continue
-        probabilities(S[i], biases, now.sigma, p, work)
-        eta = decay(setting[0], now)
-        p[classes[target.first]] -= ONE
-        scales[i] = now.scales
-        push_all(p, eta, gram[i, i], A[i], target, biases, heads, setting[0], now)
-        put_panels(A[i], steps[:, i])
-        for j in range(i + 1, min(B, i - i % SUB_BLOCK + SUB_BLOCK)):
-            g = gram[i, j]
-            for c in range(n_classes):
-                S[j, c] += g * A[i, c]
-        now.window += 1
-        now.scales += now.sigma
-
-
-@inlined
-def put_panels(row, panels):
-    """Write the numbers of a row into the same row of all panels, (n_panels, 16)."""
-    whole = len(row) // LANES
-    for panel in range(whole):
-        for lane in range(LANES):
-            panels[panel, lane] = row[panel * LANES + lane]
-    for c in range(whole * LANES, len(row)):
-        panels[whole, c - whole * LANES] = row[c]
-
-
-@jit
-def fold_scale(V, heads, state):
-    """Multiply a small scale into the stored weights, before float32 suffers; return it, or 1."""
     sigma = state[0].sigma
-    if abs(sigma) < FOLD_BELOW:
-        for c in range(V.shape[0]):
-            heads[c].square *= sigma * sigma
-            for j in range(V.shape[1]):
-                V[c, j] *= sigma
-        state[0].scales /= sigma
-        state[0].sigma = 1.0
-        return sigma
-    return 1.0
+    if abs(sigma) >= FOLD_BELOW:
+        return 1.0
+    for c in range(len(heads)):
+        heads[c].square *= sigma * sigma
+    state[0].scales /= sigma
+    state[0].sigma = 1.0
+    return sigma

@@ -1,4 +1,4 @@
-"""Whole chunks by the joint objectives: steps are made one after the other, the rest is shared.
+"""Whole chunks by pairs of classes: steps are made one after the other, the rest is shared.
 
 Between the steps of two blocks, the weights of every class take over the steps of the block before
 and are multiplied with the rows of the next. That is done in pieces of some classes each, which any
@@ -7,12 +7,10 @@ thread may take from a board; the result of a piece does not depend on who makes
 
 from __future__ import annotations
 
-import numpy as np
-
 from myriad._jit import inlined, jit
-from myriad.panels import add_columns, count_panels, multiply_turned, turn
+from myriad.panels import count_panels, multiply_turned
 from myriad.parallel.boards import finish_piece, is_closed, open_pieces, rest, take_piece, wait
-from myriad.training.joint_kernels import add_pairs, fold_scale, step_pairs, step_softmax
+from myriad.training.joint_kernels import add_pairs, fold_scale, step_pairs
 
 PIECE = 48
 """Classes of a piece: whole tiles, whose weights stay in the nearer caches meanwhile."""
@@ -103,69 +101,9 @@ def walk_pairs(rows, known, harmonic, setting, made, weights, memory, state, boa
             step_pairs(
                 grams[part], targets[part], classes, harmonic, setting, S, pairs, memory, state
             )
-            sigma = fold_scale(weights[0], memory[2], state)
+            sigma = fold_scale(memory[2], state)
             if sigma != 1.0:
+                weights[0][:, :] *= weights[0].dtype.type(sigma)
                 for pair in pairs:
                     pair.up, pair.down = pair.up * sigma, pair.down * sigma
                     pair.scales /= sigma
-
-
-@jit
-def serve_softmax(rows, columns, S, A, scales, weights, block, piece):
-    """Do one piece: take over the steps of the block before, score the next block.
-
-    Parameters are those of `serve_pairs`; `columns` are X packed by features, `A` and `scales` the
-    steps of `step_softmax`.
-    """
-    V, Q = weights
-    here, first, last = find_piece(piece, block, V)
-    if here > 0:
-        n_rows = min(block, len(rows[0]) - here + block)
-        steps = np.empty((last - first, n_rows), A.dtype)
-        turn(A[:n_rows, first:last], steps)
-        n_panels = count_panels(V.shape[1])
-        begin = (here // block - 1) * n_panels
-        own = columns[begin : begin + n_panels]
-        add_columns(steps, own, V[first:last])
-        if Q.size > 0:
-            for i in range(n_rows):
-                steps[:, i] *= scales[i]
-            add_columns(steps, own, Q[first:last])
-    score_piece(rows, here, block, V, first, last, S)
-
-
-@jit
-def help_softmax(rows, columns, S, A, scales, weights, block, board):
-    """Do pieces of `walk_softmax` until its board is closed."""
-    looks = 0
-    while not is_closed(board):
-        piece = take_piece(board)
-        if piece >= 0:
-            serve_softmax(rows, columns, S, A, scales, weights, block, piece)
-            finish_piece(board)
-            looks = 0
-        else:
-            looks = rest(looks)
-
-
-@jit
-def walk_softmax(rows, columns, known, setting, made, weights, memory, state, board, block):
-    """Step through a chunk by the softmax; see `walk_pairs`, `step_softmax`, `serve_softmax`."""
-    X, _, grams = rows
-    (targets, classes), (S, A, scales) = known, made
-    n_blocks = (len(X) + block - 1) // block
-    for number in range(n_blocks + 1):
-        open_pieces(board, count_pieces(weights[0]))
-        piece = take_piece(board)
-        while piece >= 0:
-            serve_softmax(rows, columns, S, A, scales, weights, block, piece)
-            finish_piece(board)
-            piece = take_piece(board)
-        wait(board)
-        if number < n_blocks:
-            part = slice(number * block, min(len(X), number * block + block))
-            step_softmax(grams[part], targets[part], classes, setting, S, A, scales, memory, state)
-            sigma = fold_scale(weights[0], memory[2], state)
-            if sigma != 1.0:
-                A *= sigma
-                scales /= sigma

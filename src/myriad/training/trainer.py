@@ -104,6 +104,9 @@ class Trainer(ABC):
     def _begin_epoch(self, seed: int) -> None:
         """Prepare the draws of this epoch."""
 
+    def _end_epoch(self) -> None:  # noqa: B027 - most have nothing to do
+        """Leave the weights as they are between epochs."""
+
     @abstractmethod
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
         """Step all settings through a chunk; each has its own view of it."""
@@ -131,6 +134,15 @@ class Trainer(ABC):
             self.Q[...] = 0.0
             self._begin_window()
         self._begin_epoch(seed)
+        try:
+            self._walk_rows(rows, seed, team, advance)
+        finally:
+            self._end_epoch()
+        self.epoch += 1
+        self._check_finite()
+
+    def _walk_rows(self, rows: Rows, seed: int, team: Team, advance: Advance) -> None:
+        """Step through all chunks of an epoch."""
         wanted = self._wanted
         for chunk in read_chunks(
             rows,
@@ -146,13 +158,19 @@ class Trainer(ABC):
                 views = [chunk.scaled(roots, wanted) for roots in self.rates.roots(self.V.dtype)]
                 self._walk_chunk(chunk, views, team)
                 for number, view in enumerate(views):
-                    part = self.part(number)
                     change = self.rates.learn(number, chunk.X, view.targets["energy"])
-                    for stored in (self.V[part], self.Q[part] if self.Q.size else self.Q):
-                        stored *= change.astype(stored.dtype) if stored.size else 1.0
+                    self._rescale(number, change.astype(self.V.dtype))
             advance(len(chunk.X))
-        self.epoch += 1
-        self._check_finite()
+
+    def _rescale(self, number: int, change: NDArray[Any]) -> None:
+        """Multiply the features of a setting's stored weights and averages."""
+        for stored in self._stored(number):
+            stored *= change if stored.size else 1.0
+
+    def _stored(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the rows of V and of Q, if averages are kept, that belong to a setting."""
+        part = self.part(number)
+        return self.V[part], self.Q[part] if self.Q.size else self.Q
 
     def _check_finite(self) -> None:
         if not any(self.is_finite(number) for number in range(len(self.settings))):
