@@ -5,7 +5,7 @@ from myriad.parallel.mapping import LocalMapper, Mapper, open_local
 from myriad.parallel.places import Place
 from myriad.parallel.processes import ProcessMapper, open_processes
 from myriad.parallel.shared import SharedArray, share_array
-from myriad.parallel.team import Team, team
+from myriad.parallel.team import Promise, Team, team
 from myriad.parallel.threads import map_ordered, pool, thread_count
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Mapper",
     "Place",
     "ProcessMapper",
+    "Promise",
     "SharedArray",
     "Team",
     "map_ordered",

@@ -315,13 +315,13 @@ def plan_path(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float
 
 
 def _count_chunks(passes: Passes) -> float:
-    """Return the bytes of three chunks of rows, of what is made of them, and of all beside.
+    """Return the bytes of four chunks of rows, of what is made of them, and of all beside.
 
-    One is trained on, one is being made, and one was given back a moment ago.
+    One is trained on, two are being made, and one was given back a moment ago.
     """
     wanted = passes.wanted
     copies = 1 + wanted.grams
-    return 3.0 * copies * wanted.count_rows(passes.dim) * 4 * passes.dim + BESIDE
+    return 4.0 * copies * wanted.count_rows(passes.dim) * 4 * passes.dim + BESIDE
 
 
 def _passes(job: Job, dim: int, beta: float) -> Passes:

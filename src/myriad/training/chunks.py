@@ -6,6 +6,7 @@ trained on, the next is read, decoded and multiplied with itself.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from myriad.panels import count_panels, multiply_blocks
-from myriad.parallel import Team
+from myriad.parallel import Promise, Team
 from myriad.store import Rows
 from myriad.training.targets import make_targets
 
@@ -43,10 +44,18 @@ class Products:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Whether products of a chunk's rows are wanted, and of blocks of how many."""
+    """What is to be made of rows.
+
+    Attributes
+    ----------
+    block : rows of a block.
+    grams : whether blocks are packed and multiplied with themselves.
+    rows : of a chunk, at most, where they are not.
+    """
 
     block: int
     grams: bool = True
+    rows: int = CHUNK_ROWS
 
     def make(self, X: NDArray[Any]) -> Products | None:
         """Return the products of some rows."""
@@ -56,7 +65,7 @@ class Wanted:
 
     def count_rows(self, dim: int) -> int:
         """Return how many rows a chunk holds: whole blocks, bounded in rows and in bytes."""
-        rows = min(MULTIPLIED_ROWS if self.grams else CHUNK_ROWS, CHUNK_BYTES // (4 * dim))
+        rows = min(MULTIPLIED_ROWS if self.grams else self.rows, CHUNK_BYTES // (4 * dim))
         return max(self.block, rows // self.block * self.block)
 
 
@@ -122,7 +131,7 @@ def read_chunks(
     team: Team,
     with_targets: bool = True,
 ) -> Iterator[Chunk]:
-    """Yield the chunks of one epoch, the next being prepared while the current one is used.
+    """Yield the chunks of one epoch; the next two are prepared while the current one is used.
 
     Without targets, they and the classes of a chunk are empty.
     """
@@ -136,7 +145,18 @@ def read_chunks(
         known = make_targets(rows, taken.index if with_targets else taken.index[:0], start)
         return Chunk(X, *known, taken.index, rows.labels[taken.index], start, wanted.make(X))
 
-    upcoming = team.start(prepare, 0)
-    while (chunk := upcoming.result()) is not None:
-        upcoming = team.start(prepare, chunk.start + len(chunk.X))
+    def follow(before: Promise[Chunk | None]) -> Chunk | None:
+        last = before.result()
+        return None if last is None else prepare(last.start + len(last.X))
+
+    if team.threads == 1:
+        start = 0
+        while (chunk := prepare(start)) is not None:
+            yield chunk
+            start += len(chunk.X)
+        return
+    ahead = deque([team.start(prepare, 0)])
+    ahead.append(team.start(follow, ahead[-1]))
+    while (chunk := ahead.popleft().result()) is not None:
+        ahead.append(team.start(follow, ahead[-1]))
         yield chunk

@@ -21,7 +21,7 @@ from myriad.panels import count_panels, pack_here, unpack_here
 from myriad.parallel import Team
 from myriad.parallel.boards import close_board, make_board
 from myriad.tiles import LANES
-from myriad.training.chunks import Chunk, Wanted
+from myriad.training.chunks import CHUNK_ROWS, Chunk, Wanted
 from myriad.training.conditioning import PLAIN
 from myriad.training.joint_kernels import (
     HEAD,
@@ -39,6 +39,8 @@ from myriad.training.trainer import BLOCK, SMALL_BLOCK, Trainer
 
 SAMPLED_ABOVE = 250
 """From so many classes on, two dot products a row beat the product with all (measured)."""
+SAMPLED_BYTES = 4 << 20
+"""Bytes of a chunk then: steps are short, and wait for the first chunk to be read."""
 MOST_DECAY = 0.1
 """The part of the weights that a larger step may decay."""
 
@@ -207,7 +209,8 @@ class Joint(Trainer):
 
     @property
     def _wanted(self) -> Wanted:
-        return Wanted(self.block, grams=not self._sampled)
+        rows = SAMPLED_BYTES // (self.V.itemsize * self.V.shape[1])
+        return Wanted(self.block, grams=not self._sampled, rows=min(rows, CHUNK_ROWS))
 
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
         if len(self.settings) == 1:
