@@ -1,6 +1,6 @@
 """What two threads gain, against what the bare product gains from the same two, in one run.
 
-    python benchmarks/threads.py                          # shapes (a) and (b), about 4 min
+    python benchmarks/threads.py                          # shapes (a) and (b), about 7 min
     python benchmarks/threads.py --load 2 --shapes a      # beside 2 processes that never rest
     python benchmarks/threads.py --out benchmarks/results/threads.json
 
@@ -67,7 +67,7 @@ def main() -> None:
     parser.add_argument("--shapes", default="ab", help="which of a and b")
     parser.add_argument("--only", default="", help="objectives whose names begin so")
     parser.add_argument("--load", type=int, default=0, help="busy processes beside")
-    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--repeats", type=int, default=6)
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
     table = []
