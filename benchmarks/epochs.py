@@ -72,19 +72,26 @@ def count_products(seconds: float, product: float) -> int:
 
 
 def time_objective(
-    rows: ArrayRows, objective: str, beta: float | None, n_classes: int, crew: Team
+    rows: ArrayRows,
+    objective: str,
+    beta: float | None,
+    n_classes: int,
+    crew: Team,
+    epochs: int = EPOCHS,
 ) -> list[float]:
     """Return the seconds of each epoch of an objective, with a usual step."""
     method = SGD(objective=objective, eta=0.3 / mean_square(rows), beta=beta, scale=False)
-    return time_epochs(rows, method, n_classes, crew)
+    return time_epochs(rows, method, n_classes, crew, epochs)
 
 
-def time_epochs(rows: ArrayRows, method: SGD, n_classes: int, crew: Team) -> list[float]:
+def time_epochs(
+    rows: ArrayRows, method: SGD, n_classes: int, crew: Team, epochs: int = EPOCHS
+) -> list[float]:
     """Return the seconds of each epoch of a method with nothing left to search."""
     task = Task(method, rows, None, n_classes)
     trainer, rows = task.make([task.stated], rows), task.see(rows, task.stated)
     seconds = []
-    for _ in range(EPOCHS):
+    for _ in range(epochs):
         began = time.perf_counter()
         trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
         seconds.append(time.perf_counter() - began)

@@ -5,7 +5,7 @@
     python benchmarks/threads.py --out benchmarks/results/threads.json
 
 Shapes and objectives are those of `epochs.py`. One thread and two take turns, and the best third
-epoch of each counts. "Share" is the gain of an epoch over that of the product: 1 means that the
+epoch of each counts, or the best mean of the third and so many more as last as long as a product. "Share" is the gain of an epoch over that of the product: 1 means that the
 objective uses the second thread as well as a product does.
 """
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,7 +21,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
-from epochs import OBJECTIVES, SHAPES, count_products, draw_rows, time_objective, time_product
+from epochs import (
+    EPOCHS,
+    OBJECTIVES,
+    SHAPES,
+    count_products,
+    draw_rows,
+    time_objective,
+    time_product,
+)
 from record import describe_run, write_results
 
 from myriad.parallel import team
@@ -51,9 +60,12 @@ def measure(rows: ArrayRows, name: str, n_classes: int, repeats: int) -> dict[st
         crews = {n: stack.enter_context(team(n)) for n in THREADS}
         time_objective(rows.select(np.arange(256)), objective, beta, n_classes, crews[2])
         once = time_product(rows, n_classes, crews[1])
+        short = time_objective(rows, objective, beta, n_classes, crews[1])[-1]
+        n_epochs = EPOCHS - 1 + max(1, round(once / short))
         for _ in range(repeats):
             for n, crew in crews.items():
-                epoch = time_objective(rows, objective, beta, n_classes, crew)[-1]
+                timed = time_objective(rows, objective, beta, n_classes, crew, n_epochs)
+                epoch = statistics.mean(timed[EPOCHS - 1 :])
                 times = count_products(epoch, once / n)
                 product = time_product(rows, n_classes, crew, times)
                 best[f"product_{n}"] = min(best[f"product_{n}"], product)
