@@ -5,8 +5,9 @@
     python benchmarks/threads.py --out benchmarks/results/threads.json
 
 Shapes and objectives are those of `epochs.py`. One thread and two take turns, and the best third
-epoch of each counts, or the best mean of the third and so many more as last as long as a product. "Share" is the gain of an epoch over that of the product: 1 means that the
-objective uses the second thread as well as a product does.
+epoch of each counts, or the best mean of the third and so many more as last as long as a product.
+"Share" is the gain of an epoch over that of the product: 1 means that the objective uses the second
+thread as well as a product does.
 """
 
 from __future__ import annotations
