@@ -151,6 +151,16 @@ def test_window_size():
     assert window_size(1) == 64
 
 
+def test_shards_are_listed_by_first_use(tmp_path, monkeypatch):
+    monkeypatch.setattr(store_module, "LISTED_ROWS", 7)
+    store = write_store(tmp_path / "s", (4,) * 9)
+    rows = store.rows()
+    order = rows.order(seed=1, epoch=0)
+    used = [int(np.searchsorted(store.starts, rows.chosen[i], side="right")) - 1 for i in order]
+    assert rows._list_shards(order) == list(dict.fromkeys(used))
+    assert len(set(used)) > 1
+
+
 def test_only_a_window_of_shards_is_mapped(tmp_path, monkeypatch):
     monkeypatch.setattr(store_module, "WINDOW_GROUPS", 2)
     monkeypatch.setattr(store_module, "window_size", lambda size: 2)

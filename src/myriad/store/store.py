@@ -41,6 +41,9 @@ from myriad.store.shuffling import WINDOW_GROUPS, shuffle_groups, window_size
 from myriad.store.writing import StoreWriter
 from myriad.urls import UrlPath, as_place, is_there
 
+LISTED_ROWS = 1 << 16
+"""Rows whose shards are looked up together."""
+
 
 def is_store(path: str | Path) -> bool:
     """Tell whether a folder holds a store, finished or not; a URL that holds none is refused."""
@@ -277,13 +280,18 @@ class StoreRows(Rows):
         return fill
 
     def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
-        starts = self.store.starts
-        shard_of = np.searchsorted(starts, self.chosen[order], side="right") - 1
-        first = np.full(self.store.n_shards, len(order))
-        first[shard_of[::-1]] = np.arange(len(order))[::-1]  # of several, the last one stays
-        shards = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(order))]
-        ahead = ReadAhead(shards.tolist(), self._window(), self.store.bring_shard)
+        ahead = ReadAhead(self._list_shards(order), self._window(), self.store.bring_shard)
         return self._fill_from(_MappedShards(self.store, ahead.use)), ahead.close
+
+    def _list_shards(self, order: NDArray[np.int64]) -> list[int]:
+        """Return the shards of rows in the order of their first use; little memory is taken."""
+        shards: dict[int, None] = {}
+        for start in range(0, len(order), LISTED_ROWS):
+            some = self.chosen[order[start : start + LISTED_ROWS]]
+            found = np.searchsorted(self.store.starts, some, side="right") - 1
+            _, first = np.unique(found, return_index=True)
+            shards.update(dict.fromkeys(found[np.sort(first)].tolist()))
+        return list(shards)
 
 
 class _MappedShards:
