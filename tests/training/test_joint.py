@@ -206,6 +206,20 @@ def test_softmax_over_several_panels_of_classes(n_classes, tame):
     assert one.V.tobytes() == two.V.tobytes()
 
 
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize(
+    ("objective", "sampled"), [*((o, False) for o in JOINT_OBJECTIVES), ("ranking", True)]
+)
+def test_scales_fold_before_they_vanish(objective, sampled, average):
+    rows, setting = make_rows(n_classes=20), Setting(0.05, lam=1.0)  # 0.95 to the power of 460
+    options = {"objective": objective, "sampled": sampled, "n_classes": 20}
+    trainer = train_fast(rows, [setting], conditioning=Conditioning(average=average), **options)
+    assert trainer.scales().min() > 0.95**400
+    expected = train_plain(rows, objective, setting, tame={"average": average}, n_classes=20)
+    for found, wanted in zip(trainer.weights(), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10)
+
+
 def test_an_epoch_that_is_broken_off_leaves_weights_in_their_order():
     rows = make_rows(n=400, dim=37, n_classes=70)
     trainer = train_fast(rows, [Setting(1e-9)], objective="softmax", n_classes=70)

@@ -238,10 +238,8 @@ class Joint(Trainer):
         board, memory = make_board(), (biases, last, heads)
         if self.objective == SOFTMAX:
             shape = count_panels(self.n_classes), LANES * count_panels(self.block), LANES
-            made, weights = (
-                (S, np.empty(shape, V.dtype), np.empty(shape[1], V.dtype)),
-                self._packed[number],
-            )
+            made = S, np.empty(shape, V.dtype), np.empty(shape[1], V.dtype)
+            weights = self._packed[number]
             assist = partial(help_softmax, rows, *made, *weights, self.block, board)
             walk = partial(walk_softmax, rows, known, setting, made, *weights)
         else:
