@@ -172,6 +172,16 @@ def test_scales_fold_before_they_vanish(sampled):
     np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-10), (np.float32, 1e-5)])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_averages_outlast_many_decays(sampled, dtype, error):
+    rows, setting = make_rows(n=1200), Setting(eta=0.05, beta=math.inf, lam=1.0)
+    averaged = Conditioning(average=True)
+    W, _ = train_fast(rows, setting, sampled=sampled, dtype=dtype, conditioning=averaged)
+    expected_W, _ = train_plain(rows, setting, tame={"average": True})
+    np.testing.assert_allclose(W, expected_W, rtol=0, atol=error)
+
+
 @pytest.mark.parametrize("sampled", [False, True])
 def test_same_bits_on_any_number_of_threads(sampled):
     rows = make_rows(n=700, n_classes=150)

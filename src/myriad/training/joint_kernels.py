@@ -14,9 +14,8 @@ from myriad.objectives import pick_pair
 from myriad.objectives.draws import dot
 from myriad.objectives.warp import WARP
 from myriad.randomness import mix
+from myriad.training.folding import fold_weights, is_small
 from myriad.training.steps import step_size
-
-FOLD_BELOW = 1e-6
 
 JOINT = np.dtype(
     [
@@ -253,22 +252,19 @@ def step_sampled_pairs(X, targets, classes, weights, biases, last, heads, harmon
                 V[c] *= exceed(c, pair.down, products[1], square, heads, setting[0], now)
         now.window += 1
         now.scales += now.sigma
-        sigma = fold_scale(heads, state)
-        if sigma != 1.0:
-            V *= V.dtype.type(sigma)
+        if is_small(now.sigma, Q):
+            sigma, scales = fold_scale(heads, state)
+            fold_weights(sigma, scales, V, Q)
 
 
 @jit
 def fold_scale(heads, state):
-    """Return a scale that is too small for float32, to be multiplied into the stored weights, or 1.
+    """Return the scale of the weights and the sum of scales; both begin anew, for `fold_weights`.
 
-    What is known of the weights is changed as if they were already.
+    What is known of the stored weights is changed as if they were already.
     """
-    sigma = state[0].sigma
-    if abs(sigma) >= FOLD_BELOW:
-        return 1.0
+    sigma, scales = state[0].sigma, state[0].scales
     for c in range(len(heads)):
         heads[c].square *= sigma * sigma
-    state[0].scales /= sigma
-    state[0].sigma = 1.0
-    return sigma
+    state[0].sigma, state[0].scales = 1.0, 0.0
+    return sigma, scales

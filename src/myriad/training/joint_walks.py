@@ -10,6 +10,7 @@ from __future__ import annotations
 from myriad._jit import inlined, jit
 from myriad.panels import count_panels, multiply_turned
 from myriad.parallel.boards import finish_piece, is_closed, open_pieces, rest, take_piece, wait
+from myriad.training.folding import fold_weights, is_small
 from myriad.training.joint_kernels import add_pairs, fold_scale, step_pairs
 
 PIECE = 48
@@ -101,9 +102,9 @@ def walk_pairs(rows, known, harmonic, setting, made, weights, memory, state, boa
             step_pairs(
                 grams[part], targets[part], classes, harmonic, setting, S, pairs, memory, state
             )
-            sigma = fold_scale(memory[2], state)
-            if sigma != 1.0:
-                weights[0][:, :] *= weights[0].dtype.type(sigma)
+            if is_small(state[0].sigma, weights[1]):
+                sigma, scales = fold_scale(memory[2], state)
+                fold_weights(sigma, scales, weights[0], weights[1])
                 for pair in pairs:
                     pair.up, pair.down = pair.up * sigma, pair.down * sigma
-                    pair.scales /= sigma
+                    pair.scales = (pair.scales - scales) / sigma

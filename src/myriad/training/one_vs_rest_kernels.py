@@ -17,9 +17,9 @@ from myriad.objectives.draws import dot
 from myriad.panels import add_columns, count_panels, multiply, pack_columns
 from myriad.parallel.boards import finish_piece, take_piece, wait
 from myriad.training.columns import advance
+from myriad.training.folding import fold_weights, is_small
 from myriad.training.steps import CONSTANT, step_size
 
-FOLD_BELOW = 1e-6
 DENSE_UPDATE_ABOVE = 1 / 8
 """Above this share of coefficients that are not zero, a product beats adding rows (measured)."""
 TILE = 32
@@ -191,15 +191,14 @@ def add_row(a, x, w):
 
 
 @jit
-def fold_scales(V, states):
-    """Multiply small scales into the stored weights, before float32 suffers."""
+def fold_scales(V, Q, states):
+    """Fold the scales of columns that are small into their weights."""
     for c in range(len(states)):
-        if abs(states[c].sigma) < FOLD_BELOW:
-            for j in range(V.shape[1]):
-                V[c, j] *= states[c].sigma
-            states[c].scales /= states[c].sigma
-            states[c].square *= states[c].sigma ** 2
-            states[c].sigma = 1.0
+        state = states[c]
+        if is_small(state.sigma, Q):
+            fold_weights(state.sigma, state.scales, V[c], Q[c] if Q.size > 0 else V[c, :0])
+            state.square *= state.sigma**2
+            state.sigma, state.scales = 1.0, 0.0
 
 
 @jit
@@ -234,7 +233,7 @@ def walk_dense(rows, places, columns, loss, targets, weights, states, start, blo
         elif n_steps > 0:
             add_rows(A, part, V)
             add_rows(Z, part, Q)
-        fold_scales(V, states)
+        fold_scales(V, Q, states)
 
 
 @jit
@@ -301,5 +300,5 @@ def step_sampled(X, places, columns, V, Q, states, targets, start, loss):
                 if Q.size > 0:
                     step[1] = step[0] * scales
                     add_row(step[1], X[i], Q[c])
-            if abs(state.sigma) < FOLD_BELOW:
-                fold_scales(V[c : c + 1], states[c : c + 1])
+            if is_small(state.sigma, Q):
+                fold_scales(V[c : c + 1], Q[c : c + 1], states[c : c + 1])

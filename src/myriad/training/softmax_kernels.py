@@ -14,6 +14,7 @@ from myriad.objectives.softmax import probabilities
 from myriad.panels import add_rows, count_panels, multiply, put_tile
 from myriad.parallel.boards import finish_piece, is_closed, open_pieces, rest, take_piece, wait
 from myriad.tiles import LANES, ROWS
+from myriad.training.folding import fold_weights, is_small
 from myriad.training.joint_kernels import decay, fold_scale, push
 
 PIECE = 3
@@ -188,8 +189,9 @@ def walk_softmax(rows, known, setting, made, V, Q, memory, state, board, block):
             step_softmax(
                 grams[part], targets[part], classes, setting, S, steps, scales, memory, state
             )
-            sigma = fold_scale(memory[2], state)
-            if sigma != 1.0:
-                for stored in (V[0], V[1], steps):
-                    stored *= sigma
-                scales /= sigma
+            if is_small(state[0].sigma, Q[0]) or is_small(state[0].sigma, Q[1]):
+                sigma, before = fold_scale(memory[2], state)
+                for k in range(2):
+                    fold_weights(sigma, before, V[k], Q[k])
+                steps *= sigma
+                scales[:] = (scales - before) / sigma
