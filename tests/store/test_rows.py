@@ -214,6 +214,36 @@ def test_opposite_infinities_are_found():
         ArrayRows(X).read([0, 2])
 
 
+@pytest.mark.parametrize("view", [lambda rows: rows, BalancedRows])
+def test_blocks_that_are_lent_hold_the_same_rows(view):
+    X = make_rows(30)
+    rows = view(ArrayRows(X, np.arange(30) % 3).select(np.arange(29, 4, -1)))
+    lent = rows.lend_blocks(7, seed=3, epoch=1)
+    for block, other in zip(lent, rows.blocks(7, seed=3, epoch=1), strict=True):
+        np.testing.assert_array_equal(block.index, other.index)
+        assert np.shares_memory(block.X, X)
+        assert not block.X.flags.writeable
+        np.testing.assert_array_equal(block.X[block.places], other.X)
+    assert X.flags.writeable
+
+
+def test_rows_that_must_be_made_or_read_are_not_lent(tmp_path):
+    X = make_rows(30)
+    np.save(tmp_path / "rows.npy", X)
+    mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    sources = [
+        mapped,
+        np.asarray(mapped)[:20],
+        np.asfortranarray(X),
+        X.astype(np.float16),
+        X[:, :2],
+    ]
+    rows = [*map(ArrayRows, sources), ScaledRows(ArrayRows(X), np.ones(DIM))]
+    rows += [SparseRows(csr_matrix(X)), write_store(tmp_path / "s", SIZES).rows()]
+    for source in rows:
+        assert source.lend_blocks(7, seed=3, epoch=1) is None
+
+
 def test_huge_values_are_no_error():
     X = np.full((4, DIM), 3e38, np.float32)
     np.testing.assert_array_equal(ArrayRows(X).read([1, 2]), X[:2])

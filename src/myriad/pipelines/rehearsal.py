@@ -15,10 +15,10 @@ from myriad.store import ArrayRows
 from myriad.training import SGD
 from myriad.training.chunks import Wanted
 from myriad.training.fitting import make_trainer
-from myriad.training.joint import SAMPLED_ABOVE
+from myriad.training.joint import DRAWN_OBJECTIVES, count_sampled_rows
 from myriad.training.one_vs_rest import SAMPLED_BELOW
 from myriad.training.settings import Setting
-from myriad.training.trainer import BLOCK
+from myriad.training.trainer import BLOCK, SMALL_BLOCK
 
 MOST_DIM, MOST_NUMBERS = 8192, 1 << 24
 """Features of a row, and numbers of all weights or of all rows, that are rehearsed with."""
@@ -56,19 +56,19 @@ class Passes:
     @property
     def few(self) -> bool:
         """Whether a row is multiplied with few classes, one at a time."""
-        if self.objective == "ranking":
-            return self.classes >= SAMPLED_ABOVE
-        return self.kind == "sampled"
+        return self.objective in DRAWN_OBJECTIVES or self.kind == "sampled"
 
     @property
     def wanted(self) -> Wanted:
         """What is made of blocks of rows on the way."""
-        return Wanted(BLOCK, grams=not self.few)
+        if self.beta is not None or self.objective == "softmax":
+            return Wanted(BLOCK, grams=not self.few)
+        return Wanted(SMALL_BLOCK, grams=not self.few, rows=count_sampled_rows(4 * self.dim))
 
     @property
     def work(self) -> float:
         """Multiply-adds of a row and the classes that look at it."""
-        drawn = 2.0 if self.objective == "ranking" else float(self.classes)
+        drawn = 2.0 if self.objective in DRAWN_OBJECTIVES else float(self.classes)
         if self.beta is not None and self.kind == "sampled":
             drawn = 1 + self.beta
         return drawn * self.dim

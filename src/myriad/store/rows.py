@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,18 @@ Fill = Callable[[NDArray[np.int64], Float], None]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows: their numbers (m,) among the rows of the source, and `X` float32 (m, dim)."""
+    """Some rows.
+
+    Attributes
+    ----------
+    index : int64 array of shape (m,), their numbers among the rows of the source.
+    X : float32 array of shape (m, dim); of a block that is lent, the array its rows lie in.
+    places : their rows of X then, int64 of shape (m,), else None.
+    """
 
     index: NDArray[np.int64]
     X: Float
+    places: NDArray[np.int64] | None = None
 
 
 class Rows(ABC):
@@ -63,6 +72,23 @@ class Rows(ABC):
         else:
             order = self.order(seed=seed, epoch=epoch)
         return self._read_blocks(order, size)
+
+    def lend_blocks(self, size: int, *, seed: int, epoch: int) -> Iterator[Block] | None:
+        """Yield what `blocks` does without copying, or return None where rows must be made.
+
+        Rows that are lent have not been looked at: numbers in them may not be finite.
+        """
+        lent = self._lend()
+        if lent is None:
+            return None
+        X, chosen = lent
+        order = self.order(seed=seed, epoch=epoch)
+        parts = (order[start : start + size] for start in range(0, len(order), size))
+        return (Block(part, X, part if chosen is None else chosen[part]) for part in parts)
+
+    def _lend(self) -> tuple[Float, NDArray[np.int64] | None] | None:
+        """Return the array in memory that has the rows as they are, and which of it they are."""
+        return None
 
     def _read_blocks(self, order: NDArray[np.int64], size: int) -> Iterator[Block]:
         fill, close = self._ordered_reader(order)
@@ -150,7 +176,8 @@ class ArrayRows(Rows):
         a memory map larger than the memory is read in pieces, and smaller arrays are fully mixed.
         """
         run = max(1, _RUN_BYTES // (4 * max(1, self.dim)))
-        groups = np.split(np.arange(self.n_rows), range(run, self.n_rows, run))
+        numbers = np.arange(self.n_rows)
+        groups = [numbers[start : start + run] for start in range(0, self.n_rows, run)]
         window = window_size(4 * run * self.dim, most=WINDOW_BYTES)
         return shuffle_groups(groups, window, seed=seed, epoch=epoch)
 
@@ -176,9 +203,30 @@ class ArrayRows(Rows):
             else:
                 out[:] = self.X[numbers]
                 squares = np.vdot(out, out)
-            bad = None if np.isfinite(squares) else first_bad_row(out)  # squares may also overflow
-        if bad is not None:
-            raise InputError(f"Row {numbers[bad]} has a NaN, infinite or too large value.")
+        if not np.isfinite(squares):  # the sum of squares may also be too large
+            refuse_bad(out, numbers)
+
+    def _lend(self) -> tuple[Float, NDArray[np.int64] | None] | None:
+        flags, same = self.X.flags, self.X.dtype == self.dtype
+        if not (same and flags.c_contiguous and flags.aligned) or _is_mapped(self.X):
+            return None
+        X = self.X.view(np.ndarray)
+        X.flags.writeable = False
+        return X, self.chosen
+
+
+def refuse_bad(X: NDArray[Any], numbers: NDArray[np.int64]) -> None:
+    """Raise an error if there is a row with a number that is not finite."""
+    bad = first_bad_row(X)
+    if bad is not None:
+        raise InputError(f"Row {numbers[bad]} has a NaN, infinite or too large value.")
+
+
+def _is_mapped(X: Any) -> bool:
+    """Tell whether an array is read from a file as it is looked at."""
+    while isinstance(X, np.ndarray):
+        X = X.base
+    return isinstance(X, mmap)
 
 
 def _first_labels(y: ArrayLike | LabelSets) -> NDArray[Any]:

@@ -39,6 +39,9 @@ class View(Rows):
         selected._copy_labels(selected.rows)
         return selected
 
+    def _lend(self) -> tuple[Float, NDArray[np.int64] | None] | None:
+        return self.rows._lend()
+
     def _reader(self) -> Fill:
         return self.rows._reader()
 
@@ -57,6 +60,9 @@ class ScaledRows(View):
     def __init__(self, rows: Rows, scale: Float) -> None:
         super().__init__(rows)
         self.scale = scale.astype(rows.dtype)
+
+    def _lend(self) -> None:
+        return None
 
     def _reader(self) -> Fill:
         return self._scaled(self.rows._reader())

@@ -51,11 +51,13 @@ class Wanted:
     block : rows of a block.
     grams : whether blocks are packed and multiplied with themselves.
     rows : of a chunk, at most, where they are not.
+    lent_rows : of a chunk whose rows are left where they lie in memory; 0 if they must not be.
     """
 
     block: int
     grams: bool = True
     rows: int = CHUNK_ROWS
+    lent_rows: int = 0
 
     def make(self, X: NDArray[Any]) -> Products | None:
         """Return the products of some rows."""
@@ -71,16 +73,18 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows ``start`` to ``start + len(X)`` of an epoch.
+    """Rows ``start`` to ``start + m`` of an epoch.
 
     Attributes
     ----------
-    X : float array of shape (m, n_features), C-contiguous.
+    X : float array of shape (m, n_features), C-contiguous; where rows are lent, the array they are
+        in, and nobody has looked at them.
     targets, classes : what is known of the rows, and their labels; see `targets`.
     index, labels : int64 and int32 arrays of shape (m,), the rows' numbers in their source and
         their class, of several the lowest.
     start : position of the first row in the epoch's order.
     products : what is made of the rows block by block; None when nobody needs it.
+    places : int64 array of shape (m,), the rows of X that are lent; None where they are all.
     """
 
     X: NDArray[Any]
@@ -90,6 +94,7 @@ class Chunk:
     labels: NDArray[np.int32]
     start: int
     products: Products | None = None
+    places: NDArray[np.int64] | None = None
 
     @cached_property
     def grams(self) -> list[NDArray[Any]]:
@@ -135,25 +140,30 @@ def read_chunks(
 
     Without targets, they and the classes of a chunk are empty.
     """
-    source = rows.blocks(wanted.count_rows(rows.dim), seed=seed, epoch=epoch)
+    source, turn = None, {"seed": seed, "epoch": epoch}
+    if wanted.lent_rows and rows.dtype == dtype:
+        source = rows.lend_blocks(wanted.lent_rows, **turn)
+    if source is None:
+        source = rows.blocks(wanted.count_rows(rows.dim), **turn)
 
     def prepare(start: int) -> Chunk | None:
         taken = next(source, None)
         if taken is None:
             return None
         X = taken.X.astype(dtype, copy=False)
-        known = make_targets(rows, taken.index if with_targets else taken.index[:0], start)
-        return Chunk(X, *known, taken.index, rows.labels[taken.index], start, wanted.make(X))
+        index, products = taken.index, wanted.make(X)
+        known = make_targets(rows, index if with_targets else index[:0], start)
+        return Chunk(X, *known, index, rows.labels[index], start, products, taken.places)
 
     def follow(before: Promise[Chunk | None]) -> Chunk | None:
         last = before.result()
-        return None if last is None else prepare(last.start + len(last.X))
+        return None if last is None else prepare(last.start + len(last.index))
 
     if team.threads == 1:
         start = 0
         while (chunk := prepare(start)) is not None:
             yield chunk
-            start += len(chunk.X)
+            start += len(chunk.index)
         return
     ahead = deque([team.start(prepare, 0)])
     ahead.append(team.start(follow, ahead[-1]))

@@ -98,7 +98,7 @@ class Columns(OneVsRest):
     def _shards(self) -> tuple[list[slice], list[slice]]:
         return self._own_shards
 
-    def _check_finite(self) -> None:
+    def _check_finite(self, team: Team | None = None) -> None:
         """Leave it to who knows all classes."""
 
     def part(self, number: int) -> slice:

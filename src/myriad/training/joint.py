@@ -6,8 +6,8 @@ scores a block or, when several settings are trained together, take a setting ea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.objectives.joint import AUC, JOINT_OBJECTIVES, RANKING, SOFTMAX, WARP
+from myriad.objectives.joint import JOINT_OBJECTIVES, SOFTMAX, WARP
 from myriad.panels import count_panels, pack_here, unpack_here
 from myriad.parallel import Team
 from myriad.parallel.boards import close_board, make_board
+from myriad.store.rows import refuse_bad
 from myriad.tiles import LANES
 from myriad.training.chunks import CHUNK_ROWS, Chunk, Wanted
 from myriad.training.conditioning import PLAIN
+from myriad.training.drawn_kernels import DRAWN, REFUSED, help_drawn, walk_drawn
 from myriad.training.joint_kernels import (
     HEAD,
     JOINT,
@@ -37,10 +39,17 @@ from myriad.training.softmax_kernels import help_softmax, walk_softmax
 from myriad.training.steps import FIXED, Schedule
 from myriad.training.trainer import BLOCK, SMALL_BLOCK, Trainer
 
-SAMPLED_ABOVE = 250
-"""From so many classes on, two dot products a row beat the product with all (measured)."""
 SAMPLED_BYTES = 4 << 20
-"""Bytes of a chunk then: steps are short, and wait for the first chunk to be read."""
+"""Bytes of a chunk whose rows are looked at by few classes each: steps are short then, and wait for
+the first chunk to be read."""
+DRAWN_OBJECTIVES = ("ranking", "auc")
+"""Those whose two classes a row are drawn without looking at scores: two products are enough."""
+LENT_ROWS = 16384
+"""Rows of a chunk whose rows are lent, where one setting alone looks at them."""
+PIECE_BYTES = 32 << 10
+"""Bytes of the rows that a thread takes at a time then."""
+CROWD = 32
+"""It takes one for so many classes at most: two threads' pieces then seldom have one in common."""
 MOST_DECAY = 0.1
 """The part of the weights that a larger step may decay."""
 
@@ -71,6 +80,11 @@ class WarpOptions:
             raise InputError(f"last_violators must not be negative, not {self.last_violators}.")
 
 
+def count_sampled_rows(row_bytes: int) -> int:
+    """Return how many rows a chunk holds that few classes look at."""
+    return min(CHUNK_ROWS, max(1, SAMPLED_BYTES // row_bytes))
+
+
 def bound_gain(setting: Setting, gain: float) -> float:
     """Return a gain of steps at which one of them does not decay all of the weights."""
     decay = setting.eta * setting.lam
@@ -87,7 +101,7 @@ class Joint(Trainer):
     objective : one of `JOINT_OBJECTIVES`.
     bias_rate : the step of the bias as a part of `eta`.
     schedule : how steps shrink.
-    sampled : whether only the classes looked at are scored; None decides by their number.
+    sampled : whether only the classes looked at are scored; by default if they are drawn blindly.
     gain : how many times larger steps are than those of the settings; see `rounds`.
     more : see `Trainer`.
     """
@@ -124,8 +138,8 @@ class Joint(Trainer):
         self._harmonic = np.cumsum(np.r_[0.0, 1.0 / np.arange(1, max(2, n_classes))])
         self._records = self._make_records(warp or WarpOptions(), bias_rate, schedule, gain)
         if sampled is None:
-            sampled = self.objective in (RANKING, AUC) and n_classes >= SAMPLED_ABOVE
-        if sampled and self.objective not in (RANKING, AUC, WARP):
+            sampled = objective in DRAWN_OBJECTIVES
+        if sampled and objective not in (*DRAWN_OBJECTIVES, "warp"):
             raise InputError(f"The objective {objective} looks at all classes of every row.")
         if self.objective == SOFTMAX and self.conditioning.max_norm < np.inf:
             raise InputError("max_norm does not go with the objective softmax: use lam.")
@@ -209,8 +223,18 @@ class Joint(Trainer):
 
     @property
     def _wanted(self) -> Wanted:
-        rows = SAMPLED_BYTES // (self.V.itemsize * self.V.shape[1])
-        return Wanted(self.block, grams=not self._sampled, rows=min(rows, CHUNK_ROWS))
+        rows = count_sampled_rows(self._row_bytes)
+        lent = (LENT_ROWS if len(self.settings) == 1 else rows) if self._drawn else 0
+        return Wanted(self.block, grams=not self._sampled, rows=rows, lent_rows=lent)
+
+    @property
+    def _row_bytes(self) -> int:
+        return self.V.itemsize * self.V.shape[1]
+
+    @property
+    def _drawn(self) -> bool:
+        """Whether the classes of a step are drawn without looking at scores, and only these."""
+        return self._sampled and self.objective != WARP
 
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
         if len(self.settings) == 1:
@@ -227,6 +251,9 @@ class Joint(Trainer):
         biases, last, heads = self._biases[number], self._last[number], self._heads[number]
         setting, state = self._records[number : number + 1], self._states[number : number + 1]
         known = chunk.targets, chunk.classes
+        if self._drawn:
+            self._walk_drawn(chunk, (V, Q), (biases, heads), setting, state, team)
+            return
         if self._sampled:
             step_sampled_pairs(
                 chunk.X, *known, (V, Q), biases, last, heads, self._harmonic, setting, state
@@ -246,5 +273,30 @@ class Joint(Trainer):
             pairs = np.zeros(self.block, PAIR)
             assist = partial(help_pairs, rows, S, pairs, (V, Q), heads, self.block, board)
             walk = partial(walk_pairs, rows, known, self._harmonic, setting, (S, pairs), (V, Q))
-        with nullcontext() if team is None else team.assisted(assist, partial(close_board, board)):
+        with _assisted(team, assist, board):
             walk(memory, state, board, self.block)
+
+    def _walk_drawn(
+        self, chunk: Chunk, weights: Any, memory: Any, setting: Any, state: Any, team: Team | None
+    ) -> None:
+        """Step one setting through a chunk by pairs of classes that are drawn beforehand."""
+        n, X = len(chunk.index), chunk.X.view()
+        X.flags.writeable = False  # as those are that others lend: one kernel for all
+        places = np.arange(n) if chunk.places is None else chunk.places
+        drawn, marks, bounds = np.empty(n, DRAWN), np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
+        size = max(1, min(PIECE_BYTES // self._row_bytes, self.n_classes // CROWD))
+        board, rows, known = make_board(), (X, places), (chunk.targets, chunk.classes)
+        made = chunk.targets, drawn, marks
+        assist = partial(help_drawn, bounds, rows, *made, weights, memory, setting, board)
+        with _assisted(team, assist, board):
+            walk_drawn(bounds, rows, known, made[1:], weights, memory, setting, state, board, size)
+        refused = np.flatnonzero(marks == REFUSED)
+        numbers = chunk.index if chunk.places is None else chunk.places
+        refuse_bad(X[places[refused]], numbers[refused])
+
+
+def _assisted(
+    team: Team | None, assist: Callable[[], Any], board: NDArray[np.int64]
+) -> AbstractContextManager[None]:
+    """Return a context in which a team, if there is one, does pieces from a board."""
+    return nullcontext() if team is None else team.assisted(assist, partial(close_board, board))

@@ -27,6 +27,8 @@ BLOCK = 96
 """Rows whose scores come from one product where all weights change by a product too."""
 SMALL_BLOCK = 64
 """Rows where few weights change: more would cost more in Gram matrices (measured)."""
+CHECKED = 128
+"""Classes whose weights are looked at by one thread at a time."""
 SCORED_SHARD = 96
 """Classes that one product scores held-out rows for."""
 UNSEEN_BIAS = -1e6
@@ -139,7 +141,7 @@ class Trainer(ABC):
         finally:
             self._end_epoch()
         self.epoch += 1
-        self._check_finite()
+        self._check_finite(team)
 
     def _walk_rows(self, rows: Rows, seed: int, team: Team, advance: Advance) -> None:
         """Step through all chunks of an epoch."""
@@ -160,7 +162,7 @@ class Trainer(ABC):
                 for number, view in enumerate(views):
                     change = self.rates.learn(number, chunk.X, view.targets["energy"])
                     self._rescale(number, change.astype(self.V.dtype))
-            advance(len(chunk.X))
+            advance(len(chunk.index))
 
     def _rescale(self, number: int, change: NDArray[Any]) -> None:
         """Multiply the features of a setting's stored weights and averages."""
@@ -172,15 +174,25 @@ class Trainer(ABC):
         part = self.part(number)
         return self.V[part], self.Q[part] if self.Q.size else self.Q
 
-    def _check_finite(self) -> None:
-        if not any(self.is_finite(number) for number in range(len(self.settings))):
+    def _check_finite(self, team: Team | None = None) -> None:
+        if not any(self.is_finite(number, team) for number in range(len(self.settings))):
             raise overflow(self.settings, self.epoch, self.modest)
 
-    def is_finite(self, number: int) -> bool:
-        """Tell whether the weights of a setting are still numbers."""
+    def is_finite(self, number: int, team: Team | None = None) -> bool:
+        """Tell whether the weights of a setting are still numbers; a team shares the work."""
         part = self.part(number)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return bool(np.isfinite(self.biases()[part].sum()) and np.isfinite(self.V[part].sum()))
+        V, sums = self.V[part], [self.biases()[part].sum()]
+
+        @np.errstate(over="ignore", invalid="ignore")
+        def add_up(first: int) -> None:
+            sums.append(V[first : first + CHECKED].sum(dtype=V.dtype))
+
+        pieces = range(0, len(V), CHECKED)
+        if team is None:
+            list(map(add_up, pieces))
+        else:
+            team.share(add_up, pieces)
+        return bool(np.isfinite(sums).all())
 
     def part(self, number: int) -> slice:
         """Return the rows of V that belong to a setting."""
