@@ -7,7 +7,8 @@
 Shapes and objectives are those of `epochs.py`. One thread and two take turns, and the best third
 epoch of each counts, or the best mean of the third and so many more as last as long as a product.
 "Share" is the gain of an epoch over that of the product: 1 means that the objective uses the second
-thread as well as a product does.
+thread as well as a product does. "Reading" looks once at every number of the rows, in the order of
+an epoch, and does nothing else: an objective that makes two products a row can hardly gain more.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import math
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -33,10 +35,12 @@ from epochs import (
 )
 from record import describe_run, write_results
 
-from myriad.parallel import team
+from myriad._jit import jit_reassociated
+from myriad.parallel import Team, team
 from myriad.store import ArrayRows
 
 THREADS = (1, 2)
+READING, READ_ROWS = "reading", 512
 
 
 @contextmanager
@@ -53,19 +57,49 @@ def load(n_processes: int) -> Iterator[None]:
             process.wait()
 
 
+@jit_reassociated
+def look_at(X, index):
+    """Return the sum of the squares of some rows."""
+    total = X.dtype.type(0.0)
+    for i in index:
+        row = X[i]
+        for j in range(len(row)):
+            total += row[j] * row[j]
+    return total
+
+
+def time_reading(rows: ArrayRows, crew: Team, times: int) -> list[float]:
+    """Return the seconds of reading all rows, so many times."""
+    order, seconds = rows.order(seed=0, epoch=0), []
+    for _ in range(times):
+        began = time.perf_counter()
+        crew.share(
+            lambda start: look_at(rows.X, order[start : start + READ_ROWS]),
+            range(0, rows.n_rows, READ_ROWS),
+        )
+        seconds.append(time.perf_counter() - began)
+    return seconds
+
+
+def time_passes(rows: ArrayRows, name: str, n_classes: int, crew: Team, times: int) -> list[float]:
+    """Return the seconds of each pass over the rows."""
+    if name == READING:
+        return time_reading(rows, crew, times)
+    return time_objective(rows, *OBJECTIVES[name], n_classes, crew, times)
+
+
 def measure(rows: ArrayRows, name: str, n_classes: int, repeats: int) -> dict[str, float]:
     """Return the best seconds of a product and of a third epoch, by one thread and by two."""
-    objective, beta = OBJECTIVES[name]
     best = {f"{what}_{n}": math.inf for what in ("product", "epoch") for n in THREADS}
     with ExitStack() as stack:
         crews = {n: stack.enter_context(team(n)) for n in THREADS}
-        time_objective(rows.select(np.arange(256)), objective, beta, n_classes, crews[2])
+        time_passes(rows.select(np.arange(256)), name, n_classes, crews[2], EPOCHS)
         once = time_product(rows, n_classes, crews[1])
-        short = time_objective(rows, objective, beta, n_classes, crews[1])[-1]
+        short = time_passes(rows, name, n_classes, crews[1], EPOCHS)[-1]
         n_epochs = EPOCHS - 1 + max(1, round(once / short))
         for _ in range(repeats):
             for n, crew in crews.items():
-                timed = time_objective(rows, objective, beta, n_classes, crew, n_epochs)
+                timed = time_passes(rows, name, n_classes, crew, n_epochs)
                 epoch = statistics.mean(timed[EPOCHS - 1 :])
                 times = count_products(epoch, once / n)
                 product = time_product(rows, n_classes, crew, times)
@@ -87,7 +121,7 @@ def main() -> None:
     for shape in options.shapes:
         n, dim, n_classes = SHAPES[shape]
         rows = draw_rows(n, dim, n_classes)
-        for name in OBJECTIVES:
+        for name in (*OBJECTIVES, READING):
             if not name.startswith(options.only):
                 continue
             with load(options.load):

@@ -44,7 +44,7 @@ SAMPLED_BYTES = 4 << 20
 the first chunk to be read."""
 DRAWN_OBJECTIVES = ("ranking", "auc")
 """Those whose two classes a row are drawn without looking at scores: two products are enough."""
-LENT_ROWS = 16384
+LENT_ROWS = 32768
 """Rows of a chunk whose rows are lent, where one setting alone looks at them."""
 PIECE_BYTES = 32 << 10
 """Bytes of the rows that a thread takes at a time then."""

@@ -27,8 +27,8 @@ BLOCK = 96
 """Rows whose scores come from one product where all weights change by a product too."""
 SMALL_BLOCK = 64
 """Rows where few weights change: more would cost more in Gram matrices (measured)."""
-CHECKED = 128
-"""Classes whose weights are looked at by one thread at a time."""
+CHECKED_BYTES = 4 << 20
+"""Bytes of weights that one thread looks at before it takes more."""
 SCORED_SHARD = 96
 """Classes that one product scores held-out rows for."""
 UNSEEN_BIAS = -1e6
@@ -185,9 +185,10 @@ class Trainer(ABC):
 
         @np.errstate(over="ignore", invalid="ignore")
         def add_up(first: int) -> None:
-            sums.append(V[first : first + CHECKED].sum(dtype=V.dtype))
+            sums.append(V[first : first + size].sum())
 
-        pieces = range(0, len(V), CHECKED)
+        size = max(1, CHECKED_BYTES // (V.itemsize * V.shape[1]))
+        pieces = range(0, len(V), size)
         if team is None:
             list(map(add_up, pieces))
         else:
