@@ -9,11 +9,13 @@ from myriad.parallel.boards import (
     close_board,
     finish_piece,
     is_closed,
+    is_late,
     make_board,
     open_pieces,
     rest,
     take_piece,
     wait,
+    wait_for,
 )
 
 ROUNDS, PIECES = 200, 7
@@ -53,6 +55,24 @@ def lead(board, before, counts, done):
             finish_piece(board)
             piece = take_piece(board)
         wait(board)
+
+
+@jit
+def await_row(row, marks, board):
+    wait_for(row, marks, board, 1000)
+    return is_late(board)
+
+
+def test_a_long_wait_is_told():
+    board, marks = make_board(), np.array([1, 0])
+    assert not await_row(-1, marks, board)
+    assert not await_row(0, marks, board)
+    with team(2) as crew:
+        waiting = crew.start(await_row, 1, marks, board)
+        while not is_late(board):
+            pass
+        marks[1] = 2
+        assert waiting.result()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

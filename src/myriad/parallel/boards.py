@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from myriad._jit import inlined, integer, intrinsic, jit, nothing, truth
 
-TAKEN, OPEN, DONE, CLOSED = 0, 8, 16, 24
-"""Places of the four numbers of a board, far enough apart that each has its own cache line."""
+TAKEN, OPEN, DONE, CLOSED, LATE = 0, 8, 16, 24, 32
+"""Places of the numbers of a board, far enough apart that each has its own cache line."""
 
 LOOKS = 2000
 """Times that a thread looks before it gives way to others."""
@@ -28,7 +28,7 @@ _GIVE_WAY = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 
 def make_board(n_pieces: int = 0) -> NDArray[np.int64]:
     """Return a board with so many open pieces."""
-    board = np.zeros(CLOSED + 8, np.int64)
+    board = np.zeros(LATE + 8, np.int64)
     board[OPEN] = n_pieces
     return board
 
@@ -128,6 +128,30 @@ def rest(looks):
 def is_closed(board):
     """Tell whether helpers are to go home."""
     return read_number(board, CLOSED) > 0
+
+
+@inlined
+def wait_for(row, marks, board, patience):
+    """Wait until a row, if it is not before the first, is marked; say so if that takes long.
+
+    Parameters
+    ----------
+    marks : int64 array, 0 where a row is not marked yet.
+    patience : how many looks are not long yet.
+    """
+    looks = 0
+    while row >= 0 and read_number(marks, row) == 0:
+        if looks == patience:
+            add_number(board, LATE, 1)
+        if looks >= patience:
+            give_way()
+        looks += 1
+
+
+@inlined
+def is_late(board):
+    """Tell whether somebody has waited for long: who works meanwhile may have lost the core."""
+    return read_number(board, LATE) > 0
 
 
 @jit

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any, Generic, TypeVar
 
+from myriad.parallel.caution import Caution
 from myriad.parallel.threads import hold_single, thread_count
 
 Item = TypeVar("Item")
@@ -26,10 +27,17 @@ class Promise(Generic[Result]):
 
 
 class Team:
-    """Threads that share work; see `team`."""
+    """Threads that share work; see `team`.
+
+    Attributes
+    ----------
+    threads : their number.
+    caution : whether to ask the helpers for what the caller would have to wait for.
+    """
 
     def __init__(self, threads: int, helpers: ThreadPoolExecutor | None) -> None:
         self.threads = threads
+        self.caution = Caution()
         self._helpers = helpers
 
     def share(self, function: Callable[[Item], Any], items: Sequence[Item]) -> None:

@@ -165,7 +165,8 @@ def read_chunks(
             yield chunk
             start += len(chunk.index)
         return
-    ahead = deque([team.start(prepare, 0)])
+    first = prepare(0)  # at once: nobody has anything else to do
+    ahead = deque([Promise(lambda: first)])
     ahead.append(team.start(follow, ahead[-1]))
     while (chunk := ahead.popleft().result()) is not None:
         ahead.append(team.start(follow, ahead[-1]))

@@ -16,11 +16,12 @@ from myriad.parallel.boards import (
     add_number,
     finish_piece,
     is_closed,
+    is_late,
     open_pieces,
-    read_number,
     rest,
     take_piece,
     wait,
+    wait_for,
 )
 from myriad.randomness import mix
 from myriad.training.folding import fold_weights, is_small
@@ -28,6 +29,9 @@ from myriad.training.joint_kernels import add_row, decay, exceed, fold_scale, pu
 
 MADE, REFUSED = 1, 2
 """What a row is marked with: its step is made, or there is a number in it that is not finite."""
+
+LOOKS, LOOKS_A_FEATURE = 300_000, 16
+"""How often to look for a step that is under way: several times as long as the longest takes."""
 
 DRAWN = np.dtype(
     [
@@ -78,14 +82,6 @@ def draw_piece(first, targets, classes, setting, state, latest, drawn, Q):
 
 
 @inlined
-def wait_for(row, marks):
-    """Wait until a row is marked."""
-    looks = 0
-    while row >= 0 and read_number(marks, row) == 0:
-        looks = rest(looks)
-
-
-@inlined
 def is_finite(x):
     """Tell whether all numbers of a row are finite."""
     found = True
@@ -124,7 +120,7 @@ def push_both(x, step, products, weight, weights, memory, setting):
 
 
 @jit
-def step_piece(first, last, rows, targets, drawn, marks, weights, memory, setting):
+def step_piece(first, last, rows, targets, drawn, marks, weights, memory, setting, board):
     """Make the steps of rows `first` to ``last - 1`` of a chunk, each when its turn has come.
 
     Parameters
@@ -136,11 +132,12 @@ def step_piece(first, last, rows, targets, drawn, marks, weights, memory, settin
     memory : biases and `HEAD` of each class; changed.
     """
     (X, places), V, biases = rows, weights[0], memory[0]
+    patience = LOOKS + LOOKS_A_FEATURE * V.shape[1]
     for i in range(first, last):
         x, step, mark = X[places[i]], drawn[i], MADE
         if step.label >= 0:
-            wait_for(step.label_after, marks)
-            wait_for(step.wrong_after, marks)
+            wait_for(step.label_after, marks, board, patience)
+            wait_for(step.wrong_after, marks, board, patience)
             products = dot_both(V[step.label], V[step.wrong], x)
             truth = step.before * products[0] + biases[step.label]
             score = step.before * products[1] + biases[step.wrong]
@@ -158,13 +155,13 @@ def step_piece(first, last, rows, targets, drawn, marks, weights, memory, settin
 
 @jit
 def help_drawn(bounds, rows, targets, drawn, marks, weights, memory, setting, board):
-    """Do pieces of `walk_drawn` until its board is closed."""
+    """Do pieces of `walk_drawn` until its board is closed, or somebody has waited for long."""
     looks = 0
-    while not is_closed(board):
+    while not is_closed(board) and not is_late(board):
         piece = take_piece(board)
         if piece >= 0:
             part = bounds[piece], bounds[piece + 1]
-            step_piece(*part, rows, targets, drawn, marks, weights, memory, setting)
+            step_piece(*part, rows, targets, drawn, marks, weights, memory, setting, board)
             finish_piece(board)
             looks = 0
         else:
@@ -198,7 +195,7 @@ def walk_drawn(bounds, rows, known, made, weights, memory, setting, state, board
         piece = take_piece(board)
         while piece >= 0:
             part = bounds[piece], bounds[piece + 1]
-            step_piece(*part, rows, targets, drawn, marks, weights, memory, setting)
+            step_piece(*part, rows, targets, drawn, marks, weights, memory, setting, board)
             finish_piece(board)
             piece = take_piece(board)
         wait(board)

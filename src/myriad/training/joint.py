@@ -19,7 +19,7 @@ from myriad.errors import InputError
 from myriad.objectives.joint import JOINT_OBJECTIVES, SOFTMAX, WARP
 from myriad.panels import count_panels, pack_here, unpack_here
 from myriad.parallel import Team
-from myriad.parallel.boards import close_board, make_board
+from myriad.parallel.boards import LATE, close_board, make_board
 from myriad.store.rows import refuse_bad
 from myriad.tiles import LANES
 from myriad.training.chunks import CHUNK_ROWS, Chunk, Wanted
@@ -44,7 +44,7 @@ SAMPLED_BYTES = 4 << 20
 the first chunk to be read."""
 DRAWN_OBJECTIVES = ("ranking", "auc")
 """Those whose two classes a row are drawn without looking at scores: two products are enough."""
-LENT_ROWS = 32768
+LENT_ROWS = 8192
 """Rows of a chunk whose rows are lent, where one setting alone looks at them."""
 PIECE_BYTES = 32 << 10
 """Bytes of the rows that a thread takes at a time then."""
@@ -288,8 +288,11 @@ class Joint(Trainer):
         board, rows, known = make_board(), (X, places), (chunk.targets, chunk.classes)
         made = chunk.targets, drawn, marks
         assist = partial(help_drawn, bounds, rows, *made, weights, memory, setting, board)
-        with _assisted(team, assist, board):
+        alone = team is None or not team.caution.asks()
+        with _assisted(None if alone else team, assist, board):
             walk_drawn(bounds, rows, known, made[1:], weights, memory, setting, state, board, size)
+        if team is not None:
+            team.caution.learn(late=bool(board[LATE]))
         refused = np.flatnonzero(marks == REFUSED)
         numbers = chunk.index if chunk.places is None else chunk.places
         refuse_bad(X[places[refused]], numbers[refused])
