@@ -292,3 +292,15 @@ def test_unit_variance_keeps_the_mean_squared_norm():
     deviations = scaled.std(axis=0)[:5]
     np.testing.assert_allclose(deviations, deviations[0], rtol=1e-4)
     assert (scaled**2).sum() == pytest.approx((X**2).sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "scalar"])
+@pytest.mark.parametrize("groups", [1, 64])
+def test_rows_of_many_shards_are_read_when_few_stay_mapped(tmp_path, monkeypatch, kind, groups):
+    monkeypatch.setattr(store_module, "WINDOW_GROUPS", groups)
+    store = write_store(tmp_path / "s", SIZES, kind=kind)
+    rows, order = store.rows(), np.random.default_rng(0).permutation(sum(SIZES))
+    expected = np.stack([rows.read([number])[0] for number in range(rows.n_rows)])
+    np.testing.assert_array_equal(rows.read(order), expected[order])
+    for block in rows.blocks(7, seed=1):
+        np.testing.assert_array_equal(block.X, expected[block.index])

@@ -35,6 +35,7 @@ from myriad.store.manifest import (
 from myriad.store.mirrors import Mirror
 from myriad.store.reading_ahead import ReadAhead, ask_for
 from myriad.store.references import ReferredShards, read_references
+from myriad.store.row_kernels import copy_from
 from myriad.store.rows import Fill, Rows, check_indices
 from myriad.store.shards import ShardRecord, map_shard, shard_name
 from myriad.store.shuffling import WINDOW_GROUPS, shuffle_groups, window_size
@@ -297,6 +298,8 @@ class StoreRows(Rows):
 class _MappedShards:
     """The shards one reader has mapped, the latest ones kept: two windows at most.
 
+    Rows that are kept as they are wanted are copied from their addresses, by a kernel.
+
     Parameters
     ----------
     use : told of every shard that is mapped.
@@ -305,6 +308,8 @@ class _MappedShards:
     def __init__(self, store: Store, use: Callable[[int], None] = lambda shard: None) -> None:
         self.store, self._use = store, use
         self._mapped: OrderedDict[int, NDArray[Any]] = OrderedDict()
+        self._addresses = np.zeros(len(store.starts), np.int64)  # 0 where rows must be converted
+        self._kinds: set[tuple[Any, int]] = set()  # types and widths of those at an address
 
     def fill(self, numbers: NDArray[np.int64], out: Float) -> None:
         """Fill `out` (m, dim) with the rows of these numbers in the store."""
@@ -320,6 +325,16 @@ class _MappedShards:
         """Fill `out` (m, width) with the rows of these numbers as they are kept."""
         starts = self.store.starts
         shard_of = np.searchsorted(starts, numbers, side="right") - 1
+        found = self._addresses[shard_of]
+        if not found.all():
+            for shard in np.unique(shard_of[found == 0]):
+                self._map(int(shard))
+            found = self._addresses[shard_of]
+        if found.all() and self._kinds == {(out.dtype, out.shape[1])} and out.flags.c_contiguous:
+            width = out.itemsize * out.shape[1]
+            found += (numbers - starts[shard_of]) * width
+            copy_from(found, out.view(np.uint8).reshape(-1, width))
+            return
         for shard in np.unique(shard_of):
             here = np.flatnonzero(shard_of == shard)
             out[here] = self._map(int(shard))[numbers[here] - starts[shard]]
@@ -327,8 +342,10 @@ class _MappedShards:
     def _map(self, shard: int) -> NDArray[Any]:
         if shard not in self._mapped:
             self._use(shard)
-            self._mapped[shard] = self.store.read_shard(shard)
+            rows = self._mapped[shard] = self.store.read_shard(shard)
+            if rows.flags.c_contiguous and len(rows) == np.diff(self.store.starts)[shard]:
+                self._addresses[shard] = rows.ctypes.data
+                self._kinds.add((rows.dtype, rows.shape[1]))
             if len(self._mapped) > 2 * WINDOW_GROUPS:
-                self._mapped.popitem(last=False)
-        self._mapped.move_to_end(shard)
+                self._addresses[self._mapped.popitem(last=False)[0]] = 0
         return self._mapped[shard]
