@@ -18,6 +18,7 @@ from myriad.training.conditioning import Conditioning
 from myriad.training.one_vs_rest import OneVsRest
 from myriad.training.settings import Setting
 from myriad.training.steps import Schedule
+from myriad.training.targets import make_targets, sort_by_class
 from myriad.training.trainer import UNSEEN_BIAS
 from tests.reference import draws
 from tests.reference import one_vs_rest as reference
@@ -247,3 +248,15 @@ def test_dot_is_near_the_float64_sum():
         exact = w.astype(np.float64) @ x.astype(np.float64)
         bound = 1e-6 * np.abs(w * x).sum() + 1e-12
         assert abs(dot(w, x) - exact) <= bound
+
+
+def test_rows_are_sorted_by_class():
+    rng = np.random.default_rng(0)
+    lists = [sorted(rng.choice(7, rng.integers(0, 4), replace=False)) for _ in range(40)]
+    rows = ArrayRows(np.ones((40, 2)), LabelSets.from_lists(lists), [str(c) for c in range(7)])
+    index = rng.permutation(40)
+    places, bounds = sort_by_class(*make_targets(rows, index, 100), 100, 7)
+    for c in range(7):
+        expected = [100 + place for place, i in enumerate(index) if c in lists[i]]
+        assert places[bounds[c] : bounds[c + 1]].tolist() == expected
+    assert bounds[-1] == len(places)

@@ -114,13 +114,14 @@ class OneVsRest(Trainer):
 
     def _begin_epoch(self, seed: int) -> None:
         begin_epoch(self.columns, self.states, np.uint64(seed), np.uint64(self.epoch))
+        self._cut = self._shards()
 
     @property
     def _wanted(self) -> Wanted:
-        return Wanted(self.block, grams=bool(self._shards()[0]))
+        return Wanted(self.block, grams=bool(self._cut[0]))
 
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
-        dense, sampled = self._shards()
+        dense, sampled = self._cut
         places = sort_by_class(chunk.targets, chunk.classes, chunk.start, self.n_classes)
         if self.rates is None and dense:  # all settings see the same rows
             self._walk_shards(dense, chunk, places, team)

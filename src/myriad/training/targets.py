@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from myriad.store import BalancedRows, Rows
 from myriad.store.views import View
+from myriad.training.target_kernels import sort_places
 
 TARGET = np.dtype(
     [
@@ -52,7 +53,6 @@ def sort_by_class(
     targets: NDArray[Any], classes: NDArray[np.int32], start: int, n_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the places in the epoch of the rows of each class, class by class, and its bounds."""
-    sizes = targets["last"] - targets["first"]
-    places = np.repeat(np.arange(start, start + len(targets)), sizes)
-    order = np.argsort(classes, kind="stable")
-    return places[order], np.searchsorted(classes[order], np.arange(n_classes + 1))
+    places, bounds = np.empty(len(classes), np.int64), np.zeros(n_classes + 1, np.int64)
+    sort_places(targets, classes, start, places, bounds)
+    return places, bounds
