@@ -51,7 +51,3 @@ def test_nobody_is_asked_while_others_take_the_cores(losses):
         losses[0] += 1
         caution.learn(late=False)
     assert [work(caution, late=False) for _ in range(2)] == [False, True]
-
-
-def test_losses_are_counted():
-    assert module.count_losses() >= 0

@@ -178,17 +178,18 @@ class Trainer(ABC):
         if not any(self.is_finite(number, team) for number in range(len(self.settings))):
             raise overflow(self.settings, self.epoch, self.modest)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def is_finite(self, number: int, team: Team | None = None) -> bool:
         """Tell whether the weights of a setting are still numbers; a team shares the work."""
         part = self.part(number)
         V, sums = self.V[part], [self.biases()[part].sum()]
+        size = max(1, CHECKED_BYTES // (V.itemsize * V.shape[1]))
+        pieces = range(0, len(V), size)
 
-        @np.errstate(over="ignore", invalid="ignore")
+        @np.errstate(over="ignore", invalid="ignore")  # helpers have a state of their own
         def add_up(first: int) -> None:
             sums.append(V[first : first + size].sum())
 
-        size = max(1, CHECKED_BYTES // (V.itemsize * V.shape[1]))
-        pieces = range(0, len(V), size)
         if team is None:
             list(map(add_up, pieces))
         else:
