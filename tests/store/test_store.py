@@ -1,14 +1,17 @@
 """Stores: what was written is what is read."""
 
+import json
 import os
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from myriad.errors import InputError, WorkError
+from myriad.files import checksum, write_json
 from myriad.measures import LabelSets
 from myriad.store import Store, is_store, shard_rows
-from myriad.store.shards import map_shard
+from myriad.store.shards import map_shard, write_batch
 from tests.store.making import (
     CLASSES,
     DIM,
@@ -284,3 +287,53 @@ def test_several_labels_a_row_come_back(tmp_path):
     assert store.labels.tolist() == [0, -1, 1]
     some = store.rows().select([2, 0])
     assert [some.sets.of(i).tolist() for i in range(2)] == [[1], [0, 2]]
+
+
+def drop_plan(path):
+    """Make a shard one of an earlier version, which did not name the plan that it belongs to."""
+    batch = pa.ipc.open_file(path.read_bytes()).get_batch(0)
+    content = json.loads(batch.schema.metadata[b"myriad"])
+    assert content.pop("plan")
+    write_batch(path, batch.replace_schema_metadata({b"myriad": json.dumps(content)}))
+
+
+def test_shards_of_another_plan_are_not_taken_for_done(tmp_path):
+    for name in ("one", "two"):
+        writer = begin_store(tmp_path / name, 3, plan={"files": name})
+        for number in range(3):
+            writer.write_shard(number, **shard_content(number))
+    (tmp_path / "one" / "shard-00001.arrow").replace(tmp_path / "two" / "shard-00001.arrow")
+    resumed = Store.resume(tmp_path / "two", plan={"files": "two"})
+    assert resumed.done_shards() == {0, 2}
+    with pytest.raises(WorkError, match=r"shard-00001\.arrow was written for another store"):
+        resumed.finish()
+    resumed.write_shard(1, **shard_content(1))
+    resumed.finish()
+    assert Store.open(tmp_path / "two").n_rows == 30
+
+
+def test_shards_of_earlier_versions_are_kept_in_finished_stores_alone(tmp_path):
+    store = write_store(tmp_path / "s", kind="pq")
+    listed = json.loads((store.path / "store.json").read_text())
+    for number, record in enumerate(listed["shards"]):
+        path = store.path / f"shard-{number:05d}.arrow"
+        drop_plan(path)
+        record |= {"bytes": path.stat().st_size, "sha256": checksum(path)}
+    write_json(store.path / "store.json", listed)
+    before = folder_bytes(store.path)
+    resumed = Store.resume(store.path)
+    assert resumed.done_shards() == set(range(5))
+    resumed.finish()
+    assert folder_bytes(store.path) == before
+    np.testing.assert_array_equal(Store.open(store.path).labels, store.labels)
+    (store.path / "store.json").unlink()
+    assert Store.resume(store.path).done_shards() == set()
+
+
+def test_a_damaged_shard_of_a_finished_store_is_not_taken_for_done(tmp_path):
+    store = write_store(tmp_path / "s", kind="pq")
+    path = store.path / "shard-00001.arrow"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"train", b"truin", 1))
+    assert path.read_bytes() != content
+    assert Store.resume(store.path).done_shards() == {0, 2, 3, 4}

@@ -85,7 +85,7 @@ def _tell(candidate: Candidate) -> str:
     return ", ".join(f"{name} {value}" for name, value in candidate.settings.items())
 
 
-@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction})
+@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction}, locks=["out"])
 def compare(
     data: DataArgument,
     out: Annotated[

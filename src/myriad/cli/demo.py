@@ -55,7 +55,7 @@ def show(result: Result, run: Run) -> None:
     )
 
 
-@verb(show=show)
+@verb(show=show, locks=["out"])
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("myriad-demo"),
     classes: Annotated[int, typer.Option(min=10, help="Characters to tell apart.")] = 300,

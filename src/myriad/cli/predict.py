@@ -10,6 +10,7 @@ import typer
 from myriad.cli.choices import ModelArgument
 from myriad.cli.tables import print_table
 from myriad.cli.verb import Run, verb
+from myriad.locks import locked
 
 if TYPE_CHECKING:
     from myriad.pipelines.predict import Predicted
@@ -54,9 +55,10 @@ def predict(
     from myriad.pipelines.predict import predict as work
     from myriad.pipelines.predict import write_csv
 
-    if csv is not None:
-        check_file_place(csv, option="--csv", overwrite=run.overwrite)
-    predicted = work(model, inputs, k=k, threads=run.threads, progress=run.progress)
-    if csv is not None:
-        write_csv(predicted, csv)
+    with locked(csv, make_parents=False, progress=run.progress):
+        if csv is not None:
+            check_file_place(csv, option="--csv", overwrite=run.overwrite)
+        predicted = work(model, inputs, k=k, threads=run.threads, progress=run.progress)
+        if csv is not None:
+            write_csv(predicted, csv)
     return predicted

@@ -11,6 +11,7 @@ import typer
 from myriad.cli.reporting import write_html, write_store_html
 from myriad.cli.tables import print_summary
 from myriad.cli.verb import Run, verb
+from myriad.locks import locked
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,10 @@ def report(
 
     of_store = is_store(subject)
     path = out or (page_beside(subject) if of_store else subject / "report.html")
-    if out is not None or of_store:
-        check_file_place(path, option="--out", overwrite=run.overwrite)
-    if of_store:
-        return Result(write_store_html(Store.open(subject), path, run))
-    return Result(write_html(read_evidence(subject), path, run.progress))
+    apart = out is not None or of_store  # not the model's own page, which is always replaced
+    with locked(path if apart else subject, make_parents=False, progress=run.progress):
+        if apart:
+            check_file_place(path, option="--out", overwrite=run.overwrite)
+        if of_store:
+            return Result(write_store_html(Store.open(subject), path, run))
+        return Result(write_html(read_evidence(subject), path, run.progress))

@@ -88,7 +88,7 @@ def show(result: Result, run: Run) -> None:
     )
 
 
-@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction})
+@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction}, locks=["out"])
 def train(
     data: DataArgument,
     out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],

@@ -66,7 +66,7 @@ def _list(trial: Trial, names: list[str], *, best: bool) -> list[Any]:
     ]
 
 
-@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction})
+@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction}, locks=["out"])
 def tune(
     data: DataArgument,
     out: Annotated[Path, typer.Option(help="The folder for the table and its page.")] = Path(

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ import typer
 from myriad.cli.objects import to_line
 from myriad.cli.progress import choose_progress
 from myriad.errors import InputError, WorkError
+from myriad.locks import locked
 from myriad.progress import Progress
 from myriad.urls import as_place
 
@@ -110,6 +111,7 @@ def verb(
     writes: bool = False,
     resumes: bool = False,
     lists: Lists | None = None,
+    locks: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Callable[..., Outcome]]:
     """Make a function of its own options and `run` into a verb with the common options.
 
@@ -120,6 +122,8 @@ def verb(
     resumes : whether it can go on after an interruption, and so has ``--resume``.
     lists : lists of options that several verbs share. Such a parameter of the verb is called
         without arguments to read its options; one that the verb states itself is told to both.
+    locks : options whose folders are locked while the verb runs. The jobs of `myriad.pipelines`
+        lock what they write; this is for verbs that add a page to the folder afterwards.
     """
     shared = lists or {}
     common = [_SEED, _THREADS, _JSON, _QUIET]
@@ -134,7 +138,12 @@ def verb(
             run = _begin(**options)
             given = {name: _read_place(value) for name, value in given.items()}
             given = _gather(given, function, shared)
-            with _guarded(run, resumes=resumes), redirect_stdout(sys.stderr):
+            outputs = [given[name] for name in locks]
+            with (
+                _guarded(run, resumes=resumes),
+                redirect_stdout(sys.stderr),
+                locked(*outputs, progress=run.progress),
+            ):
                 result = function(**given, run=run)
             return Outcome(result, run, as_json, show)
 

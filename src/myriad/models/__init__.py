@@ -3,7 +3,7 @@
 from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.embedding import EmbeddingModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
-from myriad.models.folder import ModelFolder, is_model, load_model, save_model
+from myriad.models.folder import ModelFolder, is_model, load_model, read_source, save_model
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
 from myriad.models.neighbours import NeighboursModel
@@ -22,5 +22,6 @@ __all__ = [
     "load_model",
     "make_plain",
     "match_rows",
+    "read_source",
     "save_model",
 ]

@@ -36,12 +36,15 @@ class ModelFolder:
     class_names : a name for each class, in the order of the scores.
     recipe : what turns an image into a row, or None for a model of ready-made rows.
     settings : how it was trained, as plain JSON.
+    trained_from : what identifies the data and the settings asked for, as plain JSON; None in
+        models of earlier versions.
     """
 
     model: Model
     class_names: list[str]
     recipe: Signature | None
     settings: dict[str, Any]
+    trained_from: dict[str, Any] | None = None
 
 
 def save_model(
@@ -78,6 +81,8 @@ def save_model(
             "settings": contents.settings,
             **parts,
         }
+        if contents.trained_from is not None:
+            config["trained_from"] = contents.trained_from
         config_file.write_text(dump_json(config), encoding="utf-8")
 
 
@@ -121,7 +126,18 @@ def load_model(folder: Path) -> ModelFolder:
             f"The model in {folder} is damaged: it has {len(names)} class names for "
             f"{model.n_classes} classes."
         )
-    return ModelFolder(model, names, recipe, settings if isinstance(settings, dict) else {})
+    settings = settings if isinstance(settings, dict) else {}
+    return ModelFolder(model, names, recipe, settings, _read_source(config))
+
+
+def read_source(folder: Path) -> dict[str, Any] | None:
+    """Return what the finished model in a folder was trained from; None if it does not say."""
+    return _read_source(read_json(folder / CONFIG))
+
+
+def _read_source(config: dict[str, Any]) -> dict[str, Any] | None:
+    source = config.get("trained_from")
+    return source if isinstance(source, dict) else None
 
 
 def _write_tensors(path: Path, tensors: dict[str, np.ndarray]) -> None:

@@ -18,6 +18,8 @@ from myriad.parallel import Mapper
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.extract import ExtractOptions
 from myriad.pipelines.ledger import Ledger, Record, check_ledger_place
+from myriad.pipelines.outputs import locks_output
+from myriad.pipelines.replacement import describe_source, is_trained_from
 from myriad.pipelines.sites import open_mapper
 from myriad.pipelines.sources import open_source
 from myriad.pipelines.train import check_classes, train
@@ -109,6 +111,7 @@ class Compared:
         }
 
 
+@locks_output(with_store=True)
 def compare(
     data: Path,
     out: Path,
@@ -157,7 +160,8 @@ def compare(
         for number, (objective, method) in enumerate(methods.items(), start=1):
             name, folder = f"{objective} {method!r}", out / objective.replace(":", "-")
             kept = ledger.find(name)
-            if kept is not None and is_model(folder):
+            whole = is_model(folder) and is_trained_from(folder, describe_source(rows, method))
+            if kept is not None and whole:
                 found.append(Candidate.from_record(objective, kept))
                 continue
             compile_kernels(method)
@@ -228,7 +232,7 @@ def _train(
             method=method,
             threads=threads,
             cluster=mapper,
-            overwrite=not resume,
+            overwrite=True,  # the ledger says whose models these are
             resume=resume,
             progress=progress,
         )

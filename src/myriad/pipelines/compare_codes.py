@@ -21,6 +21,7 @@ from myriad.pipelines.coding import KINDS, CodeOptions
 from myriad.pipelines.compare import compile_kernels
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import score_store
+from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.sites import open_mapper, open_site
 from myriad.pipelines.train import fit_store
 from myriad.progress import SILENT, Progress
@@ -85,6 +86,7 @@ class ComparedCodes:
         }
 
 
+@locks_output("work")
 def compare_codes(
     data: Path,
     work: Path,

@@ -26,7 +26,7 @@ from myriad.pipelines.coding import (
     measure_error,
 )
 from myriad.pipelines.extract import CODE_BYTES, count_shards
-from myriad.pipelines.outputs import pieces_beside, prepare_store, settle_store
+from myriad.pipelines.outputs import locks_output, pieces_beside, prepare_store, settle_store
 from myriad.pipelines.sites import open_mapper, open_place
 from myriad.progress import SILENT, Progress
 from myriad.store import (
@@ -73,6 +73,7 @@ class Compressed:
         }
 
 
+@locks_output()
 def compress(
     data: Path,
     out: Path,

@@ -17,6 +17,7 @@ from myriad.measures import Measures
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.evidence import gather_evidence
 from myriad.pipelines.extract import ExtractOptions
+from myriad.pipelines.outputs import list_entries, locks_output, training_beside
 from myriad.pipelines.train import EVIDENCE, Trained, sample_paths, train
 from myriad.progress import SILENT, Progress
 from myriad.training import OFFERS, make_method
@@ -50,6 +51,7 @@ class Demonstrated:
         }
 
 
+@locks_output()
 def demonstrate(
     out: Path,
     *,
@@ -108,7 +110,7 @@ def _clear(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; name a folder for the demo.")
     out.mkdir(parents=True, exist_ok=True)
-    names = {path.name for path in out.iterdir()}
+    names = {path.name for path in list_entries(out)} - {training_beside(out / MODEL).name}
     strange = names - {IMAGES, MODEL, STORE, REPORT, MARK} if MARK in names else names
     if strange:
         raise InputError(

@@ -17,7 +17,7 @@ from myriad.files import written_together, written_whole
 from myriad.models import is_model, load_model
 from myriad.models.onnx_graph import build_onnx
 from myriad.pipelines.importing import write_header
-from myriad.pipelines.outputs import check_file_place
+from myriad.pipelines.outputs import check_file_place, locks_output
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
 from myriad.store.writing import explained
@@ -69,6 +69,7 @@ def export(
     raise InputError(f"{source} is neither a store nor a model folder.")
 
 
+@locks_output()
 def export_store(
     source: Path, out: Path, *, overwrite: bool = False, progress: Progress = SILENT
 ) -> Exported:
@@ -129,6 +130,7 @@ def _readable(path: str) -> str:
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+@locks_output(is_file=True)
 def export_model(
     source: Path, out: Path, *, k: int | None = None, overwrite: bool = False
 ) -> Exported:

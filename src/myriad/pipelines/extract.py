@@ -25,7 +25,7 @@ from myriad.parallel import Mapper, Place
 from myriad.parts import fingerprint
 from myriad.pipelines.coding import CodeOptions, Source, inform, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
-from myriad.pipelines.outputs import pieces_beside, prepare_store, settle_store
+from myriad.pipelines.outputs import locks_output, pieces_beside, prepare_store, settle_store
 from myriad.pipelines.sharding import write_shards
 from myriad.pipelines.sites import open_place
 from myriad.progress import SILENT, Progress
@@ -166,6 +166,7 @@ class Extracted:
         }
 
 
+@locks_output()
 def extract(
     data: Path,
     out: Path,

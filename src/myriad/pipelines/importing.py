@@ -17,7 +17,7 @@ from myriad.errors import InputError
 from myriad.files import written_whole
 from myriad.images import fill_parts
 from myriad.parallel import map_ordered, pool
-from myriad.pipelines.outputs import prepare_store, settle_store
+from myriad.pipelines.outputs import locks_output, prepare_store, settle_store
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 from myriad.store.formats import (
@@ -75,6 +75,7 @@ class Imported:
         }
 
 
+@locks_output()
 def import_rows(
     paths: Sequence[Path],
     out: Path,

@@ -2,17 +2,56 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from myriad.errors import InputError
+from myriad.locks import is_lock, locked
 from myriad.models import is_model
-from myriad.store import holds_only_store
+from myriad.progress import SILENT
+from myriad.store import holds_only_store, is_store
 from myriad.store.manifest import STORE
 from myriad.urls import UrlPath, as_place, refuse_url
 
 GO_ON = "Use --resume to go on with it, --overwrite to replace it, or another name."
+Options = ParamSpec("Options")
+Result = TypeVar("Result")
+
+
+def locks_output(
+    name: str = "out", *, with_store: bool = False, is_file: bool = False
+) -> Callable[[Callable[Options, Result]], Callable[Options, Result]]:
+    """Decorate a job so that it holds the lock of the output that it writes.
+
+    Parameters
+    ----------
+    name : the argument that is the path of the output.
+    with_store : whether the job makes rows of the images in `data`, in `store` or beside the
+        output; that store is locked too.
+    is_file : whether the output is a file, whose folder must exist.
+    """
+
+    def decorate(job: Callable[Options, Result]) -> Callable[Options, Result]:
+        signature = inspect.signature(job)
+
+        @functools.wraps(job)
+        def run(*arguments: Options.args, **options: Options.kwargs) -> Result:
+            given = signature.bind(*arguments, **options).arguments
+            out, store = given[name], None
+            if with_store and not is_store(given["data"]):
+                store = given.get("store") or store_beside(out)
+            progress = given.get("progress", SILENT)
+            with locked(out, store, make_parents=not is_file, progress=progress):
+                return job(*arguments, **options)
+
+        return run
+
+    return decorate
 
 
 def check_model_place(
@@ -96,6 +135,11 @@ def store_beside(model: Path) -> Path:
     return place.with_name(f"{place.name}.store")
 
 
+def store_is_begun(store: Path) -> bool:
+    """Return whether there is a store, finished or not, or one that is to replace it."""
+    return any(is_store(folder) for folder in (store, _beside(store, "new"), _beside(store, "old")))
+
+
 def training_beside(model: Path) -> Path:
     """Return the folder where the state of an unfinished training is kept."""
     return _beside(model, "training")
@@ -141,12 +185,12 @@ def check_file_place(path: Path, *, option: str, overwrite: bool) -> None:
 
 
 def list_entries(folder: Path) -> list[Path]:
-    """Return what lies in a folder; nothing if there is none."""
+    """Return what is in a folder, except locks; nothing if there is no folder."""
     if not os.path.lexists(folder):
         return []
     if not folder.is_dir():
         raise InputError(f"{folder} is a file; name a folder for the output.")
-    return list(folder.iterdir())
+    return [path for path in folder.iterdir() if not is_lock(path)]
 
 
 def check_writable(place: Path) -> None:

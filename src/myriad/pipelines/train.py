@@ -21,7 +21,13 @@ from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.evidence import Scored, gather_evidence
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.neighbourhoods import describe_embedding
-from myriad.pipelines.outputs import check_model_place, store_beside, training_beside
+from myriad.pipelines.outputs import (
+    check_model_place,
+    locks_output,
+    store_beside,
+    training_beside,
+)
+from myriad.pipelines.replacement import Replacement, describe_source
 from myriad.pipelines.sites import open_mapper, open_site, place_at
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
@@ -65,6 +71,7 @@ class Trained:
         }
 
 
+@locks_output(with_store=True)
 def train(
     data: Path,
     out: Path,
@@ -91,15 +98,20 @@ def train(
     memory : bytes that training may take; weights that do not fit are trained in pieces.
     """
     began = time.perf_counter()
-    method = limit_memory(method or SGD(), memory)
-    store = store or (None if is_store(data) else store_beside(out))
-    placed = None if is_store(data) else store
-    check_model_place(out, overwrite=overwrite, resume=resume, store=placed)
-    with open_mapper(cluster, progress=progress) as mapper:
-        if is_store(data):
-            rows = Store.open(data)
-        else:
-            assert store is not None
+    asked = method or SGD()
+    method = limit_memory(asked, memory)
+    rows = Store.open(data) if is_store(data) else None
+    store = None if rows is not None else store or store_beside(out)
+    check_model_place(out, overwrite=overwrite, resume=resume, store=store)
+    state = training_beside(out)
+    replacement = Replacement(out, state, rows or data, asked, overwrite=overwrite, resume=resume)
+    replacement.check(rows)
+    if store is not None and resume:
+        replacement.check_store(store)
+    if not resume:
+        shutil.rmtree(state, ignore_errors=True)
+    with replacement.marked(), open_mapper(cluster, progress=progress) as mapper:
+        if store is not None:
             rows = extract(
                 data,
                 store,
@@ -112,11 +124,10 @@ def train(
                 resume=resume,
                 progress=progress,
             ).store
+            replacement.check(rows)
+        assert rows is not None
         out.mkdir(parents=True, exist_ok=True)  # what cannot be made shows before the training
         training = time.perf_counter()
-        state = training_beside(out)
-        if not resume:
-            shutil.rmtree(state, ignore_errors=True)
         with open_site(mapper, state / "pieces", memory=memory, threads=threads) as site:
             fitted, scored, validation = fit_store(
                 rows, method, threads=threads, progress=progress, state=state, site=site
@@ -128,7 +139,8 @@ def train(
         "seed": method.seed,
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
-    _save(out, rows, fitted, validation, settings, evidence)
+    source = describe_source(rows, asked)
+    _save(out, rows, fitted, validation, settings, evidence, source)
     shutil.rmtree(state, ignore_errors=True)
     return Trained(
         out,
@@ -283,6 +295,7 @@ def _save(
     validation: Measures,
     settings: dict[str, Any],
     evidence: dict[str, Any],
+    source: dict[str, Any],
 ) -> None:
     facts = {
         "training rows": int(np.isin(store.splits, trained_parts(store)).sum()),
@@ -292,7 +305,7 @@ def _save(
         **settings,
     }
     plain = make_plain(fitted.model, store.code)
-    contents = ModelFolder(plain, store.class_names, store.recipe, settings)
+    contents = ModelFolder(plain, store.class_names, store.recipe, settings, source)
     card = write_card(out.name or out.resolve().name, validation, facts)
     save_model(out, contents, card=card, texts={EVIDENCE: dump_json(evidence)})
 

@@ -15,6 +15,7 @@ from myriad.models import ModelFolder
 from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.extract import ExtractOptions
 from myriad.pipelines.ledger import Ledger, check_ledger_place
+from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.sites import open_mapper, open_site, place_at
 from myriad.pipelines.sources import open_source
 from myriad.pipelines.train import check_classes
@@ -34,6 +35,7 @@ FACTORS = (0.01, 0.1, 1.0, 10.0, 100.0)
 Words = dict[str, Any]
 
 
+@locks_output(with_store=True)
 def tune(
     data: Path,
     out: Path,

@@ -2,7 +2,8 @@
 
 Columns: `row` (fixed-size list of float32 or float16, or fixed-size binary codes), `label` (int32,
 -1 if unknown, or a list of int32 where rows may have several), `path` (bytes, since a path need not
-be UTF-8), `split` (text). The images of the shard that were bad are kept in the schema's metadata.
+be UTF-8), `split` (text). The schema's metadata keep the images of the shard that were bad, and the
+checksum of the `plan.json` for which the shard was written.
 """
 
 from __future__ import annotations
@@ -74,11 +75,15 @@ class ShardRecord:
 
 @dataclass(frozen=True)
 class ShardContent:
-    """A mapped shard: `rows` (n, width) lies in the file, the rest is small."""
+    """A mapped shard: `rows` (n, width) lies in the file, the rest is small.
+
+    `plan` is None in shards of earlier versions, which do not say for which plan they were written.
+    """
 
     rows: NDArray[Any]
     batch: pa.RecordBatch
     bad: list[dict[str, str]]
+    plan: str | None
 
 
 def shard_rows(bytes_per_row: int) -> int:
@@ -111,6 +116,7 @@ def write_shard(
     paths: Sequence[str],
     splits: Sequence[str],
     bad: Sequence[dict[str, str]],
+    plan: str,
 ) -> ShardRecord:
     """Write one shard beside and rename it; the arguments have been checked by the writer."""
     if rows.size >= 2**31:
@@ -121,7 +127,7 @@ def write_shard(
         pa.array([encode_path(name) for name in paths], pa.large_binary()),
         pa.array(list(splits), pa.utf8()),
     ]
-    metadata = {"bad": list(bad), "code": form.code}
+    metadata = {"bad": list(bad), "code": form.code, "plan": plan}
     schema = row_schema(form).with_metadata({_META: json.dumps(metadata)})
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
     with written_whole(path) as beside:
@@ -141,7 +147,8 @@ def map_shard(path: Path, form: RowFormat, n_rows: int | None = None) -> ShardCo
         values.buffers()[1] or b"", form.numpy, count=batch.num_rows * form.width, offset=start
     )
     rows = flat.reshape(batch.num_rows, form.width)
-    return ShardContent(rows, batch, _read_metadata(batch.schema.metadata, form, path))
+    bad, plan = _read_metadata(batch.schema.metadata, form, path)
+    return ShardContent(rows, batch, bad, plan)
 
 
 def write_batch(path: Path, batch: pa.RecordBatch) -> None:
@@ -210,16 +217,16 @@ def map_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
 
 def _read_metadata(
     metadata: dict[bytes, bytes] | None, form: RowFormat, path: Path
-) -> list[dict[str, str]]:
-    """Return the bad images of a shard, after making sure that its code is that of the store."""
+) -> tuple[list[dict[str, str]], str | None]:
+    """Return the bad images of a shard and its plan, if its code is that of the store."""
     try:
         content = json.loads((metadata or {})[_META])
-        bad, code = content["bad"], content.get("code")
+        bad, code, plan = content["bad"], content.get("code"), content.get("plan")
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise InputError(f"{path} is damaged: it does not say which images were bad.") from None
     if code not in (None, form.code):
         raise InputError(f"{path} does not belong here: its rows are coded by another code.")
-    return check_bad(bad, path)
+    return check_bad(bad, path), plan if isinstance(plan, str) else None
 
 
 def check_bad(bad: Any, path: Path) -> list[dict[str, str]]:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from myriad.arrays import as_rows
 from myriad.codes import Code
 from myriad.errors import InputError, WorkError
-from myriad.files import write_json
+from myriad.files import checksum, read_json, write_json
 from myriad.measures import LabelSets
 from myriad.signatures import Signature
 from myriad.store.index import small_batch, small_columns, write_index
@@ -31,6 +31,7 @@ from myriad.store.manifest import (
     check_header,
     header_to_json,
     read_header,
+    read_records,
     record_file,
     write_arrays,
 )
@@ -53,6 +54,7 @@ class StoreWriter:
     def __init__(self, path: Path, header: Header) -> None:
         self.path = path
         self.header = header
+        self._plan = checksum(path / PLAN)
         self._records: dict[int, ShardRecord] = {}
         self._references: list[Reference] | None = None
         self._referred: list[pa.RecordBatch] = []
@@ -131,14 +133,33 @@ class StoreWriter:
         return self.header.form.bytes_per_row
 
     def done_shards(self) -> set[int]:
-        """Return the numbers of the shards that are there and whole."""
-        return {i for i in range(self.header.n_shards) if self._is_whole(i)}
+        """Return the numbers of the shards that are there, whole and written for this plan.
 
-    def _is_whole(self, number: int) -> bool:
+        Those of a finished store must be as it lists them; an earlier version may have written it.
+        """
+        listed = self._read_listed()
+        return {i for i in range(self.header.n_shards) if self._is_done(i, listed)}
+
+    def _read_listed(self) -> list[ShardRecord] | None:
+        """Return the records of the shards of a finished store; None if it is unfinished."""
+        path = self.path / STORE
         try:
-            map_shard(self.path / shard_name(number), self.header.form)
+            return read_records(read_json(path), self.header.n_shards, path)
+        except InputError:
+            return None
+
+    def _is_done(self, number: int, listed: list[ShardRecord] | None) -> bool:
+        path = self.path / shard_name(number)
+        try:
+            content = map_shard(path, self.header.form)
         except InputError:
             return False
+        if listed is None:
+            return content.plan == self._plan
+        record = record_file(path, len(content.rows))
+        if record != listed[number] or content.plan not in (None, self._plan):
+            return False
+        self._records[number] = record
         return True
 
     def read_bad(self, number: int) -> list[dict[str, str]]:
@@ -184,6 +205,7 @@ class StoreWriter:
                 paths=paths,
                 splits=names,
                 bad=[{"path": str(item["path"]), "reason": str(item["reason"])} for item in bad],
+                plan=self._plan,
             )
 
     def _prepare_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
@@ -244,6 +266,8 @@ class StoreWriter:
             if not path.exists():
                 raise WorkError(f"{self.path} lacks {path.name}: run again with --resume.")
             content = map_shard(path, self.header.form)
+            if content.plan != self._plan and number not in self._records:
+                raise WorkError(f"{path} was written for another store: run again with --resume.")
             small.append(small_columns(content.batch, self.header.form))
             bad.extend(content.bad)
             record = self._records.get(number) or record_file(path, len(content.rows))

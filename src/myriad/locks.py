@@ -1,0 +1,191 @@
+"""Locks on outputs: one run at a time writes a folder or a file.
+
+The lock of ``runs/model`` is the file ``runs/.model.lock``, locked with `fcntl.flock` and removed
+when the run ends. The operating system frees the lock of a killed process, so a file that such a
+process left behind is taken over.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from myriad.errors import WorkError
+from myriad.progress import SILENT, Progress
+from myriad.urls import refuse_url
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None  # type: ignore[assignment]
+
+_TRIES = 100
+"""How often to try again when another process removes the lock file at the same moment."""
+
+
+class _Held(threading.local):
+    """The outputs that this thread has locked, so that a job may call another on the same one."""
+
+    def __init__(self) -> None:
+        self.outputs: set[str] = set()
+
+
+_held = _Held()
+
+
+@contextmanager
+def locked(
+    *paths: Path | None, make_parents: bool = True, progress: Progress = SILENT
+) -> Iterator[None]:
+    """Hold the locks of some outputs; `WorkError` if another process or thread holds one.
+
+    A lock that this thread already holds is not taken again. Where the file system has no locks,
+    the user gets a note and the work continues without.
+
+    Parameters
+    ----------
+    paths : folders or files that need not exist; None is skipped.
+    make_parents : whether to make a missing parent folder, as the work itself will; a parent that
+        is still empty in the end is removed. Otherwise such an output is not locked.
+    """
+    with ExitStack() as stack:
+        for path in paths:
+            if path is not None:
+                refuse_url(path)
+                stack.enter_context(_lock(path, make_parents, progress))
+        yield
+
+
+def is_lock(path: Path) -> bool:
+    """Return whether a file is, by its name, the lock of an output beside it."""
+    return path.name.startswith(".") and path.name.endswith(".lock")
+
+
+@contextmanager
+def _lock(path: Path, make_parents: bool, progress: Progress) -> Iterator[None]:
+    output = os.path.realpath(path)  # one lock, whichever link leads there
+    parent, name = os.path.split(output)
+    if not name or output in _held.outputs:
+        yield
+        return
+    lock = os.path.join(parent, f".{name}.lock")
+    made: list[str] = []
+    descriptor = None
+    try:
+        try:
+            descriptor = _acquire(path, lock, made if make_parents else None)
+        except OSError as error:
+            if os.path.isdir(parent):  # otherwise the work itself says what is wrong
+                progress.note(
+                    f"{path} cannot be locked ({error.strerror or error}): make sure that no "
+                    "other run writes there."
+                )
+        _held.outputs.add(output)
+        try:
+            yield
+        finally:
+            _held.outputs.discard(output)
+    finally:
+        if descriptor is not None:
+            with suppress(OSError):
+                os.unlink(lock)  # while it is locked: nobody else can have taken it over
+            os.close(descriptor)
+        for folder in reversed(made):
+            with suppress(OSError):
+                os.rmdir(folder)
+
+
+def _acquire(path: Path, lock: str, made: list[str] | None) -> int:
+    """Return the descriptor of the locked file; `OSError` where the file system cannot lock.
+
+    Parameters
+    ----------
+    made : is extended by the folders made for the lock file; None to make none.
+    """
+    for _ in range(_TRIES):
+        if made is not None:
+            _make_folders(os.path.dirname(lock), made)
+        try:
+            descriptor = _open(lock)
+        except FileNotFoundError:  # another process has just removed the empty folder
+            if made is None:
+                raise
+            continue
+        try:
+            _flock(descriptor)
+            if _is_same(descriptor, lock):
+                _write_holder(descriptor)
+                return descriptor
+        except (BlockingIOError, PermissionError):
+            holder = _read_holder(descriptor)
+            os.close(descriptor)
+            if holder is None:
+                continue
+            raise WorkError(
+                f"{path} is being written by another run ({holder}): wait until it has ended, or "
+                "choose another output."
+            ) from None
+        except OSError:
+            os.close(descriptor)
+            with suppress(OSError):
+                os.unlink(lock)
+            raise
+        os.close(descriptor)  # its holder has removed the file: try again with a new one
+    raise WorkError(f"{path} is being written by other runs: wait until they have ended.")
+
+
+def _make_folders(folder: str, made: list[str]) -> None:
+    if os.path.isdir(folder):
+        return
+    _make_folders(os.path.dirname(folder), made)
+    with suppress(FileExistsError):
+        os.mkdir(folder)
+        made.append(folder)
+
+
+def _open(lock: str) -> int:
+    """Open the lock file, for reading alone if it belongs to another user."""
+    flags = getattr(os, "O_NOFOLLOW", 0)
+    try:
+        return os.open(lock, os.O_RDWR | os.O_CREAT | flags, 0o666)
+    except PermissionError:
+        if not os.path.lexists(lock):
+            raise
+        return os.open(lock, os.O_RDONLY | flags)
+
+
+def _flock(descriptor: int) -> None:
+    if fcntl is None:
+        raise OSError("this system has no file locks")
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _is_same(descriptor: int, lock: str) -> bool:
+    """Return whether the locked file is still the one that others will open."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(lock))
+    except FileNotFoundError:
+        return False
+
+
+def _write_holder(descriptor: int) -> None:
+    with suppress(OSError):  # a full disk, or a file of another user: it is locked all the same
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+
+
+def _read_holder(descriptor: int) -> str | None:
+    """Return who holds a lock; None if the holder has let go of it meanwhile."""
+    for _ in range(_TRIES):
+        text = os.pread(descriptor, 300, 0).decode("utf-8", "replace").strip()
+        if text:
+            return text
+        if os.fstat(descriptor).st_nlink == 0:
+            return None
+        time.sleep(0.01)  # locked a moment ago, and not yet written
+    return "its process is unknown"

@@ -1,0 +1,151 @@
+"""Locks of outputs: one holder at a time, nothing left behind, stale files taken over."""
+
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from myriad import locks
+from myriad.errors import InputError, WorkError
+from myriad.locks import locked
+from myriad.progress import Progress
+from tests.robustness.calling import environment
+
+
+class Notes(Progress):
+    """The notes that the user would see."""
+
+    def __init__(self):
+        self.sentences = []
+
+    def note(self, sentence):
+        self.sentences.append(sentence)
+
+
+def try_elsewhere(path):
+    """Lock an output in another thread, and release it at once."""
+
+    def enter():
+        with locked(path):
+            return True
+
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(enter).result()
+
+
+def test_one_holder_at_a_time(tmp_path):
+    out = tmp_path / "model"
+    with locked(out):
+        assert [path.name for path in tmp_path.iterdir()] == [".model.lock"]
+        sentence = rf"model is being written.*process {os.getpid()} on {socket.gethostname()}\)"
+        with pytest.raises(WorkError, match=sentence):
+            try_elsewhere(out)
+        assert try_elsewhere(tmp_path / "another")
+    assert list(tmp_path.iterdir()) == []
+    assert try_elsewhere(out)
+
+
+def test_a_job_may_call_another_on_the_same_output(tmp_path):
+    out = tmp_path / "model"
+    with locked(out, out, None):
+        with locked(tmp_path / "." / "model"):
+            pass
+        with pytest.raises(WorkError):  # still held
+            try_elsewhere(out)
+    assert try_elsewhere(out)
+
+
+def test_a_link_leads_to_the_same_lock(tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "link").symlink_to("model")
+    with locked(tmp_path / "link"), pytest.raises(WorkError):
+        try_elsewhere(tmp_path / "model")
+
+
+def test_a_file_without_a_holder_is_taken_over(tmp_path):
+    (tmp_path / ".model.lock").write_text("process 1 on a machine that is gone\n" * 9)
+    with locked(tmp_path / "model"):
+        content = (tmp_path / ".model.lock").read_text()
+        assert content == f"process {os.getpid()} on {socket.gethostname()}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_process_holds_no_lock(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from myriad.locks import locked\n"
+        "with locked(Path(sys.argv[1])):\n"
+        "    print('held', flush=True); sys.stdin.read()"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path / "model")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, env=environment(), **pipes) as process:
+        assert process.stdout.readline() == "held\n"
+        with pytest.raises(WorkError, match=f"process {process.pid} on "):
+            try_elsewhere(tmp_path / "model")
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert (tmp_path / ".model.lock").exists()
+    assert try_elsewhere(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_whose_file_was_removed_meanwhile_is_not_taken_for_held(tmp_path, monkeypatch):
+    """A holder ends between the opening of the file and its locking; a third one comes first."""
+    plain, opened = locks._flock, []
+
+    def remove_first(descriptor):
+        if not opened:
+            (tmp_path / ".model.lock").unlink()
+            (tmp_path / ".model.lock").touch()
+        opened.append(descriptor)
+        plain(descriptor)
+
+    monkeypatch.setattr(locks, "_flock", remove_first)
+    with locked(tmp_path / "model"):
+        assert len(opened) == 2
+        monkeypatch.setattr(locks, "_flock", plain)
+        with pytest.raises(WorkError):
+            try_elsewhere(tmp_path / "model")
+
+
+def test_parents_are_made_and_removed_unless_used(tmp_path):
+    with locked(tmp_path / "a" / "b" / "model"):
+        assert (tmp_path / "a" / "b" / ".model.lock").exists()
+    assert list(tmp_path.iterdir()) == []
+    with locked(tmp_path / "a" / "b" / "model"):
+        (tmp_path / "a" / "kept").touch()
+    assert [path.name for path in (tmp_path / "a").iterdir()] == ["kept"]
+    notes = Notes()
+    with locked(tmp_path / "none" / "page.html", make_parents=False, progress=notes):
+        assert not (tmp_path / "none").exists()
+    with locked(tmp_path / "a" / "kept" / "model", progress=notes):  # below a file
+        pass
+    assert notes.sentences == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_noted_once_and_the_work_continues(
+    tmp_path, monkeypatch, number
+):
+    def fail(descriptor):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(locks, "_flock", fail)
+    notes = Notes()
+    with locked(tmp_path / "m", progress=notes), locked(tmp_path / "m", progress=notes):
+        assert list(tmp_path.iterdir()) == []
+    (sentence,) = notes.sentences
+    assert sentence.startswith(f"{tmp_path / 'm'} cannot be locked ({os.strerror(number)}): make")
+
+
+def test_urls_and_the_root_have_no_lock():
+    with locked(Path("/")):
+        pass
+    with pytest.raises(InputError, match="is a URL"), locked(Path("memory://model")):
+        pass
