@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +29,23 @@ REFUSED = "Use --overwrite to replace it, or another name."
 
 def describe_method(method: Method) -> dict[str, Any]:
     """Return the objective and the options that differ from their defaults, as plain JSON."""
-    stated = {
-        field.name: getattr(method, field.name)
-        for field in fields(method)
-        if field.default is MISSING or getattr(method, field.name) != field.default
-    }
-    plain: dict[str, Any] = json.loads(json.dumps(stated, default=repr))
+    plain: dict[str, Any] = json.loads(json.dumps(_list_stated(method), default=repr))
     return {"objective": method.objective, **plain}
+
+
+def _list_stated(options: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that differ from their defaults, in nested ones too.
+
+    Fields that a later version adds change nothing of what an earlier one has written.
+    """
+    stated = {}
+    for field in fields(options):
+        value, default = getattr(options, field.name), field.default
+        if field.default_factory is not MISSING:
+            default = field.default_factory()
+        if default is MISSING or value != default:
+            stated[field.name] = _list_stated(value) if is_dataclass(value) else value
+    return stated
 
 
 def describe_source(store: Store, method: Method) -> dict[str, Any]:
@@ -49,13 +59,8 @@ def is_trained_from(model: Path, source: dict[str, Any]) -> bool:
     return found is None or found == source
 
 
-def check_finished(model: Path, **source: Any) -> None:
-    """Raise `InputError` if a folder holds a finished model of another source.
-
-    Parameters
-    ----------
-    source : entries of `describe_source`, all or some of them.
-    """
+def check_finished(model: Path, source: dict[str, Any]) -> None:
+    """Raise `InputError` if a folder holds a finished model of another source."""
     if not (model / CONFIG).is_file():
         return
     found = read_source(model)
@@ -64,9 +69,9 @@ def check_finished(model: Path, **source: Any) -> None:
             f"{model} holds a finished model of an earlier version, which does not say what it "
             f"was trained from. {REFUSED}"
         )
-    differing = [name for name, value in source.items() if found.get(name) != value]
-    if differing:
-        what = "on other data" if "store" in differing else "with other settings"
+    if found != source:
+        alike = found.get("store") == source["store"]
+        what = "with other settings" if alike else "on other data"
         raise InputError(f"{model} holds a finished model that was trained {what}. {REFUSED}")
 
 
@@ -98,16 +103,10 @@ class Replacement:
         self._run = {"data": named, "method": describe_method(method)}
         self.allowed = overwrite or (resume and self._read() == self._run)
 
-    def check(self, store: Store | None) -> None:
-        """Raise `InputError` if a finished model of another source must stay.
-
-        Parameters
-        ----------
-        store : the rows; None if they have not been made yet.
-        """
+    def check(self, store: Store) -> None:
+        """Raise `InputError` if a finished model of other rows or settings must stay."""
         if not self.allowed:
-            known = {} if store is None else {"store": store.fingerprint}
-            check_finished(self.model, **known, method=self._run["method"])
+            check_finished(self.model, describe_source(store, self.method))
 
     def check_store(self, store: Path) -> None:
         """Raise `InputError` if a finished model must stay whose rows would all be made again."""

@@ -105,8 +105,9 @@ def train(
     check_model_place(out, overwrite=overwrite, resume=resume, store=store)
     state = training_beside(out)
     replacement = Replacement(out, state, rows or data, asked, overwrite=overwrite, resume=resume)
-    replacement.check(rows)
-    if store is not None and resume:
+    if rows is not None:
+        replacement.check(rows)
+    elif store is not None and resume:
         replacement.check_store(store)
     if not resume:
         shutil.rmtree(state, ignore_errors=True)
