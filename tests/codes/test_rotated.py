@@ -66,6 +66,45 @@ def test_the_same_by_the_workers_of_a_place(tmp_path):
     assert len(place.mapper.sent) == 5
 
 
+@pytest.mark.parametrize(
+    ("n", "dim", "d", "bits"), [(3, 16, 8, 1), (20, 64, 4, 4), (330, 512, 8, 8)]
+)
+def test_fewer_rows_than_features(n, dim, d, bits):
+    rows = make_rows(n, dim)
+    code = learn_rotated(rows, rotation="opq", d=d, bits=bits)
+    np.testing.assert_allclose(code.rotation @ code.rotation.T, np.eye(dim), atol=1e-3)
+    plain = learn_rotated(rows, rotation="none", d=d, bits=bits)
+    assert error_of(code, rows) < error_of(plain, rows)
+
+
+@pytest.mark.parametrize("rotation", ["none", "random", "opq"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"bits": 0},
+        {"bits": -1},
+        {"bits": 9},
+        {"bits": 2.0},
+        {"d": 0},
+        {"d": 4.0},
+        {"period": -4},
+        {"period": 0},
+        {"period": 64},
+        {"period": 16.0},
+    ],
+)
+def test_settings_are_checked_before_anything_is_learned(rotation, settings):
+    with pytest.raises(InputError):
+        learn_rotated(make_rows(600), **({"rotation": rotation, "d": 4, "bits": 2} | settings))
+
+
+@pytest.mark.parametrize("shape", [(0, 16), (16, 0), (0, 0)])
+def test_empty_samples_are_refused(shape):
+    for rotation in ("none", "random", "opq"):
+        with pytest.raises(InputError):
+            learn_rotated(np.zeros(shape, np.float32), rotation=rotation, d=4, bits=1)
+
+
 def test_refuses_what_does_not_fit():
     rows = make_rows(20)
     with pytest.raises(InputError, match="none, random, opq"):

@@ -146,6 +146,85 @@ def test_tar_cut_short(tmp_path):
         find_images(path).read(1)
 
 
+TAR_FORMATS = {"ustar": tarfile.USTAR_FORMAT, "gnu": tarfile.GNU_FORMAT, "pax": tarfile.PAX_FORMAT}
+
+
+def pack_tar(path, members, form):
+    with tarfile.open(path, "w", format=form) as target:
+        for name, data in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            target.addfile(member, io.BytesIO(data))
+    return path.read_bytes()
+
+
+def make_long_members(n_images):
+    """Return members with names that are too long for a plain header, and some empty ones."""
+    members = {
+        f"class {i % 3}/{'x' * 60 * (i % 2)}/{'y' * 60}{i}.png": data
+        for i, data in enumerate(numbered(n_images).values())
+    }
+    return members | {"class 0/empty.png": b"", "notes/last.txt": b"z" * 512}
+
+
+@pytest.mark.parametrize("form", TAR_FORMATS.values(), ids=TAR_FORMATS.keys())
+def test_tar_cut_anywhere_is_never_taken_for_a_whole_one(tmp_path, form):
+    path = tmp_path / "data.tar"
+    data = pack_tar(path, make_long_members(5), form)
+    whole = find_images(path)
+    end = len(data.rstrip(b"\0"))
+    end += -end % 512 + 512  # the first block of zeros ends here
+    cuts = [cut + extra for cut in range(0, len(data), 512) for extra in (0, 1, 100, 257, 511)]
+    for cut in cuts:
+        path.write_bytes(data[:cut])
+        if cut >= end:
+            assert find_images(path).paths == whole.paths
+        else:
+            with pytest.raises(InputError, match=r"truncated|damaged"):
+                find_images(path)
+
+
+@pytest.mark.parametrize("form", TAR_FORMATS.values(), ids=TAR_FORMATS.keys())
+@pytest.mark.parametrize("junk", [b"\0" * 512, b"\xa5" * 512, b"\0" * 511 + b"1"])
+def test_a_block_of_junk_in_a_tar_never_hides_an_image(tmp_path, form, junk):
+    path = tmp_path / "data.tar"
+    members = make_long_members(5)
+    data = pack_tar(path, members, form)
+    for start in range(0, len(data.rstrip(b"\0")), 512):
+        path.write_bytes(data[:start] + junk + data[start + 512 :])
+        try:
+            images = find_images(path)
+        except InputError:
+            continue
+        assert len(images) + len(images.warnings) == len(members) - 1
+
+
+@pytest.mark.parametrize("between", [0, 512, 10_000])
+def test_several_tars_in_one_are_refused(tmp_path, between):
+    data = pack(tmp_path / "one.tar", numbered(6)).read_bytes()
+    other = pack(tmp_path / "two.tar", numbered(6, "d{}/{}.png")).read_bytes()
+    (tmp_path / "both.tar").write_bytes(data + bytes(between) + other)
+    with pytest.raises(InputError, match=r"several \.tar files in one"):
+        find_images(tmp_path / "both.tar")
+
+
+@pytest.mark.parametrize("zeros", [512, 1024, 3 << 20])
+def test_a_tar_may_end_in_any_number_of_zero_blocks(tmp_path, zeros):
+    path = pack(tmp_path / "data.tar", numbered(6))
+    data = path.read_bytes().rstrip(b"\0")
+    path.write_bytes(data + bytes(-len(data) % 512 + zeros))
+    assert len(find_images(path)) == 6
+
+
+def test_zip_cut_anywhere_is_refused(tmp_path):
+    path = pack(tmp_path / "data.zip", numbered(6))
+    data = path.read_bytes()
+    for cut in range(0, len(data), 7):
+        path.write_bytes(data[:cut])
+        with pytest.raises(InputError, match="damaged or is no archive"):
+            find_images(path)
+
+
 def test_links_and_folders_in_a_tar_are_passed_over(tmp_path):
     path = pack(tmp_path / "data.tar", {"a/1.png": PNG, "b/1.png": PNG})
     with tarfile.open(path, "a") as target:
@@ -182,6 +261,7 @@ def test_names_that_are_not_unicode(tmp_path):
     images = find_images(path)
     assert images.paths == ["a/1.png", "b/1.png"]
     assert images.ignored == 1
+    assert "1 names in" in images.warnings[0]
 
 
 def test_missing_member(tmp_path, suffix):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +148,7 @@ def learn_product(
     """
     rows = as_rows(sample, name="The sample for a product code")
     n_samples, dim = rows.shape
-    n_books = _count_books(dim, d, bits, period)
+    n_books = count_books(dim, d, bits, period)
     n_centroids = 2**bits
     n_places = n_samples * max(1, dim // d // n_books)  # sub-vectors that every book has
     if n_places < n_centroids:
@@ -191,8 +192,14 @@ class _BookLearning:
         return [learn_codebook(some, self.n_centroids, rounds=self.rounds) for some in points]
 
 
-def _count_books(dim: int, d: int, bits: int, period: int | None) -> int:
-    """Return how many different books the sub-vectors need."""
+def count_books(dim: int, d: int, bits: int, period: int | None) -> int:
+    """Return how many different books the sub-vectors need.
+
+    Raises `InputError` if the settings are not whole numbers or do not fit rows of `dim` features.
+    """
+    for name, value in (("d", d), ("bits", bits), ("period", 1 if period is None else period)):
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise InputError(f"{name} of a product code must be a whole number, not {value!r}.")
     if not 1 <= bits <= 8:
         raise InputError(f"A product code takes 1 to 8 bits, not {bits}.")
     if not 1 <= d <= dim:

@@ -13,7 +13,7 @@ import numpy as np
 
 from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
-from myriad.codes.product import learn_product
+from myriad.codes.product import count_books, learn_product
 from myriad.errors import InputError
 from myriad.parallel import Place, pool
 from myriad.progress import SILENT, Progress
@@ -99,10 +99,9 @@ def learn_rotated(
     if rotation not in ROTATIONS:
         raise InputError(f"The rotation must be one of {', '.join(ROTATIONS)}, not {rotation!r}.")
     rows = as_rows(sample, name="The sample for a product code")
+    count_books(rows.shape[1], d, bits, period)  # checks the settings before faiss sees them
     if rotation == "none":
         R = None
-    elif not 1 <= d <= rows.shape[1]:
-        raise InputError(f"The length of a sub-vector must lie between 1 and {rows.shape[1]}.")
     else:
         size = choose_size(period or rows.shape[1], d)
         draw = _draw_rotation if rotation == "random" else _learn_rotation
@@ -138,7 +137,11 @@ def _draw_rotation(
 def _learn_rotation(
     rows: Float, size: int, d: int, bits: int, seed: int, threads: int | None
 ) -> Float:
-    """Return the rotation that faiss learns for product codes from blocks of the rows."""
+    """Return the rotation that faiss learns for product codes from blocks of the rows.
+
+    faiss writes past its buffers if it is given fewer vectors than they have features. Such a
+    sample is repeated as a whole, which leaves the rotation that minimises the error the same.
+    """
     import faiss
 
     blocks = rows[:, : rows.shape[1] // size * size].reshape(-1, size)
@@ -148,6 +151,7 @@ def _learn_rotation(
             f"{len(order)} sample vectors are too few to learn a rotation for {2**bits} centroids: "
             "use more rows, fewer bits or a random rotation."
         )
+    order = np.tile(order, -(-size // len(order)))
     matrix = faiss.OPQMatrix(size, max(1, size // d))
     inner = faiss.ProductQuantizer(size, max(1, size // d), bits)
     inner.cp.min_points_per_centroid = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tarfile
 import threading
 import zipfile
@@ -9,10 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 from myriad.errors import InputError
 from myriad.images.reading import BadImage, refuse_large_file
 
+_TAIL_BYTES = 1 << 20
 COMPRESSED_TARS = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst")
 
 
@@ -78,21 +81,57 @@ class ZipArchive(Archive):
 
 
 class TarArchive(Archive):
-    """A .tar file, not compressed: members are found by their place in it."""
+    """A .tar file, not compressed: members are found by their place in it.
+
+    A tar ends with blocks of zeros. `tarfile` takes a missing end, or a block that is no header,
+    for the end all the same, so both are looked for here: else a tar that is cut or damaged would
+    just seem to hold fewer files.
+    """
 
     def _index(self) -> None:
         self._places: dict[str, int] = {}
         with tarfile.open(self.path, "r:") as tar:
             for member in tar:
+                if _lacks_name(member):
+                    raise tarfile.ReadError(f"the name at byte {member.offset} cannot be read")
                 if member.isreg() and not member.issparse():
                     self.sizes[member.name] = member.size
                     self._places[member.name] = member.offset_data
                 tar.members = []  # type: ignore[attr-defined]  # else a million members are kept as large objects
+            end = tar.offset  # where the next header should be
+        with self.path.open("rb") as stream:
+            stream.seek(end)
+            _check_end(self.path, stream)
 
     def _read(self, name: str) -> bytes:
         with self.path.open("rb") as stream:
             stream.seek(self._places[name])
             return stream.read(self.sizes[name])
+
+
+def _lacks_name(member: tarfile.TarInfo) -> bool:
+    """Return whether a long name before the header of a member was lost, which tarfile forgives."""
+    extended = member.offset_data - member.offset > tarfile.BLOCKSIZE and not member.issparse()
+    names = (member.name, member.linkname)
+    short = all(len(os.fsencode(name)) <= tarfile.LENGTH_NAME for name in names)
+    return extended and short and not member.pax_headers
+
+
+def _check_end(path: Path, stream: BinaryIO) -> None:
+    """Raise `InputError` unless a tar is at its end: a block of zeros and nothing else after it."""
+    place, block = stream.tell(), stream.read(tarfile.BLOCKSIZE)
+    if len(block) < tarfile.BLOCKSIZE:
+        raise InputError(
+            f"{path} is truncated: it stops after {place + len(block)} bytes without the block of "
+            "zeros that ends a .tar file. Copy or pack it again."
+        )
+    while block:
+        if block.strip(b"\0"):
+            raise InputError(
+                f"{path} is damaged, or several .tar files in one: what follows byte {place} is no "
+                "list of files. Pack the images again."
+            )
+        place, block = stream.tell(), stream.read(_TAIL_BYTES)
 
 
 def open_archive(path: Path) -> Archive:

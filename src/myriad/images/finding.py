@@ -44,16 +44,24 @@ def find_images(source: Path) -> ImageList:
 def list_archive(path: Path) -> ImageList:
     """List the images of an archive; one folder around all others is passed over."""
     archive = open_archive(path)
-    visible = [name for name in archive.sizes if is_text(name) and not _is_hidden(name)]
+    speakable = [name for name in archive.sizes if is_text(name)]
+    visible = [name for name in speakable if not _is_hidden(name)]
     paths = sorted(name for name in visible if is_image_name(name))
     if not paths:
         raise InputError(f"{path} holds no images (JPEG, PNG, BMP, TIFF, WebP or GIF).")
+    warnings = []
+    if len(speakable) < len(archive.sizes):
+        warnings.append(
+            f"{len(archive.sizes) - len(speakable)} names in {path} are not valid Unicode and were "
+            "left out: the archive is damaged, or its files have to be renamed."
+        )
     return label_by_folders(
         path,
         paths,
         level=_count_wrappers(paths),
         archive=archive,
         ignored=len(archive.sizes) - len(paths),
+        warnings=warnings,
     )
 
 
