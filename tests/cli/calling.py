@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import myriad
+from tests.signals import interruptible_python
 
 TOY = str(Path(__file__).with_name("toy.py"))
 REAL = "myriad.cli.main"
@@ -32,7 +33,7 @@ def call_toy(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 def start_toy(*arguments: str, **streams: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, TOY, *arguments],
+        interruptible_python(TOY, *arguments),
         env=environment(),
         text=True,
         stdin=subprocess.DEVNULL,

@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+import subprocess
 
 import jsonschema
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from myriad.cli.execution import execute
 from myriad.cli.objects import load_schema
 from tests.cli import toy
-from tests.cli.calling import call_toy, start_toy
+from tests.cli.calling import TOY, call_toy, environment, start_toy
+from tests.signals import background_python, interruptible_python
 
 STATUSES = {
     "input": (2, "data.csv has no column 'label'. Add one."),
@@ -180,6 +182,21 @@ def test_interruption_of_what_cannot_be_resumed_and_again_while_it_cleans_up():
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert (out, err) == ("", "Interrupted.\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "status"), [(interruptible_python, 130), (background_python, 0)]
+)
+def test_a_command_started_with_sigint_ignored_is_not_interrupted(command, status):
+    done = subprocess.run(
+        command(TOY, "end", "signal"),
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == status, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -28,14 +28,28 @@ INSTALLING = {
 """Commands that no test runs here: they install, or never end."""
 
 _FENCE = re.compile(r"^```(\w*)$")
+_NUMBER = r"-?\d[\d,.]*(?:e[-+]?\d+)?"
 _MASKS = [
-    (re.compile(r"\b(\d+ h )?(\d+ min )?[\d.]+ s\b"), "TIME"),
-    (re.compile(r"[\d.]+ (bytes|kB|MB|GB)\b"), "SIZE"),
-    (re.compile(r"-?\d[\d,.]*(e[-+]?\d+)?"), "0"),
+    (re.compile(r"\b\d+ h \d+ min\b|\b(?:\d+ min )?[\d.]+ s\b|[\d,.]+ days\b"), "TIME"),
+    (re.compile(r"[\d,.]+ (?:B|bytes|kB|MB|GB|TB)\b"), "SIZE"),
+    # What a search finds: as text, as JSON, as a Python dictionary, as options of a command.
+    (re.compile(rf"""(\bbeta|["']beta["']:) (?:["']?all\b["']?|{_NUMBER})"""), r"\1 0"),
+    (re.compile(r"""(\bscale|["']scale["']:) (?:[Tt]rue|[Ff]alse)\b"""), r"\1 FLAG"),
+    (re.compile(r"( --(?:beta|eta|lam|scale|schedule|epochs) \S+)+$"), " OPTIONS"),
+    # A line of the table of tune, and whether it is the best.
+    (re.compile(rf" (?:all|{_NUMBER})( +\S+ +\S+) +(?:yes|no) +(fixed|lam) "), r" 0 \1 FLAG \2 "),
+    (re.compile(r"(TIME) +best$"), r"\1"),
+    # The best of a comparison.
+    (re.compile(r"(myriad evaluate \w+)/\w+ DATA$"), r"\1/BEST DATA"),
+    # Predictions: as a line of CSV, in a table, and as JSON.
+    (re.compile(rf",\d+,[^,]+,{_NUMBER}$"), ",RANK,LABEL,SCORE"),
+    (re.compile(_NUMBER), "0"),
     (re.compile(r"\S+ \(0\)"), "LABEL (0)"),
     (re.compile(r'"label": "[^"]*"'), '"label": LABEL'),
     (re.compile(r"\s+"), " "),
 ]
+_RANKED = "Objective "
+"""How the head of a table begins whose lines are sorted by accuracy."""
 
 
 @dataclass
@@ -86,7 +100,11 @@ def read_commands(block: Block) -> list[Command]:
 
 
 def mask(line: str) -> str:
-    """Return a line with all that may differ between two machines taken out."""
+    """Return a line without what may differ between two machines.
+
+    These are times and sizes, and all that depends on rounding, which is not the same on every
+    processor: numbers, the settings that a search chooses, and the labels that are predicted.
+    """
     for pattern, sign in _MASKS:
         line = pattern.sub(sign, line)
     return line.strip()
@@ -102,7 +120,10 @@ def match(shown: list[str], found: list[str]) -> list[str] | None:
             if rest is not None:
                 return [GAP, *rest]
         return None
-    if not found or mask(shown[0]) != mask(found[0]):
+    length = 1
+    if shown[0].startswith(_RANKED):
+        length = shown.index("") if "" in shown else len(shown)
+    if sorted(map(mask, shown[:length])) != sorted(map(mask, found[:length])):
         return None
-    rest = match(shown[1:], found[1:])
-    return None if rest is None else [found[0], *rest]
+    rest = match(shown[length:], found[length:])
+    return None if rest is None else [*found[:length], *rest]

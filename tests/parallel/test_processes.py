@@ -18,6 +18,7 @@ from myriad.errors import WorkError
 from myriad.parallel import open_local, open_processes
 from tests.robustness.calling import environment
 from tests.robustness.killing import processes_in, wait_for_end
+from tests.signals import interruptible_python
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +121,7 @@ def test_a_parent_that_ends_leaves_no_orphans(tmp_path, number):
         "    for _ in mapper.map(time.sleep, [0, 0, 0, 0] + [60] * 9): print('up', flush=True)\n"
     )
     process = subprocess.Popen(
-        [sys.executable, script],
+        interruptible_python(script),
         cwd=tmp_path,
         env=environment(),
         stdout=subprocess.PIPE,

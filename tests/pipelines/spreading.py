@@ -1,8 +1,7 @@
-"""Clusters for tests: two real worker processes, of which one is killed in the middle of work."""
+"""Clusters for tests: two real worker processes, of which one is killed at work."""
 
 import os
 import signal
-import time
 
 import numpy as np
 
@@ -29,64 +28,53 @@ def make_wide_store(path, *, n=1500, dim=24, n_shards=3, seed=0):
 
 
 class DeadlyMapper(ClusterMapper):
-    """Workers of a cluster, one of which is killed while it does the first piece of a map."""
+    """Workers of a cluster, one of which is killed after `arm` has been called."""
 
     def __init__(self, mapper):
         super().__init__(DeadlyClient(mapper._client), mapper.workers, mapper._own)
 
-    def arm(self, kind=object):
-        """Let the next piece of a kind of work be deadly; return what has been killed so far.
+    def arm(self, mark, kind=object):
+        """Let the next function of a kind kill the worker that calls it first.
 
-        Whoever was killed before is given the time to come back.
+        Whoever was killed before is waited for.
+
+        Parameters
+        ----------
+        mark : a folder that the worker makes before it dies.
         """
         self._client.wait_for_workers(self.workers, timeout=120)
-        time.sleep(0.5)
-        self._client.arm(kind)
-        return self._client.killed
+        self._client.mark, self._client.kind = mark, kind
 
 
 class DeadlyClient:
-    """A client that kills a worker which is at work.
-
-    A piece may take a moment only. So the workers are stopped when one has just got it, and whoever
-    has not finished it dies. Every other piece is given no time at all, the rest a moment.
-    """
+    """A client whose functions are made deadly while it has a `mark`."""
 
     def __init__(self, client):
-        self.client, self.armed, self.killed = client, None, []
-        self.pids, self.tries = {}, 0
+        self.client, self.mark, self.kind = client, None, object
 
     def __getattr__(self, name):
         return getattr(self.client, name)
 
-    def arm(self, kind):
-        """Let pieces of a kind of work be deadly until a worker has died."""
-        self.pids, self.tries, self.armed = self.client.run(os.getpid), 0, kind
+    def submit(self, call, function, item, **options):
+        if self.mark is not None and isinstance(function, self.kind):
+            function = Deadly(function, str(self.mark))
+        return self.client.submit(call, function, item, **options)
 
-    def submit(self, *arguments, **options):
-        future = self.client.submit(*arguments, **options)
-        if self.armed is not None and isinstance(arguments[1], self.armed):
-            self._strike(future)
-        return future
 
-    def _strike(self, future):
-        time.sleep(0.02 * (self.tries % 2 == 0))
-        self.tries += 1
-        self._signal(signal.SIGSTOP)
+class Deadly:
+    """A function that kills the worker which calls it first, once the work is done.
+
+    All that the work leaves on the disk is there by then, and the result is lost: the work is done
+    again by another worker.
+    """
+
+    def __init__(self, function, mark):
+        self.function, self.mark = function, mark
+
+    def __call__(self, item):
+        result = self.function(item)
         try:
-            for _ in range(100):
-                busy = [worker for worker, tasks in self.client.processing().items() if tasks]
-                if busy and not future.done():
-                    os.kill(self.pids.pop(busy[0]), signal.SIGKILL)
-                    self.killed.append(busy[0])
-                    self.armed = None
-                    return
-                if future.done():
-                    return
-                time.sleep(0.005)
-        finally:
-            self._signal(signal.SIGCONT)
-
-    def _signal(self, number):
-        for pid in self.pids.values():
-            os.kill(pid, number)
+            os.mkdir(self.mark)
+        except FileExistsError:
+            return result
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -41,15 +41,20 @@ def model(store):
     return train(store, store.parent / "model", method=OVR, threads=1)
 
 
+@pytest.fixture
+def mark(tmp_path_factory):
+    """Return the folder that a worker makes before it dies."""
+    return tmp_path_factory.mktemp("marks") / "killed"
+
+
 def arrays_of(folder):
     return (Path(folder) / "model.safetensors").read_bytes()
 
 
-def test_training_by_shards_of_classes(mapper, store, model, tmp_path):
-    killed = mapper.arm()
-    before = len(killed)
+def test_training_by_shards_of_classes(mapper, mark, store, model, tmp_path):
+    mapper.arm(mark)
     trained = train(store, tmp_path / "model", method=OVR, cluster=mapper)
-    assert len(killed) == before + 1
+    assert mark.exists()
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
     assert [row["top1"] for row in trained.fitted.history] == [
         row["top1"] for row in model.fitted.history
@@ -58,12 +63,11 @@ def test_training_by_shards_of_classes(mapper, store, model, tmp_path):
 
 
 @pytest.mark.parametrize("lam", [None, 0.01])
-def test_the_dual_by_shards_of_classes(mapper, store, tmp_path, lam):
+def test_the_dual_by_shards_of_classes(mapper, mark, store, tmp_path, lam):
     method = BinaryDual(lam=lam, tol=0.05, beta=8.0, epochs=5)
-    killed = mapper.arm()
-    before = len(killed)
+    mapper.arm(mark)
     there = train(store, tmp_path / "there", method=method, cluster=mapper)
-    assert len(killed) == before + 1
+    assert mark.exists()
     here = train(store, tmp_path / "here", method=method, threads=1)
     assert arrays_of(tmp_path / "here") == arrays_of(tmp_path / "there")
     assert here.settings == there.settings
@@ -87,13 +91,13 @@ def test_a_search_on_a_cluster_finds_the_same(mapper, store, tmp_path):
     ],
     ids=lambda method: method.objective,
 )
-def test_rounds_are_the_same_whoever_dies(mapper, store, tmp_path, method):
+def test_rounds_are_the_same_whoever_dies(mapper, mark, store, tmp_path, method):
     found = []
     for deadly in (False, True):
-        killed = mapper.arm() if deadly else []
-        before = len(killed)
+        if deadly:
+            mapper.arm(mark)
         found.append(train(store, tmp_path / str(deadly), method=method, cluster=mapper))
-        assert len(killed) == before + deadly
+        assert mark.exists() == deadly
     assert arrays_of(tmp_path / "False") == arrays_of(tmp_path / "True")
     single = train(store, tmp_path / "single", method=method, threads=1)
     assert found[0].validation.at(5) > single.validation.at(5) - 10
@@ -119,13 +123,12 @@ def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):
     ],
     ids=lambda options: options.codes,
 )
-def test_coding(mapper, store, tmp_path, options, monkeypatch):
+def test_coding(mapper, mark, store, tmp_path, options, monkeypatch):
     compress(store, tmp_path / "here", options=options, threads=1)
     monkeypatch.setattr("myriad.store.counting.READ_BYTES", 4 * 24 * 100)  # several pieces
-    killed = mapper.arm()
-    before = len(killed)
+    mapper.arm(mark)
     compress(store, tmp_path / "there", options=options, cluster=mapper)
-    assert len(killed) == before + 1
+    assert mark.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "there"]
     names = sorted(path.name for path in (tmp_path / "here").iterdir())
     assert names == sorted(path.name for path in (tmp_path / "there").iterdir())
@@ -136,12 +139,11 @@ def test_coding(mapper, store, tmp_path, options, monkeypatch):
             assert contents[0] == contents[1]
 
 
-def test_evaluating(mapper, store, model):
+def test_evaluating(mapper, mark, store, model):
     here = evaluate(model.model, store, threads=1)
-    killed = mapper.arm()
-    before = len(killed)
+    mapper.arm(mark)
     there = evaluate(model.model, store, cluster=mapper)
-    assert len(killed) == before + 1
+    assert mark.exists()
     np.testing.assert_array_equal(here.scored.ranks, there.scored.ranks)
     np.testing.assert_array_equal(here.scored.guesses, there.scored.guesses)
     assert here.scored.paths == there.scored.paths

@@ -6,13 +6,13 @@ import contextlib
 import io
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import myriad
 from myriad.cli.execution import execute
 from myriad.cli.main import app
+from tests.signals import interruptible_python
 
 QUICK = "--components 2 --regions 1 --step 12 --epochs 2 --eta 0.1 --beta 1"
 """Options with which training takes no time."""
@@ -43,7 +43,7 @@ def environment() -> dict[str, str]:
 def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
     """Start the command in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "myriad.cli.main", *(str(argument) for argument in arguments)],
+        interruptible_python("-m", "myriad.cli.main", *arguments),
         cwd=cwd,
         env=environment(),
         stdin=subprocess.DEVNULL,
