@@ -29,6 +29,7 @@ import typer
 from myriad.cli.objects import to_line
 from myriad.cli.progress import choose_progress
 from myriad.errors import InputError, WorkError
+from myriad.kernel_cache import report_to
 from myriad.progress import Progress
 from myriad.urls import as_place
 
@@ -134,7 +135,11 @@ def verb(
             run = _begin(**options)
             given = {name: _read_place(value) for name, value in given.items()}
             given = _gather(given, function, shared)
-            with _guarded(run, resumes=resumes), redirect_stdout(sys.stderr):
+            with (
+                _guarded(run, resumes=resumes),
+                redirect_stdout(sys.stderr),
+                report_to(run.progress.note),
+            ):
                 result = function(**given, run=run)
             return Outcome(result, run, as_json, show)
 
