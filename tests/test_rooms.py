@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "myriad"
 
 BASE = {"errors", "progress", "files", "parts", "arrays", "products", "tiles", "panels"}
-BASE |= {"_jit", "randomness", "urls", "locks"}
+BASE |= {"_jit", "kernel_cache", "locks", "randomness", "urls"}
 ROOMS = [
     "parallel",
     "measures",

@@ -10,19 +10,38 @@ from typing import Any
 import numba
 import numba.extending
 
-jit = numba.njit(cache=True, nogil=True, error_model="numpy")
+from myriad.kernel_cache import fall_back
+
+
+def _compiler(**flags: Any) -> Any:
+    """Return a decorator that compiles a function with these flags, and caches its code."""
+
+    def decorate(function: Any) -> Any:
+        try:
+            return numba.njit(cache=True, nogil=True, error_model="numpy", **flags)(function)
+        except RuntimeError as error:  # raised as the function is defined, before it is compiled
+            if "no locator available" not in str(error):
+                raise
+        folder = fall_back()
+        if folder is not None:
+            numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+        cached = folder is not None
+        return numba.njit(cache=cached, nogil=True, error_model="numpy", **flags)(function)
+
+    return decorate
+
+
+jit = _compiler()
 """A kernel whose sums keep the order in which they are written."""
 
-jit_reassociated = numba.njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-)
+jit_reassociated = _compiler(fastmath={"reassoc", "contract", "nsz"})
 """A kernel whose sums may be reordered, so that they run in vector registers. Each one has a test
 that bounds the rounding error against its float64 twin."""
 
-jit_fused = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+jit_fused = _compiler(fastmath={"contract"})
 """A kernel whose products and sums may be fused into one operation, which rounds once."""
 
-inlined = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
+inlined = _compiler(inline="always")
 """A small function that becomes part of the kernels calling it: a call with arrays is not free."""
 
 intrinsic: Any = numba.extending.intrinsic

@@ -29,6 +29,7 @@ import typer
 from myriad.cli.objects import to_line
 from myriad.cli.progress import choose_progress
 from myriad.errors import InputError, WorkError
+from myriad.kernel_cache import report_to
 from myriad.locks import locked
 from myriad.progress import Progress
 from myriad.urls import as_place
@@ -142,6 +143,7 @@ def verb(
             with (
                 _guarded(run, resumes=resumes),
                 redirect_stdout(sys.stderr),
+                report_to(run.progress.note),
                 locked(*outputs, progress=run.progress),
             ):
                 result = function(**given, run=run)

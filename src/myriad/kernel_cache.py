@@ -1,0 +1,97 @@
+"""Where compiled kernels are kept if neither the installation nor the home folder can be written.
+
+Cached kernels are machine code that is run when it is loaded. So the fallback is a folder in the
+temporary folder that nobody but its owner, or root, can write to or replace; without such a folder
+nothing is cached.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+NUMBA_FOLDER = "NUMBA_CACHE_DIR"
+"""Numba's own environment variable for the folder of its cache."""
+REPORTED = "MYRIAD_KERNEL_CACHE_REPORTED"
+"""Environment variable that keeps worker processes from repeating the note."""
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, RuntimeWarning, stacklevel=2)
+
+
+_report: Callable[[str], None] = _warn
+
+
+@contextmanager
+def report_to(function: Callable[[str], None]) -> Iterator[None]:
+    """Pass the note on the cache to a function, instead of warning, inside this context."""
+    global _report
+    before, _report = _report, function
+    try:
+        yield
+    finally:
+        _report = before
+
+
+@cache
+def fall_back() -> Path | None:
+    """Return the fallback folder, or None if there is no safe one; report it once.
+
+    The environment variable of Numba is set to the folder, so that worker processes share it.
+    """
+    given = os.environ.get(NUMBA_FOLDER)
+    reason = "Neither the installation nor the home folder can be written"
+    if given:
+        reason += f", nor can {given}, the value of {NUMBA_FOLDER}"
+    folder = make_private_folder()
+    if folder is None:
+        effect = "each run compiles its kernels again, which takes a while"
+    else:
+        effect = f"compiled kernels are cached in {folder}"
+        os.environ[NUMBA_FOLDER] = str(folder)
+    if not os.environ.get(REPORTED):
+        os.environ[REPORTED] = "1"
+        _report(f"{reason}: {effect}. Set {NUMBA_FOLDER} to use a folder of your choice.")
+    return folder
+
+
+def make_private_folder() -> Path | None:
+    """Return a folder for this user in the temporary folder, made if need be; None if unsafe."""
+    if not hasattr(os, "geteuid"):  # no owners and modes to check, as on Windows
+        return None
+    try:
+        folder = Path(tempfile.gettempdir()).resolve() / f"myriad-kernels-{os.geteuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if not is_private(folder):
+            return None
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return None
+
+
+def is_private(folder: Path) -> bool:
+    """Return whether only this user, or root, can write to a folder or replace it.
+
+    The folder itself must be a folder, not a link, that belongs to the user and has mode 0700. Each
+    folder above must belong to the user or root, and be either closed to the writes of others or
+    sticky, as /tmp is: others can then neither remove nor rename what is not theirs.
+    """
+    own = folder.lstat()
+    if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.geteuid() or own.st_mode & 0o077:
+        return False
+    for parent in folder.parents:
+        above = parent.lstat()
+        if above.st_uid not in (0, os.geteuid()):
+            return False
+        if above.st_mode & _OTHERS and not above.st_mode & stat.S_ISVTX:
+            return False
+    return True
