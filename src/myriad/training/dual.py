@@ -33,6 +33,9 @@ UNSEARCHED_PART = 1e-3
 SEARCH_TOL, SEARCH_EPOCHS = 1e-2, 20
 WORSE_IN_A_ROW = 3
 """After so many values of lam without a better accuracy the path ends."""
+LEARNED = 0.9
+"""Those values count only where the objective is below this part of the loss before any training:
+above it `lam` outweighs the rows, and accuracies differ by chance."""
 FLOAT32_TOL = 1e-5
 """Below this tolerance training needs float64."""
 
@@ -93,6 +96,10 @@ class DualMethod(Method):
     def make_at(self, site: Site | None, rows: Rows, n_classes: int, lam: float) -> Ascending:
         """Return the dual variables to train, by the workers of a site where there is one."""
         return self.make(rows, n_classes, lam)
+
+    @abstractmethod
+    def untrained_loss(self, labels: NDArray[np.int32], n_classes: int) -> float:
+        """Return the loss of a model that has learned nothing from the rows."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -202,10 +209,11 @@ class DualMethod(Method):
     ) -> list[dict[str, Any]]:
         """Train along a path of lam, coarsely; return the accuracy of each.
 
-        The path ends early where accuracy has not risen for a while.
+        The path ends early where accuracy has not risen for a while, once something is learned.
         """
         table: list[dict[str, Any]] = []
         ascent = self.make_at(site, rows, n_classes, path[0])
+        learned = LEARNED * self.untrained_loss(rows.labels, n_classes)
         best, since = (-1.0, -1.0), 0
         with progress.step("Trying values of lam", len(path), "values") as advance:
             for lam in path:
@@ -224,7 +232,10 @@ class DualMethod(Method):
                 table.append(row | {"top1": found.at(1), "top5": found.at(5)})
                 advance(1)
                 score = found.at(1), found.at(5)
-                best, since = (score, 0) if score > best else (best, since + 1)
+                if score > best:
+                    best, since = score, 0
+                elif last["primal"] < learned:
+                    since += 1
                 if since == WORSE_IN_A_ROW:
                     break
         return table

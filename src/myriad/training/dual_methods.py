@@ -8,12 +8,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.objectives.topk import TOPK_VARIANTS
 from myriad.store import Rows
 from myriad.training.ascent import Ascending
-from myriad.training.binary_dual import DUAL_LOSSES, BinaryAscent
+from myriad.training.binary_dual import DUAL_LOSSES, BinaryAscent, weigh
 from myriad.training.dual import DualMethod, check_labels
 from myriad.training.dual_shards import DualShards, needs_shards
 from myriad.training.methods import Offer, number_or, one_of, whole_number
@@ -69,6 +70,10 @@ class TopK(DualMethod):
             dtype=self.dtype,
         )
 
+    def untrained_loss(self, labels: NDArray[np.int32], n_classes: int) -> float:
+        """Return the loss of zero scores, which miss the margin of 1 by all of it."""
+        return 1.0
+
     def describe(self) -> dict[str, Any]:
         """Return the settings that are the method's own."""
         return {"k": self.k, "variant": self.variant}
@@ -105,11 +110,6 @@ class BinaryDual(DualMethod):
     ) -> BinaryAscent:
         """Return the dual variables to train, of all classes or of some."""
         check_labels(rows.labels, n_classes)
-        weights = None
-        if self.class_weights is not None:
-            weights = np.array(self.class_weights)
-            if len(weights) != n_classes:
-                raise InputError(f"{n_classes} classes need as many weights, not {len(weights)}.")
         return BinaryAscent(
             rows,
             n_classes,
@@ -117,10 +117,19 @@ class BinaryDual(DualMethod):
             squared=DUAL_LOSSES[self.loss],
             lam=lam,
             beta=self.beta,
-            class_weights=weights,
+            class_weights=self._read_class_weights(n_classes),
             bias=self.bias,
             dtype=self.dtype,
         )
+
+    def _read_class_weights(self, n_classes: int) -> NDArray[np.float64] | None:
+        if self.class_weights is None:
+            return None
+        if len(self.class_weights) != n_classes:
+            raise InputError(
+                f"{n_classes} classes need as many weights, not {len(self.class_weights)}."
+            )
+        return np.array(self.class_weights)
 
     @property
     def spreads(self) -> bool:
@@ -132,6 +141,19 @@ class BinaryDual(DualMethod):
         if site is None or not needs_shards(site, n_classes, rows.dim):
             return self.make(rows, n_classes, lam)
         return DualShards(self.make, rows, n_classes, lam, site)
+
+    def untrained_loss(self, labels: NDArray[np.int32], n_classes: int) -> float:
+        """Return the least loss of scores that are the same for all rows, summed over classes.
+
+        With p and q the weights of all positives and of all negatives of a class, the score s costs
+        ``p loss(s) + q loss(-s)``: at least ``2 min(p, q)`` for the hinge, and ``4 p q / (p + q)``
+        for its square.
+        """
+        weights = weigh(labels, n_classes, self.beta, self._read_class_weights(n_classes))
+        positives = np.bincount(labels, minlength=n_classes)
+        q, p = weights[:, 0] * (len(labels) - positives), weights[:, 1] * positives
+        least = 4.0 * p * q / (p + q) if DUAL_LOSSES[self.loss] else 2.0 * np.minimum(p, q)
+        return float(least.sum())
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that are the method's own."""
