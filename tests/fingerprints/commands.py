@@ -31,6 +31,7 @@ IMPORTS: dict[str, list[str]] = {
     "parquet": ["rows.parquet", "--rows", "rows", "--labels", "label"],
     "svmlight": ["rows.svm"],
     "clip-retrieval": ["clip", "--labels", "label"],
+    "several labels": ["rows.npy", "--labels", "several.txt"],
     "wide": ["wide.npy", "--labels", "wide_y.npy"],
 }
 CODES: dict[str, list[str]] = {
@@ -99,6 +100,9 @@ def list_cases() -> Iterator[Case]:
     for name, options in OBJECTIVES.items():
         for store in ("npy", "pq"):
             yield _train_case(f"train {name} on {store}", store, ["--objective", name, *options])
+    for name in ("ovr", "ranking", "wsabie"):
+        given = ["--objective", name, *OBJECTIVES[name]]
+        yield _train_case(f"train {name} on several labels", "several labels", given)
     for name in ("ovr", "multiclass", "softmax", "topk", "dual", "wsabie"):
         given = ["--objective", name, "--epochs", "4"]
         yield _train_case(f"train {name} auto", "npy", given)

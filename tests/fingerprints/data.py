@@ -92,7 +92,7 @@ def write_rows(folder: Path) -> Path:
     np.save(folder / "clip/img_emb/img_emb_0.npy", X)
     table = pa.table({"image_path": [f"{i}.jpg" for i in range(len(X))], "label": y})
     pq.write_table(table, folder / "clip/metadata/metadata_0.parquet")
-    (folder / "several.txt").write_text("\n".join(" ".join(map(str, s)) for s in draw_sets()))
+    (folder / "several.txt").write_text("\n".join(";".join(map(str, s)) for s in draw_sets()))
     X, y = draw_rows(1200, 2, 2048)
     np.save(folder / "wide.npy", X)
     np.save(folder / "wide_y.npy", y)
