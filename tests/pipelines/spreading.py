@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from myriad.parallel import ClusterMapper
+from myriad.parallel import ClusterExecutor
 from myriad.store import Store
 
 N_CLASSES = 300
@@ -28,11 +28,11 @@ def make_wide_store(path, *, n=1500, dim=24, n_shards=3, seed=0):
     return Store.open(path)
 
 
-class DeadlyMapper(ClusterMapper):
+class DeadlyMapper(ClusterExecutor):
     """Workers of a cluster, one of which is killed while it does the first piece of a map."""
 
-    def __init__(self, mapper):
-        super().__init__(DeadlyClient(mapper._client), mapper.workers, mapper._own)
+    def __init__(self, executor):
+        super().__init__(DeadlyClient(executor._client), executor.n_workers, executor._own)
 
     def arm(self, kind=object):
         """Let the next piece of a kind of work be deadly; return what has been killed so far.

@@ -26,9 +26,9 @@ OVR = SGD(eta=0.1, beta=16.0, scale=False, epochs=3)
 
 
 @pytest.fixture(scope="module")
-def mapper():
-    with open_cluster("local:2") as mapper:
-        yield DeadlyMapper(mapper)
+def executor():
+    with open_cluster("local:2") as executor:
+        yield DeadlyMapper(executor)
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +45,10 @@ def arrays_of(folder):
     return (Path(folder) / "model.safetensors").read_bytes()
 
 
-def test_training_by_shards_of_classes(mapper, store, model, tmp_path):
-    killed = mapper.arm()
+def test_training_by_shards_of_classes(executor, store, model, tmp_path):
+    killed = executor.arm()
     before = len(killed)
-    trained = train(store, tmp_path / "model", method=OVR, cluster=mapper)
+    trained = train(store, tmp_path / "model", method=OVR, cluster=executor)
     assert len(killed) == before + 1
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
     assert [row["top1"] for row in trained.fitted.history] == [
@@ -58,21 +58,21 @@ def test_training_by_shards_of_classes(mapper, store, model, tmp_path):
 
 
 @pytest.mark.parametrize("lam", [None, 0.01])
-def test_the_dual_by_shards_of_classes(mapper, store, tmp_path, lam):
+def test_the_dual_by_shards_of_classes(executor, store, tmp_path, lam):
     method = BinaryDual(lam=lam, tol=0.05, beta=8.0, epochs=5)
-    killed = mapper.arm()
+    killed = executor.arm()
     before = len(killed)
-    there = train(store, tmp_path / "there", method=method, cluster=mapper)
+    there = train(store, tmp_path / "there", method=method, cluster=executor)
     assert len(killed) == before + 1
     here = train(store, tmp_path / "here", method=method, threads=1)
     assert arrays_of(tmp_path / "here") == arrays_of(tmp_path / "there")
     assert here.settings == there.settings
 
 
-def test_a_search_on_a_cluster_finds_the_same(mapper, store, tmp_path):
+def test_a_search_on_a_cluster_finds_the_same(executor, store, tmp_path):
     found = [
         train(store, tmp_path / name, method=SGD(epochs=4), threads=1, cluster=cluster)
-        for name, cluster in (("here", None), ("there", mapper))
+        for name, cluster in (("here", None), ("there", executor))
     ]
     assert found[0].settings == found[1].settings
     assert arrays_of(tmp_path / "here") == arrays_of(tmp_path / "there")
@@ -87,12 +87,12 @@ def test_a_search_on_a_cluster_finds_the_same(mapper, store, tmp_path):
     ],
     ids=lambda method: method.objective,
 )
-def test_rounds_are_the_same_whoever_dies(mapper, store, tmp_path, method):
+def test_rounds_are_the_same_whoever_dies(executor, store, tmp_path, method):
     found = []
     for deadly in (False, True):
-        killed = mapper.arm() if deadly else []
+        killed = executor.arm() if deadly else []
         before = len(killed)
-        found.append(train(store, tmp_path / str(deadly), method=method, cluster=mapper))
+        found.append(train(store, tmp_path / str(deadly), method=method, cluster=executor))
         assert len(killed) == before + deadly
     assert arrays_of(tmp_path / "False") == arrays_of(tmp_path / "True")
     single = train(store, tmp_path / "single", method=method, threads=1)
@@ -101,8 +101,8 @@ def test_rounds_are_the_same_whoever_dies(mapper, store, tmp_path, method):
 
 
 def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):
-    monkeypatch.setattr("myriad.pipelines.sites.LEAST", 1)
-    monkeypatch.setattr("myriad.pipelines.sites.APART", 0)
+    monkeypatch.setattr("myriad.pipelines.workers.LEAST", 1)
+    monkeypatch.setattr("myriad.pipelines.workers.APART", 0)
     train(store, tmp_path / "model", method=OVR, threads=1, memory=20_000)
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
 
@@ -119,12 +119,12 @@ def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):
     ],
     ids=lambda options: options.codes,
 )
-def test_coding(mapper, store, tmp_path, options, monkeypatch):
+def test_coding(executor, store, tmp_path, options, monkeypatch):
     compress(store, tmp_path / "here", options=options, threads=1)
     monkeypatch.setattr("myriad.store.counting.READ_BYTES", 4 * 24 * 100)  # several pieces
-    killed = mapper.arm()
+    killed = executor.arm()
     before = len(killed)
-    compress(store, tmp_path / "there", options=options, cluster=mapper)
+    compress(store, tmp_path / "there", options=options, cluster=executor)
     assert len(killed) == before + 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "there"]
     names = sorted(path.name for path in (tmp_path / "here").iterdir())
@@ -136,22 +136,22 @@ def test_coding(mapper, store, tmp_path, options, monkeypatch):
             assert contents[0] == contents[1]
 
 
-def test_evaluating(mapper, store, model):
+def test_evaluating(executor, store, model):
     here = evaluate(model.model, store, threads=1)
-    killed = mapper.arm()
+    killed = executor.arm()
     before = len(killed)
-    there = evaluate(model.model, store, cluster=mapper)
+    there = evaluate(model.model, store, cluster=executor)
     assert len(killed) == before + 1
     np.testing.assert_array_equal(here.scored.ranks, there.scored.ranks)
     np.testing.assert_array_equal(here.scored.guesses, there.scored.guesses)
     assert here.scored.paths == there.scored.paths
 
 
-def test_comparing_codes(mapper, store, tmp_path):
+def test_comparing_codes(executor, store, tmp_path):
     asked = {"codes": ("bits",), "ratios": (32.0,), "method": OVR, "threads": 1}
     here, there = (
         compare_codes(store, tmp_path / name, cluster=cluster, **asked).rows
-        for name, cluster in (("here", None), ("there", mapper))
+        for name, cluster in (("here", None), ("there", executor))
     )
     assert len(here) == 2
     for mine, theirs in zip(here, there, strict=True):
@@ -159,25 +159,25 @@ def test_comparing_codes(mapper, store, tmp_path):
     assert [path.name for path in (tmp_path / "there").iterdir()] == ["codes.json"]
 
 
-def test_a_store_at_a_url(mapper, store, model, tmp_path):
+def test_a_store_at_a_url(executor, store, model, tmp_path):
     url = as_place(f"file://{store}")
-    trained = train(url, tmp_path / "model", method=OVR, cluster=mapper)
+    trained = train(url, tmp_path / "model", method=OVR, cluster=executor)
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
     assert trained.to_json()["store"] == f"file://{store}"
-    there = evaluate(model.model, url, cluster=mapper)
+    there = evaluate(model.model, url, cluster=executor)
     np.testing.assert_array_equal(evaluate(model.model, store).scored.ranks, there.scored.ranks)
-    compress(url, tmp_path / "coded", options=CodeOptions("bits", keep=0.5), cluster=mapper)
+    compress(url, tmp_path / "coded", options=CodeOptions("bits", keep=0.5), cluster=executor)
     assert Store.open(tmp_path / "coded").n_rows == 1500
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coded", "model"]
 
 
-def test_a_url_that_workers_do_not_see(mapper, store, tmp_path):
+def test_a_url_that_workers_do_not_see(executor, store, tmp_path):
     system = fsspec.filesystem("memory")  # of this process alone
     for file in store.iterdir():
         system.pipe_file(f"/spread/{file.name}", file.read_bytes())
     url = as_place("memory://spread")
     with pytest.raises(InputError, match=r"memory://spread/store.json is not there on the worker"):
-        train(url, tmp_path / "model", method=OVR, cluster=mapper)
+        train(url, tmp_path / "model", method=OVR, cluster=executor)
     assert train(url, tmp_path / "here", method=OVR, threads=1).fitted.epochs == 3
     system.rm("/spread", recursive=True)
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from myriad.errors import InputError
 from myriad.estimators.rows_classifier import RowsClassifier
 from myriad.models import LinearModel
-from myriad.parallel import team
+from myriad.parallel import open_threads
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows
 from myriad.training import ClassSums, Fitted, Means, Method
@@ -78,8 +78,8 @@ class NearestMeans(RowsClassifier):
         return self._add(rows)
 
     def _add(self, rows: Rows) -> Fitted:
-        with team(self.threads) as crew:
-            self._sums.add(rows, team=crew, progress=self.progress or SILENT)
+        with open_threads(self.threads) as pool:
+            self._sums.add(rows, pool=pool, progress=self.progress or SILENT)
         return Fitted(self._sums.to_model(), {}, 1)
 
     @property

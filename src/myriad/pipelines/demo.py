@@ -19,7 +19,7 @@ from myriad.pipelines.evidence import gather_evidence
 from myriad.pipelines.extract import ExtractOptions
 from myriad.pipelines.train import EVIDENCE, Trained, sample_paths, train
 from myriad.progress import SILENT, Progress
-from myriad.training import OFFERS, make_method
+from myriad.training import METHODS, make_method
 
 IMAGES, MODEL, STORE, REPORT = "images", "model", "store", "report.html"
 MARK = "demo.json"
@@ -70,7 +70,7 @@ def demonstrate(
         raise InputError(
             f"--images must be at least 5, not {images}: three parts are made of them."
         )
-    method = make_method(OFFERS, objective, seed=seed)
+    method = make_method(METHODS, objective, seed=seed)
     glyphs = choose_glyphs(classes, seed=seed, confusables=confusables)
     _clear(out)
     write_json(out / MARK, {"classes": classes, "images": images, "seed": seed})
