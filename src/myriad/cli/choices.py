@@ -102,14 +102,6 @@ ImagesArgument = Annotated[
 MaxBad = Annotated[
     float, typer.Option(min=0, max=1, help="The part of the images that may be bad.")
 ]
-Objective = Annotated[
-    str,
-    typer.Option(
-        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, auc, softmax or "
-        "wsabie; in the dual: topk or dual (one-vs-rest); means (nearest class means), knn, or "
-        "trace (low rank)."
-    ),
-]
 Cluster = Annotated[
     str | None,
     typer.Option(

@@ -11,11 +11,11 @@ import typer
 from myriad.cli.choices import (
     Cluster,
     DataArgument,
-    Objective,
     StudyStore,
     split_list,
 )
 from myriad.cli.extraction import Extraction, read_extraction
+from myriad.cli.methods import Objective
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb

@@ -1,9 +1,6 @@
-"""Nearest class means: the first baseline, learned in one pass and with nothing to tune."""
+"""Class means, learned in one pass over the rows."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 
@@ -11,12 +8,10 @@ from myriad.arrays import Float
 from myriad.errors import WorkError
 from myriad.measures import LabelSets
 from myriad.models import LinearModel
-from myriad.parallel import ThreadPool, open_threads
+from myriad.parallel import ThreadPool
 from myriad.progress import SILENT, Progress
 from myriad.store import Block, Rows
 from myriad.training.baselines.mean_kernels import add_rows
-from myriad.training.checkpoints import Checkpoint
-from myriad.training.method import Fitted, Method, MethodSpec
 
 BLOCK_BYTES = 16 << 20
 FEATURES = 256
@@ -83,38 +78,3 @@ class ClassSums:
         if not (np.isfinite(W).all() and np.isfinite(b).all()):
             raise WorkError("The rows are too large for class means in float32. Scale them down.")
         return LinearModel(W, b)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Means(Method):
-    """The class whose mean is nearest [HM: P_g the class mean, V = I]; nothing to tune."""
-
-    objective: str = "means"
-
-    @property
-    def is_open(self) -> bool:
-        """Nothing is searched."""
-        return False
-
-    def fit(
-        self,
-        train: Rows,
-        val: Rows | None,
-        *,
-        n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
-    ) -> Fitted:
-        """Learn the means in one pass, which is too short to be kept on the way."""
-        sums = ClassSums(n_classes, train.dim)
-        with open_threads(threads) as pool:
-            sums.add(train, pool=pool, progress=progress)
-        return Fitted(sums.to_model(), {}, 1)
-
-    def settled(self, fitted: Fitted) -> Self:
-        """Return the method itself."""
-        return self
-
-
-MEANS_METHOD = MethodSpec(Means, {})

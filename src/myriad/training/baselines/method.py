@@ -1,0 +1,132 @@
+"""The baselines: nearest class means, and exact nearest neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from myriad.errors import InputError
+from myriad.options import option
+from myriad.progress import SILENT, Progress
+from myriad.training.method import Fitted, Method
+
+if TYPE_CHECKING:
+    from myriad.models.neighbours import NeighboursModel
+    from myriad.store import Rows
+    from myriad.training.checkpoints import Checkpoint
+
+VOTERS = (1, 3, 5, 9)
+"""Numbers of voters tried."""
+JUDGED = 256
+"""Validation rows scored at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Means(Method):
+    """The class whose mean is nearest [HM: P_g the class mean, V = I]; it has no options."""
+
+    titles: ClassVar[Mapping[str, str]] = {"means": "nearest mean"}
+
+    objective: str = "means"
+
+    @property
+    def is_open(self) -> bool:
+        """Nothing is searched."""
+        return False
+
+    def fit(
+        self,
+        train: Rows,
+        val: Rows | None,
+        *,
+        n_classes: int,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+        checkpoint: Checkpoint | None = None,
+    ) -> Fitted:
+        """Learn the means in one pass, which is too short for checkpoints."""
+        from myriad.parallel import open_threads
+        from myriad.training.baselines.nearest_means import ClassSums
+
+        sums = ClassSums(n_classes, train.dim)
+        with open_threads(threads) as pool:
+            sums.add(train, pool=pool, progress=progress)
+        return Fitted(sums.to_model(), {}, 1)
+
+    def settled(self, fitted: Fitted) -> Self:
+        """Return the method itself."""
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeighboursMethod(Method):
+    """The `k` nearest training rows vote; the model keeps all rows in memory.
+
+    A `k` of None is searched among `VOTERS`.
+    """
+
+    titles: ClassVar[Mapping[str, str]] = {"knn": "neighbours"}
+
+    objective: str = "knn"
+    k: int | None = option(
+        None, minimum=1, default_text="searched", help="Number of neighbours that vote."
+    )
+
+    @property
+    def is_open(self) -> bool:
+        """Whether k is left to be searched."""
+        return self.k is None
+
+    def fit(
+        self,
+        train: Rows,
+        val: Rows | None,
+        *,
+        n_classes: int,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+        checkpoint: Checkpoint | None = None,
+    ) -> Fitted:
+        """Keep the rows, and search how many should vote; see `Method.fit`."""
+        import numpy as np
+
+        from myriad.models.neighbours import NeighboursModel
+        from myriad.parallel import open_threads
+
+        if train.sets is not None:
+            raise InputError("knn takes rows of one label each.")
+        known = np.flatnonzero(train.labels >= 0)
+        model = NeighboursModel(train.read(known), train.labels[known], n_classes)
+        ks = [self.k] if self.k is not None else [k for k in VOTERS if k <= len(known)]
+        if max(ks) > len(known):
+            raise InputError(f"k is {self.k}, but there are {len(known)} rows to choose from.")
+        table: list[dict[str, Any]] = []
+        if val is not None and len(ks) > 1:
+            with (
+                open_threads(threads),
+                progress.step("Trying k", len(ks) * val.n_rows, "rows") as advance,
+            ):
+                for k in ks:
+                    table.append({"k": k, **judge(replace(model, k=k), val)})
+                    advance(val.n_rows)
+        best = max(table, key=lambda row: (row["top1"], row["top5"]))["k"] if table else ks[0]
+        return Fitted(replace(model, k=best), {"k": best}, 1, [], table)
+
+    def settled(self, fitted: Fitted) -> Self:
+        """Return the method with the number of voters that was found."""
+        return replace(self, k=fitted.settings["k"])
+
+
+def judge(model: NeighboursModel, rows: Rows) -> dict[str, float]:
+    """Return the accuracies of a model on rows."""
+    import numpy as np
+
+    from myriad.measures import measure
+
+    ranks = [
+        model.judge(block.X, rows.labels[block.index])[0]
+        for block in rows.blocks(max(1, min(JUDGED, rows.n_rows)))
+    ]
+    measures = measure(np.concatenate(ranks), rows.labels, n_classes=model.n_classes)
+    return {"top1": measures.at(1), "top5": measures.at(5)}
