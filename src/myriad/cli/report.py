@@ -15,7 +15,7 @@ from myriad.cli.verb import Run, verb
 
 @dataclass(frozen=True)
 class Result:
-    """Where the report is."""
+    """The path of the report."""
 
     report: Path
 
@@ -25,7 +25,7 @@ class Result:
 
 
 def show(result: Result, run: Run) -> None:
-    """Say where the report is."""
+    """Print the path of the report."""
     print_summary({"Report": result.report})
 
 

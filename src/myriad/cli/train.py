@@ -38,12 +38,12 @@ class Result:
 def show(result: Result, run: Run) -> None:
     """Print accuracies, settings and times, and what to do next."""
     trained = result.trained
-    print_accuracies(trained.validation, part="val")
+    print_accuracies(trained.validation, split="val")
     settings = ", ".join(f"{name} {value}" for name, value in trained.settings.items())
     print_facts(
         {
             "Settings": settings,
-            "Passes": trained.fitted.epochs,
+            "Epochs": trained.fitted.epochs,
             "Training": format_seconds(trained.seconds_training),
             "Model size": format_bytes(trained.model_bytes),
         }

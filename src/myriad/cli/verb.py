@@ -69,7 +69,7 @@ class Outcome:
     show: Callable[[Any, Run], None]
 
     def print(self) -> None:
-        """Print the result on stdout: one JSON object, or tables for people."""
+        """Print the result on stdout: one JSON object, or tables."""
         if self.as_json:
             print(to_line(self.result.to_json()))
         else:

@@ -186,7 +186,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         return self.predict_topk(X, 1)[0][:, 0]
 
     def score(self, X: ArrayLike, y: Any, sample_weight: Any = None) -> float:
-        """Return the part of the rows whose best label is theirs; of several, one of theirs."""
+        """Return the accuracy; of rows with several labels, any of them is correct."""
         if not has_several(y):
             return float(super().score(X, y, sample_weight))
         classes, sets = encode_several(y)
