@@ -182,7 +182,7 @@ class _Study:
         told = ", ".join(f"{name} {word}" for name, word in words.items()) or "settings searched"
         try:
             method = make_method(METHODS, self.objective, seed=self.seed, **words, **limit)
-            method = method.without_early_stopping() if patient else method
+            method = method.without_early_stopping(self.epochs) if patient else method
             name = f"{study} {method!r}"
             kept = self.trial_log.find(name)
             if kept is not None:

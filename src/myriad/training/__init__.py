@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from myriad.lazy import import_on_use
-from myriad.training.baselines.method import Means, NeighboursMethod
+from myriad.training.baselines.nearest_means import Means
+from myriad.training.baselines.nearest_neighbours import NeighboursMethod
 from myriad.training.dual.method import Certified
 from myriad.training.dual.svms import BinaryDual, TopK
 from myriad.training.embedding.method import EmbeddingOptions, WsabieMethod
@@ -14,7 +15,7 @@ from myriad.training.sgd.method import OBJECTIVES, SGD, WarpOptions
 from myriad.training.trace.method import AtomDescent
 
 if TYPE_CHECKING:
-    from myriad.training.baselines.nearest_means import ClassSums
+    from myriad.training.baselines.class_sums import ClassSums
     from myriad.training.checkpoints import Checkpoint
     from myriad.training.dual.spaces import check_gram
     from myriad.training.sgd.fitting import hold_out
@@ -59,7 +60,7 @@ __getattr__ = import_on_use(
     __name__,
     {
         "Checkpoint": "myriad.training.checkpoints",
-        "ClassSums": "myriad.training.baselines.nearest_means",
+        "ClassSums": "myriad.training.baselines.class_sums",
         "IncrementalTraining": "myriad.training.sgd.incremental",
         "check_gram": "myriad.training.dual.spaces",
         "hold_out": "myriad.training.sgd.fitting",

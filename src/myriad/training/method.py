@@ -108,12 +108,18 @@ class Method(ABC):
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with nothing left to search, as `fitted` found it."""
 
-    def without_early_stopping(self) -> Self:
-        """Return the method that runs all its epochs; one that never stops early is unchanged."""
+    def with_memory(self, size: int) -> Self:
+        """Return the method with a limit in bytes for what its search trains side by side.
+
+        A method that trains one setting at a time ignores it.
+        """
         return self
 
-    def with_memory(self, memory: int) -> Self:
-        """Return the method with a limit on the bytes of a search, where it has such a limit."""
+    def without_early_stopping(self, epochs: int) -> Self:
+        """Return the method that trains for all of so many epochs.
+
+        A method without early stopping ignores it.
+        """
         return self
 
 
@@ -154,13 +160,13 @@ class GradientMethod(Method):
         help="Bytes that the weights trained together in a search may take.",
     )
 
-    def without_early_stopping(self) -> Self:
-        """Return the method that runs all its epochs."""
-        return replace(self, patience=self.epochs)
+    def with_memory(self, size: int) -> Self:
+        """Return the method with a limit for the weights that are trained side by side."""
+        return replace(self, memory=size)
 
-    def with_memory(self, memory: int) -> Self:
-        """Return the method with a limit on the bytes of a search."""
-        return replace(self, memory=memory)
+    def without_early_stopping(self, epochs: int) -> Self:
+        """Return the method that trains for all of so many epochs."""
+        return replace(self, patience=epochs)
 
 
 def rounds_option(*, panel: str, only: tuple[str, ...] = ()) -> Any:

@@ -105,7 +105,7 @@ def test_every_option_of_the_command_is_described_and_has_a_valid_default(object
         assert found.help[0].isupper()
         assert found.parse(found.default) == found.default
     assert method.objective == objective
-    assert method.without_early_stopping().objective == objective
+    assert method.without_early_stopping(3).objective == objective
     assert method.with_memory(1 << 20).objective == objective
 
 
@@ -116,8 +116,8 @@ def test_words_of_options_are_those_that_training_knows():
 
 
 def test_abilities_that_a_method_lacks_leave_it_unchanged():
-    means, sgd = make_method(METHODS, "means"), make_method(METHODS, "ovr", epochs=7)
-    assert means.without_early_stopping() is means
+    means, sgd = make_method(METHODS, "means"), make_method(METHODS, "ovr")
+    assert means.without_early_stopping(7) is means
     assert means.with_memory(1) is means
-    assert sgd.without_early_stopping().patience == 7
+    assert sgd.without_early_stopping(7).patience == 7
     assert sgd.with_memory(123).memory == 123

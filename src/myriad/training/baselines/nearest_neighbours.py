@@ -1,4 +1,4 @@
-"""The baselines: nearest class means, and exact nearest neighbours."""
+"""Exact nearest neighbours as a method: the model is the rows, and `k` is searched."""
 
 from __future__ import annotations
 
@@ -20,43 +20,6 @@ VOTERS = (1, 3, 5, 9)
 """Numbers of voters tried."""
 JUDGED = 256
 """Validation rows scored at a time."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Means(Method):
-    """The class whose mean is nearest [HM: P_g the class mean, V = I]; it has no options."""
-
-    titles: ClassVar[Mapping[str, str]] = {"means": "nearest mean"}
-
-    objective: str = "means"
-
-    @property
-    def is_open(self) -> bool:
-        """Nothing is searched."""
-        return False
-
-    def fit(
-        self,
-        train: Rows,
-        val: Rows | None,
-        *,
-        n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
-    ) -> Fitted:
-        """Learn the means in one pass, which is too short for checkpoints."""
-        from myriad.parallel import open_threads
-        from myriad.training.baselines.nearest_means import ClassSums
-
-        sums = ClassSums(n_classes, train.dim)
-        with open_threads(threads) as pool:
-            sums.add(train, pool=pool, progress=progress)
-        return Fitted(sums.to_model(), {}, 1)
-
-    def settled(self, fitted: Fitted) -> Self:
-        """Return the method itself."""
-        return self
 
 
 @dataclass(frozen=True, kw_only=True)
