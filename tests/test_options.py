@@ -28,6 +28,7 @@ class Outer:
     eta: float | None = option(None, above=0, words={"auto": None}, help="Learning rate.")
     epochs: int = option(50, minimum=1, help="Most epochs.")
     loss: str = option("hinge", choices=("hinge", "logistic"), help="Loss.")
+    step: bool | str = option(True, words={"yes": True, "no": False, "count": "count"}, help="S.")
     inner: Inner = option_group(Inner)
 
     def __post_init__(self) -> None:
@@ -36,9 +37,10 @@ class Outer:
 
 def test_options_of_groups_are_listed_with_the_others() -> None:
     found = options_of(Outer)
-    assert list(found) == ["eta", "epochs", "loss", "average", "max_norm"]
+    assert list(found) == ["eta", "epochs", "loss", "step", "average", "max_norm"]
     assert found["max_norm"].flag == "--max-norm"
-    assert [found[name].shown_default for name in found] == ["auto", "50", "hinge", "no", "none"]
+    shown = [found[name].shown_default for name in found]
+    assert shown == ["auto", "50", "hinge", "yes", "no", "none"]
 
 
 def test_text_and_python_values_give_the_same_instance() -> None:
@@ -60,6 +62,8 @@ def test_text_and_python_values_give_the_same_instance() -> None:
         ({"epochs": None}, "epochs must be a whole number"),
         ({"loss": "square"}, "loss must be one of hinge, logistic, not 'square'"),
         ({"average": "maybe"}, "average must be True or False"),
+        ({"step": "maybe"}, "step must be one of yes, no, count, not 'maybe'"),
+        ({"eta": math.inf}, "eta must be a number above 0"),
         ({"speed": 1}, "Outer has no option speed"),
     ],
 )
@@ -71,3 +75,23 @@ def test_wrong_values(given: dict[str, object], sentence: str) -> None:
 def test_instances_are_checked() -> None:
     with pytest.raises(InputError, match="epochs must be"):
         replace(Outer(), epochs=-1)
+
+
+def test_values_are_stored_as_parsed() -> None:
+    made = Outer(eta="0.5", epochs=3.0, step="count", inner=Inner(average=1))  # type: ignore[arg-type]
+    assert (made.eta, made.epochs, made.step, made.inner.average) == (0.5, 3, "count", True)
+    assert type(made.epochs) is int
+    assert Outer(step="no").step is False
+
+
+def test_errors_call_options_as_the_caller_does() -> None:
+    with pytest.raises(InputError, match="--epochs must be"):
+        make_from_options(Outer, {"epochs": 0}, names={"epochs": "--epochs"})
+
+
+def test_words_are_spelled_and_listed() -> None:
+    found = options_of(Outer)
+    assert found["step"].spell(True) == "yes"
+    assert found["eta"].spell(0.5) == 0.5
+    assert found["loss"].sentence == "Loss: hinge or logistic."
+    assert found["eta"].sentence == "Learning rate."

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from myriad.lazy import import_on_use
 
 _HOMES = {
     "Backbone": "myriad.estimators",
@@ -30,15 +29,12 @@ _HOMES = {
     "Wsabie": "myriad.estimators",
     "load": "myriad.estimators",
 }
-"""Where each public name lives; it is imported when first asked for."""
+"""The module that defines each public name, which is imported when the name is first used."""
 
 __all__ = sorted(_HOMES)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'myriad' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = import_on_use(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -19,17 +19,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, TypeVar
 
 from myriad.errors import InputError
 
 T = TypeVar("T")
 _KEY, _GROUP = "myriad option", "myriad option group"
+_TYPES = {"str": str, "float": float, "int": int, "bool": bool}
 
 
 @dataclass(frozen=True)
@@ -41,13 +40,22 @@ class Option:
     name : the name of the field and of the keyword argument; the flag has dashes instead.
     type : ``int``, ``float``, ``bool`` or ``str``.
     default : the value of the field where the option is not given.
-    help : one line for the command and the documentation.
-    choices : the words that a ``str`` option accepts; empty for any.
-    words : words that stand for a value, such as ``{"auto": None}``.
+    help : one sentence for the command and the documentation.
+    choices : the words that a ``str`` option accepts, each with its meaning (or an empty text).
+    words : words that stand for a value, such as ``{"auto": None}``. A ``str`` option without
+        choices and words accepts any text.
     optional : whether None is accepted.
-    minimum, maximum : the closed range of a number.
+    minimum, maximum : the closed range of a number. Infinity is accepted only where `maximum` or
+        one of the `words` says so.
     above, below : the open range of a number.
-    panel : the heading under which ``--help`` lists it.
+    hint : a sentence that follows the error of a wrong value.
+    panel : the heading under which ``--help`` lists it; empty for the options used first.
+    aliases : further flags of the command, such as ``--learning-rate``.
+    only : the objectives (or other registered names) that it belongs to, where one class serves
+        several; empty for all of them.
+    needs : another option and the word that it must have for this one to have a meaning, such as
+        ``("schedule", "decay")``.
+    command : whether the command has it; otherwise it is for Python alone.
     default_text : how the default is shown where the value itself says too little.
     """
 
@@ -55,14 +63,19 @@ class Option:
     type: type
     default: Any
     help: str
-    choices: tuple[str, ...] = ()
+    choices: Mapping[str, str] = dataclasses.field(default_factory=dict)
     words: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     optional: bool = False
     minimum: float | None = None
     maximum: float | None = None
     above: float | None = None
     below: float | None = None
+    hint: str = ""
     panel: str = ""
+    aliases: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    needs: tuple[str, str] | None = None
+    command: bool = True
     default_text: str | None = None
 
     @property
@@ -71,16 +84,46 @@ class Option:
         return f"--{self.name.replace('_', '-')}"
 
     @property
+    def is_flag(self) -> bool:
+        """Whether the command takes the option without a value."""
+        return self.type is bool and not self.words
+
+    @property
     def shown_default(self) -> str:
         """The default as the help and the documentation show it."""
         if self.default_text is not None:
             return self.default_text
-        for word, value in self.words.items():
-            if _same(value, self.default):
+        found = self.spell(self.default)
+        if isinstance(found, bool):
+            return "yes" if found else "no"
+        if isinstance(found, float):
+            return f"{found:g}"
+        return "none" if found is None else f"{found}"
+
+    @property
+    def values_text(self) -> str:
+        """The words that it accepts, with their meanings: "trace (low rank) or l1 (few weights)".
+
+        Empty for numbers, whose help says what their words mean.
+        """
+        listed = {**self.choices, **dict.fromkeys(self.words, "")}
+        if self.type not in (str, bool) or not listed:
+            return ""
+        shown = [f"{word} ({meaning})" if meaning else word for word, meaning in listed.items()]
+        return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+
+    @property
+    def sentence(self) -> str:
+        """The help with the words that are accepted."""
+        text = self.help.rstrip(".")
+        return f"{text}: {self.values_text}." if self.values_text else f"{text}."
+
+    def spell(self, value: Any) -> Any:
+        """Return a value as a user would state it: by its word, where one stands for it."""
+        for word, stood_for in self.words.items():
+            if _equal(value, stood_for):
                 return word
-        if isinstance(self.default, bool):
-            return "yes" if self.default else "no"
-        return "none" if self.default is None else f"{self.default}"
+        return value
 
     def parse(self, value: Any, *, name: str | None = None) -> Any:
         """Return the value of text from the command line or of a Python argument, checked.
@@ -91,41 +134,45 @@ class Option:
         ----------
         name : what the error calls the option; by default its name.
         """
-        name = name or self.name
         if isinstance(value, str) and value in self.words:
             return self.words[value]
         if value is None and self.optional:
             return None
-        if any(_same(value, stood_for) for stood_for in self.words.values()):
-            return value
-        if self.type is bool:
-            if not isinstance(value, bool) and value not in (0, 1):
-                raise InputError(f"{name} must be True or False, not {value!r}.")
-            return bool(value)
-        if self.type is str:
-            return self._parse_word(value, name)
-        return self._parse_number(value, name)
+        for stood_for in self.words.values():
+            if _equal(value, stood_for):
+                return stood_for
+        parse = {bool: self._parse_bool, str: self._parse_word}.get(self.type, self._parse_number)
+        try:
+            return parse(value)
+        except (TypeError, ValueError, OverflowError):
+            hint = f" {self.hint}" if self.hint else ""
+            raise InputError(
+                f"{name or self.name} must be {self.expected}, not {value!r}.{hint}"
+            ) from None
 
-    def _parse_word(self, value: Any, name: str) -> str:
-        if not isinstance(value, str) or (self.choices and value not in self.choices):
-            raise InputError(f"{name} must be one of {self.expected}, not {value!r}.")
+    def _parse_bool(self, value: Any) -> bool:
+        if isinstance(value, str) or value not in (0, 1):
+            raise ValueError
+        return bool(value)
+
+    def _parse_word(self, value: Any) -> str:
+        listed = bool(self.choices or self.words)
+        if not isinstance(value, str) or (listed and value not in self.choices):
+            raise ValueError
         return value
 
-    def _parse_number(self, value: Any, name: str) -> float | int:
-        error = InputError(f"{name} must be {self.expected}, not {value!r}.")
+    def _parse_number(self, value: Any) -> float | int:
         if isinstance(value, bool):
-            raise error
-        try:
-            number = int(value) if self.type is int else float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise error from None
-        if isinstance(value, Real) and value != number:  # 2.5 is no whole number
-            raise error
-        if not self._contains(number):
-            raise error
+            raise ValueError
+        number = int(value) if self.type is int else float(value)
+        whole = self.type is not int or isinstance(value, str) or value == number
+        if not whole or not self._contains(number):
+            raise ValueError
         return number
 
     def _contains(self, number: float) -> bool:
+        if math.isinf(number) and number not in (self.maximum, *self.words.values()):
+            return False
         return not (
             math.isnan(number)
             or (self.minimum is not None and number < self.minimum)
@@ -136,15 +183,18 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """What is accepted, as an error says it: "a number above 0, all or auto"."""
+        """What is accepted, as an error says it: "a number above 0 or auto"."""
+        if self.type is str or (self.type is bool and self.words):
+            listed = ", ".join([*self.choices, *self.words])
+            return f"one of {listed}" if listed else "text"
         if self.type is bool:
-            return " or ".join(["True", "False", *self.words])
-        if self.type is str:
-            return ", ".join([*self.choices, *self.words]) or "text"
+            return "True or False"
         kind = "a whole number" if self.type is int else "a number"
         low = f" of at least {self.minimum:g}" if self.minimum is not None else ""
         low = f" above {self.above:g}" if self.above is not None else low
-        high = f" of at most {self.maximum:g}" if self.maximum is not None else ""
+        high = ""
+        if self.maximum is not None and math.isfinite(self.maximum):
+            high = f" at most {self.maximum:g}" if low else f" of at most {self.maximum:g}"
         high = f" below {self.below:g}" if self.below is not None else high
         joined = f"{low} and{high}" if low and high else low + high
         return " or ".join([kind + joined, *self.words])
@@ -154,13 +204,18 @@ def option(
     default: Any,
     *,
     help: str,
-    choices: typing.Iterable[str] = (),
+    choices: Iterable[str] | Mapping[str, str] = (),
     words: Mapping[str, Any] | None = None,
     minimum: float | None = None,
     maximum: float | None = None,
     above: float | None = None,
     below: float | None = None,
+    hint: str = "",
     panel: str = "",
+    aliases: Iterable[str] = (),
+    only: Iterable[str] = (),
+    needs: tuple[str, str] | None = None,
+    command: bool = True,
     default_text: str | None = None,
     name: str | None = None,
     repr: bool = True,
@@ -169,104 +224,137 @@ def option(
 
     Parameters
     ----------
+    choices : the accepted words, or a mapping from them to their meanings.
     name : the name of the option, where it differs from that of the field.
     """
     stated = {
         "help": help,
-        "choices": tuple(choices),
+        "choices": dict(choices) if isinstance(choices, Mapping) else dict.fromkeys(choices, ""),
         "words": dict(words or {}),
         "minimum": minimum,
         "maximum": maximum,
         "above": above,
         "below": below,
+        "hint": hint,
         "panel": panel,
+        "aliases": tuple(aliases),
+        "only": tuple(only),
+        "needs": needs,
+        "command": command,
         "default_text": default_text,
     }
     return dataclasses.field(default=default, repr=repr, metadata={_KEY: (name, stated)})
 
 
-def option_group(make: Callable[[], Any]) -> Any:
-    """Declare a dataclass field that holds a dataclass with options of its own."""
-    return dataclasses.field(default_factory=make, metadata={_GROUP: True})
+def option_group(kind: type, *, only: Iterable[str] = ()) -> Any:
+    """Declare a dataclass field that holds a dataclass with options of its own.
+
+    Parameters
+    ----------
+    kind : that dataclass; its options with their defaults are the default of the field.
+    only : as `Option.only`, of all options of the group.
+    """
+    return dataclasses.field(default_factory=kind, metadata={_GROUP: (kind, tuple(only))})
 
 
 def options_of(kind: type) -> dict[str, Option]:
     """Return the options of a dataclass by name, those of its groups among them."""
-    return {found.name: found for _, found in _walk(kind)}
+    found: dict[str, Option] = {}
+    for field in dataclasses.fields(kind):
+        group, only = _group_of(field)
+        if group is not None:
+            for inner in options_of(group).values():
+                found[inner.name] = dataclasses.replace(inner, only=only or inner.only)
+        elif _KEY in field.metadata:
+            one = _read(field)
+            found[one.name] = one
+    return found
 
 
-def make_from_options(kind: type[T], given: Mapping[str, Any], **rest: Any) -> T:
+def make_from_options(
+    kind: type[T], given: Mapping[str, Any], *, names: Mapping[str, str] | None = None, **rest: Any
+) -> T:
     """Return an instance of a dataclass from a flat list of options, each parsed and checked.
 
     Parameters
     ----------
     given : values by the name of the option; options that are left out keep their default.
+    names : what errors call an option, where that is not its name.
     rest : fields that are not options.
     """
+    names = names or {}
     unknown = given.keys() - options_of(kind).keys()
     if unknown:
         raise InputError(f"{kind.__name__} has no option {', '.join(sorted(unknown))}.")
-    hints = typing.get_type_hints(kind)
     values: dict[str, Any] = dict(rest)
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]
-        if field.metadata.get(_GROUP):
-            group = hints[field.name]
+        group, _ = _group_of(field)
+        if group is not None:
             inner = {name: given[name] for name in options_of(group) if name in given}
             if inner:
-                values[field.name] = make_from_options(group, inner)
+                values[field.name] = make_from_options(group, inner, names=names)
         elif _KEY in field.metadata:
-            found = _read(field, hints[field.name])
+            found = _read(field)
             if found.name in given:
-                values[field.name] = found.parse(given[found.name])
+                name = names.get(found.name, found.name)
+                values[field.name] = found.parse(given[found.name], name=name)
     return kind(**values)
 
 
 def check_options(instance: Any) -> None:
-    """Raise `InputError` unless every option of a dataclass instance has a value in its range."""
-    hints = typing.get_type_hints(type(instance))
+    """Parse every option of a dataclass instance in place, frozen or not.
+
+    To be called by ``__post_init__``. Raises `InputError` where a value is out of range.
+    """
     for field in dataclasses.fields(instance):
         if _KEY in field.metadata:
-            found = _read(field, hints[field.name])
-            found.parse(getattr(instance, field.name))
+            value = _read(field).parse(getattr(instance, field.name))
+            object.__setattr__(instance, field.name, value)
 
 
 def flat_values(instance: Any) -> dict[str, Any]:
     """Return the options of a dataclass instance by name, those of its groups among them."""
     values: dict[str, Any] = {}
-    for field, found in _walk(type(instance), groups=True):
-        if found is None:
+    for field in dataclasses.fields(instance):
+        if _group_of(field)[0] is not None:
             values |= flat_values(getattr(instance, field.name))
-        else:
-            values[found.name] = getattr(instance, field.name)
+        elif _KEY in field.metadata:
+            values[_read(field).name] = getattr(instance, field.name)
     return values
 
 
-def _walk(kind: type, *, groups: bool = False) -> Iterator[tuple[dataclasses.Field[Any], Any]]:
-    """Yield each field with its option; with `groups`, a group once with None in its place."""
-    hints = typing.get_type_hints(kind)
-    for field in dataclasses.fields(kind):
-        if field.metadata.get(_GROUP):
-            if groups:
-                yield field, None
-            else:
-                yield from _walk(hints[field.name])
-        elif _KEY in field.metadata:
-            yield field, _read(field, hints[field.name])
+def _group_of(field: dataclasses.Field[Any]) -> tuple[type | None, tuple[str, ...]]:
+    return field.metadata.get(_GROUP, (None, ()))
 
 
-def _read(field: dataclasses.Field[Any], hint: Any) -> Option:
-    """Return the option of a field, its type taken from the annotation."""
+def _read(field: dataclasses.Field[Any]) -> Option:
+    """Return the option of a field, its type taken from the annotation.
+
+    The annotation is read as text: names that are imported for type checkers only, which other
+    fields of the same class may use, need not exist.
+    """
     name, stated = field.metadata[_KEY]
-    arguments = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    plain = [argument for argument in arguments if argument is not type(None)]
-    kind = next((k for k in (str, float, int, bool) if k in plain), None)
+    if isinstance(field.type, str):
+        listed = [part.strip() for part in field.type.split("|")]
+    else:
+        listed = [kind.__name__ for kind in typing.get_args(field.type) or (field.type,)]
+    kind = next((kind for word, kind in _TYPES.items() if word in listed), None)
     if kind is None:
         raise TypeError(f"{field.name}: an option is an int, a float, a bool or a str.")
-    optional = type(None) in arguments
     return Option(
-        name=name or field.name, type=kind, default=field.default, optional=optional, **stated
+        name=name or field.name,
+        type=kind,
+        default=field.default,
+        optional="None" in listed or "NoneType" in listed,
+        **stated,
     )
 
 
-def _same(left: Any, right: Any) -> bool:
-    return left is right or (type(left) is type(right) and bool(left == right))
+def _equal(left: Any, right: Any) -> bool:
+    """Return whether two values are the same; arrays are never."""
+    if left is right:
+        return True
+    try:
+        return bool(left == right)
+    except ValueError:
+        return False

@@ -1,15 +1,42 @@
-"""Calls of a command in a process of its own, as a shell makes them."""
+"""Calls of the command: in this process, or in one of its own as a shell makes them."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
+from referencing import Registry, Resource
+
 import myriad
+from myriad.cli.execution import execute
+from myriad.cli.main import VERBS, app
+from myriad.cli.objects import load_schema
 from tests.signals import interruptible_python
 
 TOY = str(Path(__file__).with_name("toy.py"))
 REAL = "myriad.cli.main"
+SMALL = ["--components", "8", "--regions", "1", "--epochs", "10"]
+"""Options of ``train`` that make it quick."""
+
+
+def call(capsys, *words, status=0):
+    capsys.readouterr()
+    assert execute(app, [str(word) for word in words]) == status
+    return capsys.readouterr()
+
+
+def call_json(capsys, verb, *words, status=0):
+    shown = call(capsys, verb, *words, "--json", "--quiet", status=status)
+    found = json.loads(shown.out)
+    schemas = [(f"urn:myriad:{name}", load_schema(name)) for name in [*VERBS, "error"]]
+    registry = Registry().with_resources(
+        [(name, Resource.from_contents(schema)) for name, schema in schemas]
+    )
+    schema = load_schema(verb if status == 0 else "error")
+    jsonschema.Draft202012Validator(schema, registry=registry).validate(found)
+    return found
 
 
 def environment(**more: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from myriad.errors import InputError, WorkError
 from myriad.models import load_model
 from myriad.pipelines import compare as module
 from myriad.pipelines.compare import LEDGER, compare
-from myriad.training import METHODS, Means, MethodSpec
+from myriad.training import METHODS, Means
 from tests.pipelines.studying import make_store
 
 FEW = ("means", "softmax", "ovr")
@@ -94,7 +94,7 @@ def test_what_is_finished_is_not_trained_again(store, tmp_path, monkeypatch):
 
 
 def test_a_failure_is_a_line_with_its_reason(store, tmp_path, monkeypatch):
-    monkeypatch.setitem(METHODS, "failing", MethodSpec(Failing, {}))
+    monkeypatch.setitem(METHODS, "failing", Failing)
     out = tmp_path / "out"
     found = compare(store.path, out, objectives=["failing", "means"], threads=1)
     assert [candidate.objective for candidate in found.candidates] == ["means", "failing"]

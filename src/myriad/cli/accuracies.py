@@ -1,4 +1,4 @@
-"""The table of accuracies: each with its k, its averaging and its part of the data."""
+"""The table of accuracies: top-1 and top-5, over samples and over classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from myriad.cli.tables import print_table
 if TYPE_CHECKING:
     from myriad.measures import Measures
 
-PARTS = {
+SPLITS = {
     "val": "validation images",
     "test": "test images",
     "train": "training images",
@@ -17,9 +17,9 @@ PARTS = {
 }
 
 
-def print_accuracies(measures: Measures, *, part: str) -> None:
+def print_accuracies(measures: Measures, *, split: str) -> None:
     """Print top-1 and top-5 accuracy, over samples and as the mean over classes."""
-    counts = f"{measures.n:,} {PARTS.get(part, part)}, {measures.classes:,} classes"
+    counts = f"{measures.n:,} {SPLITS.get(split, split)}, {measures.classes:,} classes"
     if measures.unknown:
         counts += f", {measures.unknown:,} of classes that the model does not know"
     if measures.bad:

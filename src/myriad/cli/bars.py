@@ -102,7 +102,7 @@ class Bars(RichProgress):
         super().__init__(*columns, console=console, transient=True, redirect_stdout=False)
 
     def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
-        """Leave out steps that have only just begun: a bar that flashes up tells nothing."""
+        """Return the table without steps that have only just started, whose bars would flash."""
         table = super().make_tasks_table([task for task in tasks if (task.elapsed or 0) >= _SHORT])
         table.width = max(self._screen.width - _MARGIN, _MARGIN)
         return table

@@ -1,4 +1,4 @@
-"""Options that several verbs share, each stated once."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ DataArgument = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="A folder with a sub-folder of images a class, a CSV manifest, an archive or a store.",
+        help="A folder with one sub-folder of images per class, a CSV manifest, an archive or a "
+        "store.",
         show_default=False,
     ),
 ]
@@ -95,20 +96,12 @@ ImagesArgument = Annotated[
     Path,
     typer.Argument(
         metavar="IMAGES",
-        help="A folder with a sub-folder of images a class, a CSV manifest or an archive.",
+        help="A folder with one sub-folder of images per class, a CSV manifest or an archive.",
         show_default=False,
     ),
 ]
 MaxBad = Annotated[
-    float, typer.Option(min=0, max=1, help="The part of the images that may be bad.")
-]
-Objective = Annotated[
-    str,
-    typer.Option(
-        help="What is minimised: ovr (one-vs-rest), multiclass, ranking, warp, auc, softmax or "
-        "wsabie; in the dual: topk or dual (one-vs-rest); means (nearest class means), knn, or "
-        "trace (low rank)."
-    ),
+    float, typer.Option(min=0, max=1, help="Largest fraction of images that may be bad.")
 ]
 Cluster = Annotated[
     str | None,
@@ -120,15 +113,15 @@ Cluster = Annotated[
 Memory = Annotated[
     str | None,
     typer.Option(
-        help="The most memory that training may take, such as 4GB; larger weights are trained a "
-        "shard of classes at a time.",
+        help="Memory limit of training, such as 4GB; larger weights are trained one class shard "
+        "at a time.",
         show_default="as needed",
     ),
 ]
 Labels = Annotated[
     list[str] | None,
     typer.Option(
-        help="Labels of rows: a column or array, a file with one a row (.txt, .csv, .npy, "
+        help="Labels of rows: a column or array, a file with one per row (.txt, .csv, .npy, "
         ".parquet; may be repeated), or the word folder; by default the column label.",
         show_default=False,
     ),
@@ -143,7 +136,7 @@ StudyStore = Annotated[
 
 
 def split_list(text: str | None) -> list[str] | None:
-    """Return the words of a list with commas between, or None if there is no list."""
+    """Return the words of a list that is separated by commas, or None if there is no list."""
     if text is None:
         return None
     return [word for part in text.split(",") if (word := part.strip())]

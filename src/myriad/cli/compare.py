@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from myriad.cli.accuracies import PARTS
+from myriad.cli.accuracies import SPLITS
 from myriad.cli.choices import (
     Cluster,
     DataArgument,
@@ -52,34 +52,34 @@ def show(result: Result | CodesResult, run: Run) -> None:
         return show_codes(result, run)
     compared = result.compared
     candidates = compared.candidates
-    _print_part(candidates, "val", [c.validation for c in candidates], told=True)
+    _print_split(candidates, "val", [c.validation for c in candidates], details=True)
     if any(candidate.test is not None for candidate in candidates):
         print()
-        _print_part(candidates, "test", [c.test or {} for c in candidates], told=False)
+        _print_split(candidates, "test", [c.test or {} for c in candidates], details=False)
     best = compared.best
     commands = [] if best is None else [("myriad", "evaluate", best.model, "DATA")]
     print_summary({"Report": result.page, "Rows": compared.store.path}, commands)
 
 
-def _print_part(
-    candidates: list[Candidate], part: str, found: list[dict[str, Any]], *, told: bool
+def _print_split(
+    candidates: list[Candidate], split: str, found: list[dict[str, Any]], *, details: bool
 ) -> None:
-    """Print the accuracies in percent on one part of the data; `told`: how they came about too."""
+    """Print the accuracies in percent on one split; with `details`, also time and settings."""
     n = int(max((accuracies.get("n") or 0 for accuracies in found), default=0))
     columns = ["Objective", *ACCURACIES]
-    columns += ["Training", "Passes", "Settings"] if told else []
+    columns += ["Training", "Epochs", "Settings"] if details else []
     lines = []
     for candidate, accuracies in zip(candidates, found, strict=True):
         line: list[Any] = [candidate.objective, *(accuracies.get(k) for k in ACCURACIES.values())]
-        if told:
+        if details:
             seconds = None if candidate.seconds is None else format_seconds(candidate.seconds)
-            line += [seconds, candidate.epochs or None, _tell(candidate)]
+            line += [seconds, candidate.epochs or None, _describe(candidate)]
         lines.append(line)
-    title = f"Accuracy in % on {n:,} {PARTS[part]}, over samples and as the mean over classes"
+    title = f"Accuracy in % on {n:,} {SPLITS[split]}, over samples and as the mean over classes"
     print_table(columns, lines, title=title, right=("Training",))
 
 
-def _tell(candidate: Candidate) -> str:
+def _describe(candidate: Candidate) -> str:
     if candidate.error is not None:
         return f"failed: {candidate.error}"
     return ", ".join(f"{name} {value}" for name, value in candidate.settings.items())
@@ -89,12 +89,13 @@ def _tell(candidate: Candidate) -> str:
 def compare(
     data: DataArgument,
     out: Annotated[
-        Path, typer.Option(help="The folder for the models, the table and its page.")
+        Path, typer.Option(help="The folder to write the models, the table and the report to.")
     ] = Path("myriad-compare"),
     objectives: Annotated[
         str | None,
         typer.Option(
-            help="Objectives to compare, with commas between; topk:5 states k.", show_default="all"
+            help="Objectives to compare, separated by commas; topk:5 is topk with k = 5.",
+            show_default="all",
         ),
     ] = None,
     epochs: Epochs = None,
@@ -108,7 +109,7 @@ def compare(
         ),
     ] = None,
     ratios: Annotated[
-        str, typer.Option(help="Ratios to compare codes at, with commas between.")
+        str, typer.Option(help="Compression ratios to compare codes at, separated by commas.")
     ] = "32,64,128,256",
     cluster: Cluster = None,
     *,

@@ -1,4 +1,4 @@
-"""A comparison of codes: the call of the work, a table, and a page with the plot."""
+"""A comparison of codes on one store: its table, and its report with a plot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAGE = "codes.html"
 
 @dataclass(frozen=True)
 class CodesResult:
-    """The lines of the comparison, and its page."""
+    """The comparison and its report."""
 
     compared: ComparedCodes
     page: Path
@@ -83,7 +83,7 @@ def compare_all_codes(
 def show_codes(result: CodesResult, run: Run) -> None:
     """Print a line for each code: size, accuracies in percent, and times."""
     compared = result.compared
-    part = compared.rows[0]
+    first = compared.rows[0]
     print_table(
         COLUMNS,
         [
@@ -100,7 +100,7 @@ def show_codes(result: CodesResult, run: Run) -> None:
             ]
             for row in compared.rows
         ],
-        title=f"Accuracy in % on {part.n:,} {part.split} rows",
+        title=f"Accuracy in % on {first.n:,} {first.split} rows",
         right=COLUMNS[-3:],
     )
     print_summary({"Report": result.page})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show(compressed: Compressed, run: Run) -> None:
-    """Print what was chosen and what came of it."""
+    """Print the code, its size and its error."""
     store, found = compressed.store, compressed.to_json()
     code = ", ".join(f"{name} {value}" for name, value in found["code"].items() if name != "kind")
     print_facts(

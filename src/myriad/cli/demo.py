@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from myriad.cli.accuracies import print_accuracies
-from myriad.cli.choices import Objective
+from myriad.cli.methods import Objective
 from myriad.cli.reporting import write_html
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
@@ -35,7 +35,7 @@ def show(result: Result, run: Run) -> None:
     """Print accuracies, times and sizes, and what to do next."""
     found = result.demonstrated
     trained = found.trained
-    print_accuracies(found.test, part="test")
+    print_accuracies(found.test, split="test")
     facts = {
         "Training": format_seconds(trained.seconds_training),
         "In all": format_seconds(found.seconds),
@@ -58,10 +58,13 @@ def show(result: Result, run: Run) -> None:
 @verb(show=show, locks=["out"])
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("myriad-demo"),
-    classes: Annotated[int, typer.Option(min=10, help="Characters to tell apart.")] = 300,
-    images: Annotated[int, typer.Option(min=5, help="Images of each character.")] = 40,
+    classes: Annotated[int, typer.Option(min=10, help="Number of classes (characters).")] = 300,
+    images: Annotated[int, typer.Option(min=5, help="Number of images per class.")] = 40,
     confusables: Annotated[
-        bool, typer.Option("--confusables", help="Keep characters apart that look the same.")
+        bool,
+        typer.Option(
+            "--confusables", help="Keep characters that look the same as different classes."
+        ),
     ] = False,
     objective: Objective = "ovr",
     *,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def show(evaluated: Evaluated, run: Run) -> None:
-    """Print the accuracies, and the losses that know which classes are alike."""
-    print_accuracies(evaluated.measures, part=evaluated.split)
+    """Print the accuracies, and the measures that know which classes are similar."""
+    print_accuracies(evaluated.measures, split=evaluated.split)
     rows = {
         "Class-confusion loss": evaluated.class_confusion,
         "Sibling precision": evaluated.sibling,
@@ -39,13 +39,13 @@ def evaluate(
     plain: Annotated[
         bool,
         typer.Option(
-            "--plain", help="Let a model of bits score plain values, without coding them first."
+            "--plain", help="Let a model of bits score float values, without coding them first."
         ),
     ] = False,
     hierarchy: Annotated[
         Path | None,
         typer.Option(
-            help="A CSV file of columns class and parent: siblings count as right, too.",
+            help="A CSV file with the columns class and parent: siblings count as correct, too.",
             show_default=False,
         ),
     ] = None,

@@ -50,7 +50,7 @@ def _invoke(app: typer.Typer, arguments: Sequence[str]) -> Any:
 
 
 def _print(outcome: Outcome | None) -> int:
-    """Print what a verb came to (None: typer itself has printed a page)."""
+    """Print the outcome of a verb (None: typer itself has printed a help page)."""
     try:
         if outcome is not None:
             outcome.print()
@@ -81,7 +81,7 @@ def _report(error: BaseException, *, as_json: bool) -> int:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let a request to end (SIGTERM) interrupt the work just as Ctrl-C does."""
+    """Let SIGTERM interrupt the work as Ctrl-C does."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -94,13 +94,13 @@ def _terminable() -> Iterator[None]:
 
 
 def _ignore_signals() -> None:
-    """Let nothing disturb the last sentence: a second Ctrl-C would print a traceback."""
+    """Ignore further signals: a second Ctrl-C would print a traceback after the message."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _discard_stdout() -> None:
-    """Send what is left for stdout nowhere, or Python would complain of it when it ends."""
+    """Discard what is buffered for stdout, or Python would report an error at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""What a failure means to the user: an exit status and one or two sentences."""
+"""Errors as users see them: an exit status and one or two sentences."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Failure(NamedTuple):
 
 
 def explain(error: BaseException) -> Failure:
-    """Return what to tell the user about an error of any kind."""
+    """Return the exit status and the message for an error of any kind."""
     match error:
         case MyriadError():
             failure = Failure(error.status, str(error))
@@ -33,7 +33,7 @@ def explain(error: BaseException) -> Failure:
             failure = _explain_system(error)
         case MemoryError():
             detail = f" ({error})" if str(error) else ""
-            failure = Failure(WORK, f"Not enough memory{detail}. Close other programs or ask less.")
+            failure = Failure(WORK, f"Not enough memory{detail}. Close other programs.")
         case _ if is_usage(error):
             failure = _explain_usage(error)
         case _:
@@ -42,10 +42,10 @@ def explain(error: BaseException) -> Failure:
 
 
 def is_usage(error: BaseException) -> bool:
-    """Tell whether the command line itself was refused.
+    """Return whether the command line itself is wrong.
 
     Typer raises Click's exceptions, from the package or from its own copy of it depending on the
-    version, so they are known by what they can do.
+    version, so they are recognised by their attributes.
     """
     return hasattr(error, "format_message") and hasattr(error, "exit_code")
 
@@ -70,7 +70,7 @@ def _explain_system(error: OSError) -> Failure:
     if path is None:
         return Failure(WORK, f"The system refused an operation: {reason}.")
     if error.errno in _FORBIDDEN:
-        return Failure(INPUT, f"{path}: {reason}. Choose another place or change its permissions.")
+        return Failure(INPUT, f"{path}: {reason}. Choose another path or change its permissions.")
     return Failure(INPUT if error.errno in _WRONG_PATH else WORK, f"{path}: {reason}.")
 
 

@@ -29,8 +29,8 @@ def show(imported: Imported, run: Run) -> None:
             "Time": format_seconds(imported.seconds),
         }
     )
-    place = store.path if store.path.name else store.path.resolve()
-    model = place.with_suffix(".model")
+    path = store.path if store.path.name else store.path.resolve()
+    model = path.with_suffix(".model")
     print_summary({"Store": store.path}, [("myriad", "train", store.path, "--out", model)])
 
 

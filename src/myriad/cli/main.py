@@ -1,4 +1,4 @@
-"""The command ``myriad``: its verbs, one file each, and where it starts.
+"""The command ``myriad``: its verbs, one file each, and its entry point.
 
 A new verb is one file beside this one and one line in `VERBS`.
 """
@@ -76,9 +76,9 @@ for _name, _verb in VERBS.items():
 
 
 def run() -> None:
-    """Start here: the console script."""
+    """Run the command with the arguments of the process, and exit."""
     if not sys.warnoptions and os.environ.get("MYRIAD_DEBUG") != "1":
-        warnings.simplefilter("ignore")  # notes for programmers; users are told in sentences
+        warnings.simplefilter("ignore")  # for programmers; users get sentences
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a label the locale cannot write
     status = execute(app, sys.argv[1:])

@@ -1,214 +1,120 @@
-"""The options of the training methods; which of them belong to an objective, its method knows."""
+"""The options of training methods on the command line, made from the registry `METHODS`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
-Loss = Annotated[
-    str | None,
-    typer.Option(
-        help="Loss of ovr: hinge, logistic or squared; of dual: hinge or squared_hinge.",
-        show_default="hinge",
-    ),
-]
-Beta = Annotated[
-    str | None,
-    typer.Option(
-        help="Negatives a positive of ovr: a number, all, or auto to search.", show_default="auto"
-    ),
-]
-Eta = Annotated[
-    str | None, typer.Option(help="Step: a number, or auto to search.", show_default="auto")
-]
-Lam = Annotated[
-    str | None,
-    typer.Option(
-        help="Weight of the penalty: a number, or auto to try some.",
-        show_default="0; auto of trace",
-    ),
-]
-Relax = Annotated[
-    str | None,
-    typer.Option(
-        help="Of trace: part of lam for the weights on the directions found, or auto.",
-        show_default="auto; 1 with a stated lam",
-    ),
-]
-Scale = Annotated[
-    str | None,
-    typer.Option(help="Bring features to unit variance: yes, no or auto.", show_default="auto"),
-]
-Balanced = Annotated[
-    bool | None,
-    typer.Option(
-        "--balanced", help="Draw classes uniformly: of the joint objectives.", show_default=False
-    ),
-]
-ScheduleName = Annotated[
-    str | None,
-    typer.Option(
-        help="How the step shrinks: fixed, lam (by 1 / lam t) or decay (by 1 / t).",
-        show_default="fixed",
-    ),
-]
-T0 = Annotated[
-    str | None,
-    typer.Option(
-        "--t0", help="Steps after which --schedule decay has halved the step.", show_default="1000"
-    ),
-]
-Epochs = Annotated[
-    int | None, typer.Option(min=1, help="The most passes over the rows.", show_default="50")
-]
-Theta = Annotated[
-    str | None,
-    typer.Option(
-        help="Points of accuracy that count as a rise; training stops without one.",
-        show_default="0",
-    ),
-]
-Gauge = Annotated[
-    str | None,
-    typer.Option(
-        help="Penalty of trace: trace (low rank), l1 (few weights) or l1_l2 (few features).",
-        show_default="trace",
-    ),
-]
-Batch = Annotated[
-    int | None,
-    typer.Option(help="Of trace: rows of the first mini-batches.", show_default="by the size of W"),
-]
-SubspaceEvery = Annotated[
-    int | None,
-    typer.Option(
-        help="Of trace: atoms between two minimisations over the support.", show_default="8"
-    ),
-]
-K = Annotated[
-    int | None,
-    typer.Option(
-        "--k",
-        help="Guesses that topk allows, 1 to classes - 1 (by default 1); rows that vote in knn "
-        "(searched).",
-        show_default=False,
-    ),
-]
-Variant = Annotated[
-    str | None, typer.Option(help="Loss of topk: alpha or beta.", show_default="alpha")
-]
-Tol = Annotated[
-    str | None,
-    typer.Option(
-        help="Relative duality gap at which topk, dual and trace stop, between 0 and 1.",
-        show_default="0.001; 0.01 of trace",
-    ),
-]
-Dim = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Dimensions of the embedding of wsabie, at most the number of features.",
-        show_default="128",
-    ),
-]
-Margin = Annotated[
-    str | None,
-    typer.Option(
-        help="By how much wsabie wants the truth to win: a number, or auto to search.",
-        show_default="auto",
-    ),
-]
-Discriminant = Annotated[
-    str | None,
-    typer.Option(
-        help="How wsabie scores: euclidean (nearest prototype) or linear (largest product).",
-        show_default="euclidean",
-    ),
-]
-Sampling = Annotated[
-    str | None,
-    typer.Option(
-        help="How wsabie draws wrong classes: warp (until one violates) or auc (one).",
-        show_default="warp",
-    ),
-]
-RankWeight = Annotated[
-    bool | None,
-    typer.Option(
-        "--rank-weight",
-        help="Weigh steps of wsabie by the estimated rank of the truth.",
-        show_default=False,
-    ),
-]
-LastViolators = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        help="Last violators for which wsabie or warp passes a row over; 0 for none.",
-        show_default="8; 0 of warp",
-    ),
-]
-Replacement = Annotated[
-    bool | None,
-    typer.Option(
-        "--replacement/--no-replacement",
-        help="Whether warp may draw a wrong class twice for a row.",
-        show_default="replacement",
-    ),
-]
-ExactRank = Annotated[
-    bool | None,
-    typer.Option(
-        "--exact-rank",
-        help="Let warp count all violators instead of estimating their number.",
-        show_default=False,
-    ),
-]
-ConstantWeight = Annotated[
-    bool | None,
-    typer.Option("--constant-weight", help="Let warp weigh all steps alike.", show_default=False),
-]
-MaxDraws = Annotated[
-    int | None,
-    typer.Option(
-        min=1, help="The most wrong classes that warp draws for a row.", show_default="classes - 1"
-    ),
-]
-Adagrad = Annotated[
-    str | None,
-    typer.Option(
-        help="Steps shrink by gradients: yes, count or no (wsabie); none, class or feature.",
-        show_default="yes of wsabie, else none",
-    ),
-]
-Average = Annotated[
-    bool | None,
-    typer.Option(
-        "--average", help="Take the mean of the weights of the latest steps.", show_default=False
-    ),
-]
-MaxNorm = Annotated[
-    str | None,
-    typer.Option(help="Bound on the norms of weights: a number.", show_default="none"),
-]
-Ensemble = Annotated[
-    int | None,
-    typer.Option(min=1, help="Embeddings of wsabie to concatenate.", show_default="1"),
-]
-Index = Annotated[
-    str | None,
-    typer.Option(
-        help="How the model ranks: exact, or ivf (approximate, its recall is told).",
-        show_default="exact",
-    ),
-]
-Rounds = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="With --cluster, how often a pass of a joint objective averages its weights.",
-        show_default="8",
-    ),
-]
+from myriad.options import Option
+from myriad.training import METHODS, Method, make_method
+
+Stated = Mapping[str, Option]
+"""An option by the objectives that have it, in the order of the registry."""
+
+
+class MethodReader:
+    """The options of all registered methods, as a list for `verb`; called, it makes the method."""
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        found = {name: describe_option(stated) for name, stated in collect_options().items()}
+        parameters: dict[str, Any] = {"objective": (describe_objective(), "ovr")}
+        parameters |= {name: (annotation, None) for name, annotation in found.items()}
+        return inspect.Signature(
+            [
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+                )
+                for name, (annotation, default) in parameters.items()
+            ]
+        )
+
+    def __call__(self, *, objective: str, seed: int, **given: Any) -> Method:
+        """Return the method for an objective; options that are None were not given."""
+        return make_method(METHODS, objective, seed=seed, **given)
+
+
+def collect_options() -> dict[str, Stated]:
+    """Return the options of all registered methods by name."""
+    found: dict[str, Any] = {}
+    for objective, kind in METHODS.items():
+        for name, option in kind.command_options(objective).items():
+            found.setdefault(name, {})[objective] = option
+    return found
+
+
+def describe_objective() -> Any:
+    """Return the annotation of ``--objective``."""
+    named = []
+    for name, kind in METHODS.items():
+        title = kind.titles.get(name)
+        named.append(f"{name} ({title})" if title else name)
+    text = f"Training objective: {', '.join(named[:-1])} or {named[-1]}."
+    return Annotated[str, typer.Option("--objective", help=text, metavar="NAME")]
+
+
+def describe_option(stated: Stated) -> Any:
+    """Return the annotation from which typer makes an option that one or more objectives have.
+
+    Typer parses flags and whole numbers; all else is text, which the option itself parses. Ranges
+    are left to the option too, so that the help has more room.
+    """
+    options = list(stated.values())
+    first = options[0]
+    flags = [first.flag, *dict.fromkeys(alias for one in options for alias in one.aliases)]
+    shown: dict[str, Any] = {"help": join_help(stated), "show_default": join_defaults(stated)}
+    if first.panel:
+        shown["rich_help_panel"] = first.panel
+    if all(one.is_flag for one in options):
+        if first.default:
+            flags[0] = f"{first.flag}/--no-{first.flag[2:]}"
+            shown["show_default"] = first.flag[2:]
+        else:
+            shown["show_default"] = False
+        return Annotated[bool | None, typer.Option(*flags, **shown)]
+    if all(one.type is int and not one.words for one in options):
+        return Annotated[int | None, typer.Option(*flags, metavar="INTEGER", **shown)]
+    metavar = "NAME" if first.type in (str, bool) else "NUMBER"
+    return Annotated[str | None, typer.Option(*flags, metavar=metavar, **shown)]
+
+
+def join_help(stated: Stated) -> str:
+    """Return the help of an option; where objectives differ, what holds for each of them."""
+    if len({option.help for option in stated.values()}) > 1:
+        sentences = {name: option.sentence.rstrip(".") for name, option in stated.items()}
+        return f"{_join(sentences, always=True)}."
+    values = {name: option.values_text for name, option in stated.items()}
+    first = next(iter(stated.values()))
+    if len(set(values.values())) == 1:
+        return first.sentence
+    return f"{first.help.rstrip('.')}: {_join(values)}."
+
+
+def join_defaults(stated: Stated) -> str:
+    """Return the default of an option; where objectives differ, that of each of them."""
+    return _join({name: option.shown_default for name, option in stated.items()})
+
+
+def _join(texts: Mapping[str, str], *, always: bool = False) -> str:
+    """Return texts by objective as one: ``50; topk, dual: 300``.
+
+    Parameters
+    ----------
+    always : whether the objectives of the first text are named as well.
+    """
+    grouped: dict[str, list[str]] = {}
+    for objective, text in texts.items():
+        grouped.setdefault(text, []).append(objective)
+    parts = [f"{', '.join(names)}: {text}" for text, names in grouped.items()]
+    if not always:
+        parts[0] = next(iter(grouped))
+    return "; ".join(parts)
+
+
+Objective = describe_objective()
+"""``--objective`` of verbs that take no other options of methods."""
+Epochs = describe_option(collect_options()["epochs"])
+"""``--epochs`` of verbs that train several methods."""

@@ -1,4 +1,4 @@
-"""The JSON objects that the command prints with ``--json``, and the schemas they keep to."""
+"""The JSON objects that the command prints with ``--json``, and their schemas."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 
 def to_line(content: Any) -> str:
-    """Return `content` as JSON on one line of ASCII, so that no terminal or locale can spoil it."""
+    """Return `content` as JSON on one line of ASCII, which every terminal and locale can print."""
     return json.dumps(to_plain(content), allow_nan=False)
 
 
 def to_plain(content: Any) -> Any:
-    """Return `content` made of what JSON knows: NaN and infinity become None, paths strings.
+    """Return `content` in types that JSON has: NaN and infinity become None, paths strings.
 
     NumPy's scalars and arrays become numbers and lists.
     """

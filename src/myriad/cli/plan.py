@@ -1,4 +1,4 @@
-"""``myriad plan``: what a job will take, before it is begun."""
+"""``myriad plan``: time, disk and memory of a job, before it starts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show(planned: Planned, run: Run) -> None:
-    """Print the steps and what to change."""
+    """Print the steps of the job and advice."""
     papers = any(step.paper for step in planned.rows)
     columns = ["Step", "Time", "Disk", "Memory", *(["In the paper"] if papers else [])]
     print_table(
@@ -64,7 +64,7 @@ def plan(
     pixels: Annotated[int, typer.Option(min=64, help="Pixels of an image.")] = 100_000,
     dim: Annotated[
         int | None,
-        typer.Option(min=1, help="Features of rows that are there already.", show_default=False),
+        typer.Option(min=1, help="Number of features of existing rows.", show_default=False),
     ] = None,
     signature: Signature = "fisher",
     components: Components = None,
@@ -75,24 +75,24 @@ def plan(
         str,
         typer.Option(help="What is trained: ovr, multiclass, ranking, warp, softmax or trace."),
     ] = "ovr",
-    beta: Annotated[float, typer.Option(help="Negatives a positive of ovr.")] = 64.0,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the rows.")] = 20,
+    beta: Annotated[float, typer.Option(help="Negatives per positive of ovr.")] = 64.0,
+    epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.")] = 20,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Cores that do the work, here or on a cluster.")
+        int | None, typer.Option(min=1, help="Number of cores, here or on a cluster.")
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(help="Memory that there is, such as 16GB.", show_default="this machine's"),
+        typer.Option(help="Available memory, such as 16GB.", show_default="this machine's"),
     ] = None,
     disk: Annotated[
         str | None,
-        typer.Option(help="Disk that there is, such as 2TB.", show_default="what is free here"),
+        typer.Option(help="Available disk space, such as 2TB.", show_default="what is free here"),
     ] = None,
     measure: Annotated[bool, typer.Option("--measure", help="Measure this machine again.")] = False,
     *,
     run: Run,
 ) -> Planned:
-    """Tell the time, disk and memory of a job before it is begun."""
+    """Estimate the time, disk and memory of a job before it starts."""
     import shutil
 
     from myriad.pipelines.extract import ExtractOptions

@@ -26,8 +26,8 @@ def show(predicted: Predicted, run: Run) -> None:
         for prediction in predicted.predictions
     ]
     if rows:
-        places = ["Best", *(str(place) for place in range(2, len(rows[0])))]
-        print_table(["Image", *places], rows)
+        ranks = ["Best", *(str(rank) for rank in range(2, len(rows[0])))]
+        print_table(["Image", *ranks], rows)
     if predicted.bad:
         print_table(
             ["Bad image", "Reason"], [[bad["path"], bad["reason"]] for bad in predicted.bad]
@@ -41,11 +41,11 @@ def predict(
         list[str],
         typer.Argument(
             metavar="IMAGE|FOLDER|LIST|ROWS...",
-            help="Image files, folders of them, .txt files with a path a line, or files of rows.",
+            help="Image files, folders of them, .txt files of one path per line, or files of rows.",
             show_default=False,
         ),
     ],
-    k: Annotated[int, typer.Option("-k", "--top", min=1, help="Labels for each image.")] = 5,
+    k: Annotated[int, typer.Option("-k", "--top", min=1, help="Number of labels per image.")] = 5,
     csv: Annotated[Path | None, typer.Option(help="Also write the labels to this file.")] = None,
     *,
     run: Run,

@@ -1,4 +1,4 @@
-"""Progress that people see, on stderr: bars on a terminal, plain lines otherwise."""
+"""Progress on stderr: bars on a terminal, plain lines otherwise."""
 
 from __future__ import annotations
 
@@ -36,17 +36,22 @@ class Tally:
     done: int = 0
 
     def describe_start(self) -> str:
-        """Announce the step."""
+        """Return the line for the start of the step."""
         if self.total is None:
             return f"{self.title} ..."
         return f"{self.title}: {format_amount(self.total, unit=self.unit)} ..."
 
     def describe_state(self, now: float) -> str:
-        """Say how far it is."""
+        """Return the line for a step that is under way."""
         return f"{self.title}: {self._amount()}{self._rate(now)}"
 
     def describe_end(self, now: float, *, whole: bool) -> str:
-        """Say what was done in what time; `whole` unless an error or a person stopped it."""
+        """Return the line for the end of the step.
+
+        Parameters
+        ----------
+        whole : whether it was finished, not stopped by an error or by the user.
+        """
         took = format_seconds(now - self.started)
         if not whole:
             return f"{self.title}: stopped after {took}, {self._amount()}"
@@ -119,5 +124,5 @@ class LineProgress(Progress):
         try:
             print(line, file=self._stream, flush=True)
         except OSError:
-            # Nobody reads any longer: the work is worth more than its progress.
+            # The reader is gone; the work matters more than its progress.
             self._stream = open(os.devnull, "w")  # noqa: SIM115

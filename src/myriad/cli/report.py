@@ -16,7 +16,7 @@ from myriad.locks import locked
 
 @dataclass(frozen=True)
 class Result:
-    """Where the report is."""
+    """The path of the report."""
 
     report: Path
 
@@ -26,7 +26,7 @@ class Result:
 
 
 def show(result: Result, run: Run) -> None:
-    """Say where the report is."""
+    """Print the path of the report."""
     print_summary({"Report": result.report})
 
 

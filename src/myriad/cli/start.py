@@ -1,4 +1,4 @@
-"""Where the console script begins: light, so that an early Ctrl-C ends as quietly as a late one."""
+"""The console script: imports little, so that an early Ctrl-C ends as quietly as a late one."""
 
 from __future__ import annotations
 

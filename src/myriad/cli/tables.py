@@ -1,6 +1,6 @@
-"""Results for people, on stdout: tables, facts, and where to go from here.
+"""Results as text, on stdout: tables, facts, and the next commands.
 
-On a terminal they are set with rules and weight; in a pipe they are plain text, one line a row,
+On a terminal tables have rules and bold headers; in a pipe they are plain text, one line per row,
 never cut or wrapped.
 """
 
@@ -29,11 +29,11 @@ def print_table(
     title: str = "",
     right: Collection[str] = (),
 ) -> None:
-    """Print a table with a head.
+    """Print a table with a header.
 
-    Columns of numbers are set to the right, and so are those named in `right`. A number is written
-    with two decimals, a count with commas, and None or NaN as a dash; whatever else one wants is
-    handed over as text.
+    Columns of numbers are aligned to the right, and so are those named in `right`. A float is
+    printed with two decimals, an integer with commas, and None or NaN as a dash; for any other
+    format, pass text.
     """
     rows = list(rows)
     console = _open_console()
@@ -65,24 +65,24 @@ def print_facts(facts: Mapping[str, Any], *, title: str = "") -> None:
     _print_rows(console, table)
 
 
-def print_summary(places: Mapping[str, Any], commands: Iterable[Sequence[Any]] = ()) -> None:
-    """Print the closing summary: where things are, and what to type next.
+def print_summary(paths: Mapping[str, Any], commands: Iterable[Sequence[Any]] = ()) -> None:
+    """Print the closing summary: the paths that were written, and the next commands.
 
     Parameters
     ----------
-    places : what was written (``"Model"``) and where.
+    paths : the path of everything that was written, by its name (``"Model"``).
     commands : commands as sequences of words, ``("myriad", "predict", model, "IMAGE")``; words
         with spaces are quoted, so that a line can be copied into a shell.
     """
     console = _open_console()
     console.print()
-    width = max(map(len, places), default=0)
-    for name, place in places.items():
-        line = Text(f"{name:<{width}}  ", style="bold") + Text(printable(place), style="not bold")
+    width = max(map(len, paths), default=0)
+    for name, path in paths.items():
+        line = Text(f"{name:<{width}}  ", style="bold") + Text(printable(path), style="not bold")
         console.print(line, soft_wrap=True)
     typed = [shlex.join(str(word) for word in words) for words in commands]
     if typed:
-        console.print("\nNext:" if places else "Next:")
+        console.print("\nNext:" if paths else "Next:")
     for command in typed:
         console.print(Text(f"  {printable(command)}", style="cyan"), soft_wrap=True)
 

@@ -1,4 +1,4 @@
-"""Text for people: names made safe to print, and numbers as one reads them."""
+"""Text for the terminal: names made safe to print, and formatted numbers."""
 
 from __future__ import annotations
 

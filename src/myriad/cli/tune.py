@@ -11,11 +11,11 @@ import typer
 from myriad.cli.choices import (
     Cluster,
     DataArgument,
-    Objective,
     StudyStore,
     split_list,
 )
 from myriad.cli.extraction import Extraction, read_extraction
+from myriad.cli.methods import Objective
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
@@ -37,11 +37,11 @@ class Result:
 
 
 def show(result: Result, run: Run) -> None:
-    """Print all trials in the order in which they were made, and the best as a command."""
+    """Print all trials in order, and the best one as a command."""
     tuned = result.tuned
     names = list(dict.fromkeys(name for trial in tuned.trials for name in trial.settings))
     print_table(
-        ["Trial", *names, "Top-1", "Top-5", "Passes", "Time", ""],
+        ["Trial", *names, "Top-1", "Top-5", "Epochs", "Time", ""],
         [_list(trial, names, best=trial is tuned.best) for trial in tuned.trials],
         title="Accuracy in % over samples on validation rows",
         right=(*names, "Time"),
@@ -69,36 +69,38 @@ def _list(trial: Trial, names: list[str], *, best: bool) -> list[Any]:
 @verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction}, locks=["out"])
 def tune(
     data: DataArgument,
-    out: Annotated[Path, typer.Option(help="The folder for the table and its page.")] = Path(
-        "myriad-tune"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="The folder to write the table and the report to.")
+    ] = Path("myriad-tune"),
     objective: Objective = "ovr",
     betas: Annotated[
         str | None,
         typer.Option(
-            help="Negatives a positive of ovr to try: numbers or all, with commas between.",
+            help="Negatives per positive of ovr to try: numbers or all, separated by commas.",
             show_default="those of the search",
         ),
     ] = None,
     etas: Annotated[
         str | None,
-        typer.Option(help="Steps to try, with commas between.", show_default="those of the search"),
+        typer.Option(
+            help="Learning rates to try, separated by commas.", show_default="those of the search"
+        ),
     ] = None,
     lams: Annotated[
         str | None,
         typer.Option(
-            help="Weights of the squared norm to try, with commas between.",
+            help="Regularisation strengths to try, separated by commas.",
             show_default="four powers of 10",
         ),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="The most passes of a trial.")] = 20,
+    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs of a trial.")] = 20,
     store: StudyStore = None,
     cluster: Cluster = None,
     *,
     extracting: Extraction,
     run: Run,
 ) -> Result:
-    """Try settings of an objective: negatives a positive, steps, passes and regularisation."""
+    """Try settings of an objective: learning rate, regularisation, negatives per positive."""
     from myriad.pipelines.tune import PAGE
     from myriad.pipelines.tune import tune as work
     from myriad.report.studies import write_tuning

@@ -1,4 +1,4 @@
-"""What all verbs share: their common options, and what becomes of their result.
+"""What all verbs share: their common options, and how their result is printed.
 
 A verb is a function that takes its own options and `run`, does its work by one call of
 `myriad.pipelines`, and returns a result with ``to_json() -> dict``::
@@ -15,14 +15,15 @@ Its file imports nothing heavy at the top, so that ``--help`` is quick.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, get_args
 
 import typer
 
@@ -35,7 +36,7 @@ from myriad.progress import Progress
 from myriad.urls import as_place
 
 Lists = Mapping[str, Callable[..., Any]]
-"""For each of some parameters of a verb, a function whose parameters are the options that make it.
+"""For some parameters of a verb, a callable whose parameters are the options that they stand for.
 """
 
 INTERRUPTED = "Interrupted. What was finished is kept; run the same command again with --resume"
@@ -50,7 +51,7 @@ class Result(Protocol):
 
 @dataclass(frozen=True)
 class Run:
-    """The common options of one call, as a verb sees them."""
+    """The common options of one call, as a verb gets them."""
 
     progress: Progress
     seed: int = 0
@@ -62,7 +63,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A verb's result and how it is to be printed."""
+    """The result of a verb, and how to print it."""
 
     result: Result
     run: Run
@@ -70,7 +71,7 @@ class Outcome:
     show: Callable[[Any, Run], None]
 
     def print(self) -> None:
-        """Print the result on stdout: one JSON object, or tables for people."""
+        """Print the result on stdout: one JSON object, or tables."""
         if self.as_json:
             print(to_line(self.result.to_json()))
         else:
@@ -89,21 +90,90 @@ def _option(
     )
 
 
-_SEED = _option("seed", int, 0, "--seed", min=0, help="The number that all draws follow.")
+_SEED = _option("seed", int, 0, "--seed", min=0, help="Seed of all random draws.")
 _THREADS = _option(
     "threads",
     int | None,
     None,
     "--threads",
     min=1,
-    help="Threads to use; one for each core if not given.",
+    help="Number of threads; by default one per core.",
 )
 _JSON = _option("as_json", bool, False, "--json", help="Print one JSON object and nothing else.")
 _QUIET = _option("quiet", bool, False, "--quiet", "-q", help="Show no progress and no notes.")
-_OVERWRITE = _option("overwrite", bool, False, "--overwrite", help="Replace what is already there.")
-_RESUME = _option(
-    "resume", bool, False, "--resume", help="Go on after what an earlier run finished."
-)
+_OVERWRITE = _option("overwrite", bool, False, "--overwrite", help="Replace existing output.")
+_RESUME = _option("resume", bool, False, "--resume", help="Resume an earlier run.")
+
+
+class Verb:
+    """A function of its own options and `run`, called with the common options as well.
+
+    Typer reads options from the signature, which is made when it is read: a training method that is
+    registered later has its options on the command too. See `verb` for the parameters.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        show: Callable[[Any, Run], None],
+        lists: Lists,
+        *,
+        writes: bool,
+        resumes: bool,
+        locks: Sequence[str],
+    ) -> None:
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self._function, self._show, self._lists, self._resumes = function, show, lists, resumes
+        self._locks = locks
+        self._common = [_SEED, _THREADS, _JSON, _QUIET]
+        self._common += [_OVERWRITE] if writes else []
+        self._common += [_RESUME] if resumes else []
+
+    def __call__(self, **given: Any) -> Outcome:
+        """Run the verb with all options, its own and the common ones."""
+        common = {option.name: given.pop(option.name) for option in self._common}
+        as_json = common.pop("as_json")
+        run = _begin(**common)
+        given = {name: _read_location(value) for name, value in given.items()}
+        given = self._gather(given)
+        with (
+            _guarded(run, resumes=self._resumes),
+            redirect_stdout(sys.stderr),
+            report_to(run.progress.note),
+            locked(*(given[name] for name in self._locks), progress=run.progress),
+        ):
+            result = self._function(**given, run=run)
+        return Outcome(result, run, as_json, self._show)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The options: those of the function, with those of a list instead of it, then the common.
+
+        What the function returns is left out, as its type need not be imported.
+        """
+        own = _parameters(self._function)
+        options: list[inspect.Parameter] = []
+        for name, option in own.items():
+            if name in self._lists:
+                listed = _parameters(self._lists[name]).values()
+                options += [one for one in listed if one.name not in own]
+            elif name != "run":
+                options.append(option)
+        options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+        return inspect.Signature(options + self._common)
+
+    @property
+    def __annotations__(self) -> dict[str, Any]:  # type: ignore[override]
+        return {name: one.annotation for name, one in self.__signature__.parameters.items()}
+
+    def _gather(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the function: for a list, its callable bound to its options."""
+        own = _parameters(self._function)
+        bound: dict[str, Any] = {}
+        for name, read in self._lists.items():
+            options = {option: given[option] for option in _parameters(read)}
+            bound[name] = functools.partial(read, **options)
+        return {name: value for name, value in given.items() if name in own} | bound
 
 
 def verb(
@@ -113,46 +183,58 @@ def verb(
     resumes: bool = False,
     lists: Lists | None = None,
     locks: Sequence[str] = (),
-) -> Callable[[Callable[..., Any]], Callable[..., Outcome]]:
+) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function of its own options and `run` into a verb with the common options.
 
     Parameters
     ----------
-    show : prints the result for people; called with the result and `run`.
-    writes : whether it writes somewhere, and so has ``--overwrite``.
-    resumes : whether it can go on after an interruption, and so has ``--resume``.
-    lists : lists of options that several verbs share. Such a parameter of the verb is called
-        without arguments to read its options; one that the verb states itself is told to both.
+    show : prints the result as text; called with the result and `run`.
+    writes : whether it writes files, and so has ``--overwrite``.
+    resumes : whether it can resume after an interruption, and so has ``--resume``.
+    lists : lists of options that several verbs share or that a registry gives. The verb calls such
+        a parameter to get the value of its options; an option that the verb has itself goes to
+        both.
     locks : options whose folders are locked while the verb runs. The jobs of `myriad.pipelines`
         lock what they write; this is for verbs that add a page to the folder afterwards.
     """
-    shared = lists or {}
-    common = [_SEED, _THREADS, _JSON, _QUIET]
-    common += [_OVERWRITE] if writes else []
-    common += [_RESUME] if resumes else []
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Outcome]:
-        @functools.wraps(function)
-        def call(**given: Any) -> Outcome:
-            options = {option.name: given.pop(option.name) for option in common}
-            as_json = options.pop("as_json")
-            run = _begin(**options)
-            given = {name: _read_place(value) for name, value in given.items()}
-            given = _gather(given, function, shared)
-            outputs = [given[name] for name in locks]
-            with (
-                _guarded(run, resumes=resumes),
-                redirect_stdout(sys.stderr),
-                report_to(run.progress.note),
-                locked(*outputs, progress=run.progress),
-            ):
-                result = function(**given, run=run)
-            return Outcome(result, run, as_json, show)
-
-        _offer(call, function, common, shared)
-        return call
+    def decorate(function: Callable[..., Any]) -> Verb:
+        return Verb(function, show, lists or {}, writes=writes, resumes=resumes, locks=locks)
 
     return decorate
+
+
+class UnderHeading:
+    """A list of options that the help shows under a heading of their own.
+
+    Parameters
+    ----------
+    read : the callable whose parameters are the options.
+    heading : the title of the panel.
+    first : options that stay in the first panel.
+    """
+
+    def __init__(self, read: Callable[..., Any], heading: str, *, first: Collection[str]) -> None:
+        self.read, self.heading, self.first = read, heading, first
+
+    def __call__(self, **given: Any) -> Any:
+        """Return what the options stand for."""
+        return self.read(**given)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        parameters = _parameters(self.read).values()
+        moved = [one if one.name in self.first else self._move(one) for one in parameters]
+        return inspect.Signature(
+            [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in moved]
+        )
+
+    def _move(self, parameter: inspect.Parameter) -> inspect.Parameter:
+        kind, *described = get_args(parameter.annotation)
+        moved = [copy.copy(info) for info in described]
+        for info in moved:
+            info.rich_help_panel = self.heading
+        return parameter.replace(annotation=Annotated[(kind, *moved)])
 
 
 def _begin(
@@ -168,7 +250,7 @@ def _begin(
 
 @contextmanager
 def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
-    """Say in an interruption how to go on, and tell a pipe of the work from stdout."""
+    """Say after an interruption how to resume; report a broken pipe of a worker as failed work."""
     try:
         yield
     except KeyboardInterrupt as interruption:
@@ -178,46 +260,11 @@ def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
         raise WorkError("A process that took part in the work ended too early.") from error
 
 
-def _read_place(value: Any) -> Any:
-    """Return what was given, a path that is written as a URL as one."""
+def _read_location(value: Any) -> Any:
+    """Return a value; a path that is written as a URL becomes a `UrlPath`."""
     return as_place(value) if isinstance(value, Path) else value
 
 
-def _gather(given: dict[str, Any], function: Callable[..., Any], lists: Lists) -> dict[str, Any]:
-    """Return what a verb is called with: the options of a list bound to what reads them."""
-    own = inspect.signature(function).parameters
-    bound: dict[str, Any] = {}
-    for name, read in lists.items():
-        options = inspect.signature(read).parameters
-        bound[name] = functools.partial(read, **{option: given[option] for option in options})
-    return {name: value for name, value in given.items() if name in own} | bound
-
-
-def _offer(
-    call: Callable[..., Outcome],
-    function: Callable[..., Any],
-    common: list[inspect.Parameter],
-    lists: Lists,
-) -> None:
-    """Give `call` the signature that typer reads: the function's own options, then the common ones.
-
-    The options of a list stand where its parameter does. What a function returns is left out, as
-    its type need not be imported when the file is.
-    """
-    own = _parameters(function)
-    offered: list[inspect.Parameter] = []
-    for name, option in own.items():
-        if name in lists:
-            offered += [o for o in _parameters(lists[name]).values() if o.name not in own]
-        elif name != "run":
-            offered.append(option)
-    offered = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in offered]
-    offered += common
-    del call.__wrapped__  # type: ignore[attr-defined]
-    call.__signature__ = inspect.Signature(offered)  # type: ignore[attr-defined]
-    call.__annotations__ = {option.name: option.annotation for option in offered}
-
-
 def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    function.__annotations__.pop("return", None)
+    getattr(function, "__annotations__", {}).pop("return", None)
     return inspect.signature(function, eval_str=True).parameters

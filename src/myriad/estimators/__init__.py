@@ -1,4 +1,4 @@
-"""The public doors: scikit-learn estimators over `training`, and trained models to use."""
+"""The public classes: scikit-learn estimators over `training`, and trained models."""
 
 from myriad.estimators.backbone import Backbone
 from myriad.estimators.descriptors import DenseSIFT, LocalColour

@@ -1,4 +1,4 @@
-"""What the classifiers trained in the dual share: the certificate, and plain weights."""
+"""The base class of the classifiers trained in the dual: certificate and weights."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from myriad.estimators.rows_classifier import RowsClassifier
 from myriad.models import LinearModel
 from myriad.training import Certified, Fitted
 
+EPOCHS_AND_SECONDS = {"epochs": "max_epochs", "seconds": "max_seconds"}
+"""The parameters for two options of the methods, see `RowsClassifier._renamed`."""
+
 
 class CertifiedClassifier(RowsClassifier):
-    """The base of both; see `TopKSVM` and `DualSVM` for its attributes."""
+    """The base class of `TopKSVM` and `DualSVM`, which describe its attributes."""
 
     model_: LinearModel
 

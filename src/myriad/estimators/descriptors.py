@@ -17,7 +17,7 @@ from myriad.parallel import map_ordered, thread_executor
 
 
 class _Local(TransformerMixin, BaseEstimator, ABC):
-    """What local descriptors share: nothing is learned, an image gives a matrix."""
+    """The base class of local descriptors: nothing is learned, an image gives a matrix."""
 
     threads: int | None
 
@@ -34,14 +34,14 @@ class _Local(TransformerMixin, BaseEstimator, ABC):
             return [local.values for local in found]
 
     def part(self) -> descriptors.GridDescriptor:
-        """Return the descriptor that does the work."""
+        """Return the descriptor with these parameters."""
         settings = self.get_params(deep=False)
         settings.pop("threads")
         return self._kind()(**settings)
 
     @abstractmethod
     def _kind(self) -> type[descriptors.GridDescriptor]:
-        """Return what these parameters are those of."""
+        """Return the descriptor class that has these parameters."""
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
@@ -83,7 +83,7 @@ class DenseSIFT(_Local):
 class LocalColour(_Local):
     """Colour statistics of patches [LS]: a list of arrays of shape (n_descriptors, 96).
 
-    Nothing is learned; see `myriad.descriptors.LocalColour` for what the numbers are.
+    Nothing is learned; see `myriad.descriptors.LocalColour` for the statistics and the parameters.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""`DualSVM`: one-vs-rest support vector machines in the dual, with a certificate a class."""
+"""`DualSVM`: one-vs-rest support vector machines in the dual, each with a certificate."""
 
 from __future__ import annotations
 
@@ -10,42 +10,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.estimators.certified import CertifiedClassifier
+from myriad.estimators.certified import EPOCHS_AND_SECONDS, CertifiedClassifier
 from myriad.estimators.rows_classifier import seed_of
 from myriad.progress import Progress
 from myriad.store import Rows
-from myriad.training import BinaryDual, Fitted, Method, number_or
-
-_LAM, _BETA = number_or(auto=None), number_or(all=None)
+from myriad.training import BinaryDual, Fitted, Method
 
 
 class DualSVM(CertifiedClassifier):
     """One class against the rest, each a support vector machine, as LIBLINEAR solves them.
 
     Class c minimises ``lam/2 |w|^2 + sum_i weight_i loss_i`` by coordinate ascent in the dual, all
-    classes in one pass over the rows, until the relative duality gap of every class, recomputed in
+    classes in the same epochs, until the relative duality gap of every class, recomputed in
     float64, is at most `tol`. Without weights it is ``LinearSVC(C=1 / (lam n))``.
 
     Parameters
     ----------
     loss : ``"hinge"`` or ``"squared_hinge"``.
-    lam : weight of the squared norm, or ``"auto"`` to search for it on a held-out part of the rows.
-    beta : how much the negatives of a class count together, as times its positives, so that rare
-        classes are not drowned [GP, 3.2]; ``"all"`` counts every row alike.
-    class_weight : how much more the positives of a class count: a dictionary from labels to
-        numbers, ``"balanced"`` for the inverse of their frequency, or None.
+    lam : regularisation strength, or ``"auto"`` to search for it on held-out rows.
+    beta : weight of the negatives of a class together, as a multiple of that of its positives, so
+        that rare classes are not ignored [GP, 3.2]; ``"all"`` gives every row the same weight.
+    class_weight : weight of the positives of a class: a dictionary from labels to numbers,
+        ``"balanced"`` for the inverse of their frequency, or None.
     tol : the relative duality gap to reach; below 1e-5 training runs in float64.
-    max_epochs : the most passes over the rows.
-    max_seconds : the most seconds of training, or None; it then stops with the gap that it has.
+    max_epochs : maximum number of epochs.
+    max_seconds : maximum number of seconds, or None; training then stops with its present gap.
     bias : value of a constant feature, regularised like the others; 0 for none.
-    validation_fraction : part of the rows of each class to hold out where `lam` is searched.
-    refit : train again on all rows, held-out ones included, with what was found.
+    validation_fraction : fraction of the rows of each class to hold out where `lam` is searched.
+    refit : train again on all rows, held-out ones included, with the settings found.
     client : train on a Dask cluster: a client, ``"active"`` for the one that the program has made,
         the address of a scheduler, or ``"local:N"``. The model is the same. Workers must see
-        the store; arrays are left in a temporary folder for them.
-    threads : threads to use; None for one a core. The result does not depend on it.
+        the store; arrays are written to a temporary folder for them.
+    threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of the order of rows.
-    progress : what to tell how far training is, if anything.
+    progress : a `Progress` that is notified while training, or None.
 
     Attributes
     ----------
@@ -53,11 +51,14 @@ class DualSVM(CertifiedClassifier):
     model_ : the trained `LinearModel`.
     gaps_ : the relative duality gap of each class; `gap_` is the largest.
     primal_, dual_ : the values, summed over classes.
-    settings_ : the numbers used.
-    n_epochs_ : passes over the rows.
+    settings_ : the settings used.
+    n_epochs_ : number of epochs.
     history_ : the certificates made: ``epoch``, ``seconds``, ``primal``, ``dual``, ``gap``.
     search_ : the values of `lam` tried, with the held-out accuracy of each.
     """
+
+    _method_class = BinaryDual
+    _renamed = EPOCHS_AND_SECONDS
 
     def __init__(
         self,
@@ -93,16 +94,8 @@ class DualSVM(CertifiedClassifier):
         self.progress = progress
 
     def _method(self) -> BinaryDual:
-        return BinaryDual(
-            loss=self.loss,
-            lam=_LAM("lam", self.lam),
-            beta=_BETA("beta", self.beta),
-            tol=self.tol,
-            epochs=self.max_epochs,
-            seconds=self.max_seconds,
-            bias=self.bias,
-            seed=seed_of(self.random_state),
-        )
+        method: BinaryDual = self._make_method(seed=seed_of(self.random_state))
+        return method
 
     def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
         if self.class_weight is not None:
@@ -112,7 +105,7 @@ class DualSVM(CertifiedClassifier):
         return super()._fit_rows(rows, held_out, method)
 
     def _weigh(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Return the weight of each class's positives."""
+        """Return the weight of the positives of each class, float64 of shape (n_classes,)."""
         n_classes = len(self.classes_)
         if self.class_weight == "balanced":
             counts = np.bincount(labels, minlength=n_classes)

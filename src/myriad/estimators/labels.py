@@ -1,4 +1,4 @@
-"""What users give as labels: one a row, or several as lists or as a matrix of 0 and 1."""
+"""Labels as users give them: one per row, or several as lists or as a matrix of 0 and 1."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from myriad.store import as_csr
 Encoded = tuple[NDArray[Any], NDArray[np.int32]]
 EncodedSets = tuple[NDArray[Any], LabelSets]
 
-NOT_LABELS = "A matrix of labels must hold 0 and 1 only: a column a class."
+NOT_LABELS = "A matrix of labels must hold 0 and 1 only, with one column per class."
 
 
 def has_several(y: Any) -> bool:
-    """Tell whether labels are given as lists of labels, or as a matrix of 0 and 1."""
+    """Return whether labels are given as lists of labels, or as a matrix of 0 and 1."""
     if issparse(y):
         return True
     if isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype == object):
@@ -29,9 +29,9 @@ def has_several(y: Any) -> bool:
 
 
 def encode_several(y: Any) -> EncodedSets:
-    """Return the classes and the labels of each row as class numbers.
+    """Return the classes and the labels of each row as class indices.
 
-    A matrix has a column a class, and the classes are the numbers of its columns.
+    A matrix has one column per class, and the classes are the indices of its columns.
     """
     if issparse(y):
         return encode_sparse(y)
@@ -61,7 +61,7 @@ def encode_sparse(y: Any) -> EncodedSets:
 
 
 def encode_one(y: NDArray[Any]) -> Encoded:
-    """Return the classes and the class number of each row."""
+    """Return the classes and the class index of each row."""
     check_classification_targets(y)
     classes, labels = np.unique(y, return_inverse=True)
     return classes, labels.astype(np.int32)
@@ -70,14 +70,14 @@ def encode_one(y: NDArray[Any]) -> Encoded:
 def extend_classes(
     known: NDArray[Any], seen: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the classes with new ones after those known, and the number of each one seen."""
-    place = {label: c for c, label in enumerate(known.tolist())}
+    """Return the classes with new ones after those known, and the index of each one seen."""
+    index = {label: c for c, label in enumerate(known.tolist())}
     for label in seen.tolist():
-        place.setdefault(label, len(place))
-    classes = np.array(list(place), dtype=np.result_type(known, seen))
-    return classes, np.array([place[label] for label in seen.tolist()], np.int32)
+        index.setdefault(label, len(index))
+    classes = np.array(list(index), dtype=np.result_type(known, seen))
+    return classes, np.array([index[label] for label in seen.tolist()], np.int32)
 
 
 def as_plain(label: Any) -> Any:
-    """Return a label as plain Python: what a number of NumPy's stands for."""
+    """Return a label as a plain Python object, also if it is a NumPy scalar."""
     return label.item() if isinstance(label, np.generic) else label

@@ -1,8 +1,7 @@
-"""`LinearSGD`: linear classifiers by stochastic gradient descent, settings found by themselves."""
+"""`LinearSGD`: linear classifiers by stochastic gradient descent, with a search for settings."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self, cast
@@ -17,68 +16,57 @@ from myriad.measures import LabelSets
 from myriad.models import LinearModel
 from myriad.progress import Progress
 from myriad.store import Rows, Store
-from myriad.training import (
-    SGD,
-    Fitted,
-    IncrementalTraining,
-    Method,
-    OptimiserOptions,
-    Schedule,
-    WarpOptions,
-    number_or,
-    one_of,
-    whole_number,
-)
-
-_ETA, _BETA = number_or(auto=None), number_or(auto=None, all=math.inf)
-_SCALE = one_of({"auto": None, True: True, False: False})
+from myriad.training import SGD, Fitted, IncrementalTraining, Method
 
 
 class LinearSGD(RowsClassifier):
     """A linear classifier of many classes, trained by SGD in exact blocks.
 
-    The steps are those of example-at-a-time SGD, at the speed of a matrix product. Numbers given as
-    ``"auto"`` are searched for on a held-out part of the rows, scored against all classes.
+    The steps are those of example-at-a-time SGD, at the speed of a matrix product. Parameters given
+    as ``"auto"`` are searched for on held-out rows, scored against all classes.
 
     Parameters
     ----------
     objective : ``"ovr"``, one class against the rest; or all classes jointly: ``"multiclass"``,
         ``"ranking"``, ``"warp"`` [GP, 3], ``"auc"`` [HM, 5.1] or ``"softmax"`` [LS]. All but
-        ``multiclass`` and ``softmax`` take several labels a row.
+        ``multiclass`` and ``softmax`` accept several labels per row.
     loss : of ``ovr``: ``"hinge"``, ``"logistic"`` or ``"squared"``.
-    beta : of ``ovr``: average number of negatives drawn a positive, ``"all"`` for every row, or
+    beta : of ``ovr``: average number of negatives per positive, ``"all"`` for every row, or
         ``"auto"``.
-    eta : step, or ``"auto"``.
-    lam : weight of the squared norm of the weights; ``"auto"`` tries several where rows are few.
-    scale : bring each feature to unit variance, True or False, or ``"auto"`` to find out whether
-        that helps, unless `lam` is stated. The weights are for plain rows all the same.
+    eta : learning rate, or ``"auto"``.
+    lam : regularisation strength, the weight of ``|W|^2 / 2``; ``"auto"`` tries several values
+        where rows are few.
+    scale : scale each feature to unit variance, True or False, or ``"auto"`` to find out whether
+        that helps, unless `lam` is stated. The weights are for unscaled rows all the same.
     balanced : of the joint objectives: draw classes uniformly, then a row of each [GP, Eq. 4].
-    schedule : ``"fixed"`` step; ``"lam"``, 1 / (lam (t + t0)) with t0 such that it begins at `eta`;
-        or ``"decay"``, eta t0 / (t + t0).
-    t0 : of ``decay``: steps after which the step has halved.
-    adagrad : ``"class"``: the steps of a class shrink by the root of its squared gradients
-        [HM, 7]; ``"feature"``: those of a feature do; or ``"none"``.
-    average : take the mean of the weights over the latest steps, at least half of all.
-    max_norm : the most that the norm of a class's weights may be, None for no bound [HM].
+    schedule : ``"fixed"`` learning rate; ``"lam"``, 1 / (lam (t + t0)) with t0 such that it begins
+        at `eta`; or ``"decay"``, eta t0 / (t + t0).
+    t0 : of ``decay``: steps after which the learning rate has halved.
+    adagrad : ``"class"``: the learning rate of a class shrinks by the root of its squared gradients
+        [HM, 7]; ``"feature"``: that of a feature does; or ``"none"``.
+    average : average the weights over the latest steps, at least half of all.
+    max_norm : bound on the norm of a class's weights, None for no bound [HM].
     replacement, exact_rank, constant_weight, max_draws, last_violators : of ``warp``: draw with
-        replacement; count all violators instead of estimating their number; weigh all steps alike;
-        the most draws a row, None for C - 1; how long a chain of last violators makes a row be
-        passed over [HM, 6].
-    epochs : the most passes over the rows.
+        replacement; count all violators instead of estimating their number; give all steps the same
+        weight; maximum number of draws per row, None for C - 1; how long a chain of last violators
+        makes a row be skipped [HM, 6].
+    epochs : maximum number of epochs.
     early_stopping : stop when held-out accuracy has not risen by more than `theta` points for
         `patience` epochs (None: 8, or 4 if 2,000 rows or more are held out), and keep the best
         number of epochs.
-    validation_fraction : part of the rows of each class to hold out.
-    refit : train again on all rows, held-out ones included, with what was found.
+    theta : minimum rise of held-out accuracy in percentage points (often called ``min_delta``).
+    patience : number of epochs to wait for a rise.
+    validation_fraction : fraction of the rows of each class to hold out.
+    refit : train again on all rows, held-out ones included, with the settings found.
     memory : bytes that the weights trained together in a search may take.
     client : train on a Dask cluster: a client, ``"active"`` for the one that the program has made,
         the address of a scheduler, or ``"local:N"``. ``ovr`` gives the same model; see
-        `rounds`. Workers must see the store; arrays are left in a temporary folder for them.
-    rounds : with `client`, how often a pass of a joint objective averages its weights.
-    threads : threads to use; None for one a core. The result does not depend on it.
-    random_state : seed of order and draws.
+        `rounds`. Workers must see the store; arrays are written to a temporary folder for them.
+    rounds : with `client`, how many times an epoch of a joint objective averages its weights.
+    threads : number of threads; None for one per core. The result does not depend on it.
+    random_state : seed of the order of rows and of all draws.
     warm_start : begin `fit` at the weights of the fit before, with the settings found then.
-    progress : what to tell how far training is, if anything.
+    progress : a `Progress` that is notified while training, or None.
     callback : called after each epoch with its row of the history.
     verbose : print a line for each epoch.
 
@@ -86,13 +74,14 @@ class LinearSGD(RowsClassifier):
     ----------
     classes_ : the labels, in the order of the scores.
     model_ : the trained `LinearModel`.
-    settings_ : the numbers used.
-    n_epochs_ : passes over the rows.
+    settings_ : the settings used.
+    n_epochs_ : number of epochs.
     history_ : held-out accuracy after each epoch.
-    search_ : the settings tried, with the held-out accuracy of each.
+    search_ : the candidates of the search, with the held-out accuracy of each.
     """
 
     model_: LinearModel
+    _method_class = SGD
 
     def __init__(
         self,
@@ -175,7 +164,7 @@ class LinearSGD(RowsClassifier):
 
         Parameters
         ----------
-        sample_weight : how much each row counts (n_samples,): its steps are so much larger.
+        sample_weight : array of shape (n_samples,) that multiplies the steps of each row.
         """
         self.__dict__.pop("_session", None)
         return self._fit(X, y, sample_weight)
@@ -196,14 +185,14 @@ class LinearSGD(RowsClassifier):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Make one pass over some rows, from where earlier calls left off.
+        """Train for one epoch on some rows, from the weights of earlier calls.
 
         Labels seen for the first time become new classes, after those known. Nothing is held out:
-        where `eta` or `beta` is ``"auto"``, what `fit` found is used, else modest numbers.
+        where `eta` or `beta` is ``"auto"``, what `fit` found is used, else modest values.
 
         Parameters
         ----------
-        classes : labels to know from the first call on, also without a row.
+        classes : labels to know from the first call on, even if they have no row.
         """
         first = not hasattr(self, "model_")
         X, seen, labels = self._take_arrays(X, y, reset=first)
@@ -220,7 +209,7 @@ class LinearSGD(RowsClassifier):
         return self
 
     def _pass(self, rows: Rows) -> None:
-        """Train for one epoch on rows whose labels are numbers of `classes_`."""
+        """Train for one epoch on rows whose labels are indices of `classes_`."""
         n_classes, before = len(self.classes_), getattr(self, "model_", None)
         session: IncrementalTraining | None = getattr(self, "_session", None)
         if session is None:
@@ -233,40 +222,15 @@ class LinearSGD(RowsClassifier):
         self._take(Fitted(self._session.model, self._session.settings, epochs))
 
     def _method(self) -> SGD:
-        epochs, patience = whole_number("epochs", self.epochs), self.patience
-        if patience is not None:
-            patience = whole_number("patience", patience)
-        return SGD(
+        method: SGD = self._make_method(
+            stated={"max_norm": "none" if self.max_norm is None else self.max_norm},
             objective=self.objective,
-            loss=self.loss,
-            eta=_ETA("eta", self.eta),
-            beta=_BETA("beta", self.beta),
-            lam=_ETA("lam", self.lam),
-            scale=_SCALE("scale", self.scale),
-            balanced=self.balanced,
-            schedule=Schedule(self.schedule, _number("t0", self.t0)),
-            optimiser=OptimiserOptions(
-                self.adagrad,
-                self.average,
-                math.inf if self.max_norm is None else _number("max_norm", self.max_norm),
-            ),
-            warp=WarpOptions(
-                self.replacement,
-                self.exact_rank,
-                self.constant_weight,
-                None if self.max_draws is None else whole_number("max_draws", self.max_draws),
-                whole_number("last_violators", self.last_violators),
-            ),
-            epochs=epochs,
-            theta=_number("theta", self.theta),
-            patience=patience if self.early_stopping else epochs,
-            memory=whole_number("memory", self.memory),
-            rounds=self.rounds,
             seed=seed_of(self.random_state),
-            callback=self._tell if self.verbose else self.callback,
+            callback=self._print_epoch if self.verbose else self.callback,
         )
+        return method
 
-    def _tell(self, row: dict[str, Any]) -> None:
+    def _print_epoch(self, row: dict[str, Any]) -> None:
         """Print a line for an epoch."""
         accuracy = f", held-out top-1 {row['top1']:.2f} %" if "top1" in row else ""
         print(f"epoch {row['epoch']}{accuracy}", flush=True)
@@ -282,8 +246,3 @@ class LinearSGD(RowsClassifier):
     def intercept_(self) -> NDArray[np.float32]:
         """The biases, of shape (n_classes,)."""
         return self.model_.biases
-
-
-def _number(name: str, value: Any) -> float:
-    """Return an option that has to be a number."""
-    return cast(float, number_or()(name, value))

@@ -28,8 +28,8 @@ class NearestMeans(RowsClassifier):
 
     Parameters
     ----------
-    threads : threads to use; None for one a core. The result does not depend on it.
-    progress : what to tell how far training is, if anything.
+    threads : number of threads; None for one per core. The result does not depend on it.
+    progress : a `Progress` that is notified while training, or None.
 
     Attributes
     ----------
@@ -39,17 +39,18 @@ class NearestMeans(RowsClassifier):
     """
 
     model_: LinearModel
+    _method_class = Means
 
     def __init__(self, *, threads: int | None = None, progress: Progress | None = None) -> None:
         self.threads = threads
         self.progress = progress
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Move the means by more rows; the result is that of `fit` on all rows so far.
+        """Update the means with more rows; the result is that of `fit` on all rows so far.
 
         Parameters
         ----------
-        classes : all labels that will ever come; needed at the first call only.
+        classes : all labels of this and later calls; needed at the first call only.
         """
         first = not hasattr(self, "_sums")
         if has_several(y):

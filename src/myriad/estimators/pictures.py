@@ -1,4 +1,4 @@
-"""Images as users hand them over: file names or arrays."""
+"""Images as users give them: file names or arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from myriad.signatures import Signature
 
 Picture = str | Path | NDArray[np.uint8]
 AHEAD = 16
-"""Images under way at a time."""
+"""Number of images that are read ahead."""
 
 
 def describe_pictures(
@@ -29,7 +29,7 @@ def describe_pictures(
 
 
 class Pictures:
-    """Images that may be gone through more than once; each time they are read anew."""
+    """Images that can be iterated over more than once; they are read each time."""
 
     def __init__(self, images: Iterable[Picture], *, colour: bool, pixels: int | None) -> None:
         self._images, self._colour, self._pixels = images, colour, pixels
@@ -46,7 +46,7 @@ def read_pictures(
     Parameters
     ----------
     images : file names, or uint8 arrays of shape (height, width) or (height, width, 3) in RGB.
-    pixels : how many are looked at, if not all.
+    pixels : the number of pixels that will be used, if not all.
     """
     for number, image in enumerate(images):
         if isinstance(image, str | Path):

@@ -35,7 +35,7 @@ from myriad.store import ArrayRows, Rows, Store, inform_rows, rows_at_a_time, sa
 
 
 class _Quantizer(BaseEstimator, ABC):
-    """What all quantisers share.
+    """The base class of the quantisers.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ class _Quantizer(BaseEstimator, ABC):
     def fit(self, X: ArrayLike | Store, y: ArrayLike | None = None) -> Self:
         """Learn the code from rows of shape (n_samples, n_features), or from a `Store`.
 
-        Of a store the training rows are used, or all if no part is called ``train``; a sample of
-        them is held in memory, never all.
+        Of a store the training rows are used, or all if it has no split ``train``; only a sample
+        of them is held in memory.
         """
         rows = _rows_of(X, y)
         self.n_features_in_ = rows.dim
@@ -84,7 +84,7 @@ class _Quantizer(BaseEstimator, ABC):
             yield self.code_.encode(block.X)
 
     def decode(self, codes: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """Return the rows that codes stand for, as a learner sees them."""
+        """Return the decoded rows, as trainers see them, of shape (n_samples, n_features)."""
         check_is_fitted(self, "code_")
         return self.code_.decode(codes)
 
@@ -104,7 +104,7 @@ class _Quantizer(BaseEstimator, ABC):
 
     @abstractmethod
     def _learn(self, rows: Rows) -> Code:
-        """Learn what `fit` keeps."""
+        """Return the code learned from rows."""
 
     def _sample(self, rows: Rows) -> NDArray[np.float32]:
         """Return the rows to learn from: all of an array, a sample of a store."""
@@ -216,7 +216,7 @@ class BilinearCodes(_Quantizer):
 
     Parameters
     ----------
-    n_bits : bits of a row, at most; None for one a feature.
+    n_bits : bits of a row, at most; None for one per feature.
     learned : whether projections are learned, or stay random.
     rounds : of learning, at most.
     """
@@ -250,7 +250,7 @@ class BilinearCodes(_Quantizer):
 
 
 class ScalarQuantizer(_Quantizer):
-    """Eight bits a feature, over the range that each has in the sample [LS]."""
+    """Eight bits per feature, over the range that each has in the sample [LS]."""
 
     _kinds = (ScalarCode,)
 

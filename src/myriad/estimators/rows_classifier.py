@@ -1,15 +1,15 @@
-"""What all doors to training on rows share: checked input, a held-out part, ranked labels out."""
+"""The base class of the classifiers of rows: checked input, held-out rows, ranked labels."""
 
 from __future__ import annotations
 
 import tempfile
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from myriad.arrays import as_rows
 from myriad.errors import InputError
 from myriad.estimators.labels import encode_one, encode_several, has_several
 from myriad.models import Model
+from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr
@@ -30,25 +31,30 @@ from myriad.training.distributed.workers import TrainingWorkers
 from myriad.urls import UrlPath
 
 FLOATS = [np.float32, np.float64, np.float16]
-"""What rows may be; they become float32 a block at a time."""
+"""The dtypes of rows; they are converted to float32 a block at a time."""
 CHUNK_BYTES = 64 << 20
 
 
 class RowsClassifier(ClassifierMixin, BaseEstimator):
-    """The base of the classifiers of rows; a subclass states its options and its `_method`.
+    """The base class of the classifiers of rows.
 
-    A subclass may have the options ``early_stopping``, ``validation_fraction``, ``refit``,
-    ``threads``, ``progress`` and ``client``; what it does not have is as here.
+    A subclass names the method that it trains with, whose options it has as parameters. It may have
+    the parameters ``early_stopping``, ``validation_fraction``, ``refit``, ``threads``,
+    ``progress`` and ``client``; those that it lacks have the values below.
 
     Attributes
     ----------
     classes_ : the labels, in the order of the scores.
     model_ : the trained model.
-    settings_ : the numbers used.
-    n_epochs_ : passes over the rows.
+    settings_ : the settings used.
+    n_epochs_ : number of epochs.
     history_ : a row for each epoch.
-    search_ : the settings tried, with the held-out accuracy of each.
+    search_ : the candidates of the search, with the held-out accuracy of each.
     """
+
+    _method_class: ClassVar[type[Method]]
+    _renamed: ClassVar[Mapping[str, str]] = {}
+    """The parameter for an option of the method, where their names differ."""
 
     early_stopping: bool = False
     validation_fraction: float = 0.1
@@ -58,7 +64,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     client: Any = None
 
     def __sklearn_clone__(self) -> Self:
-        """Return an unfitted estimator of the same options; a client is shared, never copied."""
+        """Return an unfitted estimator with the same parameters; a client is shared, not copied."""
         bare = copy(self)
         bare.client = None
         cloned: Self = super(RowsClassifier, bare).__sklearn_clone__()
@@ -68,7 +74,24 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
 
     @abstractmethod
     def _method(self) -> Method:
-        """Return the method with the options of this estimator, checked."""
+        """Return the method with the parameters of this estimator, checked."""
+
+    def _make_method(self, *, stated: Mapping[str, Any] | None = None, **rest: Any) -> Any:
+        """Return an instance of `_method_class`, its options taken from the parameters.
+
+        Parameters
+        ----------
+        stated : options whose value is not that of the parameter.
+        rest : fields of the method that are not options.
+        """
+        parameters = self.get_params(deep=False)
+        names = {name: self._renamed.get(name, name) for name in options_of(self._method_class)}
+        given = {name: parameters[own] for name, own in names.items() if own in parameters}
+        if "patience" in given and not self.early_stopping:
+            given["patience"] = given["epochs"]
+        return make_from_options(
+            self._method_class, given | dict(stated or {}), names=names, **rest
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -78,9 +101,9 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike | Store, y: ArrayLike | None = None) -> Self:
         """Train on rows `X` and labels `y`, or on the training rows of a `Store`.
 
-        Rows may be float16, float32 or float64, in memory or mapped, or a sparse matrix. Several
-        labels a row are given as a list of lists or as a matrix of 0 and 1, a column a class. A
-        store's own validation rows are held out if it has any.
+        Rows may be float16, float32 or float64, in memory or memory-mapped, or a sparse matrix.
+        Several labels per row are given as a list of lists or as a matrix of 0 and 1 with a column
+        for each class. The validation rows of a store are held out if it has any.
         """
         return self._fit(X, y)
 
@@ -93,7 +116,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _take_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Rows | None]:
-        """Check what is to be trained on; set `classes_`."""
+        """Return checked training rows and held-out rows; set `classes_`."""
         if isinstance(X, Store):
             if y is not None or sample_weight is not None:
                 raise InputError("A store has labels of its own: give neither y nor weights.")
@@ -105,7 +128,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         return as_source(X, labels, sample_weight), None
 
     def _take_arrays(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any, Any]:
-        """Return checked rows, the classes in `y` and its labels by number."""
+        """Return checked rows, the classes in `y`, and its labels as class indices."""
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "reset": reset}
         X = as_csr(X) if issparse(X) else X
         if has_several(y):
@@ -118,7 +141,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         return X, *encode_one(y)
 
     def _take(self, fitted: Fitted) -> None:
-        """Take what training has come to; a subclass may add attributes of its own."""
+        """Set the attributes of a fitted estimator; a subclass may add its own."""
         self.model_: Model = fitted.model
         self.settings_ = fitted.settings
         self.n_epochs_ = self.n_iter_ = fitted.epochs
@@ -165,7 +188,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         return self.predict_topk(X, 1)[0][:, 0]
 
     def score(self, X: ArrayLike, y: Any, sample_weight: Any = None) -> float:
-        """Return the part of the rows whose best label is theirs; of several, one of theirs."""
+        """Return the accuracy; of rows with several labels, any of them is correct."""
         if not has_several(y):
             return float(super().score(X, y, sample_weight))
         classes, sets = encode_several(y)
@@ -202,13 +225,13 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
 
 
 def as_source(X: Any, labels: Any, sample_weight: Any = None) -> Rows:
-    """Return checked rows and labels as what trainers read."""
+    """Return checked rows and labels in the form that trainers read."""
     kind = SparseRows if issparse(X) else ArrayRows
     return kind(X, labels, weights=sample_weight)
 
 
 def seed_of(random_state: Any) -> int:
-    """Return the seed that scikit-learn's ways of stating one stand for."""
+    """Return the seed of a `random_state` as scikit-learn defines it."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31))
@@ -216,7 +239,7 @@ def seed_of(random_state: Any) -> int:
 
 @contextmanager
 def _leaving(rows: Rows) -> Iterator[Path]:
-    """Yield a folder for what workers leave to each other: beside a store, which they all see."""
+    """Yield a temporary folder that all workers see: beside a store, if the rows are in one."""
     beside = None
     if isinstance(rows, StoreRows) and not isinstance(rows.store.path, UrlPath):
         beside = rows.store.path.absolute().parent

@@ -1,4 +1,4 @@
-"""`TopKSVM`: the top-k multiclass SVM, with a certificate of how near it is to its optimum."""
+"""`TopKSVM`: the top-k multiclass SVM, with a certificate of its distance to the optimum."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from myriad.errors import InputError
-from myriad.estimators.certified import CertifiedClassifier
+from myriad.estimators.certified import EPOCHS_AND_SECONDS, CertifiedClassifier
 from myriad.estimators.rows_classifier import seed_of
 from myriad.progress import Progress
 from myriad.store import ArrayRows, Store
-from myriad.training import TopK, check_gram, number_or
-
-_LAM = number_or(auto=None)
+from myriad.training import TopK, check_gram
 
 
 class TopKSVM(CertifiedClassifier):
-    """A multiclass SVM that is not charged for the truth coming second, or k-th  [TK].
+    """A multiclass SVM whose loss is zero if the correct class is among the k best [TK].
 
     It minimises ``lam/2 |W|^2 + mean loss`` by coordinate ascent in the dual, until the relative
     duality gap, recomputed in float64, is at most `tol`. With ``k=1`` it is the multiclass SVM of
@@ -29,33 +27,36 @@ class TopKSVM(CertifiedClassifier):
 
     Parameters
     ----------
-    k : guesses that are allowed, from 1 to the number of classes less one.
+    k : number of guesses, from 1 to the number of classes minus one.
     variant : ``"alpha"``, the mean of the k largest margin violations, cut at zero; or ``"beta"``,
         the mean of the k largest, each cut at zero.
-    lam : weight of the squared norm, or ``"auto"`` to search for it on a held-out part of the rows.
+    lam : regularisation strength, or ``"auto"`` to search for it on held-out rows.
     tol : the relative duality gap to reach; below 1e-5 training runs in float64.
-    max_epochs : the most passes over the rows.
-    max_seconds : the most seconds of training, or None; it then stops with the gap that it has.
+    max_epochs : maximum number of epochs.
+    max_seconds : maximum number of seconds, or None; training then stops with its present gap.
     bias : value of a constant feature, regularised like the others; 0 for none.
     kernel : None; ``"precomputed"``, rows then being products with the training rows; or a function
         of two arrays of rows that returns all their products. `lam` must then be a number.
-    validation_fraction : part of the rows of each class to hold out where `lam` is searched.
-    refit : train again on all rows, held-out ones included, with what was found.
-    threads : threads to use; None for one a core. The result does not depend on it.
+    validation_fraction : fraction of the rows of each class to hold out where `lam` is searched.
+    refit : train again on all rows, held-out ones included, with the settings found.
+    threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of the order of rows.
-    progress : what to tell how far training is, if anything.
+    progress : a `Progress` that is notified while training, or None.
 
     Attributes
     ----------
     classes_ : the labels, in the order of the scores.
     model_ : the trained `LinearModel`; with a kernel its features are the training rows.
     gap_, primal_, dual_ : the relative duality gap reached, and the two values.
-    settings_ : the numbers used.
-    n_epochs_ : passes over the rows.
+    settings_ : the settings used.
+    n_epochs_ : number of epochs.
     history_ : the certificates made: ``epoch``, ``seconds``, ``primal``, ``dual``, ``gap``, and the
         ``estimate`` of the gap that training had on the way.
     search_ : the values of `lam` tried, with the held-out accuracy of each.
     """
+
+    _method_class = TopK
+    _renamed = EPOCHS_AND_SECONDS
 
     def __init__(
         self,
@@ -89,17 +90,10 @@ class TopKSVM(CertifiedClassifier):
         self.progress = progress
 
     def _method(self) -> TopK:
-        return TopK(
-            k=self.k,
-            variant=self.variant,
-            kernel=self.kernel is not None,
-            lam=_LAM("lam", self.lam),
-            tol=self.tol,
-            epochs=self.max_epochs,
-            seconds=self.max_seconds,
-            bias=self.bias,
-            seed=seed_of(self.random_state),
+        method: TopK = self._make_method(
+            kernel=self.kernel is not None, seed=seed_of(self.random_state)
         )
+        return method
 
     def fit(self, X: ArrayLike | Store, y: ArrayLike | None = None) -> Self:
         """Train on rows `X` and labels `y`, or on the training rows of a `Store`.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,45 +11,44 @@ from numpy.typing import NDArray
 from myriad.estimators.rows_classifier import RowsClassifier, seed_of
 from myriad.models import LatentModel
 from myriad.progress import Progress
-from myriad.training import AtomDescent, Fitted, number_or
-
-_NUMBER = number_or(auto=None)
+from myriad.training import AtomDescent, Fitted
 
 
 class TraceNormClassifier(RowsClassifier):
     """Multinomial logistic regression of low rank, by stochastic atom descent [LS].
 
     It minimises ``lam gauge(W) + mean loss``, and bounds how far it is from the minimum. Each class
-    has a bias that is not learned: the logarithm of its part of the rows, so that a `lam` large
+    has a bias that is not learned: the logarithm of its share of the rows, so that a `lam` large
     enough for W = 0 leaves a model that predicts the prior.
 
     Parameters
     ----------
-    lam : weight of the gauge, above 0; ``"auto"`` follows a path from the least that makes W zero
-        downwards and chooses on a held-out part of the rows.
-    relax : the weights are fitted anew on the directions or features that `lam` chose, with this
-        part of `lam`, so that they shrink less; 1 for not at all. ``"auto"`` tries parts where
-        `lam` is chosen, else it is 1. Bound and objective are those before.
+    lam : regularisation strength, above 0; ``"auto"`` follows a path from the smallest value that
+        makes W zero downwards and chooses on held-out rows.
+    relax : the weights are fitted again on the directions or features that `lam` selected, with
+        this fraction of `lam`, so that they shrink less; 1 for no second fit. ``"auto"`` tries
+        several fractions where `lam` is chosen, else it is 1. Bound and objective are those of the
+        first fit.
     gauge : ``"trace"``, the sum of the singular values: W has low rank; ``"l1"``, the sum of the
         absolute entries: W is sparse; ``"l1_l2"``, the sum over features of the norm over classes:
         few features are used.
-    batch : rows of the mini-batches that atoms are first looked for on, which grow by themselves;
-        None for four times the larger side of W, at least 1024.
-    subspace_every : atoms between two minimisations over the support.
-    tol : the suboptimality bound at which to stop, as a part of the objective.
-    max_rounds : the most minimisations for one `lam`.
-    validation_fraction : part of the rows of each class to hold out, where `lam` is ``"auto"``.
+    batch : rows of the first mini-batches, on which atoms are searched and which grow by
+        themselves; None for four times the larger side of W, at least 1024.
+    subspace_every : atoms to add between two minimisations over all atoms.
+    tol : relative suboptimality bound to stop at.
+    max_rounds : maximum number of minimisations for one `lam`.
+    validation_fraction : fraction of the rows of each class to hold out, where `lam` is ``"auto"``.
     refit : train again on all rows, held-out ones included, with the `lam` found.
-    threads : threads to use; None for one a core. The result does not depend on it.
+    threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of mini-batches and starting vectors.
-    progress : what to tell how far training is, if anything.
+    progress : a `Progress` that is notified while training, or None.
     callback : called after each round with its row of the history.
 
     Attributes
     ----------
     classes_ : the labels, in the order of the scores.
     model_ : the trained `FactoredModel`, or `ChosenModel` of some features.
-    settings_ : the numbers used.
+    settings_ : the settings used.
     rank_ : the rank of the weights.
     bound_ : the objective is at most this far above its minimum.
     n_epochs_ : rounds.
@@ -58,6 +57,8 @@ class TraceNormClassifier(RowsClassifier):
     """
 
     model_: LatentModel
+    _method_class = AtomDescent
+    _renamed: ClassVar[Mapping[str, str]] = {"rounds": "max_rounds"}
 
     def __init__(
         self,
@@ -91,17 +92,10 @@ class TraceNormClassifier(RowsClassifier):
         self.callback = callback
 
     def _method(self) -> AtomDescent:
-        return AtomDescent(
-            lam=_NUMBER("lam", self.lam),
-            relax=_NUMBER("relax", self.relax),
-            gauge=self.gauge,
-            batch=self.batch,
-            subspace_every=self.subspace_every,
-            tol=self.tol,
-            rounds=self.max_rounds,
-            seed=seed_of(self.random_state),
-            callback=self.callback,
+        method: AtomDescent = self._make_method(
+            seed=seed_of(self.random_state), callback=self.callback
         )
+        return method
 
     def _take(self, fitted: Fitted) -> None:
         super()._take(fitted)

@@ -1,4 +1,4 @@
-"""A trained model to use: `load` reads a model folder."""
+"""Trained models: `load` reads a model folder."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from myriad.parallel import map_ordered, thread_executor
 class Classifier:
     """A trained classifier, as `load` returns it.
 
-    What it ranks is either rows, an array of shape (n_samples, n_features), or images: a list of
+    It ranks classes for rows, an array of shape (n_samples, n_features), or for images, a list of
     file names or of uint8 arrays.
 
     Attributes
     ----------
     classes_ : the class names, in the order of the scores.
-    settings : how it was trained.
+    settings : the settings of training.
     """
 
     def __init__(self, folder: ModelFolder) -> None:
@@ -36,7 +36,7 @@ class Classifier:
     def transform(
         self, images: Sequence[str | Path | NDArray[np.uint8]], *, threads: int | None = None
     ) -> NDArray[np.float32]:
-        """Return the rows of images; `BadImage` for one that cannot be read."""
+        """Return the rows of images. Raises `BadImage` for one that cannot be read."""
         signature = self._signature
         if signature is None:
             raise InputError("This model was trained on rows not made from images: give it rows.")
@@ -61,7 +61,7 @@ class Classifier:
         return self.classes_[labels], scores
 
     def score(self, X: Any, y: ArrayLike) -> float:
-        """Return the part of the rows or images whose best class is `y`."""
+        """Return the accuracy: the fraction of rows or images whose best class is `y`."""
         return float((self.predict(X) == np.asarray(y)).mean())
 
     def _rows(self, X: Any) -> NDArray[np.float32]:

@@ -17,7 +17,7 @@ from myriad.signatures import Signature, learn_bov, learn_fisher, learn_vlad
 
 
 class _Aggregated(TransformerMixin, BaseEstimator, ABC):
-    """What the signatures over local descriptors share: a vocabulary to learn, a vector an image.
+    """The base class of signatures over local descriptors: a vocabulary, one vector per image.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class _Aggregated(TransformerMixin, BaseEstimator, ABC):
 
     @abstractmethod
     def _learn(self, images: Iterable[NDArray[np.uint8]], **options: Any) -> Signature:
-        """Learn what `fit` keeps."""
+        """Return the signature learned from images."""
 
 
 class FisherVector(_Aggregated):
@@ -104,9 +104,9 @@ class BagOfVisualWords(_Aggregated):
     Parameters
     ----------
     n_words : words of the vocabulary.
-    soft : whether a descriptor is shared out over the words near it.
-    map : what histograms go through, so that inner products become a kernel: ``"hellinger"`` (the
-        square root), ``"chi2"`` or ``"intersection"`` (three numbers a count), or
+    soft : whether a descriptor is assigned to several near words.
+    map : the map of histograms that makes inner products a kernel: ``"hellinger"`` (the
+        square root), ``"chi2"`` or ``"intersection"`` (three numbers per count), or
         ``"intersection-pca"`` (kernel PCA on a sample, [HM, 8.2]).
     regions, pca_dim, whiten, descriptor : as in `FisherVector`.
     """
@@ -144,7 +144,7 @@ class VLAD(_Aggregated):
     Parameters
     ----------
     n_words : words of the vocabulary.
-    within : whether each word's sum is brought to norm 1 by itself (intra-normalisation).
+    within : whether each word's sum is normalised by itself (intra-normalisation).
     regions, pca_dim, whiten, descriptor : as in `FisherVector`.
     """
 

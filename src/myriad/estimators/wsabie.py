@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -16,44 +15,42 @@ from myriad.models import EmbeddingModel
 from myriad.parallel import open_threads
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows
-from myriad.training import EmbeddingOptions, Fitted, WsabieMethod, number_or
+from myriad.training import Fitted, WsabieMethod
 from myriad.training.embedding.fitting import Task, model_of
 from myriad.training.embedding.trainer import Embedding
-
-_AUTO = number_or(auto=None)
 
 
 class Wsabie(RowsClassifier):
     """A map into `dim` dimensions and a prototype of each class there, learned together [HM].
 
-    A row belongs to the class whose prototype lies nearest to its embedding. Defaults are
+    A row belongs to the class whose prototype is nearest to its embedding. The defaults are
     Wsabie++; Wsabie proper is ``discriminant="linear", rank_weight=True, last_violators=0,
-    adagrad=False, max_norm=1.0``. Steps, margins and norms are counted in units of the data: the
-    embedding of a row is about 1 long at the beginning.
+    adagrad=False, max_norm=1.0``. Learning rates, margins and norms are in units of the data: the
+    embedding of a row is about 1 long at the start.
 
     Parameters
     ----------
-    dim : dimensions of the embedding, at most as many as there are features; ``"auto"`` for 128, or
-        all features if there are fewer.
+    dim : dimensions of the embedding, at most the number of features; ``"auto"`` for 128, or the
+        number of features if that is smaller.
     discriminant : ``"euclidean"``, nearest prototype, or ``"linear"``, largest product.
-    sampling : ``"warp"``, wrong classes are drawn until one comes within the margin, or ``"auc"``,
-        one is drawn.
-    rank_weight : weigh a step by the rank of the truth that the draws tell.
-    last_violators : how long a chain of last violators makes a row be passed over, so that classes
-        which are always confused do not rule the training [HM, 6]; 0 for none. A chain cannot be
-        longer than there are classes.
-    forget : whether `fit` forgets last violators at the beginning of each pass; if not, as in [HM],
-        a class whose last violator violates the margin of all its rows is never trained on them
+    sampling : ``"warp"``, wrong classes are drawn until one violates the margin, or ``"auc"``, one
+        is drawn.
+    rank_weight : weigh a step by the rank of the correct class, which the draws estimate.
+    last_violators : how long a chain of last violators makes a row be skipped, so that classes that
+        are always confused do not dominate the training [HM, 6]; 0 for none. A chain cannot be
+        longer than the number of classes.
+    forget : whether `fit` forgets last violators at the start of each epoch; if not, as in [HM], a
+        class whose last violator violates the margin of all its rows is never trained on them
         again. `partial_fit` does not forget.
-    adagrad : steps shrink with the squared gradients (True), with their number (``"count"``), or
-        not (False).
-    margin : by how much the truth should score better than any other class, or ``"auto"``.
-    eta : step, or ``"auto"``.
-    ensemble : embeddings trained one after the other and concatenated.
-    replacement, max_draws : draw wrong classes with replacement; the most draws, None for as many
-        as there are classes.
+    adagrad : learning rates shrink with the squared gradients (True), with the number of steps
+        (``"count"``), or not (False).
+    margin : by how much the correct class should score better than any other, or ``"auto"``.
+    eta : learning rate, or ``"auto"``.
+    ensemble : number of embeddings that are trained one after the other and concatenated.
+    replacement, max_draws : draw wrong classes with replacement; maximum number of draws, None for
+        as many as there are classes.
     max_norm : bound on the norms of prototypes and of the rows of the map, or None.
-    index : ``"exact"`` ranking, or ``"ivf"``: approximate, its recall on held-out rows in
+    index : ``"exact"`` ranking, or ``"ivf"``: approximate, with its recall on held-out rows in
         ``settings_["recall"]``.
     epochs, early_stopping, theta, patience, validation_fraction, refit, client, rounds, threads,
     random_state, progress : as those of `LinearSGD`.
@@ -62,13 +59,14 @@ class Wsabie(RowsClassifier):
     ----------
     classes_ : the labels, in the order of the scores.
     model_ : the trained `EmbeddingModel`.
-    settings_ : the numbers used.
-    n_epochs_ : passes over the rows.
-    history_ : held-out accuracy after each epoch; draws and steps a row, and rows passed over.
-    search_ : the settings tried, with the held-out accuracy of each.
+    settings_ : the settings used.
+    n_epochs_ : number of epochs.
+    history_ : held-out accuracy after each epoch; draws and steps per row, and rows skipped.
+    search_ : the candidates of the search, with the held-out accuracy of each.
     """
 
     model_: EmbeddingModel
+    _method_class = WsabieMethod
     _trainer: Embedding | None = None
 
     def __init__(
@@ -127,40 +125,18 @@ class Wsabie(RowsClassifier):
         self.progress = progress
 
     def _method(self) -> WsabieMethod:
-        if self.dim != "auto" and not isinstance(self.dim, Integral):
-            raise InputError(f"dim must be a whole number or auto, not {self.dim!r}.")
-        return WsabieMethod(
-            dim=None if self.dim == "auto" else int(self.dim),
-            eta=_AUTO("eta", self.eta),
-            margin=_AUTO("margin", self.margin),
-            options=EmbeddingOptions(
-                discriminant=self.discriminant,
-                sampling=self.sampling,
-                rank_weight=self.rank_weight,
-                last_violators=self.last_violators,
-                forget=self.forget,
-                adagrad=self.adagrad,
-                replacement=self.replacement,
-                max_draws=self.max_draws,
-                max_norm=self.max_norm,
-            ),
-            ensemble=self.ensemble,
-            epochs=self.epochs,
-            theta=self.theta,
-            patience=self.patience if self.early_stopping else self.epochs,
-            index=self.index,
-            rounds=self.rounds,
-            seed=seed_of(self.random_state),
-        )
+        method: WsabieMethod = self._make_method(seed=seed_of(self.random_state))
+        return method
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Pass once over some rows, going on from what earlier calls, or `fit`, have learned.
+        """Train for one epoch on some rows, from what earlier calls, or `fit`, have learned.
 
-        Nothing is searched: what is ``"auto"`` takes modest numbers. One embedding is trained.
+        Nothing is searched: parameters that are ``"auto"`` get modest values. One embedding is
+        trained.
 
         Parameters
         ----------
-        classes : all labels that will ever come, at the first call; by default those of `y`.
+        classes : all labels of this and later calls, at the first call; by default those of `y`.
         """
         first = not hasattr(self, "model_")
         X, seen, labels = self._take_arrays(X, y, reset=first)
@@ -183,14 +159,14 @@ class Wsabie(RowsClassifier):
         return self
 
     def _begin(self, rows: Rows, method: WsabieMethod) -> Embedding:
-        """Return an embedding at its beginning, or as `fit` has left it."""
+        """Return an embedding at its start, or as `fit` has left it."""
         fitted = getattr(self, "model_", None)
         dim = method.dim_for(rows.dim)
         task = Task.of(method, rows, len(self.classes_), dim, SILENT)
         trainer = task.make(method.stated(dim))
         if fitted is not None:
             if fitted.map.shape != trainer.V.shape:
-                raise InputError("partial_fit goes on with one embedding, not with an ensemble.")
+                raise InputError("partial_fit resumes one embedding, not an ensemble.")
             trainer.take(fitted.map, fitted.prototypes)
         return trainer
 
@@ -199,17 +175,17 @@ class Wsabie(RowsClassifier):
         self._trainer = None
 
     def neighbours(self, label: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Return the `k` classes whose prototypes lie nearest to that of a class [HM, Table 7].
+        """Return the `k` classes whose prototypes are nearest to that of a class [HM, Table 7].
 
         Returns
         -------
-        Their labels, nearest first, and their distances.
+        labels, distances : arrays of shape (k,), nearest first.
         """
         check_is_fitted(self, "model_")
-        places = np.flatnonzero(self.classes_ == label)
-        if len(places) != 1:
+        found = np.flatnonzero(self.classes_ == label)
+        if len(found) != 1:
             raise InputError(f"{label!r} is not one of the classes.")
         if k < 1:
             raise InputError(f"k must be at least 1, not {k}.")
-        near, distances = self.model_.neighbours(int(places[0]), k)
+        near, distances = self.model_.neighbours(int(found[0]), k)
         return self.classes_[near], distances

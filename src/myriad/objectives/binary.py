@@ -6,11 +6,9 @@ A kernel takes the number, because a function handed to a kernel would miss the 
 from __future__ import annotations
 
 from myriad._jit import inlined
-from myriad.objectives import hinge, logistic, squared
+from myriad.objectives import BINARY_LOSSES, hinge, logistic, squared
 
-HINGE, LOGISTIC, SQUARED = 0, 1, 2
-
-BINARY_LOSSES = {"hinge": HINGE, "logistic": LOGISTIC, "squared": SQUARED}
+HINGE, LOGISTIC, SQUARED = (BINARY_LOSSES[name] for name in ("hinge", "logistic", "squared"))
 
 
 @inlined

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from myriad._jit import inlined
-from myriad.objectives import auc, multiclass, ranking, warp
+from myriad.objectives import JOINT_OBJECTIVES, auc, multiclass, ranking, warp
 from myriad.objectives.draws import draw_label
 
-MULTICLASS, RANKING, WARP, AUC, SOFTMAX = 0, 1, 2, 3, 4
-
-JOINT_OBJECTIVES = {
-    "multiclass": MULTICLASS,
-    "ranking": RANKING,
-    "warp": WARP,
-    "auc": AUC,
-    "softmax": SOFTMAX,
-}
+MULTICLASS, RANKING, WARP, AUC, SOFTMAX = (
+    JOINT_OBJECTIVES[name] for name in ("multiclass", "ranking", "warp", "auc", "softmax")
+)
 
 
 @inlined

@@ -15,11 +15,10 @@ import math
 import numpy as np
 
 from myriad._jit import inlined, jit
+from myriad.objectives import TOPK_VARIANTS
 from myriad.objectives.largest import select_largest
 
-ALPHA, BETA = 0, 1
-
-TOPK_VARIANTS = {"alpha": ALPHA, "beta": BETA}
+ALPHA, BETA = TOPK_VARIANTS["alpha"], TOPK_VARIANTS["beta"]
 
 
 @jit

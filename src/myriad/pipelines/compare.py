@@ -196,7 +196,7 @@ def make_methods(
     methods: dict[str, Method] = {}
     for name in names:
         objective, colon, k = name.partition(":")
-        options = METHODS[objective].options
+        options = METHODS[objective].command_options(objective)
         if colon and "k" not in options:
             raise InputError(f"--objectives has {name}, but {objective} has no k: leave out {k!r}.")
         stated: dict[str, Any] = {"k": k} if colon else {}

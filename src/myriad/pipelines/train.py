@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -214,9 +214,7 @@ def fit_store(
 
 def limit_memory(method: Method, memory: int | None) -> Method:
     """Return the method within a limit of memory, where it knows of one."""
-    if memory is not None and "memory" in {field.name for field in fields(method)}:
-        return replace(method, memory=memory // 2)  # type: ignore[call-arg]
-    return method
+    return method if memory is None else method.with_memory(memory // 2)
 
 
 def check_classes(labels: NDArray[np.int32], store: Store, progress: Progress) -> None:

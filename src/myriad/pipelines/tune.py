@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from myriad.progress import SILENT, Progress
 from myriad.store import Store
 from myriad.training import METHODS, Method, make_method
 from myriad.training.distributed.workers import TrainingWorkers
-from myriad.training.method import yes_or_no
 
 LEDGER, PAGE = "tuning.json", "tuning.html"
 EPOCHS = 20
@@ -105,7 +103,7 @@ def check_stated(
 ) -> None:
     """Raise `InputError` if the objective has nothing to tune, or not with these values."""
     make_method(METHODS, objective, seed=seed)
-    known = METHODS[objective].options
+    known = METHODS[objective].command_options(objective)
     if not set(SWEPT) & set(known):
         raise InputError(f"--objective {objective} has nothing to tune.")
     if epochs < 1:
@@ -116,7 +114,7 @@ def check_stated(
         if values is not None and not values:
             raise InputError(f"--{name}s names no value: give some, with commas between.")
         for value in values or ():
-            if known[name](f"--{name}s", value) is None:
+            if known[name].parse(value, name=f"--{name}s") is None:
                 raise InputError(f"--{name}s takes values to try, not {value!r}.")
             make_method(METHODS, objective, seed=seed, **{name: value})
 
@@ -142,7 +140,7 @@ class _Study:
             progress,
             workers,
         )
-        self.options = METHODS[objective].options
+        self.options = METHODS[objective].command_options(objective)
         self.trials: list[Trial] = []
 
     def search(self) -> None:
@@ -186,7 +184,7 @@ class _Study:
         told = ", ".join(f"{name} {word}" for name, word in words.items()) or "settings searched"
         try:
             method = make_method(METHODS, self.objective, seed=self.seed, **words, **limit)
-            method = _wait(method, self.epochs) if patient else method
+            method = method.without_early_stopping(self.epochs) if patient else method
             name = f"{study} {method!r}"
             kept = self.trial_log.find(name)
             if kept is not None:
@@ -232,12 +230,7 @@ class _Study:
         """Return the settings that are options, each as a user would state it."""
         names = sorted(self.options, key=lambda name: SWEPT.index(name) if name in SWEPT else 9)
         found = _pick(settings, *names)
-        return {
-            name: ("no", "yes")[value]
-            if isinstance(value, bool) and self.options[name] is not yes_or_no
-            else value
-            for name, value in found.items()
-        }
+        return {name: self.options[name].spell(value) for name, value in found.items()}
 
     def _kept(self) -> Words:
         """Return what the search found besides the settings that are tried."""
@@ -257,13 +250,6 @@ class _Study:
             return [float(f"{part / float(eta):.3g}") for part in DECAYS]
         lam = self.best.settings.get("lam") if self.best else None
         return [float(f"{factor * float(lam):.3g}") for factor in FACTORS] if lam else []
-
-
-def _wait(method: Method, epochs: int) -> Method:
-    """Return the method without early stopping, where it has any."""
-    if "patience" in {field.name for field in fields(method)}:
-        return replace(method, patience=epochs)  # type: ignore[call-arg]
-    return method
 
 
 def _pick(row: dict[str, Any], *names: str) -> dict[str, Any]:

@@ -1,37 +1,34 @@
-"""The block engine and what drives it: methods that turn rows into models."""
+"""Training methods: each turns rows into a model."""
 
-from myriad.training.baselines.nearest_means import MEANS_METHOD, ClassSums, Means
-from myriad.training.baselines.nearest_neighbours import KNN_METHOD
-from myriad.training.checkpoints import Checkpoint
+from typing import TYPE_CHECKING
+
+from myriad.lazy import import_on_use
+from myriad.training.baselines.nearest_means import Means
+from myriad.training.baselines.nearest_neighbours import NeighboursMethod
 from myriad.training.dual.method import Certified
-from myriad.training.dual.spaces import check_gram
-from myriad.training.dual.svms import DUAL_METHODS, BinaryDual, TopK
-from myriad.training.embedding.method import WSABIE_METHODS, WsabieMethod
-from myriad.training.embedding.trainer import EmbeddingOptions
+from myriad.training.dual.svms import BinaryDual, TopK
+from myriad.training.embedding.method import EmbeddingOptions, WsabieMethod
 from myriad.training.engine.optimiser_options import OptimiserOptions
-from myriad.training.method import (
-    Fitted,
-    Method,
-    MethodSpec,
-    make_method,
-    number_or,
-    one_of,
-    whole_number,
-)
+from myriad.training.method import Fitted, Method, make_method
 from myriad.training.schedules import Schedule
-from myriad.training.sgd.fitting import hold_out
-from myriad.training.sgd.incremental import IncrementalTraining
-from myriad.training.sgd.joint import WarpOptions
-from myriad.training.sgd.method import SGD, SGD_METHODS
-from myriad.training.trace.method import TRACE_METHOD, AtomDescent
+from myriad.training.sgd.method import OBJECTIVES, SGD, WarpOptions
+from myriad.training.trace.method import AtomDescent
 
-METHODS: dict[str, MethodSpec] = {
-    **SGD_METHODS,
-    **DUAL_METHODS,
-    **WSABIE_METHODS,
-    "means": MEANS_METHOD,
-    "trace": TRACE_METHOD,
-    "knn": KNN_METHOD,
+if TYPE_CHECKING:
+    from myriad.training.baselines.class_sums import ClassSums
+    from myriad.training.checkpoints import Checkpoint
+    from myriad.training.dual.spaces import check_gram
+    from myriad.training.sgd.fitting import hold_out
+    from myriad.training.sgd.incremental import IncrementalTraining
+
+METHODS: dict[str, type[Method]] = {
+    **dict.fromkeys(OBJECTIVES, SGD),
+    "topk": TopK,
+    "dual": BinaryDual,
+    "wsabie": WsabieMethod,
+    "means": Means,
+    "trace": AtomDescent,
+    "knn": NeighboursMethod,
 }
 """The methods by the name of their objective: a new one is one line here."""
 
@@ -48,7 +45,7 @@ __all__ = [
     "IncrementalTraining",
     "Means",
     "Method",
-    "MethodSpec",
+    "NeighboursMethod",
     "OptimiserOptions",
     "Schedule",
     "TopK",
@@ -57,7 +54,15 @@ __all__ = [
     "check_gram",
     "hold_out",
     "make_method",
-    "number_or",
-    "one_of",
-    "whole_number",
 ]
+
+__getattr__ = import_on_use(
+    __name__,
+    {
+        "Checkpoint": "myriad.training.checkpoints",
+        "ClassSums": "myriad.training.baselines.class_sums",
+        "IncrementalTraining": "myriad.training.sgd.incremental",
+        "check_gram": "myriad.training.dual.spaces",
+        "hold_out": "myriad.training.sgd.fitting",
+    },
+)

@@ -1,17 +1,27 @@
-"""What every way of training is: a method with its options, from rows to a fitted model."""
+"""What every training method is: a frozen dataclass of options that fits a model to rows.
+
+Modules that define methods import nothing heavy at the top, because the help of the command is
+built from their options.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
-from myriad.models import Model
+from myriad.options import Option, check_options, make_from_options, option, options_of
 from myriad.progress import SILENT, Progress
-from myriad.store import Rows
-from myriad.training.checkpoints import Checkpoint
+
+if TYPE_CHECKING:
+    from myriad.models import Model
+    from myriad.store import Rows
+    from myriad.training.checkpoints import Checkpoint
+
+SGD_PANEL = "Gradient descent: ovr, multiclass, ranking, warp, auc, softmax, wsabie"
+"""The heading of the options that methods of this kind share."""
 
 
 @dataclass(frozen=True)
@@ -22,9 +32,9 @@ class Fitted:
     ----------
     model : what was learned.
     settings : the numbers used, plain JSON; what ``train`` prints and the model folder keeps.
-    epochs : passes after which the model is as returned.
+    epochs : epochs after which the model is as returned.
     history : a row for each epoch, at least ``epoch``, ``top1``, ``top5`` and ``seconds``.
-    table : settings tried, with the validation accuracy of each.
+    table : the candidates of the search, with the validation accuracy of each.
     """
 
     model: Model
@@ -36,15 +46,18 @@ class Fitted:
 
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
-    """A way of training with its options; the base of all.
+    """A training method with its options; the base class of all.
 
-    Options are numbers; one left at None is found on validation rows.
+    An option left at None is found on validation rows.
 
     Attributes
     ----------
-    objective : the name by which the method is known.
-    seed : what order and draws follow.
+    objective : the name by which the method is registered in `METHODS`.
+    seed : seed of the order of the rows and of all random draws.
+    titles : for each objective that the class serves, a few words for the help of the command.
     """
+
+    titles: ClassVar[Mapping[str, str]] = {}
 
     objective: str
     seed: int = 0
@@ -52,16 +65,26 @@ class Method(ABC):
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**63:
             raise InputError(f"The seed must be a number from 0 to 2^63 - 1, not {self.seed}.")
+        check_options(self)
+
+    @classmethod
+    def command_options(cls, objective: str) -> dict[str, Option]:
+        """Return the options that the command takes for an objective, by name."""
+        return {
+            name: found
+            for name, found in options_of(cls).items()
+            if found.command and (not found.only or objective in found.only)
+        }
 
     @property
     def spreads(self) -> bool:
-        """Whether `fit` takes a workers, whose workers do pieces of the training."""
+        """Whether `fit` takes `workers`, which train parts of the model."""
         return False
 
     @property
     @abstractmethod
     def is_open(self) -> bool:
-        """Whether validation rows are needed to find a number."""
+        """Whether validation rows are needed to find an option."""
 
     @abstractmethod
     def fit(
@@ -76,91 +99,117 @@ class Method(ABC):
     ) -> Fitted:
         """Train on rows.
 
-        With validation rows, what is left open is searched on them and the best model is kept;
-        without, modest numbers stand in. A run with a checkpoint goes on from where another one
-        with the same checkpoint was broken off, to the same model.
+        With validation rows, options that are None are searched on them and the best model is
+        returned; without, they get modest values. A run with a checkpoint resumes an interrupted
+        run with the same checkpoint, and ends with the same model.
         """
 
     @abstractmethod
     def settled(self, fitted: Fitted) -> Self:
-        """Return the method with nothing left to find, as `fitted` found it."""
+        """Return the method with nothing left to search, as `fitted` found it."""
+
+    def with_memory(self, size: int) -> Self:
+        """Return the method with a limit in bytes for what its search trains side by side.
+
+        A method that trains one setting at a time ignores it.
+        """
+        return self
+
+    def without_early_stopping(self, epochs: int) -> Self:
+        """Return the method that trains for all of so many epochs.
+
+        A method without early stopping ignores it.
+        """
+        return self
 
 
-@dataclass(frozen=True)
-class MethodSpec:
-    """How a method is asked for by words, as the command does.
+@dataclass(frozen=True, kw_only=True)
+class GradientMethod(Method):
+    """A method that trains by gradient steps until validation accuracy stops rising.
 
-    Attributes
-    ----------
-    make : makes the method from its seed and options.
-    options : for each option's name, what turns a word into its value.
+    See the `option` of each field. A `patience` of None depends on how many rows validate.
     """
 
-    make: Callable[..., Method]
-    options: Mapping[str, Callable[[str, Any], Any]]
+    eta: float | None = option(
+        None,
+        above=0,
+        words={"auto": None},
+        aliases=("--learning-rate",),
+        help="Learning rate, or auto to search for it.",
+    )
+    epochs: int = option(50, minimum=1, help="Maximum number of epochs (passes over the rows).")
+    theta: float = option(
+        0.0,
+        minimum=0,
+        aliases=("--min-delta",),
+        panel=SGD_PANEL,
+        help="Early stopping: the percentage points by which validation accuracy must rise.",
+    )
+    patience: int | None = option(
+        None,
+        minimum=1,
+        command=False,
+        help="Early stopping: the number of epochs to wait for a rise.",
+        default_text="8, or 4 with many validation rows",
+    )
+    memory: int = option(
+        2 << 30,
+        minimum=1,
+        repr=False,
+        command=False,
+        help="Bytes that the weights trained together in a search may take.",
+    )
+
+    def with_memory(self, size: int) -> Self:
+        """Return the method with a limit for the weights that are trained side by side."""
+        return replace(self, memory=size)
+
+    def without_early_stopping(self, epochs: int) -> Self:
+        """Return the method that trains for all of so many epochs."""
+        return replace(self, patience=epochs)
+
+
+def rounds_option(*, panel: str, only: tuple[str, ...] = ()) -> Any:
+    """Return the option of methods whose workers train on row shards and average their weights."""
+    return option(
+        8,
+        minimum=1,
+        maximum=10_000,
+        panel=panel,
+        only=only,
+        help="With --cluster, how many times an epoch averages the weights of the workers.",
+    )
 
 
 def make_method(
-    methods: Mapping[str, MethodSpec], objective: str, *, seed: int = 0, **given: Any
+    methods: Mapping[str, type[Method]], objective: str, *, seed: int = 0, **given: Any
 ) -> Method:
-    """Return the method for an objective; options that are None were not given."""
+    """Return the method for an objective, its options parsed as the command states them.
+
+    Parameters
+    ----------
+    methods : the registry, `METHODS`.
+    given : options by name, as text or as values; those that are None were not stated.
+    """
     if objective not in methods:
         raise InputError(f"--objective must be one of {', '.join(methods)}, not {objective!r}.")
-    spec = methods[objective]
+    kind = methods[objective]
+    known = kind.command_options(objective)
     stated = {name: value for name, value in given.items() if value is not None}
     for name in stated:
-        if name not in spec.options:
-            known = ", ".join(f"--{option.replace('_', '-')}" for option in spec.options)
+        if name not in known:
+            listed = ", ".join(one.flag for one in known.values())
             raise InputError(
                 f"--{name.replace('_', '-')} does not belong to --objective {objective}, which "
-                f"takes {known or 'no option'}."
+                f"takes {listed or 'no option'}."
             )
-    parsed = {
-        name: spec.options[name](f"--{name.replace('_', '-')}", value)
-        for name, value in stated.items()
-    }
-    return spec.make(seed=seed, **parsed)
-
-
-def number_or(**words: float | None) -> Callable[[str, Any], float | None]:
-    """Return what reads a number, or a word that stands for one."""
-
-    def parse(name: str, value: Any) -> float | None:
-        if isinstance(value, str) and value in words:
-            return words[value]
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            expected = " or ".join(["a number", *words])
-            raise InputError(f"{name} must be {expected}, not {value!r}.") from None
-
-    return parse
-
-
-def one_of(choices: Mapping[Any, Any]) -> Callable[[str, Any], Any]:
-    """Return what reads one of some words as what it stands for."""
-
-    def parse(name: str, value: Any) -> Any:
-        if not isinstance(value, Hashable) or value not in choices:
-            raise InputError(
-                f"{name} must be one of {', '.join(str(word) for word in choices)}, not {value!r}."
-            )
-        return choices[value]
-
-    return parse
-
-
-def whole_number(name: str, value: Any) -> int:
-    """Read a whole number."""
-    try:
-        found = int(value)
-    except (TypeError, ValueError, OverflowError):
-        found = None
-    if found is None or (isinstance(value, float) and value != found):
-        raise InputError(f"{name} must be a whole number, not {value!r}.")
-    return found
-
-
-def yes_or_no(name: str, value: Any) -> bool:
-    """Read a switch."""
-    return bool(value)
+        needed = known[name].needs
+        if needed is not None:
+            other, word = needed
+            chosen = stated.get(other, known[other].default)
+            if chosen != word:
+                raise InputError(
+                    f"{known[name].flag} belongs to {known[other].flag} {word}, not to {chosen}."
+                )
+    flags = {name: found.flag for name, found in known.items()}
+    return make_from_options(kind, stated, names=flags, objective=objective, seed=seed)

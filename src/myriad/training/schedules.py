@@ -1,41 +1,52 @@
-"""The size of a step after so many of them: the three schedules of [GP, 4.2] and [LS].
+"""The learning rate after so many steps: the three schedules of [GP, 4.2] and [LS].
 
-All begin at the step ``eta``, which is searched for on accuracy. Bottou's search for ``t0`` is that
-same search: ``1 / (lam (t + t0))`` begins at ``eta`` where ``t0 = 1 / (lam eta)``.
+All begin at the learning rate ``eta``, which is searched for on accuracy. Bottou's search for
+``t0`` is that same search: ``1 / (lam (t + t0))`` begins at ``eta`` where ``t0 = 1 / (lam eta)``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from myriad._jit import inlined
 from myriad.errors import InputError
+from myriad.options import check_options, option
+from myriad.training.method import SGD_PANEL
 from myriad.training.settings import Setting
 
 CONSTANT, BY_LAM, DECAYING = 0, 1, 2
 
 NUMBERS = {"fixed": CONSTANT, "lam": BY_LAM, "decay": DECAYING}
+"""The number by which a kernel knows each schedule; see `engine.step_size`."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How steps shrink.
+    """How the learning rate shrinks.
 
     Attributes
     ----------
     name : ``fixed``: eta. ``lam``: 1 / (lam (t + t0)) with t0 = 1 / (lam eta). ``decay``:
         eta t0 / (t + t0).
-    t0 : steps after which ``decay`` has halved the step.
+    t0 : steps after which ``decay`` has halved the learning rate.
     """
 
-    name: str = "fixed"
-    t0: float = 1.0
+    name: str = option(
+        "fixed",
+        name="schedule",
+        choices={"fixed": "", "lam": "as 1 / (lam t)", "decay": "as 1 / t"},
+        panel=SGD_PANEL,
+        help="How the learning rate shrinks.",
+    )
+    t0: float = option(
+        1000.0,
+        above=0,
+        needs=("schedule", "decay"),
+        panel=SGD_PANEL,
+        help="Steps after which --schedule decay has halved the learning rate.",
+    )
 
     def __post_init__(self) -> None:
-        if self.name not in NUMBERS:
-            raise InputError(f"schedule must be one of {sorted(NUMBERS)}, not {self.name!r}.")
-        if not self.t0 > 0:
-            raise InputError(f"t0 must be positive, not {self.t0!r}.")
+        check_options(self)
 
     @property
     def number(self) -> int:
@@ -52,13 +63,3 @@ class Schedule:
 
 
 FIXED = Schedule()
-
-
-@inlined
-def step_size(schedule, eta, lam, t, t0):
-    """Return the size of step number `t`, counted from 0."""
-    if schedule == BY_LAM:
-        return 1.0 / (lam * (t + t0))
-    if schedule == DECAYING:
-        return eta * t0 / (t + t0)
-    return eta

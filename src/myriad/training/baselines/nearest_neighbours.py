@@ -1,43 +1,40 @@
-"""Exact nearest neighbours as a method: nothing is trained, the number of voters is found."""
+"""Exact nearest neighbours as a method: the model is the rows, and `k` is searched."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
-from myriad.measures import Truths, measure
-from myriad.models.neighbours import NeighboursModel
-from myriad.parallel import open_threads
+from myriad.options import option
 from myriad.progress import SILENT, Progress
-from myriad.store import Rows
-from myriad.training.checkpoints import Checkpoint
-from myriad.training.method import Fitted, Method, MethodSpec, number_or
+from myriad.training.method import Fitted, Method
+
+if TYPE_CHECKING:
+    from myriad.models.neighbours import NeighboursModel
+    from myriad.store import Rows
+    from myriad.training.checkpoints import Checkpoint
 
 VOTERS = (1, 3, 5, 9)
 """Numbers of voters tried."""
 JUDGED = 256
-"""Validation rows judged at a time."""
+"""Validation rows scored at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NeighboursMethod(Method):
-    """The `k` nearest training rows vote; a baseline, for it keeps all rows in memory.
+    """The `k` nearest training rows vote; the model keeps all rows in memory.
 
-    Attributes
-    ----------
-    k : rows that vote, or None to search among `VOTERS`.
+    A `k` of None is searched among `VOTERS`.
     """
 
-    objective: str = "knn"
-    k: int | None = None
+    titles: ClassVar[Mapping[str, str]] = {"knn": "neighbours"}
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.k is not None and self.k < 1:
-            raise InputError(f"k must be at least 1, not {self.k}.")
+    objective: str = "knn"
+    k: int | None = option(
+        None, minimum=1, default_text="searched", help="Number of neighbours that vote."
+    )
 
     @property
     def is_open(self) -> bool:
@@ -54,7 +51,12 @@ class NeighboursMethod(Method):
         progress: Progress = SILENT,
         checkpoint: Checkpoint | None = None,
     ) -> Fitted:
-        """Take the rows, and find how many should vote; see `Method.fit`."""
+        """Keep the rows, and search how many should vote; see `Method.fit`."""
+        import numpy as np
+
+        from myriad.models.neighbours import NeighboursModel
+        from myriad.parallel import open_threads
+
         if train.sets is not None:
             raise InputError("knn takes rows of one label each.")
         known = np.flatnonzero(train.labels >= 0)
@@ -81,21 +83,13 @@ class NeighboursMethod(Method):
 
 def judge(model: NeighboursModel, rows: Rows) -> dict[str, float]:
     """Return the accuracies of a model on rows."""
-    truths: Truths = rows.labels
+    import numpy as np
+
+    from myriad.measures import measure
+
     ranks = [
         model.judge(block.X, rows.labels[block.index])[0]
         for block in rows.blocks(max(1, min(JUDGED, rows.n_rows)))
     ]
-    measures = measure(np.concatenate(ranks), truths, n_classes=model.n_classes)
+    measures = measure(np.concatenate(ranks), rows.labels, n_classes=model.n_classes)
     return {"top1": measures.at(1), "top5": measures.at(5)}
-
-
-def parse_k(name: str, value: Any) -> int | None:
-    """Read the number of voters, or ``auto``."""
-    number = number_or(auto=None)(name, value)
-    if number is not None and number != int(number):
-        raise InputError(f"{name} must be a whole number, not {value!r}.")
-    return None if number is None else int(number)
-
-
-KNN_METHOD = MethodSpec(NeighboursMethod, {"k": parse_k})

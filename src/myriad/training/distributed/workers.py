@@ -10,15 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.errors import InputError
 from myriad.parallel import Workers
 from myriad.store import LocalRows, Rows, SharedRows, share_rows
 
 PIECE_BYTES = 2 << 30
 """Bytes of weights that a worker holds at a time, unless stated."""
-ROUNDS = 8
-"""Rounds in an epoch of a joint objective, after each of which weights are averaged."""
-MOST_ROUNDS = 10_000
 
 
 @dataclass(frozen=True)
@@ -43,12 +39,6 @@ class TrainingWorkers(Workers):
         address = share_rows(rows, self.folder)
         self.executor.require(*address.files)
         return address
-
-
-def check_rounds(rounds: int) -> None:
-    """Raise `InputError` unless so many rounds can be made of an epoch."""
-    if not 1 <= rounds <= MOST_ROUNDS:
-        raise InputError(f"rounds must be a number from 1 to {MOST_ROUNDS}, not {rounds}.")
 
 
 def make_mapped(folder: Path, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:

@@ -9,24 +9,26 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Self
 
 from myriad.errors import InputError
-from myriad.measures import Measures, Truths, measure
-from myriad.models import LinearModel, Model
-from myriad.parallel import ThreadPool, open_threads
+from myriad.options import option
 from myriad.progress import SILENT, Progress
-from myriad.store import Rows
-from myriad.training.checkpoints import Checkpoint
-from myriad.training.distributed.workers import TrainingWorkers
-from myriad.training.dual.ascent import Ascending, Ascent, Certificate, ascend
 from myriad.training.method import Fitted, Method
-from myriad.training.search import part_of
-from myriad.training.sgd.fitting import mean_square
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from myriad.measures import Measures, Truths
+    from myriad.models import LinearModel, Model
+    from myriad.parallel import ThreadPool
+    from myriad.store import Rows
+    from myriad.training.checkpoints import Checkpoint
+    from myriad.training.distributed.workers import TrainingWorkers
+    from myriad.training.dual.ascent import Ascending, Ascent, Certificate
+
+DUAL_PANEL = "Training in the dual: topk, dual"
 LAM_PARTS = tuple(10 ** (-half / 2) for half in range(1, 14))
 """Values of lam tried, in half decades, as parts of the mean squared norm of the rows."""
 UNSEARCHED_PART = 1e-3
@@ -49,35 +51,34 @@ class Certified(Fitted):
 
 @dataclass(frozen=True, kw_only=True)
 class DualMethod(Method):
-    """Training in the dual with a certificate; the base of both.
+    """Training in the dual with a certificate; the base class of both.
 
-    Attributes
-    ----------
-    lam : weight of the squared norm, or None to search for it.
-    tol : the relative duality gap at which training stops.
-    epochs : the most passes over the rows.
-    seconds : the most seconds, or None; training then stops with the gap that it has.
-    bias : value of a constant feature, regularised like the others; 0 for none.
+    Options are described on their fields; a `lam` of None is searched for.
     """
 
-    lam: float | None = None
-    tol: float = 1e-3
-    epochs: int = 300
-    seconds: float | None = None
-    bias: float = 1.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.lam is not None and not 0 < self.lam < math.inf:
-            raise InputError(f"lam must be a number above 0, not {self.lam!r}.")
-        if not 0 < self.tol < 1:
-            raise InputError(f"tol must lie between 0 and 1, not {self.tol!r}.")
-        if self.epochs < 1:
-            raise InputError(f"epochs must be at least 1, not {self.epochs}.")
-        if self.seconds is not None and not self.seconds > 0:
-            raise InputError(f"seconds must be positive, not {self.seconds!r}.")
-        if not 0 <= self.bias < math.inf:
-            raise InputError(f"bias must be a number from 0 on, not {self.bias!r}.")
+    lam: float | None = option(
+        None,
+        above=0,
+        words={"auto": None},
+        help="Regularisation strength (weight decay), or auto to search for it.",
+    )
+    tol: float = option(
+        1e-3, above=0, below=1, panel=DUAL_PANEL, help="Relative duality gap to stop at."
+    )
+    epochs: int = option(300, minimum=1, help="Maximum number of epochs (passes over the rows).")
+    seconds: float | None = option(
+        None,
+        above=0,
+        maximum=math.inf,
+        command=False,
+        help="Maximum number of seconds; training then stops with the gap that it has.",
+    )
+    bias: float = option(
+        1.0,
+        minimum=0,
+        command=False,
+        help="Value of a constant feature, regularised like the others; 0 for none.",
+    )
 
     @property
     def is_open(self) -> bool:
@@ -87,6 +88,8 @@ class DualMethod(Method):
     @property
     def dtype(self) -> Any:
         """The precision of training: what the tolerance needs."""
+        import numpy as np
+
         return np.float32 if self.tol >= FLOAT32_TOL else np.float64
 
     @abstractmethod
@@ -119,6 +122,9 @@ class DualMethod(Method):
         workers: TrainingWorkers | None = None,
     ) -> Certified:
         """Train on rows; see `Method.fit`."""
+        from myriad.parallel import open_threads
+        from myriad.training.dual.ascent import ascend
+
         if train.sets is not None:
             raise InputError(f"The objective {self.objective} takes rows with one label each.")
         if train.weights is not None:
@@ -186,6 +192,9 @@ class DualMethod(Method):
         workers: TrainingWorkers | None = None,
     ) -> tuple[float, list[dict[str, Any]]]:
         """Return the lam to train with, and what was tried to find it."""
+        from myriad.training.search import part_of
+        from myriad.training.sgd.fitting import mean_square
+
         if self.lam is not None:
             return self.lam, []
         square = mean_square(train) + self.bias**2
@@ -215,6 +224,8 @@ class DualMethod(Method):
 
         The path ends early where accuracy has not risen for a while, once something is learned.
         """
+        from myriad.training.dual.ascent import ascend
+
         table: list[dict[str, Any]] = []
         ascent = self.make_at(workers, rows, n_classes, path[0])
         learned = LEARNED * self.untrained_loss(rows.labels, n_classes)
@@ -247,12 +258,20 @@ class DualMethod(Method):
 
 def as_model(ascent: Ascending) -> LinearModel:
     """Return the linear model of the certified weights."""
+    import numpy as np
+
+    from myriad.models import LinearModel
+
     W, b = ascent.weights()
     return LinearModel(W.astype(np.float32, copy=False), b.astype(np.float32, copy=False))
 
 
 def judge(model: Model, rows: Rows, n_classes: int, pool: ThreadPool) -> Measures:
     """Return the accuracies of a model on held-out rows, scored against all classes."""
+    import numpy as np
+
+    from myriad.measures import measure
+
     ranks = np.empty(rows.n_rows, np.int32)
 
     def rank(some: range) -> None:

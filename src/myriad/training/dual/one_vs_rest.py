@@ -36,7 +36,6 @@ SHARD = 128
 """Classes that one thread steps through a block."""
 DENSE_ABOVE = 0.1
 """The part of steps not zero from which a product is faster than adding row by row."""
-DUAL_LOSSES = {"hinge": False, "squared_hinge": True}
 
 
 class BinaryAscent(Ascent):

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from myriad.errors import InputError
-from myriad.objectives.topk import TOPK_VARIANTS
-from myriad.store import Rows
-from myriad.training.distributed.dual_shards import DualShards, needs_shards
-from myriad.training.distributed.workers import TrainingWorkers
-from myriad.training.dual.ascent import Ascending
-from myriad.training.dual.method import DualMethod, check_labels
-from myriad.training.dual.one_vs_rest import DUAL_LOSSES, BinaryAscent, weigh
-from myriad.training.dual.topk import TopKAscent
-from myriad.training.method import MethodSpec, number_or, one_of, whole_number
+from myriad.objectives import DUAL_LOSSES, TOPK_VARIANTS
+from myriad.options import option
+from myriad.training.dual.method import DUAL_PANEL, DualMethod, check_labels
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from myriad.store import Rows
+    from myriad.training.distributed.workers import TrainingWorkers
+    from myriad.training.dual.ascent import Ascending
+    from myriad.training.dual.one_vs_rest import BinaryAscent
+    from myriad.training.dual.topk import TopKAscent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,31 +29,36 @@ class TopK(DualMethod):
 
     Attributes
     ----------
-    k : how many guesses are allowed, 1 to C - 1; 1 is the SVM of Crammer and Singer.
-    variant : one of `TOPK_VARIANTS`.
+    k : number of guesses, 1 to C - 1; 1 is the SVM of Crammer and Singer.
     kernel : whether rows are those of a Gram matrix; `lam` must then be given.
     """
 
+    titles: ClassVar[Mapping[str, str]] = {"topk": "top-k SVM"}
+
     objective: str = "topk"
-    k: int = 1
-    variant: str = "alpha"
+    k: int = option(
+        1, minimum=1, panel=DUAL_PANEL, help="Number of guesses that the top-k loss allows."
+    )
+    variant: str = option(
+        "alpha", choices=tuple(TOPK_VARIANTS), panel=DUAL_PANEL, help="Variant of the top-k loss."
+    )
     kernel: bool = False
-    bias: float = 0.0
+    bias: float = option(
+        0.0,
+        minimum=0,
+        command=False,
+        help="Value of a constant feature, regularised like the others; 0 for none.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.k, Integral) or self.k < 1:
-            raise InputError(f"k must be a whole number and at least 1, not {self.k!r}.")
-        if self.variant not in TOPK_VARIANTS:
-            raise InputError(
-                f"variant must be one of {', '.join(TOPK_VARIANTS)}, not {self.variant!r}."
-            )
-
         if self.kernel and (self.lam is None or self.bias > 0):
             raise InputError("With a kernel, lam must be a number and bias 0.")
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> TopKAscent:
         """Return the dual variables to train."""
+        from myriad.training.dual.topk import TopKAscent
+
         if self.k >= n_classes:
             raise InputError(
                 f"k is {self.k}, but there are {n_classes} classes: it must be at most "
@@ -85,23 +91,25 @@ class BinaryDual(DualMethod):
 
     Attributes
     ----------
-    loss : one of `DUAL_LOSSES`.
-    beta : how much the negatives of a class count together, as times its positives; None counts
-        every row alike.
+    beta : weight of all negatives of a class together, as a multiple of the weight of its
+        positives; None gives every row the same weight.
     class_weights : how much more the positives of each class count, or None.
     """
 
+    titles: ClassVar[Mapping[str, str]] = {"dual": "one-vs-rest SVM"}
+
     objective: str = "dual"
-    loss: str = "hinge"
-    beta: float | None = None
+    loss: str = option("hinge", choices=tuple(DUAL_LOSSES), panel=DUAL_PANEL, help="Loss function.")
+    beta: float | None = option(
+        None,
+        above=0,
+        words={"all": None},
+        help="Weight of the negatives of a class, relative to its positives.",
+    )
     class_weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.loss not in DUAL_LOSSES:
-            raise InputError(f"loss must be one of {', '.join(DUAL_LOSSES)}, not {self.loss!r}.")
-        if self.beta is not None and not 0 < self.beta < math.inf:
-            raise InputError(f"beta must be a number above 0, not {self.beta!r}.")
         if not all(0 < weight < math.inf for weight in self.class_weights or ()):
             raise InputError("Class weights must be numbers above 0.")
 
@@ -109,6 +117,8 @@ class BinaryDual(DualMethod):
         self, rows: Rows, n_classes: int, lam: float, own: range | None = None
     ) -> BinaryAscent:
         """Return the dual variables to train, of all classes or of some."""
+        from myriad.training.dual.one_vs_rest import BinaryAscent
+
         check_labels(rows.labels, n_classes)
         return BinaryAscent(
             rows,
@@ -129,17 +139,21 @@ class BinaryDual(DualMethod):
             raise InputError(
                 f"{n_classes} classes need as many weights, not {len(self.class_weights)}."
             )
+        import numpy as np
+
         return np.array(self.class_weights)
 
     @property
     def spreads(self) -> bool:
-        """Whether workers can do pieces: each takes some classes."""
+        """Whether workers can train parts: each takes some classes."""
         return True
 
     def make_at(
         self, workers: TrainingWorkers | None, rows: Rows, n_classes: int, lam: float
     ) -> Ascending:
         """Return the dual variables to train, a shard of classes at a time where that helps."""
+        from myriad.training.distributed.dual_shards import DualShards, needs_shards
+
         if workers is None or not needs_shards(workers, n_classes, rows.dim):
             return self.make(rows, n_classes, lam)
         return DualShards(self.make, rows, n_classes, lam, workers)
@@ -151,6 +165,10 @@ class BinaryDual(DualMethod):
         ``p loss(s) + q loss(-s)``: at least ``2 min(p, q)`` for the hinge, and ``4 p q / (p + q)``
         for its square.
         """
+        import numpy as np
+
+        from myriad.training.dual.one_vs_rest import weigh
+
         weights = weigh(labels, n_classes, self.beta, self._read_class_weights(n_classes))
         positives = np.bincount(labels, minlength=n_classes)
         q, p = weights[:, 0] * (len(labels) - positives), weights[:, 1] * positives
@@ -160,21 +178,3 @@ class BinaryDual(DualMethod):
     def describe(self) -> dict[str, Any]:
         """Return the settings that are the method's own."""
         return {"loss": self.loss} | ({} if self.beta is None else {"beta": self.beta})
-
-
-_OPTIONS = {"lam": number_or(auto=None), "tol": number_or(), "epochs": whole_number}
-
-DUAL_METHODS = {
-    "topk": MethodSpec(
-        TopK,
-        _OPTIONS | {"k": whole_number, "variant": one_of({name: name for name in TOPK_VARIANTS})},
-    ),
-    "dual": MethodSpec(
-        BinaryDual,
-        _OPTIONS
-        | {
-            "loss": one_of({name: name for name in DUAL_LOSSES}),
-            "beta": number_or(all=None),
-        },
-    ),
-}

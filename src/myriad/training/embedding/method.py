@@ -3,97 +3,154 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
-
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
-from myriad.models.embedding import EmbeddingModel, add_index, concatenate
-from myriad.parallel import open_threads
+from myriad.options import check_options, option, option_group
 from myriad.progress import SILENT, Progress
-from myriad.store import Rows
-from myriad.training.checkpoints import Checkpoint
-from myriad.training.distributed.workers import ROUNDS, TrainingWorkers, check_rounds
-from myriad.training.embedding.fitting import Run, Task
-from myriad.training.embedding.search import find_setting
-from myriad.training.embedding.trainer import EmbeddingOptions
-from myriad.training.method import (
-    Fitted,
-    Method,
-    MethodSpec,
-    number_or,
-    one_of,
-    whole_number,
-    yes_or_no,
-)
+from myriad.training.method import Fitted, GradientMethod, rounds_option
+
+if TYPE_CHECKING:
+    from myriad.models.embedding import EmbeddingModel
+    from myriad.store import Rows
+    from myriad.training.checkpoints import Checkpoint
+    from myriad.training.distributed.workers import TrainingWorkers
+    from myriad.training.embedding.fitting import Run, Task
 
 DIM = 128
 """The dimensions of the embedding unless stated, and not more than there are features."""
 UNSEARCHED_STEP, UNSEARCHED_FIXED_STEP, UNSEARCHED_MARGIN = 0.3, 0.1, 0.03
 INDEX_ROWS = 2000
 """Validation rows on which the recall of an index is measured."""
+PANEL = "Embedding: wsabie"
 
 
 @dataclass(frozen=True, kw_only=True)
-class WsabieMethod(Method):
-    """An embedding by stochastic gradient descent; as it stands, Wsabie++.
+class EmbeddingOptions:
+    """How an embedding is trained; the defaults are Wsabie++ [HM, Table 3].
 
-    Steps and margins are counted in units of the data: the embedding of a row is about 1 long at
-    the beginning.
+    Attributes
+    ----------
+    rank_weight : weigh a step by the harmonic number of the estimated rank of the truth.
+    last_violators : how long a chain of last violators makes a row be skipped; 0 for none.
+    forget : whether last violators are forgotten at the start of each epoch of `fit`. If not, as in
+        [HM], a class whose last violator violates the margin of all its rows is never trained on
+        them again, which is likely where a class has few rows.
+    adagrad : learning rates shrink with the sum of squared gradients (True), with the number of
+        steps (``"count"``), or not at all (False).
+    replacement : draw wrong classes with replacement, which may miss a violator.
+    max_draws : maximum number of draws; None for as many as there are classes.
+    max_norm : bound on the norms of prototypes and of the rows of the map; None for none.
+    """
+
+    discriminant: str = option(
+        "euclidean",
+        choices={"euclidean": "nearest prototype", "linear": "largest product"},
+        panel=PANEL,
+        help="Discriminant function.",
+    )
+    sampling: str = option(
+        "warp",
+        choices={"warp": "draws until one violates the margin", "auc": "one draw"},
+        panel=PANEL,
+        help="How wrong classes are sampled.",
+    )
+    rank_weight: bool = option(
+        False, panel=PANEL, help="Weigh steps by the estimated rank of the correct class."
+    )
+    last_violators: int = option(
+        8,
+        minimum=0,
+        panel=PANEL,
+        help="Length of the chain of last violators that makes a row be skipped; 0 for none.",
+    )
+    forget: bool = option(
+        True, command=False, help="Forget last violators at the start of each epoch."
+    )
+    adagrad: bool | str = option(
+        True,
+        words={"yes": True, "no": False, "count": "count"},
+        panel=PANEL,
+        help="AdaGrad: learning rates that shrink with the gradients so far.",
+    )
+    replacement: bool = option(False, command=False, help="Draw wrong classes with replacement.")
+    max_draws: int | None = option(
+        None,
+        minimum=1,
+        command=False,
+        default_text="classes",
+        help="Maximum number of wrong classes to draw for a row.",
+    )
+    max_norm: float | None = option(
+        None,
+        above=0,
+        words={"none": None},
+        panel=PANEL,
+        help="Upper bound on the norm of weight vectors, or none.",
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.rank_weight and self.sampling == "auc":
+            raise InputError("rank_weight needs the sampling warp, whose draws estimate the rank.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WsabieMethod(GradientMethod):
+    """An embedding by stochastic gradient descent; the defaults are Wsabie++.
+
+    Learning rates and margins are in units of the data: the embedding of a row is about 1 long at
+    the start. Options are described on their fields; those left at None are searched for.
 
     Attributes
     ----------
     dim : dimensions of the embedding; None for `DIM`, or the number of features if that is less.
-    eta, margin : a number, or None to search for it.
     options : which form of the method it is.
-    ensemble : embeddings that are trained one after the other and concatenated.
-    epochs : the most passes over the rows.
-    theta, patience : see `Stopping`; a patience of None depends on how many rows validate.
     index : ``exact`` ranking, or ``ivf``: approximate ranking by an inverted file, whose recall is
         measured on validation rows.
-    memory : bytes that the embeddings trained together in a search may take.
-    rounds : of a pass over shards of rows on workers, see `rounds`.
     """
 
-    objective: str = "wsabie"
-    dim: int | None = None
-    eta: float | None = None
-    margin: float | None = None
-    options: EmbeddingOptions = field(default_factory=EmbeddingOptions)
-    ensemble: int = 1
-    epochs: int = 50
-    theta: float = 0.0
-    patience: int | None = None
-    index: str = "exact"
-    memory: int = field(default=2 << 30, repr=False)
-    rounds: int = ROUNDS
+    titles: ClassVar[Mapping[str, str]] = {"wsabie": "embedding"}
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_rounds(self.rounds)
-        for name in ("eta", "margin"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise InputError(
-                    f"{name} must be a positive number, not {value!r}"
-                    + (": without a margin nothing is learned." if name == "margin" else ".")
-                )
-        for name in ("dim", "ensemble", "epochs", "patience"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be at least 1, not {value!r}.")
-        if self.index not in ("exact", "ivf"):
-            raise InputError(f"index must be exact or ivf, not {self.index!r}.")
+    objective: str = "wsabie"
+    dim: int | None = option(
+        None,
+        minimum=1,
+        words={"auto": None},
+        panel=PANEL,
+        default_text=f"{DIM}",
+        help="Dimensions of the embedding, at most the number of features.",
+    )
+    margin: float | None = option(
+        None,
+        above=0,
+        words={"auto": None},
+        panel=PANEL,
+        hint="Without a margin nothing is learned.",
+        help="Margin by which the correct class should win, or auto to search for it.",
+    )
+    options: EmbeddingOptions = option_group(EmbeddingOptions)
+    ensemble: int = option(
+        1, minimum=1, panel=PANEL, help="Number of embeddings to train and concatenate."
+    )
+    index: str = option(
+        "exact",
+        choices={"exact": "", "ivf": "approximate, for very many classes"},
+        panel=PANEL,
+        help="How the model ranks classes.",
+    )
+    rounds: int = rounds_option(panel=PANEL)
 
     @property
     def spreads(self) -> bool:
-        """Whether workers can do pieces: they can."""
+        """Whether workers can train parts: they can."""
         return True
 
     @property
     def is_open(self) -> bool:
-        """Whether step or margin is left to be searched."""
+        """Whether the learning rate or the margin is left to be searched."""
         return self.eta is None or self.margin is None
 
     def dim_for(self, n_features: int) -> int:
@@ -121,6 +178,11 @@ class WsabieMethod(Method):
 
         Further members of an ensemble are trained like the first, for as many epochs as it took.
         """
+        from myriad.models.embedding import concatenate
+        from myriad.parallel import open_threads
+        from myriad.training.embedding.fitting import Run, Task
+        from myriad.training.embedding.search import find_setting
+
         task = Task.of(self, train, n_classes, self.dim_for(train.dim), progress, workers)
         with open_threads(threads) as pool:
             run = Run(task, checkpoint)
@@ -136,7 +198,7 @@ class WsabieMethod(Method):
         return Fitted(model, settings, run.epochs, run.history, run.table)
 
     def stated(self, dim: int) -> tuple[float, float]:
-        """Return step and margin, modest ones where none are stated."""
+        """Return learning rate and margin, modest ones where none are stated."""
         fixed = self.options.adagrad is False
         eta = UNSEARCHED_FIXED_STEP if fixed else UNSEARCHED_STEP / math.sqrt(dim)
         return self.eta or eta, self.margin or UNSEARCHED_MARGIN
@@ -159,7 +221,11 @@ class WsabieMethod(Method):
     def _index(
         self, model: EmbeddingModel, rows: Rows, progress: Progress
     ) -> tuple[EmbeddingModel, float]:
-        """Make ranking approximate, and tell how much it finds."""
+        """Return the model with approximate ranking, and its recall."""
+        import numpy as np
+
+        from myriad.models.embedding import add_index
+
         X = rows.read(np.arange(min(rows.n_rows, INDEX_ROWS)))
         indexed, recall = add_index(model, X, seed=self.seed)
         n_cells = 0 if indexed.centres is None else len(indexed.centres)
@@ -175,36 +241,3 @@ class WsabieMethod(Method):
         return replace(
             self, dim=found["dim"], eta=found["eta"], margin=found["margin"], epochs=fitted.epochs
         )
-
-
-_OPTIONS = (
-    "discriminant", "sampling", "rank_weight", "last_violators", "forget", "adagrad", "max_norm",
-)  # fmt: skip
-
-
-def make_wsabie(**given: Any) -> WsabieMethod:
-    """Make the method from its own options and those of its form, in one list."""
-    form = {name: given.pop(name) for name in _OPTIONS if name in given}
-    return WsabieMethod(options=EmbeddingOptions(**form), **given)
-
-
-WSABIE_METHODS = {
-    "wsabie": MethodSpec(
-        make_wsabie,
-        {
-            "dim": whole_number,
-            "eta": number_or(auto=None),
-            "margin": number_or(auto=None),
-            "discriminant": one_of({"euclidean": "euclidean", "linear": "linear"}),
-            "sampling": one_of({"warp": "warp", "auc": "auc"}),
-            "rank_weight": yes_or_no,
-            "last_violators": whole_number,
-            "adagrad": one_of({"yes": True, "no": False, "count": "count"}),
-            "max_norm": number_or(none=None),
-            "ensemble": whole_number,
-            "rounds": whole_number,
-            "index": one_of({"exact": "exact", "ivf": "ivf"}),
-            "epochs": whole_number,
-        },
-    )
-}

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -31,6 +29,7 @@ from myriad.training.embedding.kernels import (
     STATE,
     step_block,
 )
+from myriad.training.embedding.method import EmbeddingOptions
 from myriad.training.embedding.violators import MEMORY
 from myriad.training.engine.chunks import Chunk, ChunkLayout, read_chunks
 from myriad.training.engine.linear_trainer import class_shards
@@ -47,60 +46,6 @@ LARGEST_SQUARE = 1e24
 """Squared lengths of embeddings and prototypes from which training counts as having overflowed."""
 ALL_FROM = 0.2
 """Draws a row, as a part of the classes, from which products with all prototypes pay (measured)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class EmbeddingOptions:
-    """How an embedding is trained; as it stands, Wsabie++ [HM, Table 3].
-
-    Attributes
-    ----------
-    discriminant : ``euclidean``, nearest prototype, or ``linear``, largest product.
-    sampling : ``warp``, wrong classes are drawn until one violates the margin; ``auc``, one is.
-    rank_weight : weigh a step by the harmonic number of the estimated rank of the truth.
-    last_violators : how long a chain of last violators makes a row be passed over; 0 for none.
-    forget : whether last violators are forgotten at the beginning of each pass of `fit`. If not, as
-        in [HM], a class whose last violator violates the margin of all its rows is never trained on
-        them again, which is likely where a class has few rows.
-    adagrad : steps shrink with the sum of squared gradients (True), with the number of steps
-        (``"count"``), or not at all (False).
-    replacement : draw wrong classes with replacement, which may miss a violator.
-    max_draws : draw at most so many; None for as many as there are classes.
-    max_norm : bound on the norms of prototypes and of the rows of the map; None for none.
-    """
-
-    discriminant: str = "euclidean"
-    sampling: str = "warp"
-    rank_weight: bool = False
-    last_violators: int = 8
-    forget: bool = True
-    adagrad: bool | str = True
-    replacement: bool = False
-    max_draws: int | None = None
-    max_norm: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.discriminant not in DISCRIMINANTS:
-            raise InputError(
-                f"discriminant must be euclidean or linear, not {self.discriminant!r}."
-            )
-        if self.sampling not in ("warp", "auc"):
-            raise InputError(f"sampling must be warp or auc, not {self.sampling!r}.")
-        if self.adagrad not in ADAGRAD:
-            raise InputError(f"adagrad must be True, False or 'count', not {self.adagrad!r}.")
-        if not isinstance(self.last_violators, Integral) or self.last_violators < 0:
-            raise InputError(
-                "last_violators must be a whole number and not negative, not "
-                f"{self.last_violators!r}."
-            )
-        if not isinstance(self.forget, bool | np.bool_):
-            raise InputError(f"forget must be True or False, not {self.forget!r}.")
-        if self.max_draws is not None and self.max_draws < 1:
-            raise InputError(f"max_draws must be at least 1, not {self.max_draws}.")
-        if self.max_norm is not None and not 0 < self.max_norm < math.inf:
-            raise InputError(f"max_norm must be positive, not {self.max_norm!r}.")
-        if self.rank_weight and self.sampling == "auc":
-            raise InputError("rank_weight needs the sampling warp, whose draws tell the rank.")
 
 
 class Embedding:

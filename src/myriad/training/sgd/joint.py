@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.objectives.joint import JOINT_OBJECTIVES, SOFTMAX, WARP
+from myriad.objectives import JOINT_OBJECTIVES
+from myriad.objectives.joint import SOFTMAX, WARP
 from myriad.panels import count_panels, pack_here, unpack_here
 from myriad.parallel import ThreadPool
 from myriad.parallel.work_queue import LATE, close_queue, make_queue
@@ -36,6 +37,7 @@ from myriad.training.sgd.joint_kernels import (
     begin_epoch,
     step_sampled_pairs,
 )
+from myriad.training.sgd.method import WarpOptions
 from myriad.training.sgd.random_pair_kernels import DRAWN, REFUSED, help_drawn, walk_drawn
 from myriad.training.sgd.softmax_kernels import help_softmax, walk_softmax
 
@@ -52,32 +54,6 @@ CROWD = 32
 """It takes one for so many classes at most: two threads' pieces then seldom have one in common."""
 MOST_DECAY = 0.1
 """The part of the weights that a larger step may decay."""
-
-
-@dataclass(frozen=True)
-class WarpOptions:
-    """How `warp` looks for violators; see `objectives.warp`.
-
-    Attributes
-    ----------
-    replacement : draw with replacement, as [GP] does.
-    exact_rank : count all violators instead of estimating their number.
-    constant_weight : weigh all steps alike.
-    max_draws : draw at most so many; None for C - 1.
-    last_violators : how long a chain of last violators to look at [HM, 6].
-    """
-
-    replacement: bool = True
-    exact_rank: bool = False
-    constant_weight: bool = False
-    max_draws: int | None = None
-    last_violators: int = 0
-
-    def __post_init__(self) -> None:
-        if self.max_draws is not None and self.max_draws < 1:
-            raise InputError(f"max_draws must be at least 1, not {self.max_draws}.")
-        if self.last_violators < 0:
-            raise InputError(f"last_violators must not be negative, not {self.last_violators}.")
 
 
 def count_sampled_rows(row_bytes: int) -> int:

@@ -15,7 +15,7 @@ from myriad.objectives.draws import dot
 from myriad.objectives.warp import WARP
 from myriad.randomness import mix
 from myriad.training.engine.folding import fold_weights, is_small
-from myriad.training.schedules import step_size
+from myriad.training.engine.step_size import step_size
 
 JOINT = np.dtype(
     [

@@ -17,7 +17,8 @@ from myriad.objectives.draws import dot
 from myriad.panels import add_columns, count_panels, multiply, pack_columns
 from myriad.parallel.work_queue import finish_piece, take_piece, wait
 from myriad.training.engine.folding import fold_weights, is_small
-from myriad.training.schedules import CONSTANT, step_size
+from myriad.training.engine.step_size import step_size
+from myriad.training.schedules import CONSTANT
 from myriad.training.sgd.class_columns import advance
 
 DENSE_UPDATE_ABOVE = 1 / 8

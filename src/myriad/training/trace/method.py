@@ -6,78 +6,87 @@ the zero model predicts the prior. A class without rows counts as half a row.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import numpy as np
-
-from myriad.arrays import Float
 from myriad.errors import InputError
-from myriad.parallel import open_threads
+from myriad.options import option
 from myriad.progress import SILENT, Progress
-from myriad.store import Rows
-from myriad.training.checkpoints import Checkpoint
-from myriad.training.method import Fitted, Method, MethodSpec, number_or, one_of, whole_number
-from myriad.training.trace.descent import Descent
-from myriad.training.trace.gauges import GAUGES
-from myriad.training.trace.lam_path import RELAXED, LamPath
+from myriad.training.method import Fitted, Method
+
+if TYPE_CHECKING:
+    from myriad.arrays import Float
+    from myriad.store import Rows
+    from myriad.training.checkpoints import Checkpoint
 
 FEWEST_ROWS = 0.5
 """What a class without rows counts for in the prior."""
+PANEL = "Low rank: trace"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AtomDescent(Method):
     """Least ``lam gauge(W) + mean multinomial logistic loss`` [LS].
 
+    Options are described on their fields. A `lam` of None follows a path and is chosen on
+    validation rows; a `relax` of None tries several values with it, and is 1 with a stated `lam`.
+
     Attributes
     ----------
-    lam : weight of the gauge, or None to follow a path and choose on validation rows.
-    relax : the weights are fitted anew on the directions or features found, with this part of
-        `lam`: 1 for not at all; None to try parts where `lam` is chosen on validation rows, else 1.
-    gauge : one of `GAUGES`.
-    batch : rows of the first mini-batches, which grow by themselves; None to let W decide.
-    subspace_every : atoms between two minimisations over the support.
-    steps : of L-BFGS-B in a minimisation, at most.
-    tol : the bound on suboptimality to reach, as a part of the objective.
-    rounds : minimisations for one `lam`, at most.
     callback : called after each round with its row of the history.
     """
 
+    titles: ClassVar[Mapping[str, str]] = {"trace": "low rank"}
+
     objective: str = "trace"
-    lam: float | None = None
-    relax: float | None = None
-    gauge: str = "trace"
-    batch: int | None = None
-    subspace_every: int = 8
-    steps: int = 30
-    tol: float = 0.01
-    rounds: int = 100
+    lam: float | None = option(
+        None,
+        above=0,
+        words={"auto": None},
+        hint="To train without a penalty, use the objective softmax.",
+        help="Regularisation strength (weight decay), or auto to search for it.",
+    )
+    relax: float | None = option(
+        None,
+        above=0,
+        maximum=1,
+        words={"auto": None},
+        panel=PANEL,
+        default_text="auto; 1 with a stated lam",
+        help="Fraction of lam for a second fit on the directions found, or auto to search.",
+    )
+    gauge: str = option(
+        "trace",
+        choices={"trace": "low rank", "l1": "few weights", "l1_l2": "few features"},
+        panel=PANEL,
+        help="Norm that is penalised.",
+    )
+    batch: int | None = option(
+        None,
+        minimum=1,
+        panel=PANEL,
+        default_text="by the size of W",
+        help="Rows of the first mini-batches, which grow by themselves.",
+    )
+    subspace_every: int = option(
+        8,
+        minimum=1,
+        panel=PANEL,
+        help="Atoms to add between two minimisations over all atoms.",
+    )
+    steps: int = option(
+        30, minimum=1, command=False, help="Maximum number of L-BFGS-B steps of a minimisation."
+    )
+    tol: float = option(
+        0.01, above=0, below=1, panel=PANEL, help="Relative suboptimality to stop at."
+    )
+    rounds: int = option(
+        100, minimum=1, command=False, help="Maximum number of minimisations for one lam."
+    )
     callback: Callable[[dict[str, Any]], None] | None = field(
         default=None, repr=False, compare=False
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.gauge not in GAUGES:
-            raise InputError(f"gauge must be one of {', '.join(GAUGES)}, not {self.gauge!r}.")
-        if self.lam is not None and not 0 < self.lam < math.inf:
-            raise InputError(
-                f"lam must be a number above 0, not {self.lam!r}; to train without a penalty, use "
-                "the objective softmax."
-            )
-        if self.relax is not None and not 0 < self.relax <= 1:
-            raise InputError(
-                f"relax must be a number above 0 and at most 1, a part of lam, not {self.relax!r}."
-            )
-        if not 0 < self.tol < 1:
-            raise InputError(f"tol must be a number between 0 and 1, not {self.tol!r}.")
-        for name in ("batch", "subspace_every", "steps", "rounds"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be at least 1, not {value}.")
 
     @property
     def is_open(self) -> bool:
@@ -95,6 +104,13 @@ class AtomDescent(Method):
         checkpoint: Checkpoint | None = None,
     ) -> Fitted:
         """Train on rows; see `Method.fit`."""
+        import numpy as np
+
+        from myriad.parallel import open_threads
+        from myriad.training.trace.descent import Descent
+        from myriad.training.trace.gauges import GAUGES
+        from myriad.training.trace.lam_path import LamPath
+
         if train.sets is not None:
             raise InputError(f"The objective {self.objective} is for one label a row.")
         if (train.labels < 0).any():
@@ -132,7 +148,9 @@ class AtomDescent(Method):
             )
 
     def _parts(self, val: Rows | None) -> tuple[float, ...]:
-        """Return the parts of `lam` to try on the support."""
+        """Return the fractions of `lam` to try on the support."""
+        from myriad.training.trace.lam_path import RELAXED
+
         if self.relax is not None:
             return (self.relax,)
         return (1.0,) if val is None or self.lam is not None else RELAXED
@@ -144,19 +162,8 @@ class AtomDescent(Method):
 
 def prior_biases(rows: Rows, n_classes: int) -> Float:
     """Return the logarithm of each class's part of the rows, float32 of shape (n_classes,)."""
+    import numpy as np
+
     counts = np.bincount(rows.labels, weights=rows.weights, minlength=n_classes)
     counts = np.maximum(counts, FEWEST_ROWS)
     return np.log(counts / counts.sum()).astype(np.float32)
-
-
-TRACE_METHOD = MethodSpec(
-    AtomDescent,
-    {
-        "lam": number_or(auto=None),
-        "relax": number_or(auto=None),
-        "gauge": one_of({name: name for name in GAUGES}),
-        "tol": number_or(),
-        "batch": whole_number,
-        "subspace_every": whole_number,
-    },
-)

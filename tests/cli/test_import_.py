@@ -6,7 +6,7 @@ import pytest
 from myriad.images import choose_glyphs, write_glyphs
 from myriad.models import load_model
 from myriad.store import Store
-from tests.cli.test_verbs import call, call_json
+from tests.cli.calling import call, call_json
 
 QUICK = ["--epochs", 5, "--eta", 0.1, "--beta", "all"]
 

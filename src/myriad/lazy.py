@@ -1,0 +1,32 @@
+"""Names of a package that are imported when they are first used.
+
+The command builds its help from packages whose other parts import NumPy, Numba and scikit-learn.
+Such a package lists its heavy names with the module that defines each::
+
+    __getattr__ = import_on_use(__name__, {"Checkpoint": "myriad.training.checkpoints"})
+
+Type checkers and readers see them in an ``if TYPE_CHECKING`` block beside it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def import_on_use(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the module-level ``__getattr__`` of a package.
+
+    Parameters
+    ----------
+    package : the name of the package, for the error.
+    homes : the module that defines each name.
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(homes[name]), name)
+
+    return find

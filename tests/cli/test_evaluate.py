@@ -1,0 +1,41 @@
+"""``evaluate``: images and stores, unknown classes, tables."""
+
+import shutil
+
+from tests.cli.calling import call, call_json
+
+
+def test_evaluate_images_and_stores(photos, model, tmp_path, capsys):
+    found = call_json(capsys, "evaluate", model, photos)
+    assert (found["n"], found["split"], found["classes"]) == (36, "test", 12)
+    assert found["top1"] > 60
+    assert found["top5"] >= found["top1"]
+    every = call_json(capsys, "evaluate", model, photos, "--split", "all")
+    assert every["n"] == 180
+    rows = call_json(capsys, "evaluate", model, model.with_name("letters.store"))
+    assert (rows["n"], rows["split"]) == (144, "all")
+    assert rows["top1"] > 60
+
+
+def test_evaluate_refuses_rows_of_another_vocabulary(photos, model, tmp_path, capsys):
+    options = ["--components", 8, "--regions", 1, "--seed", 1]
+    call_json(capsys, "extract", photos, "--out", tmp_path / "rows", *options)
+    refused = call_json(capsys, "evaluate", model, tmp_path / "rows", status=2)
+    assert "another vocabulary" in refused["error"]
+
+
+def test_evaluate_counts_unknown_classes_as_wrong(photos, model, tmp_path, capsys):
+    known = sorted((photos / "test").iterdir())[0]
+    shutil.copytree(known, tmp_path / "data" / known.name)
+    shutil.copytree(known, tmp_path / "data" / "no such class")
+    found = call_json(capsys, "evaluate", model, tmp_path / "data")
+    assert found["unknown"] == 3
+    assert found["top1"] <= 50
+    assert found["accuracy_at"]["10"] <= 50
+
+
+def test_tables_for_people_go_to_stdout_and_progress_to_stderr(photos, model, capsys):
+    shown = call(capsys, "evaluate", model, photos)
+    assert "mean over classes" in shown.out
+    assert "Scoring images" in shown.err
+    assert "Scoring" not in shown.out

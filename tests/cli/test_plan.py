@@ -1,0 +1,24 @@
+"""``plan``: what a job takes."""
+
+from tests.cli.calling import call, call_json
+
+
+def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):
+    from tests.pipelines.test_plan import CORE, measure_speed
+
+    monkeypatch.setattr("myriad.pipelines.plan.know_machine", lambda **rest: CORE)
+    monkeypatch.setattr("myriad.pipelines.plan.measure_speed", measure_speed)
+    found = call_json(capsys, "plan", "--like", "web97k", "--memory", "1GB")
+    assert [row["step"] for row in found["rows"]][-1] == "in all"
+    assert found["rows"][1]["paper"] == "one month [HM, 8.3]"
+    assert found["advice"]
+    shown = call(capsys, "plan", "--images", 200, "--classes", 10, "--components", 4)
+    assert "learn the codes" in shown.out
+    for wrong in (
+        ["--like", "mnist"],
+        ["--images", 10],
+        ["--like", "web97k", "--images", 3],
+        ["--images", 9, "--classes", 3, "--memory", "much"],
+        ["--images", 9, "--classes", 3, "--objective", "best"],
+    ):
+        call_json(capsys, "plan", *wrong, status=2)
