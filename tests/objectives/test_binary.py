@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import hinge_loss, log_loss
 
-from myriad.objectives import BINARY_LOSSES, binary_step, binary_value
+from myriad.objectives import BINARY_LOSSES
+from myriad.objectives.binary import binary_step, binary_value
 
 SCORES = np.linspace(-30, 30, 241) + 0.013  # clear of the hinge's corner
 

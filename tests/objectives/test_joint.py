@@ -87,7 +87,7 @@ def remembered(last, violating, label, chain):
     for c, v in last.items():
         memory[c] = v
     labels, zeros = np.array([label]), np.zeros(N_CLASSES)
-    return warp.is_remembered(
+    return warp.has_remembered(
         scores, NOTHING, scores, zeros, 1.0, 0.0, label, labels, memory, chain
     )
 

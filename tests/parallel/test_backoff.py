@@ -10,14 +10,14 @@ from myriad.parallel.backoff import LONGEST_PAUSE, Backoff
 def losses(monkeypatch):
     """Return the number, in a list, of times that the core was lost."""
     found = [0]
-    monkeypatch.setattr(module, "count_losses", lambda: found[0])
+    monkeypatch.setattr(module, "count_preemptions", lambda: found[0])
     return found
 
 
 def work(backoff, late):
     """Do a piece of work, and return whether it was done with help."""
-    asked = backoff.asks()
-    backoff.learn(late=late and asked)
+    asked = backoff.should_share()
+    backoff.record(late=late and asked)
     return asked
 
 
@@ -47,7 +47,7 @@ def test_nobody_is_asked_while_others_take_the_cores(losses):
     backoff = Backoff()
     assert work(backoff, late=True)
     for _ in range(50):
-        assert not backoff.asks()
+        assert not backoff.should_share()
         losses[0] += 1
-        backoff.learn(late=False)
+        backoff.record(late=False)
     assert [work(backoff, late=False) for _ in range(2)] == [False, True]

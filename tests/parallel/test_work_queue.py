@@ -6,16 +6,16 @@ import pytest
 from myriad._jit import jit
 from myriad.parallel import open_threads
 from myriad.parallel.work_queue import (
+    add_tasks,
     close_queue,
-    finish_piece,
+    finish_task,
     is_closed,
     is_late,
     make_queue,
-    open_pieces,
-    rest,
-    take_piece,
-    wait,
-    wait_for,
+    spin,
+    take_task,
+    wait_for_row,
+    wait_until_done,
 )
 
 ROUNDS, PIECES = 200, 7
@@ -36,30 +36,30 @@ def do_piece(piece, before, counts, done):
 def assist(queue, before, counts, done):
     looks = 0
     while not is_closed(queue):
-        piece = take_piece(queue)
+        piece = take_task(queue)
         if piece >= 0:
             do_piece(piece, before, counts, done)
-            finish_piece(queue)
+            finish_task(queue)
         else:
-            looks = rest(looks)
+            looks = spin(looks)
 
 
 @jit
 def lead(queue, before, counts, done):
     """Open the pieces of each round when those of the round before are done."""
     for _ in range(ROUNDS):
-        open_pieces(queue, PIECES)
-        piece = take_piece(queue)
+        add_tasks(queue, PIECES)
+        piece = take_task(queue)
         while piece >= 0:
             do_piece(piece, before, counts, done)
-            finish_piece(queue)
-            piece = take_piece(queue)
-        wait(queue)
+            finish_task(queue)
+            piece = take_task(queue)
+        wait_until_done(queue)
 
 
 @jit
 def await_row(row, marks, queue):
-    wait_for(row, marks, queue, 1000)
+    wait_for_row(row, marks, queue, 1000)
     return is_late(queue)
 
 

@@ -1,6 +1,27 @@
-"""One loss a file: its value, or what its step looks at and pushes."""
+"""The losses that SGD minimises, one a file.
 
-from myriad.objectives.binary import BINARY_LOSSES, binary_step, binary_value
-from myriad.objectives.joint import JOINT_OBJECTIVES, pick_pair
+This module is the registry: names and the numbers by which kernels know them, because a function
+handed to a Numba kernel would miss its disk cache. It imports no kernel, so that reading the names
+(for a help text, say) is cheap.
 
-__all__ = ["BINARY_LOSSES", "JOINT_OBJECTIVES", "binary_step", "binary_value", "pick_pair"]
+**To add a binary loss** for one-vs-rest training, such as a Huber loss:
+
+1. write ``objectives/huber.py`` with two kernels (`myriad._jit.inlined`): ``value(sign, score)``,
+   the loss, and ``step(sign, score)``, minus its derivative with respect to the score; `logistic`
+   is the example to start from;
+2. add ``"huber": 3`` to `BINARY_LOSSES` below. The file is found by the name.
+
+``tests/objectives/test_binary.py`` then checks the derivative of the new loss, and the option
+``--loss`` of the command and of `LinearSGD` accepts it.
+
+A **joint objective** (over all classes of a row) that looks at one wrong class a step needs a file
+with a ``pick`` kernel, a line in `JOINT_OBJECTIVES` and a branch of `joint.pick_pair`.
+"""
+
+BINARY_LOSSES = {"hinge": 0, "logistic": 1, "squared": 2}
+"""Losses of one class against the rest: each name is also that of its file."""
+
+JOINT_OBJECTIVES = {"multiclass": 0, "ranking": 1, "warp": 2, "auc": 3, "softmax": 4}
+"""Objectives over all classes of a row."""
+
+__all__ = ["BINARY_LOSSES", "JOINT_OBJECTIVES"]

@@ -1,4 +1,4 @@
-"""The hinge, ``max(0, 1 - z s)``: the loss of the support vector machine."""
+"""The hinge loss, ``max(0, 1 - z s)``: that of the support vector machine."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def value(sign, score):
 
 @inlined
 def step(sign, score):
-    """Return the coefficient of the row in the step, minus the slope of the loss [GP, Table 1]."""
+    """Return the coefficient of the row in a step, minus the derivative [GP, Table 1]."""
     return sign if sign * score < 1.0 else 0.0

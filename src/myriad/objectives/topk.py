@@ -26,7 +26,8 @@ TOPK_VARIANTS = {"alpha": ALPHA, "beta": BETA}
 def value(scores, label, k, variant):
     """Return the loss of a row's scores, float array of shape (n_classes,); 1 <= k < n_classes.
 
-    The truth's score is set to minus infinity for a moment.
+    The score of the label is set to minus infinity meanwhile: the sum is over wrong classes only.
+    With the label inside it, as [TK] prints it, the duality gap does not close for k > 1.
     """
     truth = scores[label]
     scores[label] = -np.inf
@@ -52,7 +53,7 @@ def sum_values(S, labels, k, variant):
 def conjugate(x, k, variant, r):
     """Return the conjugate, times the domain's radius `r`, at a row's dual variables.
 
-    What oversteps the domain by rounding alone counts as inside.
+    Variables that leave the domain by rounding alone count as inside.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class Columns(OneVsRest):
         dense, sampled = super()._shards()
         self._own_shards = self._own(dense, own), self._own(sampled, own)
         self.columns, self.states = self.columns[some].copy(), self.states[some].copy()
-        self.columns["feature_share"] = 1.0 / problem.dim
+        self.columns["inverse_dim"] = 1.0 / problem.dim
         self.V = np.zeros(shape, self.V.dtype)
         self.Q = np.zeros(shape if self.optimiser.average else (0, 0), self.V.dtype)
 

@@ -193,7 +193,7 @@ class JointRounds(Joint):
         self._class_states["alpha"] += sum(
             head["alpha"] - self._class_states["alpha"] for head in class_states
         )
-        self._class_states["factor"] = 1.0
+        self._class_states["pending_factor"] = 1.0
         self._states["t"] = np.mean([end["t"] for end in ends], axis=0).astype(np.int64)
         self._states["sigma"] = 1.0
         self._take_norms()
@@ -226,7 +226,7 @@ class EmbeddingRounds(Embedding):
             for field in counted:
                 mine[field] += sum(end[field] - mine[field] for end in ends)
             if name == "memory":
-                mine["last"] = ends[0]["last"]
+                mine["last_violator"] = ends[0]["last_violator"]
         self._axes["sigma"] = 1.0
         self.take(V, P)
 

@@ -18,15 +18,15 @@ from myriad.store import Rows
 from myriad.store.views import OwnLabels
 from myriad.training.dual.ascent import Ascent, Certificate
 from myriad.training.dual.one_vs_rest_kernels import (
-    PART,
-    collect,
-    spread,
+    DUAL_SIDE,
+    collect_variables,
+    spread_variables,
     step_columns,
     sum_losses,
     sum_variables,
 )
 from myriad.training.dual.spaces import sum_columns
-from myriad.training.dual.sparse_duals_kernels import add_signed_columns
+from myriad.training.dual.sparse_duals_kernels import SparseBlock, add_signed_columns
 from myriad.training.engine.chunks import Chunk
 from myriad.training.engine.linear_trainer import class_shards
 from myriad.training.sgd.one_vs_rest_kernels import add_rows
@@ -75,7 +75,7 @@ class BinaryAscent(Ascent):
         self.shards = shards_in(own or range(n_classes), shards)
         self.V = np.zeros((n_classes, rows.dim), dtype)
         self.constants = np.zeros(n_classes, dtype)
-        self._parts = np.zeros((n_classes, 2), PART)
+        self._parts = np.zeros((n_classes, 2), DUAL_SIDE)
         self._parts["weight"] = weights
         self._set_bounds()
         self._certified = np.zeros((0, 0)), np.zeros(0)
@@ -96,7 +96,7 @@ class BinaryAscent(Ascent):
             counts = self._counts[: len(X)]
             values = np.empty((self.n_classes, len(X)))
             self.duals.load(index, self._classes, self._stored, counts)
-            spread(self._classes, self._stored, counts, values)
+            spread_variables(SparseBlock(self._classes, self._stored, counts), values)
 
             def step(
                 shard: slice,
@@ -109,7 +109,7 @@ class BinaryAscent(Ascent):
                 self._step_shard(shard, X, panels, labels, gram, values)
 
             pool.share(step, self.shards)
-            collect(values, self._classes, self._stored, counts)
+            collect_variables(values, SparseBlock(self._classes, self._stored, counts))
             self.duals.store(index, self._classes, self._stored, counts)
 
     def _step_shard(
@@ -139,7 +139,7 @@ class BinaryAscent(Ascent):
         weights = sum_columns(self.rows, self.duals, self.n_classes, pool, signed=True)
         columns, table = np.zeros((self.n_classes, 1)), self.duals.table()
         constant = np.full((self.rows.n_rows, 1), self.bias)
-        add_signed_columns(constant, self.rows.labels, table, columns, 0, (0, 1))
+        add_signed_columns(constant, self.rows.labels, table, columns, 0, 0, 1)
         constants = columns[:, 0]
         biases = self.bias * constants
 
@@ -156,7 +156,7 @@ class BinaryAscent(Ascent):
 
         losses = self.sum_ranges(measure, pool)
         sums, prices = np.zeros(self.n_classes), np.zeros(self.n_classes)
-        sum_variables(self.rows.labels, *table, self._parts, sums, prices)
+        sum_variables(self.rows.labels, table, self._parts, sums, prices)
         norms = 0.5 * self.lam * (np.einsum("ij,ij->i", weights, weights) + constants**2)
         self._certified = weights, biases
         self.V[:], self.constants[:] = weights, constants

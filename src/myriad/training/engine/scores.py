@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.panels import multiply_turned
+from myriad.panels import multiply_transposed
 from myriad.parallel import ThreadPool
 from myriad.training.engine.linear_trainer import class_shards
 
@@ -37,7 +37,7 @@ def score_panels(
     S = np.empty((n_rows, len(V)), V.dtype)
 
     def score(first: int) -> None:
-        multiply_turned(V[first : first + size], panels, S, first)
+        multiply_transposed(V[first : first + size], panels, S, first)
 
     size = len(V) if pool is None or pool.threads == 1 else PIECE
     share(pool, score, range(0, len(V), size))
