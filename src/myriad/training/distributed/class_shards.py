@@ -205,7 +205,7 @@ class ClassShards:
     def __init__(self, problem: Problem, workers: TrainingWorkers) -> None:
         self.problem, self.workers = problem, workers
         self.settings, self.n_classes, self.epoch = list(problem.settings), problem.n_classes, 0
-        self._folder = workers.begin("classes")
+        self._folder = workers.make_folder("classes")
         self._files: dict[range, Path] = {}
         self._written = 0
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)

@@ -111,7 +111,7 @@ class Rounds:
         advance: Advance,
     ) -> None:
         """Train for an epoch; `merge` makes one of the states that the workers of a round leave."""
-        address, folder = self.workers.leave(rows), self.workers.begin("rounds")
+        address, folder = self.workers.leave(rows), self.workers.make_folder("rounds")
         try:
             dealt = deal_runs(rows.n_rows, self.shards, self.rounds, seed=seed, epoch=stepper.epoch)
             for number, shares in enumerate(dealt):
