@@ -236,7 +236,7 @@ def _write_square(context, builder, signature, values):
 
 
 def _row_length(builder, array, size):
-    """Return how many numbers lie between the beginnings of two rows."""
+    """Return how many numbers there are from the start of a row to that of the next."""
     return builder.sdiv(builder.extract_value(array.strides, 0), _WORD(size))
 
 

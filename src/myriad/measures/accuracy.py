@@ -16,10 +16,10 @@ from myriad._jit import jit
 from myriad.measures.label_sets import LabelSets
 
 DEPTH = 10
-"""Accuracies are reported at k = 1 to this."""
+"""Accuracies are reported at k = 1 to 10."""
 
 UNKNOWN = np.iinfo(np.int32).max
-"""The rank of a truth that the model does not know: beyond every k."""
+"""The rank of a label that the model does not know: beyond every k."""
 
 
 @jit
@@ -42,6 +42,7 @@ def ranks_of_truth(scores, labels):
         if label < 0 or np.isnan(scores[i, label]):
             ranks[i] = UNKNOWN
             continue
+        # Ties count against the classifier; the label itself is counted, so the best rank is 1.
         truth = scores[i, label]
         better = 0
         for c in range(n_classes):
@@ -73,6 +74,7 @@ def ranks_of_sets(scores, starts, classes):
         if len(labels) == 0 or np.isnan(truth):
             ranks[i] = UNKNOWN
             continue
+        # Counted over all classes without a branch; the row's other labels are taken out below.
         better = 1
         for c in range(n_classes):
             better += scores[i, c] >= truth
@@ -86,7 +88,7 @@ Truths = NDArray[np.int32] | LabelSets
 
 
 def rank_truths(scores: NDArray[Any], truths: Truths) -> NDArray[np.int32]:
-    """Return the rank of each row's truth: its class, or the best of its classes [HM, 8.4]."""
+    """Return the rank of each row's label, or of the best of its labels [HM, 8.4]."""
     if isinstance(truths, LabelSets):
         return ranks_of_sets(scores, truths.starts, truths.classes)
     return ranks_of_truth(scores, truths)
@@ -149,7 +151,7 @@ def measure(
     seconds: float = 0.0,
     precisions: tuple[float | None, float | None] = (None, None),
 ) -> Measures:
-    """Turn ranks into accuracies.
+    """Compute accuracies from ranks.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The two top-k hinge losses and their conjugates  [TK, 2.2 and 2.3].
 
 With ``h_c = 1 + s_c - s_y`` of the **wrong** classes only: ``alpha`` is the mean of the k largest
-h, cut at zero; ``beta`` the mean of the k largest h, each cut at zero. alpha <= beta <= the loss of
-k = 1, which is that of Crammer and Singer.
+h, clipped at zero; ``beta`` the mean of the k largest h, each clipped at zero. alpha <= beta <= the
+loss of k = 1, which is that of Crammer and Singer.
 
 A row's dual variables x, one a wrong class, are at least 0. Both conjugates are ``-1'x`` inside
 their domain, the top-k simplex of the loss (see `projections`), and infinite outside.
