@@ -1,4 +1,7 @@
-"""Every loss of the table: its step is minus its slope, and it is convex."""
+"""Every binary loss of the registry: its step is minus its derivative, and it is convex."""
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ SCORES = np.linspace(-30, 30, 241) + 0.013  # clear of the hinge's corner
 
 @pytest.mark.parametrize("loss", BINARY_LOSSES.values(), ids=BINARY_LOSSES)
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_step_is_minus_the_slope(loss, sign):
+def test_step_is_minus_the_derivative(loss, sign):
     h = 1e-5
     for score in SCORES:
         slope = (binary_value(loss, sign, score + h) - binary_value(loss, sign, score - h)) / (
@@ -41,3 +44,12 @@ def test_logistic_does_not_overflow():
     assert binary_value(BINARY_LOSSES["logistic"], 1.0, -1e4) == 1e4
     assert binary_step(BINARY_LOSSES["logistic"], -1.0, 1e4) == -1.0
     assert binary_step(BINARY_LOSSES["logistic"], 1.0, 1e4) == 0.0
+
+
+def test_a_number_that_is_not_registered_gives_nan():
+    assert np.isnan(binary_value(len(BINARY_LOSSES), 1.0, 0.5))
+
+
+def test_the_registry_imports_no_compiler():
+    code = "import sys, myriad.objectives; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
