@@ -137,6 +137,7 @@ def pack_in_place(X):
     """
     n, m = X.shape
     whole, work = n // LANES, np.empty((LANES, m), X.dtype)
+    # A panel (m, 16) has as many numbers as 16 rows (16, m): each is transposed through a copy.
     panels = X[: whole * LANES].reshape((whole, m, LANES))
     for p in range(whole):
         work[:, :] = X[p * LANES : (p + 1) * LANES]
@@ -190,6 +191,7 @@ def multiply(L, P, out, fresh):
     out : float array of shape (n, up to 16 n_panels) with contiguous rows; changed in place.
     """
     edge = np.empty((ROWS, LANES), out.dtype)
+    # Six rows of L stay in the nearest cache while all panels pass.
     for first in range(0, L.shape[1], DEPTH):
         depth = min(DEPTH, L.shape[1] - first)
         for row in range(0, len(L), ROWS):

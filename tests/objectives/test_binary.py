@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import hinge_loss, log_loss
 
-from myriad.objectives import BINARY_LOSSES
-from myriad.objectives.binary import binary_step, binary_value
+from myriad.objectives import BINARY_LOSSES, DUAL_LOSSES
+from myriad.objectives.binary import binary_step, binary_value, dual_bounds, dual_value
 
 SCORES = np.linspace(-30, 30, 241) + 0.013  # clear of the hinge's corner
 
@@ -53,3 +53,15 @@ def test_a_number_that_is_not_registered_gives_nan():
 def test_the_registry_imports_no_compiler():
     code = "import sys, myriad.objectives; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("loss", DUAL_LOSSES)
+@pytest.mark.parametrize("weight", [0.2, 3.0])
+def test_the_dual_bounds_give_the_loss(loss, weight):
+    lam, variables = 0.5, np.linspace(0, 40, 400_001)
+    upper, ridge = dual_bounds(loss, np.array(weight), lam)
+    inside = variables[variables <= upper]
+    for score in (-1.3, 0.2, 0.9, 2.0):
+        dual = lam * (inside * (1 - score) - ridge * inside**2 / 2).max()
+        expected = weight * dual_value(DUAL_LOSSES[loss], 1.0, score)
+        assert dual == pytest.approx(expected, rel=1e-3, abs=1e-6)

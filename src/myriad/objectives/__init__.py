@@ -14,6 +14,10 @@ handed to a Numba kernel would miss its disk cache. It imports no kernel, so tha
 ``tests/objectives/test_binary.py`` then checks the derivative of the new loss, and the option
 ``--loss`` of the command and of `LinearSGD` accepts it.
 
+**To add a dual loss** for one-vs-rest support vector machines: write a file with the functions
+``value(sign, score)`` and ``dual_bounds(weights, lam)`` (`squared_hinge` is the example, `binary`
+has the theory), and add its name to `DUAL_LOSSES`. `DualSVM` then accepts it as `loss`.
+
 A **joint objective** (over all classes of a row) that looks at one wrong class a step needs a file
 with a ``pick`` kernel, a line in `JOINT_OBJECTIVES` and a branch of `joint.pick_pair`.
 """
@@ -21,7 +25,10 @@ with a ``pick`` kernel, a line in `JOINT_OBJECTIVES` and a branch of `joint.pick
 BINARY_LOSSES = {"hinge": 0, "logistic": 1, "squared": 2}
 """Losses of one class against the rest: each name is also that of its file."""
 
+DUAL_LOSSES = {"hinge": 0, "squared_hinge": 1}
+"""Losses of one class against the rest that are trained in the dual; named as their files."""
+
 JOINT_OBJECTIVES = {"multiclass": 0, "ranking": 1, "warp": 2, "auc": 3, "softmax": 4}
 """Objectives over all classes of a row."""
 
-__all__ = ["BINARY_LOSSES", "JOINT_OBJECTIVES"]
+__all__ = ["BINARY_LOSSES", "DUAL_LOSSES", "JOINT_OBJECTIVES"]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy.typing import NDArray
+
 from myriad._jit import inlined
 
 
@@ -15,3 +19,8 @@ def value(sign, score):
 def step(sign, score):
     """Return the coefficient of the row in a step, minus the derivative [GP, Table 1]."""
     return sign if sign * score < 1.0 else 0.0
+
+
+def dual_bounds(weights: NDArray[Any], lam: float) -> tuple[Any, Any]:
+    """Return the upper bound of the dual variables and their ridge; see `objectives.binary`."""
+    return weights / lam, 0.0

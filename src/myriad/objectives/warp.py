@@ -97,6 +97,7 @@ def find_exactly(products, V, x, biases, sigma, truth, labels, key):
             count += 1
     if count == 0:
         return -1, 0
+    # The violator to return is drawn by its position among the violators, found in a second pass.
     skipped = draw_position(key, 0, count)
     for c in range(n_classes):
         if not is_label(c, labels) and violates(products, V, x, biases, sigma, truth, c):
@@ -123,6 +124,7 @@ def pick(products, V, x, biases, sigma, labels, key, option, last_violators, har
         products, V, x, biases, sigma, truth, label, labels, last_violators, option.chain
     ):
         return -1, 0.0
+    # The search, or a short cut where it cannot find anything.
     if len(labels) == len(biases):
         c, rank = -1, 0
     elif len(products) > 0 and count_violators(products, biases, sigma, truth, labels) == 0:

@@ -86,7 +86,7 @@ class ClusterExecutor(Executor):
             if kind.__module__.startswith("distributed") or "Cancelled" in kind.__name__:
                 reason = str(error).partition("\n")[0] or kind.__name__
                 raise WorkError(
-                    f"The cluster gave up a piece of work: {reason} What was finished is kept; run "
+                    f"The cluster gave up a task: {reason} What was finished is kept; run "
                     "again with --resume."
                 ) from error
             raise

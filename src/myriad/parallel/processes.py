@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from myriad.errors import WorkError
 from myriad.parallel.executor import Executor
 from myriad.parallel.threads import hold_blas_to_one_thread, map_ordered
-from myriad.parallel.worker_process import serve
+from myriad.parallel.worker_process import run_worker
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -115,7 +115,7 @@ class _Worker:
                 return answer
             raise answer
         raise WorkError(
-            f"{TRIES} worker processes died of the same piece of work, the last one "
+            f"{TRIES} worker processes died of the same task, the last one "
             f"{_explain_status(status)}. Try fewer --threads; if it fails with --threads 1 too, an "
             "input breaks a library that reads it."
         )
@@ -134,7 +134,7 @@ class _Worker:
             if self._closed:
                 raise WorkError(_STOPPED)
             self._connection, theirs = context.Pipe()
-            self._process = context.Process(target=serve, args=(theirs,), daemon=True)
+            self._process = context.Process(target=run_worker, args=(theirs,), daemon=True)
             self._process.start()
             theirs.close()
 

@@ -162,5 +162,5 @@ def is_late(queue):
 
 @jit
 def close_queue(queue):
-    """Tell helpers to return."""
+    """Let helpers return: no more tasks will come."""
     add_to_counter(queue, CLOSED, 1)

@@ -14,7 +14,7 @@ from myriad.errors import WorkError
 from myriad.parallel.threads import hold_blas_to_one_thread
 
 
-def serve(connection: Connection) -> None:
+def run_worker(connection: Connection) -> None:
     """Receive messages ``(function, item)`` and reply ``(True, function(item))`` to each.
 
     The function is pickled bytes, or None for that of the message before. An exception is replied

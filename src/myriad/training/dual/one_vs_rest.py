@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.objectives import DUAL_LOSSES
+from myriad.objectives.binary import dual_bounds
 from myriad.panels import multiply
 from myriad.parallel import ThreadPool
 from myriad.products import add_product
@@ -36,7 +38,6 @@ SHARD = 128
 """Classes that one thread steps through a block."""
 DENSE_ABOVE = 0.1
 """The part of steps not zero from which a product is faster than adding row by row."""
-DUAL_LOSSES = {"hinge": False, "squared_hinge": True}
 
 
 class BinaryAscent(Ascent):
@@ -44,7 +45,7 @@ class BinaryAscent(Ascent):
 
     Parameters
     ----------
-    squared : whether the hinge is squared.
+    loss : one of `DUAL_LOSSES`.
     beta : how much all negatives count together, as times the positives [GP, 3.2]; None counts
         every row alike.
     class_weights : float array (n_classes,), how much more the positives of a class count, or None.
@@ -58,7 +59,7 @@ class BinaryAscent(Ascent):
         n_classes: int,
         *,
         own: range | None = None,
-        squared: bool,
+        loss: str,
         lam: float,
         beta: float | None = None,
         class_weights: NDArray[np.float64] | None = None,
@@ -71,7 +72,7 @@ class BinaryAscent(Ascent):
         if own is not None:
             rows, n_classes, weights = OwnLabels(rows, own), len(own), weights[own]
         super().__init__(rows, n_classes, lam=lam, dtype=dtype, block=block)
-        self.squared, self.bias, self.width = squared, bias, width
+        self.loss, self.bias, self.width = loss, bias, width
         self.shards = shards_in(own or range(n_classes), shards)
         self.V = np.zeros((n_classes, rows.dim), dtype)
         self.constants = np.zeros(n_classes, dtype)
@@ -84,10 +85,8 @@ class BinaryAscent(Ascent):
         self._counts = np.empty(block, np.int32)
 
     def _set_bounds(self) -> None:
-        weights = self._parts["weight"]
-        with np.errstate(divide="ignore"):
-            self._parts["ridge"] = self.lam / (2 * weights) if self.squared else 0.0
-        self._parts["upper"] = np.inf if self.squared else weights / self.lam
+        upper, ridge = dual_bounds(self.loss, self._parts["weight"], self.lam)
+        self._parts["upper"], self._parts["ridge"] = upper, ridge
 
     def _step_chunk(self, chunk: Chunk, pool: ThreadPool) -> None:
         for number, part in enumerate(chunk.blocks(self.block)):
@@ -151,7 +150,7 @@ class BinaryAscent(Ascent):
             S += biases
             totals = np.zeros(self.n_classes)
             labels = self.rows.labels[some.start : some.stop]
-            sum_losses(S, labels, self._parts, self.squared, totals)
+            sum_losses(S, labels, self._parts, DUAL_LOSSES[self.loss], totals)
             return totals
 
         losses = self.sum_ranges(measure, pool)

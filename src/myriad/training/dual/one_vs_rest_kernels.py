@@ -4,9 +4,8 @@ A column a class: variables v of the rows, at least 0; ``w = sum_i z_i v_i x_i``
 of the class and -1 for the others. One variable at a time is set to its best value, as LIBLINEAR
 does; scores within a block are corrected by the changes of the rows before.
 
-The dual of a column is ``sum_i v_i - ridge_i v_i^2 / 2 - |w|^2 / 2`` over ``0 <= v_i <= upper_i``,
-and the two losses differ in the constants alone: with the weight c_i of a row's loss, the hinge has
-``upper = c_i / lam`` and no ridge, the squared hinge no upper bound and ``ridge = lam / (2 c_i)``.
+The dual of a column is ``sum_i v_i - ridge_i v_i^2 / 2 - |w|^2 / 2`` over ``0 <= v_i <= upper_i``;
+losses differ in the constants alone, see `objectives.binary`.
 """
 
 from __future__ import annotations
@@ -14,12 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import jit
+from myriad.objectives.binary import dual_value
 
 DUAL_SIDE = np.dtype(
     [
         ("weight", np.float64),  # of a row's loss
         ("upper", np.float64),  # upper bound of its variable
-        ("ridge", np.float64),  # see above
+        ("ridge", np.float64),  # coefficient of its square; see above
     ]
 )
 """What a column has for the rows of other classes (0) and for those of its class (1)."""
@@ -96,14 +96,16 @@ def collect_variables(values, block):
 
 
 @jit
-def sum_losses(S, labels, sides, squared, totals):
-    """Add the losses of rows of scores (n_samples, n_classes) to `totals` (n_classes,)."""
+def sum_losses(S, labels, sides, loss, totals):
+    """Add the losses of rows of scores (n_samples, n_classes) to `totals` (n_classes,).
+
+    `loss` is the number of the loss, see `DUAL_LOSSES`.
+    """
     for i in range(len(labels)):
         for c in range(len(totals)):
             positive = labels[i] == c
-            loss = max(0.0, 1.0 - (S[i, c] if positive else -S[i, c]))
-            weight = sides[c, 1].weight if positive else sides[c, 0].weight
-            totals[c] += weight * (loss * loss if squared else loss)
+            side = sides[c, 1] if positive else sides[c, 0]
+            totals[c] += side.weight * dual_value(loss, 1.0 if positive else -1.0, S[i, c])
 
 
 @jit

@@ -65,6 +65,8 @@ def store_rows(index, block, table, capacities, end):
     """
     for i in range(len(index)):
         row = index[i]
+        # A row that has outgrown its capacity moves to the end; the gap is closed when the pool is
+        # packed again.
         if block.counts[i] > capacities[row]:
             table.starts[row], capacities[row] = end, block.counts[i]
             end += block.counts[i]
@@ -131,7 +133,7 @@ def add_columns(X, labels, table, V, first, start_feature, end_feature):
         for m in range(start, start + table.counts[first + i]):
             total += table.values[m]
             add_times(V[table.classes[m], part], x, -table.values[m])
-        if total != 0.0:
+        if total != 0.0:  # a_y = 1'x
             add_times(V[labels[i], part], x, total)
 
 
@@ -142,7 +144,7 @@ def add_signed_columns(X, labels, table, V, first, start_feature, end_feature):
     for i in range(len(X)):
         start, x = table.starts[first + i], X[i, part]
         for m in range(start, start + table.counts[first + i]):
-            c = table.classes[m]
+            c = table.classes[m]  # the sign z of the row for the class of the variable
             add_times(V[c, part], x, table.values[m] if c == labels[i] else -table.values[m])
 
 

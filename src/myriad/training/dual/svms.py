@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError
+from myriad.objectives import DUAL_LOSSES
 from myriad.objectives.topk import TOPK_VARIANTS
 from myriad.store import Rows
 from myriad.training.distributed.dual_shards import DualShards, needs_shards
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.training.dual.ascent import Ascending
 from myriad.training.dual.method import DualMethod, check_labels
-from myriad.training.dual.one_vs_rest import DUAL_LOSSES, BinaryAscent
+from myriad.training.dual.one_vs_rest import BinaryAscent
 from myriad.training.dual.topk import TopKAscent
 from myriad.training.method import MethodSpec, number_or, one_of, whole_number
 
@@ -114,7 +115,7 @@ class BinaryDual(DualMethod):
             rows,
             n_classes,
             own=own,
-            squared=DUAL_LOSSES[self.loss],
+            loss=self.loss,
             lam=lam,
             beta=self.beta,
             class_weights=weights,

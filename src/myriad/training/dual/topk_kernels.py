@@ -62,6 +62,7 @@ def step_topk(gram, labels, S, variables, changes, setting):
     new_classes = np.empty(S.shape[1], np.int32)
     new_values = np.empty(S.shape[1], np.float64)
     for i in range(len(labels)):
+        # S_i becomes W x_i as it is now, then q; the column's best x follows from q alone.
         correct_scores(gram, changes, S, i)
         n_old = variables.counts[i]
         old_classes, old_values = variables.classes[i, :n_old], variables.values[i, :n_old]
@@ -113,6 +114,7 @@ def find_variables(old_classes, q, classes, values, label, square, setting):
     """
     if square <= 0.0:
         return fill_vertex(classes, values, label, setting[0].k, setting[0].r)
+    # b = (q + shift) / square; minus infinity keeps the label out of every search below.
     shift = 1.0 - np.float64(q[label])
     q[label] = -np.inf
     if len(old_classes) == 0:
@@ -120,6 +122,7 @@ def find_variables(old_classes, q, classes, values, label, square, setting):
     n = renew_variables(old_classes, q, classes, values, shift, square, setting)
     if n >= 0:
         return n
+    # The old variables did not settle it: all products above a bound that is always safe.
     n = gather(q, classes, values, bound_products(q, shift, square, setting))
     return solve(classes, values, n, shift, square, setting)[0]
 
@@ -153,6 +156,7 @@ def renew_variables(old_classes, q, classes, values, shift, square, setting):
     n, least = solve(classes, values, n, shift, square, setting)
     if n == 0:
         return -1
+    # Nothing above the threshold but the solution itself: it is the solution over all classes.
     bound = least - SLACK * (abs(least) + abs(shift) + square)
     if count_from(q, bound) == n:
         return n
@@ -167,6 +171,7 @@ def renew_variables(old_classes, q, classes, values, shift, square, setting):
 def bound_products(q, shift, square, setting):
     """Return the product from which on variables may be above zero; infinity if none can."""
     k, r = setting[0].k, setting[0].r
+    # Bounds of t in units of b, from its largest and its k-th largest entry; see `projections`.
     top = select_largest(q, k)
     first, last = (top[0] + shift) / square, (top[k - 1] + shift) / square
     if setting[0].variant == ALPHA:
@@ -200,6 +205,7 @@ def solve(classes, values, n, shift, square, setting):
         origin, t, u = topk_beta.find_thresholds(values[:n], k, 1.0, r)
     if u == 0.0:
         return 0, np.inf
+    # x = min(max(0, b - t), u), compacted in place: `kept` never overtakes m.
     kept = 0
     for m in range(n):
         x = min((values[m] - origin) - t, u)
@@ -250,6 +256,7 @@ def gather(q, classes, values, bound):
 
     A few that are a bit below it may be among them.
     """
+    # The bound is rounded down to the precision of q, so that no product at it is lost.
     n, least = 0, q.dtype.type(bound - ROUNDING * abs(bound) - TINY)
     for start in range(0, len(q), RUN):
         stop = min(start + RUN, len(q))
@@ -289,6 +296,7 @@ def find_changes(old_classes, old_values, new_classes, new_values, changed, step
         if step != 0.0:
             changed[n], steps[n] = c, step
             n += 1
+    # a_y = 1'x changes by the difference of the sums.
     total = new_values.sum() - old_values.sum()
     if n > 0 and total != 0.0:
         changed[n], steps[n] = label, total
