@@ -33,6 +33,7 @@ from myriad.parallel import ThreadPool, open_threads
 from myriad.randomness import mix
 from myriad.store import ArrayRows
 from myriad.training.embedding.trainer import Embedding, EmbeddingOptions, make_keys
+from myriad.training.embedding.violators import PrototypeNorms
 from myriad.training.engine.targets import make_targets
 
 PRODUCT_ROWS = 256
@@ -103,7 +104,7 @@ def run_sequentially(trainer: Embedding, rows: ArrayRows, n: int) -> float:
     make_keys(targets, root)
     began = time.perf_counter()
     step_sequentially(
-        rows.X, order, targets, classes, trainer.V, trainer.P, trainer._bounds,
+        rows.X, order, targets, classes, trainer.V, trainer.P, PrototypeNorms(*trainer._bounds),
         trainer._memory, trainer._axes, trainer._state, trainer._unit,
     )  # fmt: skip
     return time.perf_counter() - began

@@ -26,7 +26,7 @@ def add_row(coefficients, x, V):
 
 
 @njit(nogil=True, error_model="numpy")
-def step_sequentially(X, order, rows, classes, V, P, bounds, memory, axes, state, unit):
+def step_sequentially(X, order, rows, classes, V, P, norms, memory, axes, state, unit):
     """Step through rows in an order, reading and changing the whole map for each."""
     z, coefficients = np.empty_like(V[:, 0]), np.empty_like(V[:, 0])
     nothing, marks = np.empty(0, V.dtype), np.empty(0, np.uint8)
@@ -35,7 +35,7 @@ def step_sequentially(X, order, rows, classes, V, P, bounds, memory, axes, state
         labels = classes[rows[i].first : rows[i].last]
         embed(V, x, z)
         label, c, weight = choose(
-            P, bounds, nothing, z, labels, rows[i].key, memory, marks, 0.0, state[0]
+            P, norms, nothing, z, labels, rows[i].key, memory, marks, 0.0, state[0]
         )
         if c < 0:
             continue
@@ -43,6 +43,6 @@ def step_sequentially(X, order, rows, classes, V, P, bounds, memory, axes, state
         for j in range(len(coefficients)):
             coefficients[j] *= unit
         add_row(coefficients, x, V)
-        move_prototype(P, bounds[0], z, label, weight, memory, state[0])
-        move_prototype(P, bounds[0], z, c, -weight, memory, state[0])
+        move_prototype(P, norms.squares, z, label, weight, memory, state[0])
+        move_prototype(P, norms.squares, z, c, -weight, memory, state[0])
         state[0].steps += 1

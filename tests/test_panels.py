@@ -9,11 +9,11 @@ from myriad.panels import (
     add_rows,
     multiply,
     multiply_blocks,
-    multiply_turned,
+    multiply_transposed,
     pack_columns,
-    pack_here,
+    pack_in_place,
     pack_rows,
-    unpack_here,
+    unpack_in_place,
 )
 from myriad.tiles import LANES
 
@@ -53,7 +53,7 @@ def test_columns_of_a_turned_product_are_set_and_no_others(dtype, shape):
     n, m, depth = shape
     L, X = draw(dtype, (n, depth), (m, depth))
     out = np.full((m, n + 3), 7.0, dtype)
-    multiply_turned(L, pack_rows(X), out, 2)
+    multiply_transposed(L, pack_rows(X), out, 2)
     assert_close(out[:, 2 : n + 2], X.astype(np.float64) @ L.astype(np.float64).T, depth)
     assert (out[:, :2] == 7.0).all()
     assert (out[:, n + 2 :] == 7.0).all()
@@ -92,12 +92,12 @@ def test_columns_add_to_a_product(dtype, shape):
 def test_rows_are_packed_where_they_lie(dtype, n, m):
     (X,) = draw(dtype, (n, m))
     rows = X.copy()
-    panels, rest = pack_here(rows)
+    panels, rest = pack_in_place(rows)
     np.testing.assert_array_equal(np.concatenate([panels, rest]), pack_rows(X))
     assert np.shares_memory(panels, rows) or len(panels) == 0
     panels *= 2.0
     rest *= 2.0
-    unpack_here(rows, rest)
+    unpack_in_place(rows, rest)
     np.testing.assert_array_equal(rows, 2.0 * X)
 
 
@@ -112,8 +112,8 @@ def test_packed_rows_add_to_packed_weights(dtype, shape):
     add_rows(rows, steps, out)
     found = W.copy()
     rest = out[n_classes // LANES :]
-    pack_here(found)[0][...] = out[: n_classes // LANES]
-    unpack_here(found, rest)
+    pack_in_place(found)[0][...] = out[: n_classes // LANES]
+    unpack_in_place(found, rest)
     assert_close(found, W + A.astype(np.float64).T @ X, n)
 
 
@@ -129,13 +129,13 @@ def test_columns_of_a_wider_array_are_set_and_no_others():
 def test_a_part_of_a_product_has_the_same_bits():
     L, X = draw(np.float32, (41, 700), (50, 700))
     whole = np.empty((50, 41), np.float32)
-    multiply_turned(L, pack_rows(X), whole, 0)
+    multiply_transposed(L, pack_rows(X), whole, 0)
     for start, stop in ((0, 7), (7, 8), (8, 41)):
         part = np.empty((50, stop - start), np.float32)
-        multiply_turned(L[start:stop], pack_rows(X), part, 0)
+        multiply_transposed(L[start:stop], pack_rows(X), part, 0)
         np.testing.assert_array_equal(part, whole[:, start:stop])
     fewer = np.empty((21, 41), np.float32)
-    multiply_turned(L, pack_rows(X[20:41]), fewer, 0)
+    multiply_transposed(L, pack_rows(X[20:41]), fewer, 0)
     np.testing.assert_array_equal(fewer, whole[20:41])
 
 

@@ -1,6 +1,6 @@
-"""The only place that spells Numba flags.
+"""The compilers of kernels: the only module that names Numba's flags.
 
-Kernels release the GIL, so that they run side by side in our own threads, and are cached on disk.
+Kernels release the GIL, so that Python threads run them side by side, and are cached on disk.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ def _compiler(**flags: Any) -> Any:
 
 
 jit = _compiler()
-"""A kernel whose sums keep the order in which they are written."""
+"""A kernel whose sums are computed in the order in which they are written."""
 
 jit_reassociated = _compiler(fastmath={"reassoc", "contract", "nsz"})
 """A kernel whose sums may be reordered, so that they run in vector registers. Each one has a test
-that bounds the rounding error against its float64 twin."""
+that bounds its rounding error against the same sum in float64."""
 
 jit_fused = _compiler(fastmath={"contract"})
 """A kernel whose products and sums may be fused into one operation, which rounds once."""
 
 inlined = _compiler(inline="always")
-"""A small function that becomes part of the kernels calling it: a call with arrays is not free."""
+"""A small function that is inlined into the kernels calling it: a call with arrays is not free."""
 
 intrinsic: Any = numba.extending.intrinsic
-"""A function whose code is written by hand, in LLVM's language."""
+"""A function whose code is written by hand, in LLVM's intermediate representation."""
 
 nothing = numba.types.void
-"""The type of what such a function returns."""
+"""The return type of an intrinsic that returns nothing."""
 
 integer, truth = numba.types.int64, numba.types.boolean
-"""Types of what it takes or returns."""
+"""Types of its arguments and results."""

@@ -1,4 +1,4 @@
-"""The gate for dtype and shape: what passes here is finite, contiguous and of the expected form."""
+"""Checks of arrays given by users: finite, contiguous, of the expected dtype and shape."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ def as_rows(X: Any, *, dim: int | None = None, name: str = "X") -> Float:
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-    dim : the number of features it must have, if known.
-    name : what to call the array in an error.
+    dim : the number of features that it must have, if known.
+    name : the name of the array in error messages.
+
+    Raises `InputError` if it is not a matrix of finite numbers.
     """
     try:
         with np.errstate(over="ignore"):
@@ -41,7 +43,7 @@ def as_rows(X: Any, *, dim: int | None = None, name: str = "X") -> Float:
 def first_bad_row(rows: NDArray[Any]) -> int | None:
     """Return the index of the first row with a NaN or infinite value, or None."""
     with np.errstate(invalid="ignore", over="ignore"):
-        if np.isfinite(rows.sum()):  # a quick test that may also fail by overflow
+        if np.isfinite(rows.sum()):  # a fast test, which may also fail by overflow
             return None
         sums = rows.sum(axis=1, dtype=np.float64)
     if np.isfinite(sums).all():

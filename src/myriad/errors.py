@@ -1,4 +1,4 @@
-"""The two ways a job can fail, and the exit status each one stands for."""
+"""The two kinds of failure of a job, and the exit status of each."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ class InputError(MyriadError, ValueError):
 
 
 class WorkError(MyriadError, RuntimeError):
-    """The call was right, the work failed (too many bad images, diverged): exit status 1."""
+    """The call was right but the work failed (too many bad images, diverged): exit status 1."""
 
     status = 1

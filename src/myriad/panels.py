@@ -1,25 +1,45 @@
-"""Products by tiles: one factor is packed into panels, the other read where it lies.
+"""Matrix products by tiles: one factor is packed into panels, the other read where it lies.
 
 Training multiplies a block of rows with weights that change from block to block. Packing only the
 rows, once for their scores and for their Gram matrix, saves what a general routine spends on
-packing the weights again for every block, and a Gram matrix is made by half.
+packing the weights again for every block, and only half of a Gram matrix is computed.
+``benchmarks/tiles.py`` measures what that gains over BLAS.
+
+A panel holds 16 rows (or columns) of a matrix side by side: ``panel[k, lane]`` is number k of row
+`lane`, so the 16 numbers that a tile loads at once are contiguous. An array of panels has the shape
+(n_panels, m, 16); lanes beyond the last row are zero.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.tiles import LANES, ROWS, SQUARE, add_packed_tile, add_tile, turn_square
+from myriad.tiles import LANES, ROWS, SQUARE, add_packed_tile, add_tile, transpose_square
 
 DEPTH = 2048
-"""Numbers summed in registers before they are added to the rest."""
+"""Products summed in registers before they are added to `out`: so a panel stays in the cache."""
 
 NEIGHBOURS = 8
-"""Panels that change the same rows in turn, each beside the numbers that the last has changed."""
+"""Panels that change the same rows one after the other: their numbers are neighbours in memory."""
 
-TURNED = 48
+TRANSPOSED_ROWS = 48
 """Rows of a product that are transposed while they are still in the nearest cache."""
+
+
+class PackedWeights(NamedTuple):
+    """A matrix whose rows are packed in place; see `pack_in_place`.
+
+    Attributes
+    ----------
+    panels : float array of shape (n // 16, m, 16), which shares the memory of the matrix.
+    rest : float array of shape (0 or 1, m, 16), a panel of its own for the rows left over.
+    """
+
+    panels: Any
+    rest: Any
 
 
 @jit
@@ -47,22 +67,23 @@ def pack_rows(X):
 
 @inlined
 def fill_rows(X, panels):
-    """Pack rows as `pack_rows` does, into panels that are there."""
+    """Pack rows as `pack_rows` does, into given panels; changed in place."""
     n = len(X)
     for p in range(n // LANES):
-        turn(X[p * LANES : (p + 1) * LANES], panels[p])
+        transpose(X[p * LANES : (p + 1) * LANES], panels[p])
     if n % LANES > 0:
         panels[n // LANES, :, :] = 0.0
-        turn(X[n // LANES * LANES :], panels[n // LANES])
+        transpose(X[n // LANES * LANES :], panels[n // LANES])
 
 
 @inlined
-def turn(X, out):
+def transpose(X, out):
     """Write the transpose of `X` into the first columns of `out`, square by square."""
     n, m = X.shape
+    # Whole squares of 8 x 8 in vector registers, what is left over number by number.
     for i in range(0, n - SQUARE + 1, SQUARE):
         for j in range(0, m - SQUARE + 1, SQUARE):
-            turn_square(X, i, j, out, j, i)
+            transpose_square(X, i, j, out, j, i)
         for j in range(m - m % SQUARE, m):
             for a in range(SQUARE):
                 out[j, i + a] = X[i + a, j]
@@ -90,7 +111,7 @@ def pack_columns(X):
 
 @inlined
 def fill_columns(X, panels):
-    """Pack columns as `pack_columns` does, into panels that are there, of as many rows or more."""
+    """Pack columns as `pack_columns` does, into given panels of as many rows or more."""
     n, m = X.shape
     whole = m // LANES
     for i in range(n):
@@ -103,48 +124,55 @@ def fill_columns(X, panels):
 
 
 @jit
-def pack_here(X):
-    """Turn each 16 rows of `X`, where they lie, into a panel.
+def pack_in_place(X):
+    """Replace each 16 rows of `X` by their panel, in the same memory.
 
     Parameters
     ----------
-    X : float array of shape (n, m), C-contiguous; changed.
+    X : float array of shape (n, m), C-contiguous; changed in place.
 
     Returns
     -------
-    panels : array of shape (n // 16, m, 16), the panels of `X` as `pack_rows` makes them; its
-        numbers are those of `X`.
-    rest : array of shape (0 or 1, m, 16), a panel of its own for the rows left over.
+    `PackedWeights`, with the panels of `X` as `pack_rows` makes them.
     """
     n, m = X.shape
     whole, work = n // LANES, np.empty((LANES, m), X.dtype)
+    # A panel (m, 16) has as many numbers as 16 rows (16, m): each is transposed through a copy.
     panels = X[: whole * LANES].reshape((whole, m, LANES))
     for p in range(whole):
         work[:, :] = X[p * LANES : (p + 1) * LANES]
-        turn(work, panels[p])
-    return panels, pack_rows(X[whole * LANES :])
+        transpose(work, panels[p])
+    return PackedWeights(panels, pack_rows(X[whole * LANES :]))
 
 
 @jit
-def unpack_here(X, rest):
-    """Undo `pack_here`."""
+def unpack_in_place(X, rest):
+    """Undo `pack_in_place`; `X` is the array that it changed, `rest` the panel left over."""
     n, m = X.shape
     whole, work = n // LANES, np.empty((m, LANES), X.dtype)
     panels = X[: whole * LANES].reshape((whole, m, LANES))
     for p in range(whole):
         work[:, :] = panels[p]
-        turn(work, X[p * LANES : (p + 1) * LANES])
+        transpose(work, X[p * LANES : (p + 1) * LANES])
     if len(rest) > 0:
-        turn(rest[0][:, : n - whole * LANES], X[whole * LANES :])
+        transpose(rest[0][:, : n - whole * LANES], X[whole * LANES :])
 
 
 @inlined
 def put_tile(L, row, first, depth, P, panel, out, edge, fresh):
-    """Add one tile to `out`, or set it, by way of `edge` where `out` has fewer columns."""
+    """Add one tile to `out`, or set it.
+
+    Parameters
+    ----------
+    L, row, first, depth, P, panel, fresh : see `tiles.add_tile`.
+    out : float array, changed in place from (row, 16 panel) on.
+    edge : float array of shape (6, 16), work space for tiles that are wider than `out`.
+    """
     column, length = panel * LANES, out.strides[0] // out.itemsize
     if column + LANES <= out.shape[1]:
         add_tile(L, row, first, depth, P, panel, out, row * length + column, fresh)
     else:
+        # A tile is always 16 wide: at the edge it is computed apart, and copied as far as it fits.
         add_tile(L, row, first, depth, P, panel, edge, 0, True)
         for i in range(min(ROWS, len(L) - row)):
             for j in range(column, out.shape[1]):
@@ -160,9 +188,10 @@ def multiply(L, P, out, fresh):
     ----------
     L : float array of shape (n, m), C-contiguous.
     P : panels of shape (n_panels, m, 16).
-    out : float array of shape (n, up to 16 n_panels) with contiguous rows; changed.
+    out : float array of shape (n, up to 16 n_panels) with contiguous rows; changed in place.
     """
     edge = np.empty((ROWS, LANES), out.dtype)
+    # Six rows of L stay in the nearest cache while all panels pass.
     for first in range(0, L.shape[1], DEPTH):
         depth = min(DEPTH, L.shape[1] - first)
         for row in range(0, len(L), ROWS):
@@ -178,7 +207,7 @@ def add_columns(L, P, out):
     ----------
     L : float array of shape (n, m), C-contiguous.
     P : panels of shape (n_panels, at least m, 16).
-    out : float array of shape (n, up to 16 n_panels), C-contiguous; changed.
+    out : float array of shape (n, up to 16 n_panels), C-contiguous; changed in place.
     """
     edge = np.empty((ROWS, LANES), out.dtype)
     for first in range(0, len(P), NEIGHBOURS):
@@ -189,14 +218,14 @@ def add_columns(L, P, out):
 
 @jit
 def add_rows(P, A, out):
-    """Add ``X^T A`` to `out`, rows X being packed and columns of `A` and `out` in panels.
+    """Add ``X^T A`` to `out`: the rows of X are packed, and the columns of `A` and `out` as well.
 
     Parameters
     ----------
     P : panels of X, of shape (n_panels, m, 16).
-    A : float array of shape (k, at least 16 n_panels, 16); coefficients of rows that are not there
-        are finite.
-    out : float array of shape (k, m, 16), C-contiguous; changed.
+    A : float array of shape (k, at least 16 n_panels, 16); coefficients of rows beyond the last one
+        must be finite (they meet the zeros of the panels).
+    out : float array of shape (k, m, 16), C-contiguous; changed in place.
     """
     for column in range(0, P.shape[1], ROWS):
         for panel in range(len(out)):
@@ -204,34 +233,37 @@ def add_rows(P, A, out):
 
 
 @jit
-def multiply_turned(L, P, out, start):
+def multiply_transposed(L, P, out, start):
     """Set columns of `out`, from `start` on, to the rows of ``L P``.
 
     Parameters
     ----------
     L : float array of shape (n, m), C-contiguous.
     P : panels of shape (n_panels, m, 16).
-    out : float array of shape (up to 16 n_panels, at least start + n), C-contiguous; changed.
+    out : float array of shape (up to 16 n_panels, at least start + n), C-contiguous; changed in
+        place.
     """
-    size = TURNED if L.shape[1] <= DEPTH else len(L)
+    # With more than one step of DEPTH all rows are made at once: each step reads all panels.
+    size = TRANSPOSED_ROWS if L.shape[1] <= DEPTH else len(L)
     product = np.empty((size, len(P) * LANES), out.dtype)
     for first in range(0, len(L), size):
         n = min(size, len(L) - first)
         multiply(L[first : first + n], P, product[:n], True)
-        turn(product[:n, : len(out)], out[:, start + first : start + first + n])
+        transpose(product[:n, : len(out)], out[:, start + first : start + first + n])
 
 
 @jit
 def multiply_with_itself(X, P, gram):
-    """Set the first columns of `gram` to ``X X^T``, of rows and their own panels.
+    """Set the first columns of `gram` to ``X X^T``, from rows and their own panels.
 
-    It is made by half and mirrored; columns beyond, up to whole panels, may be set to zero.
+    The lower half is computed and mirrored; columns beyond, up to whole panels, may be set to zero.
     """
     n, m = X.shape
     edge = np.empty((ROWS, LANES), X.dtype)
     for first in range(0, m, DEPTH):
         depth = min(DEPTH, m - first)
         for row in range(0, n, ROWS):
+            # Only panels with a column up to the diagonal of these six rows.
             for panel in range(min(len(P), (row + ROWS - 1) // LANES + 1)):
                 put_tile(X, row, first, depth, P, panel, gram, edge, first == 0)
     for i in range(n):
@@ -246,8 +278,8 @@ def multiply_blocks(X, block):
     Returns
     -------
     panels : array of shape (n_blocks * ceil(block / 16), m, 16).
-    grams : array of shape (n, block): products of each row with the rows of its block; those with
-        rows that are not there are zero.
+    grams : array of shape (n, block), products of each row with the rows of its block; columns
+        beyond the last row of a block are zero.
     """
     n, m = X.shape
     n_blocks, size = (n + block - 1) // block, count_panels(block)

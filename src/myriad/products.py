@@ -1,7 +1,7 @@
-"""A matrix product added in place that lets other threads run.
+"""A matrix product that is added in place and lets other threads run.
 
-SciPy's own wrappers hold the interpreter's lock while they multiply; the routine itself, called by
-its address, does not.
+SciPy's own wrappers of BLAS hold the GIL while they multiply; the routine itself, called by its
+address through ctypes, does not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy.linalg import cython_blas
 
 
 def _find_routine(name: str, number: Any) -> Any:
-    """Return BLAS's routine of a name, which takes numbers of a C type, as a Python function."""
+    """Return a routine of BLAS, which takes numbers of a C type, as a Python function."""
     capsule = cython_blas.__pyx_capi__[name]
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -43,35 +43,35 @@ def add_product(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any]) -> None:
 
     Parameters
     ----------
-    A, X, V : float arrays of shapes (n, k), (k, m) and (n, m), of one type, each with contiguous
-        rows, A as well with contiguous columns; `V` is changed.
+    A, X, V : float arrays of shapes (n, k), (k, m) and (n, m), of one type and with contiguous
+        rows; A may have contiguous columns instead. `V` is changed in place.
     """
     (n, k), m = A.shape, X.shape[1]
     if X.shape[0] != k or V.shape != (n, m) or not A.dtype == X.dtype == V.dtype:
         raise ValueError(f"Shapes {A.shape}, {X.shape} and {V.shape} do not fit a product.")
     if 0 in (n, k, m):
         return
-    turned = not _has_plain_rows(A)
-    if turned:
+    transposed = not _has_contiguous_rows(A)
+    if transposed:
         A = A.T
-    if not V.flags.writeable or not all(map(_has_plain_rows, (A, X, V))):
+    if not V.flags.writeable or not all(map(_has_contiguous_rows, (A, X, V))):
         raise ValueError("The rows of a product must be contiguous, and its target writeable.")
     routine, number = _ROUTINES[V.dtype]
     one = number(1.0)
-    # BLAS counts by columns: what it sees are the transposes, hence V^T += X^T A^T.
+    # BLAS stores matrices by columns: it sees the transposes, hence V^T += X^T A^T.
     routine(
-        b"N", b"T" if turned else b"N", ctypes.c_int(m), ctypes.c_int(n), ctypes.c_int(k),
+        b"N", b"T" if transposed else b"N", ctypes.c_int(m), ctypes.c_int(n), ctypes.c_int(k),
         one, X.ctypes.data, _row_length(X), A.ctypes.data, _row_length(A),
         one, V.ctypes.data, _row_length(V),
     )  # fmt: skip
 
 
-def _has_plain_rows(array: NDArray[Any]) -> bool:
-    """Tell whether the numbers of each row lie side by side."""
+def _has_contiguous_rows(array: NDArray[Any]) -> bool:
+    """Return whether the numbers of each row are contiguous."""
     return array.shape[1] <= 1 or array.strides[1] == array.itemsize
 
 
 def _row_length(array: NDArray[Any]) -> ctypes.c_int:
-    """Return how many numbers lie between the beginnings of two rows."""
+    """Return how many numbers there are from the start of a row to that of the next."""
     steps = array.strides[0] // array.itemsize if array.shape[0] > 1 else array.shape[1]
     return ctypes.c_int(steps)

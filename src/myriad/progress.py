@@ -1,4 +1,4 @@
-"""How long work tells how far it is; what is shown is the caller's affair."""
+"""Progress of long work: the work reports it, and the caller decides how it is shown."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ Advance = Callable[[int], None]
 
 
 class Progress:
-    """Silent progress: the base of everything that shows some.
+    """Progress that is not shown; the base class of all that is.
 
-    Work announces each step with `step` and calls the function it is handed as units get done;
-    `note` passes on a sentence that a user should read while the work goes on.
+    Work opens each step with `step` and calls the function that this yields as units are done;
+    `note` shows a sentence, such as a warning, while the work continues.
     """
 
     @contextmanager
     def step(self, title: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
-        """Open a step of `total` units (None: unknown); yields ``advance(n)``."""
+        """Open a step of `total` units, None if unknown; yield ``advance(n)`` to report n units."""
         yield lambda n: None
 
     def note(self, sentence: str) -> None:
-        """Tell the user something, such as a warning, between two steps."""
+        """Show a sentence to the user, such as a warning."""
 
 
 SILENT = Progress()

@@ -1,7 +1,8 @@
-"""Counter-based draws: a random number is a function of what it is for, not of what came before.
+"""Counter-based random numbers: each is a function of its purpose, not of the draws before it.
 
-The same key gives the same number on any number of threads or workers, in a kernel and in plain
-NumPy, and no draw needs memory. `mix` is the finaliser of SplitMix64 over a chained key.
+A key made of (seed, epoch, row, draw) gives the same number on any number of threads or workers, in
+a kernel and in plain NumPy, and no draw needs memory. `mix` is the finaliser of SplitMix64 over a
+chained key.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def mix(key, value):
 
 @inlined
 def unit(key):
-    """Return the number in the open interval (0, 1) that a key stands for."""
+    """Return a number in the open interval (0, 1), from the upper 53 bits of a key."""
     return (np.float64(np.uint64(key) >> _S11) + 0.5) * (1.0 / 9007199254740992.0)
 
 

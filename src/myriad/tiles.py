@@ -1,9 +1,13 @@
-"""The heart of all products of training: a tile of 6 x 16 numbers that stays in registers.
+"""The micro-kernel of all products of training: a tile of 6 x 16 sums that stays in registers.
 
-Written in LLVM's own language, because no compiler finds it in a plain loop: for each step of the
-depth it loads 16 numbers side by side and multiplies them with one number of each of 6 rows. Every
-number of the result is one sum in one order, whatever tile it falls into: a product of some rows is
-bit for bit these rows of the product.
+It is written in LLVM's intermediate representation, because no compiler finds it in a plain loop:
+for each step of the depth it loads 16 contiguous numbers of a panel and multiplies them with one
+number of each of 6 rows, broadcast to 16 lanes. With AVX2, 6 x 16 float32 sums take 12 of the 16
+vector registers; two hold the panel's numbers and one the broadcast number.
+
+Every number of the result is one sum in one order, whatever tile it falls into: a product of some
+rows is bit for bit these rows of the product. So models do not depend on how work is cut into
+tasks.
 """
 
 from __future__ import annotations
@@ -19,67 +23,67 @@ _WORD, _INT = ir.IntType(64), ir.IntType(32)
 
 
 @intrinsic
-def add_tile(typing, L, row, first, depth, P, panel, out, place, fresh):
+def add_tile(typing, L, row, first, depth, P, panel, out, offset, fresh):
     """Add to 6 x 16 numbers of `out`, or set them if `fresh`: rows of `L` times a panel of `P`.
 
     Parameters
     ----------
-    L : float array of shape (n, m) with contiguous rows, of which `row` to ``row + 5`` are taken,
-        the last one again where there are no more, from column `first` on, `depth` > 0 of them.
-    P : float array of shape (n_panels, m, 16), C-contiguous; panel number `panel` is taken.
-    out : float array with contiguous rows, changed from `place` numbers behind its first on: 16
-        columns of as many rows.
+    L : float array of shape (n, m) with contiguous rows, of which `row` to ``row + 5`` are used,
+        the last one repeated where there are no more, and of these `depth` > 0 columns from `first`
+        on.
+    P : float array of shape (n_panels, m, 16), C-contiguous; panel number `panel` is used.
+    out : float array with contiguous rows; changed in place: 16 columns of as many rows, the first
+        number being `offset` numbers behind that of `out`.
     fresh : whether `out` is set instead of added to.
     """
-    return nothing(L, row, first, depth, P, panel, out, place, fresh), _write_tile
+    return nothing(L, row, first, depth, P, panel, out, offset, fresh), _write_tile
 
 
 @intrinsic
-def add_packed_tile(typing, R, column, P, panel, out, place):
+def add_packed_tile(typing, R, column, P, panel, out, offset):
     """Add to 6 x 16 numbers of `out`: columns of packed rows times a panel of `P`.
 
     Parameters
     ----------
     R : float array of shape (n_panels, m, 16), C-contiguous, rows as `panels.pack_rows` packs them;
-        their columns `column` to ``column + 5`` are taken, the last one again where there are no
+        their columns `column` to ``column + 5`` are used, the last one repeated where there are no
         more, and summed over all rows.
     P : float array of shape (any, at least 16 n_panels, 16), C-contiguous; panel number `panel` is
-        taken.
-    out : float array as in `add_tile`, changed.
-    place : where, as in `add_tile`.
+        used.
+    out, offset : see `add_tile`.
     """
-    return nothing(R, column, P, panel, out, place), _write_packed_tile
+    return nothing(R, column, P, panel, out, offset), _write_packed_tile
 
 
 def _write_tile(context, builder, signature, values):
     """Write the code of `add_tile`."""
-    L, row, first, depth, P, panel, out, origin, fresh = values
+    L, row, first, depth, P, panel, out, offset, fresh = values
     (left, right, target), vector, size = _open(context, builder, signature, {0: L, 4: P, 6: out})
-    taken = _take_six(builder, row, builder.extract_value(left.shape, 0))
+    used = _repeat_last(builder, row, builder.extract_value(left.shape, 0))
     length = _row_length(builder, left, size)
-    rows = [_point(builder, left.data, i, length, first) for i in taken]
+    rows = [_point(builder, left.data, i, length, first) for i in used]
     start = builder.mul(first, _WORD(LANES))
     lanes = _point(builder, right.data, panel, _row_length(builder, right, size), start)
-    places = _find_places(builder, target, row, taken, origin, vector, size)
+    targets = _find_targets(builder, target, row, used, offset, vector, size)
     sums = _sum_over_depth(builder, rows, lanes, depth, [ir.Constant(vector, None)] * ROWS, size)
-    _store(builder, places, sums, fresh, size)
+    _store(builder, targets, sums, fresh, size)
     return context.get_dummy_value()
 
 
 def _write_packed_tile(context, builder, signature, values):
     """Write the code of `add_packed_tile`: the loop over panels, around that over their lanes."""
-    R, column, P, panel, out, origin = values
+    R, column, P, panel, out, offset = values
     (left, right, target), vector, size = _open(context, builder, signature, {0: R, 2: P, 4: out})
-    taken = _take_six(builder, column, builder.extract_value(left.shape, 1))
-    places = _find_places(builder, target, column, taken, origin, vector, size)
+    used = _repeat_last(builder, column, builder.extract_value(left.shape, 1))
+    targets = _find_targets(builder, target, column, used, offset, vector, size)
     length, none = _row_length(builder, left, size), _WORD(0)
     start = _point(builder, right.data, panel, _row_length(builder, right, size), none)
     before, loop = builder.block, builder.append_basic_block("panels")
     builder.branch(loop)
     builder.position_at_end(loop)
-    number, sums = builder.phi(_WORD), [builder.phi(vector) for _ in taken]
+    number, sums = builder.phi(_WORD), [builder.phi(vector) for _ in used]
     first = builder.mul(number, length)
-    rows = [_point(builder, left.data, i, _WORD(LANES), first) for i in taken]
+    rows = [_point(builder, left.data, i, _WORD(LANES), first) for i in used]
     lanes = _point(builder, start, number, _WORD(LANES * LANES), none)
     grown = _sum_over_depth(builder, rows, lanes, _WORD(LANES), sums, size)
     following, after = builder.add(number, _WORD(1)), builder.append_basic_block("all")
@@ -91,7 +95,7 @@ def _write_packed_tile(context, builder, signature, values):
     more = builder.icmp_signed("<", following, builder.extract_value(left.shape, 0))
     builder.cbranch(more, loop, after)
     builder.position_at_end(after)
-    _store(builder, places, grown, ir.Constant(ir.IntType(1), 0), size)
+    _store(builder, targets, grown, ir.Constant(ir.IntType(1), 0), size)
     return context.get_dummy_value()
 
 
@@ -110,46 +114,47 @@ def _open(context, builder, signature, values):
     return arrays, ir.VectorType(number, LANES), context.get_abi_sizeof(number)
 
 
-def _take_six(builder, first, n):
-    """Return the numbers of 6 of `n` rows or columns from `first` on, the last one repeated."""
+def _repeat_last(builder, first, n):
+    """Return the indices of 6 of `n` rows or columns from `first` on, the last one repeated."""
     last = builder.sub(n, _WORD(1))
     wanted = [builder.add(first, _WORD(i)) for i in range(ROWS)]
     return [builder.select(builder.icmp_signed("<", i, last), i, last) for i in wanted]
 
 
-def _find_places(builder, target, first, taken, origin, vector, size):
-    """Return where the sums of the rows taken go, and wish to have these numbers at hand."""
+def _find_targets(builder, target, first, used, offset, vector, size):
+    """Return the addresses that the sums of the rows used go to, and prefetch them."""
     length = _row_length(builder, target, size)
-    places = []
-    for i in taken:
-        place = _point(builder, target.data, builder.sub(i, first), length, origin)
-        places.append(builder.bitcast(place, vector.as_pointer()))
-    _prefetch(builder, places)
-    return places
+    targets = []
+    for i in used:
+        address = _point(builder, target.data, builder.sub(i, first), length, offset)
+        targets.append(builder.bitcast(address, vector.as_pointer()))
+    _prefetch(builder, targets)
+    return targets
 
 
-def _prefetch(builder, places):
-    """Write the wish to have numbers at hand that are changed once their sums are made."""
+def _prefetch(builder, addresses):
+    """Write the prefetch of numbers that are changed once their sums are complete."""
     byte = ir.IntType(8).as_pointer()
     kind = ir.FunctionType(ir.VoidType(), [byte, _INT, _INT, _INT])
     name = "llvm.prefetch.p0i8"
     prefetch = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-    for place in places:
-        builder.call(prefetch, [builder.bitcast(place, byte), _INT(1), _INT(3), _INT(1)])
+    for address in addresses:
+        # For writing, into all levels of the cache, data.
+        builder.call(prefetch, [builder.bitcast(address, byte), _INT(1), _INT(3), _INT(1)])
 
 
-def _store(builder, places, sums, fresh, size):
-    """Write adding the sums to what is there, or setting it.
+def _store(builder, addresses, sums, fresh, size):
+    """Write the sums, or add them to the numbers before.
 
     All is loaded before anything is stored: the last row may be there several times.
     """
-    before = [builder.load(place, align=size) for place in places]
-    for place, old, new in zip(places, before, sums, strict=True):
-        builder.store(builder.select(fresh, new, builder.fadd(old, new)), place, align=size)
+    before = [builder.load(address, align=size) for address in addresses]
+    for address, old, new in zip(addresses, before, sums, strict=True):
+        builder.store(builder.select(fresh, new, builder.fadd(old, new)), address, align=size)
 
 
 def _sum_over_depth(builder, rows, lanes, depth, start, size):
-    """Write the loop: return `start` and the products of each row's numbers with the lanes."""
+    """Write the loop over the depth; return `start` plus the products of rows and lanes."""
     vector = start[0].type
     name = f"llvm.fmuladd.v{LANES}f{8 * size}"
     fuse = builder.module.globals.get(name)
@@ -159,10 +164,11 @@ def _sum_over_depth(builder, rows, lanes, depth, start, size):
     after = builder.append_basic_block("tiled")
     builder.branch(loop)
     builder.position_at_end(loop)
+    # The loop's variables: the step k, and the sums, which LLVM keeps in registers throughout.
     k = builder.phi(_WORD)
     sums = [builder.phi(vector) for _ in rows]
-    place = builder.gep(lanes, [builder.mul(k, _WORD(LANES))])
-    side_by_side = builder.load(builder.bitcast(place, vector.as_pointer()), align=size)
+    address = builder.gep(lanes, [builder.mul(k, _WORD(LANES))])
+    side_by_side = builder.load(builder.bitcast(address, vector.as_pointer()), align=size)
     everywhere = ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES)
     undefined = ir.Constant(vector, ir.Undefined)
     grown = []
@@ -183,16 +189,16 @@ def _sum_over_depth(builder, rows, lanes, depth, start, size):
 
 
 @intrinsic
-def turn_square(typing, X, row, column, out, out_row, out_column):
+def transpose_square(typing, X, row, column, out, out_row, out_column):
     """Write the transpose of 8 x 8 numbers of `X`, from (`row`, `column`) on, into `out`.
 
-    `X` and `out`, changed, are float arrays with contiguous rows.
+    `X` and `out`, which is changed in place, are float arrays with contiguous rows.
     """
     return nothing(X, row, column, out, out_row, out_column), _write_square
 
 
 def _write_square(context, builder, signature, values):
-    """Write the code of `turn_square`: blocks of 4, 2 and 1 change places with their mirrors."""
+    """Write the code of `transpose_square`: blocks of 4, 2, 1 are swapped across the diagonal."""
     kinds = signature.args
     X, row, column, out, out_row, out_column = values
     source = context.make_array(kinds[0])(context, builder, X)
@@ -201,12 +207,16 @@ def _write_square(context, builder, signature, values):
     size = context.get_abi_sizeof(number)
     vector = ir.VectorType(number, SQUARE)
 
-    def place(array, first_row, i, first_column):
+    def find(array, first_row, i, first_column):
         length = _row_length(builder, array, size)
-        found = _point(builder, array.data, builder.add(first_row, _WORD(i)), length, first_column)
-        return builder.bitcast(found, vector.as_pointer())
+        address = _point(
+            builder, array.data, builder.add(first_row, _WORD(i)), length, first_column
+        )
+        return builder.bitcast(address, vector.as_pointer())
 
-    lines = [builder.load(place(source, row, i, column), align=size) for i in range(SQUARE)]
+    lines = [builder.load(find(source, row, i, column), align=size) for i in range(SQUARE)]
+    # Three rounds: lines i and i + width exchange the halves that lie across the diagonal of their
+    # block of 2 x width lanes; masks count the lanes of both lines from 0 to 15.
     for width in (4, 2, 1):
         for i in range(SQUARE):
             if not i & width:
@@ -221,12 +231,12 @@ def _write_square(context, builder, signature, values):
                     for mask in masks
                 )
     for i, line in enumerate(lines):
-        builder.store(line, place(target, out_row, i, out_column), align=size)
+        builder.store(line, find(target, out_row, i, out_column), align=size)
     return context.get_dummy_value()
 
 
 def _row_length(builder, array, size):
-    """Return how many numbers lie between the beginnings of two rows."""
+    """Return how many numbers there are from the start of a row to that of the next."""
     return builder.sdiv(builder.extract_value(array.strides, 0), _WORD(size))
 
 

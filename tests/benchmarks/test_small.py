@@ -101,3 +101,11 @@ def test_dual(tmp_path):
     assert found["memory"]["bytes"] < found["memory"]["bytes_if_dense_float32"]
     assert found["certificates"][-1]["gap"] <= 1e-6
     assert all(abs(row["relative"]) < 1e-3 for row in found["agreement"])
+
+
+def test_tiles(tmp_path):
+    size = ["--rows", "70", "--dim", "24", "--classes", "50", "--blocks", "32", "--rounds", "1"]
+    found = run("benchmarks/tiles.py", *size, out=tmp_path / "tiles.json")
+    assert {"machine", "commit", "date"} <= set(found)
+    assert len(found["products"]) == 6
+    assert all(row["ratio"] > 0 for row in found["products"])

@@ -13,7 +13,7 @@ from myriad.codes import (
 )
 from myriad.errors import InputError
 from myriad.store import ArrayRows, inform_rows
-from tests.reference.turning import turn
+from tests.reference.hadamard import rotate
 
 RNG = np.random.default_rng(0)
 
@@ -29,7 +29,7 @@ def test_rows_are_turned_as_matrices_turn_them(dim):
     turned = turning.turn(X)
     if dim <= 4096:
         for row, found in zip(X, turned, strict=True):
-            expected = turn(row, turning.centre, turning.flips)
+            expected = rotate(row, turning.centre, turning.flips)
             np.testing.assert_allclose(found, expected, atol=1e-5)
     np.testing.assert_allclose(
         np.linalg.norm(turned, axis=1), np.linalg.norm(X - X.mean(0), axis=1), rtol=1e-4, atol=1e-5

@@ -1,4 +1,4 @@
-"""When helpers are asked, and when not."""
+"""When tasks are shared with helpers, and when not."""
 
 import pytest
 
@@ -7,24 +7,24 @@ from myriad.parallel.backoff import LONGEST_PAUSE, Backoff
 
 
 @pytest.fixture
-def losses(monkeypatch):
-    """Return the number, in a list, of times that the core was lost."""
+def preemptions(monkeypatch):
+    """Return the number of times that the core was lost, in a list."""
     found = [0]
-    monkeypatch.setattr(module, "count_losses", lambda: found[0])
+    monkeypatch.setattr(module, "count_preemptions", lambda: found[0])
     return found
 
 
 def work(backoff, late):
-    """Do a piece of work, and return whether it was done with help."""
-    asked = backoff.asks()
-    backoff.learn(late=late and asked)
-    return asked
+    """Do a task, and return whether it was shared."""
+    shared = backoff.should_share()
+    backoff.record(late=late and shared)
+    return shared
 
 
-def test_pauses_double_while_help_comes_too_late(losses):
+def test_pauses_double_while_helpers_are_late(preemptions):
     backoff = Backoff()
-    asked = [work(backoff, late=True) for _ in range(1 + 2 + 4 + 8)]
-    assert [number for number, helped in enumerate(asked) if helped] == [0, 2, 6, 14]
+    shared = [work(backoff, late=True) for _ in range(1 + 2 + 4 + 8)]
+    assert [number for number, helped in enumerate(shared) if helped] == [0, 2, 6, 14]
     for _ in range(20 * LONGEST_PAUSE):
         work(backoff, late=True)
     while not work(backoff, late=True):
@@ -32,7 +32,7 @@ def test_pauses_double_while_help_comes_too_late(losses):
     assert [work(backoff, late=True) for _ in range(LONGEST_PAUSE + 1)] == [False] * 255 + [True]
 
 
-def test_help_in_time_is_asked_for_again(losses):
+def test_helpers_in_time_are_used_again(preemptions):
     backoff = Backoff()
     for _ in range(7):
         work(backoff, late=True)
@@ -43,11 +43,11 @@ def test_help_in_time_is_asked_for_again(losses):
     assert [work(backoff, late=False) for _ in range(2)] == [False, True]
 
 
-def test_nobody_is_asked_while_others_take_the_cores(losses):
+def test_nothing_is_shared_while_others_take_the_cores(preemptions):
     backoff = Backoff()
     assert work(backoff, late=True)
     for _ in range(50):
-        assert not backoff.asks()
-        losses[0] += 1
-        backoff.learn(late=False)
+        assert not backoff.should_share()
+        preemptions[0] += 1
+        backoff.record(late=False)
     assert [work(backoff, late=False) for _ in range(2)] == [False, True]

@@ -1,4 +1,4 @@
-"""Threads that share a list of work."""
+"""Threads that work through a list together."""
 
 from threading import Event
 
@@ -9,7 +9,7 @@ from myriad.errors import InputError
 from myriad.parallel import map_ordered, open_threads, thread_count, thread_executor
 
 
-def test_a_team_does_every_piece_once_and_passes_errors_on():
+def test_a_pool_calls_with_every_item_once_and_raises_errors():
     for threads in (1, 2, 3):
         done = np.zeros(50, np.int64)
 
@@ -27,14 +27,14 @@ def test_a_team_does_every_piece_once_and_passes_errors_on():
 def test_sharing_does_not_wait_for_a_helper_with_other_work():
     done, free = [], Event()
     with open_threads(2) as pool:
-        promise = pool.start(free.wait, 20)
+        waiting = pool.start(free.wait, 20)
         pool.share(done.append, range(5))
         assert done == [0, 1, 2, 3, 4]
         free.set()
-        assert promise.result()  # it was set in time: nobody waited for the helper
+        assert waiting.result()  # it was set in time: nobody waited for the helper
 
 
-def test_map_ordered_keeps_order_and_bounds_what_is_under_way():
+def test_map_ordered_keeps_order_and_bounds_what_is_ahead():
     begun = []
     with thread_executor(3) as executor:
         found = map_ordered(

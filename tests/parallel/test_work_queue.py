@@ -1,4 +1,4 @@
-"""Pieces shared out among threads inside kernels."""
+"""Tasks shared by threads inside kernels."""
 
 import numpy as np
 import pytest
@@ -6,69 +6,69 @@ import pytest
 from myriad._jit import jit
 from myriad.parallel import open_threads
 from myriad.parallel.work_queue import (
+    add_tasks,
     close_queue,
-    finish_piece,
+    finish_task,
     is_closed,
     is_late,
     make_queue,
-    open_pieces,
-    rest,
-    take_piece,
-    wait,
-    wait_for,
+    spin,
+    take_task,
+    wait_for_row,
+    wait_until_done,
 )
 
-ROUNDS, PIECES = 200, 7
+ROUNDS, TASKS = 200, 7
 
 
 @jit
-def do_piece(piece, before, counts, done):
-    """Count a piece, and how many of the rounds before were whole when it was done."""
-    counts[piece] += 1
+def run_task(task, before, counts, done):
+    """Count a task, and how many of the rounds before were complete when it was run."""
+    counts[task] += 1
     whole = 0
-    for k in range(piece // PIECES * PIECES):
+    for k in range(task // TASKS * TASKS):
         whole += counts[k] == 1
-    before[piece] = whole
-    done[piece] = True
+    before[task] = whole
+    done[task] = True
 
 
 @jit
-def assist(queue, before, counts, done):
-    looks = 0
+def run_worker(queue, before, counts, done):
+    spins = 0
     while not is_closed(queue):
-        piece = take_piece(queue)
-        if piece >= 0:
-            do_piece(piece, before, counts, done)
-            finish_piece(queue)
+        task = take_task(queue)
+        if task >= 0:
+            run_task(task, before, counts, done)
+            finish_task(queue)
         else:
-            looks = rest(looks)
+            spins = spin(spins)
 
 
 @jit
-def lead(queue, before, counts, done):
-    """Open the pieces of each round when those of the round before are done."""
+def run_rounds(queue, before, counts, done):
+    """Add the tasks of each round when those of the round before are done."""
     for _ in range(ROUNDS):
-        open_pieces(queue, PIECES)
-        piece = take_piece(queue)
-        while piece >= 0:
-            do_piece(piece, before, counts, done)
-            finish_piece(queue)
-            piece = take_piece(queue)
-        wait(queue)
+        add_tasks(queue, TASKS)
+        task = take_task(queue)
+        while task >= 0:
+            run_task(task, before, counts, done)
+            finish_task(queue)
+            task = take_task(queue)
+        wait_until_done(queue)
 
 
 @jit
-def await_row(row, marks, queue):
-    wait_for(row, marks, queue, 1000)
+def wait_and_look(row, marks, queue):
+    wait_for_row(row, marks, queue, 1000)
     return is_late(queue)
 
 
-def test_a_long_wait_is_told():
+def test_a_long_wait_is_reported():
     queue, marks = make_queue(), np.array([1, 0])
-    assert not await_row(-1, marks, queue)
-    assert not await_row(0, marks, queue)
+    assert not wait_and_look(-1, marks, queue)
+    assert not wait_and_look(0, marks, queue)
     with open_threads(2) as pool:
-        waiting = pool.start(await_row, 1, marks, queue)
+        waiting = pool.start(wait_and_look, 1, marks, queue)
         while not is_late(queue):
             pass
         marks[1] = 2
@@ -76,26 +76,26 @@ def test_a_long_wait_is_told():
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_every_piece_is_done_once_and_rounds_follow_one_another(threads):
-    queue, counts = make_queue(), np.zeros(ROUNDS * PIECES, np.int64)
+def test_every_task_runs_once_and_rounds_follow_one_another(threads):
+    queue, counts = make_queue(), np.zeros(ROUNDS * TASKS, np.int64)
     before, done = np.zeros_like(counts), np.zeros(len(counts), np.bool_)
     with (
         open_threads(threads) as pool,
-        pool.assisted(lambda: assist(queue, before, counts, done), lambda: close_queue(queue)),
+        pool.assisted(lambda: run_worker(queue, before, counts, done), lambda: close_queue(queue)),
     ):
-        lead(queue, before, counts, done)
+        run_rounds(queue, before, counts, done)
     assert (counts == 1).all()
     assert done.all()
-    np.testing.assert_array_equal(before, np.arange(len(counts)) // PIECES * PIECES)
+    np.testing.assert_array_equal(before, np.arange(len(counts)) // TASKS * TASKS)
 
 
-def test_helpers_go_home_when_the_caller_fails():
-    queue, counts = make_queue(), np.zeros(PIECES, np.int64)
+def test_helpers_return_when_the_caller_fails():
+    queue, counts = make_queue(), np.zeros(TASKS, np.int64)
     before, done = np.zeros_like(counts), np.zeros(len(counts), np.bool_)
     with (
         pytest.raises(RuntimeError, match="lost"),
         open_threads(2) as pool,
-        pool.assisted(lambda: assist(queue, before, counts, done), lambda: close_queue(queue)),
+        pool.assisted(lambda: run_worker(queue, before, counts, done), lambda: close_queue(queue)),
     ):
         raise RuntimeError("lost")
 
@@ -106,9 +106,9 @@ def fail():
 
 def assist_badly(pool):
     with pool.assisted(fail, lambda: None):
-        pool.start(lambda: None).result()  # comes after the assistant
+        pool.start(lambda: None).result()  # runs after the helper
 
 
-def test_what_goes_wrong_with_a_helper_is_told():
+def test_an_error_of_a_helper_is_raised():
     with open_threads(2) as pool, pytest.raises(ValueError, match="broken"):
         assist_badly(pool)

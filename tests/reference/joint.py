@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tests.reference.draws import mix, unit
-from tests.reference.taming import Tamed
+from tests.reference.optimised_weights import OptimisedWeights
 
 
 def wrong_class(place, labels):
@@ -93,7 +93,7 @@ def train(
 ):  # fmt: skip
     """Return W and b; `step(t)` is the size of step t, `labels` a list for each row."""
     X = np.asarray(X, np.float64)
-    optimiser = Tamed(n_classes, X.shape[1], **(tame or {}))
+    optimiser = OptimisedWeights(n_classes, X.shape[1], **(tame or {}))
     last = np.full(n_classes, -1)
     everything = np.arange(n_classes)
     t = 0

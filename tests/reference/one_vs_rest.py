@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tests.reference.draws import negative_positions
-from tests.reference.taming import Tamed
+from tests.reference.optimised_weights import OptimisedWeights
 
 
 def coefficient(loss, sign, score):
@@ -22,7 +22,7 @@ def train(
 ):  # fmt: skip
     """Return W and b; `step(t)` is the size of a class's step t, `labels` a list for each row."""
     X = np.asarray(X, np.float64)
-    optimiser = Tamed(n_classes, X.shape[1], **(tame or {}))
+    optimiser = OptimisedWeights(n_classes, X.shape[1], **(tame or {}))
     t = np.zeros(n_classes, int)
     own = [{i for i, row in enumerate(labels) if c in row} for c in range(n_classes)]
     for epoch, order in enumerate(orders):

@@ -62,7 +62,7 @@ def sample_descriptors(
     """
     if most < 1 or per_image < 1:
         raise InputError("A sample of descriptors needs room for at least one.")
-    folder = None if workers is None else workers.begin("descriptors")
+    folder = None if workers is None else workers.make_folder("descriptors")
     total = len(images) if isinstance(images, Sized) else None
     if total:
         per_image = min(per_image, -(-4 * most // (3 * total)))

@@ -1,4 +1,4 @@
-"""Accuracies at k, average precision and confusions, from the ranks and scores of rows."""
+"""Measures of ranked rows: accuracy at k, average precision, confusions."""
 
 from myriad.measures.accuracy import Measures, Truths, measure, rank_truths, ranks_of_truth
 from myriad.measures.class_confusion import class_confusion

@@ -17,10 +17,10 @@ from myriad.errors import InputError
 from myriad.measures.label_sets import LabelSets
 
 DEPTH = 10
-"""Accuracies are reported at k = 1 to this."""
+"""Accuracies are reported at k = 1 to 10."""
 
 UNKNOWN = np.iinfo(np.int32).max
-"""The rank of a truth that the model does not know: beyond every k."""
+"""The rank of a label that the model does not know: beyond every k."""
 
 
 @jit
@@ -43,6 +43,7 @@ def ranks_of_truth(scores, labels):
         if label < 0 or np.isnan(scores[i, label]):
             ranks[i] = UNKNOWN
             continue
+        # Ties count against the classifier; the label itself is counted, so the best rank is 1.
         truth = scores[i, label]
         better = 0
         for c in range(n_classes):
@@ -74,6 +75,7 @@ def ranks_of_sets(scores, starts, classes):
         if len(labels) == 0 or np.isnan(truth):
             ranks[i] = UNKNOWN
             continue
+        # Counted over all classes without a branch; the row's other labels are taken out below.
         better = 1
         for c in range(n_classes):
             better += scores[i, c] >= truth
@@ -87,9 +89,9 @@ Truths = NDArray[np.int32] | LabelSets
 
 
 def rank_truths(scores: NDArray[Any], truths: Truths) -> NDArray[np.int32]:
-    """Return the rank of each row's truth: its class, or the best of its classes [HM, 8.4].
+    """Return the rank of each row's label, or of the best of its labels [HM, 8.4].
 
-    Raises `InputError` unless there is a truth for each row and each is a class with a score.
+    Raises `InputError` unless there is a label for each row and a score for each label.
     """
     if len(truths) != len(scores):
         raise InputError(f"{len(scores)} rows need as many true classes, not {len(truths)}.")
@@ -160,7 +162,7 @@ def measure(
     seconds: float = 0.0,
     precisions: tuple[float | None, float | None] = (None, None),
 ) -> Measures:
-    """Turn ranks into accuracies.
+    """Compute accuracies from ranks.
 
     Parameters
     ----------

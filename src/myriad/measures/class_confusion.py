@@ -1,8 +1,8 @@
-"""The empirical class-confusion loss [HM, Eq. 7]: usual confusions count less than stray errors.
+"""The empirical class-confusion loss [HM, Eq. 7]: systematic confusions count less than others.
 
-An error counts as much as the part of its class's rows that are *not* taken for the same wrong
-class: one row of a class that strays counts nearly 1, a class that is always taken for its twin
-nearly 0.
+An error counts as the fraction of its class's rows that are *not* predicted as the same wrong
+class: a single error of a class counts nearly 1, each error of a class that is always predicted as
+its twin nearly 0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which classes are taken for which: counted sparsely, because C x C is never wanted."""
+"""Which classes are predicted as which, counted sparsely: C x C counts are never formed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Confusion:
-    """One pair of classes, how often the first was taken for the second, and a row where it was."""
+    """How often rows of the class `truth` were predicted as `guess`, and one such row."""
 
     truth: int
     guess: int

@@ -1,4 +1,4 @@
-"""Several labels a row: which classes each row belongs to."""
+"""Several labels a row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LabelSets:
     Attributes
     ----------
     starts : int64 (n_rows + 1,); the labels of row i lie at ``starts[i]`` to ``starts[i + 1]``.
-    classes : int32, class numbers, rising within a row, each once.
+    classes : int32, class numbers, ascending and distinct within a row.
     """
 
     starts: NDArray[np.int64]
@@ -37,7 +37,7 @@ class LabelSets:
 
     @classmethod
     def from_lists(cls, lists: Sequence[ArrayLike]) -> Self:
-        """Take a list of class numbers for each row."""
+        """Return the sets of a list of class numbers for each row."""
         rows = [np.unique(np.asarray(labels, dtype=np.int64)) for labels in lists]
         sizes = [len(row) for row in rows]
         classes = np.concatenate(rows) if rows else np.empty(0)
@@ -45,14 +45,14 @@ class LabelSets:
 
     @classmethod
     def from_matrix(cls, matrix: NDArray[Any]) -> Self:
-        """Take a matrix (n_rows, n_classes) that is not zero where a row has a class."""
+        """Return the sets of a matrix (n_rows, n_classes), nonzero where a row has a class."""
         rows, classes = np.nonzero(matrix)
         counts = np.bincount(rows, minlength=matrix.shape[0])
         return cls(np.cumsum([0, *counts], dtype=np.int64), classes.astype(np.int32))
 
     @classmethod
     def from_labels(cls, labels: NDArray[np.int32]) -> Self:
-        """Take one label a row, -1 for none."""
+        """Return the sets of one label a row, -1 for none."""
         known = labels >= 0
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(known, dtype=np.int64)])
         return cls(starts, labels[known].astype(np.int32))
@@ -77,16 +77,16 @@ class LabelSets:
         """Return the labels of some rows, in their order."""
         sizes = self.sizes[rows]
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-        places = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], sizes)
-        return LabelSets(starts, self.classes[places])
+        index = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], sizes)
+        return LabelSets(starts, self.classes[index])
 
     def part(self, rows: slice) -> LabelSets:
-        """Return the labels of rows that follow one another."""
+        """Return the labels of a range of rows."""
         starts = self.starts[rows.start : rows.stop + 1]
         return LabelSets(starts - starts[0], self.classes[starts[0] : starts[-1]])
 
     def renumbered(self, numbers: NDArray[np.int32]) -> LabelSets:
-        """Return the labels with class c as ``numbers[c]``; those numbered -1 are left out."""
+        """Return the labels with class c renamed ``numbers[c]``; -1 removes a class."""
         changed = numbers[self.classes]
         rows = np.repeat(np.arange(len(self)), self.sizes)
         kept = changed >= 0
@@ -100,7 +100,7 @@ class LabelSets:
         return np.bincount(self.classes, minlength=n_classes).astype(np.int64)
 
     def to_matrix(self, n_classes: int) -> NDArray[np.bool_]:
-        """Return a matrix (n_rows, n_classes), true where a row has a class."""
+        """Return a bool matrix (n_rows, n_classes), true where a row has a class."""
         matrix = np.zeros((len(self), n_classes), np.bool_)
         matrix[np.repeat(np.arange(len(self)), self.sizes), self.classes] = True
         return matrix

@@ -1,4 +1,4 @@
-"""Average precision of a class: how well its rows are ranked before all others [CC; VOC].
+"""Average precision of a class: how well its rows are ranked above all others [CC; VOC].
 
 Ties count against the classifier: a row of another class with an equal score ranks before.
 """
@@ -41,13 +41,13 @@ def precisions_at_hits(
 ) -> NDArray[np.float64]:
     """Return the precision at each row of the class, best-ranked first."""
     order = np.lexsort((positive, -scores.astype(np.float64)))
-    places = np.flatnonzero(positive[order])
-    return np.arange(1, len(places) + 1) / (places + 1.0)
+    positions = np.flatnonzero(positive[order])
+    return np.arange(1, len(positions) + 1) / (positions + 1.0)
 
 
 def eleven_points(precisions: NDArray[np.float64]) -> float:
     """Return the mean over eleven recalls of the highest precision at that recall or beyond."""
     highest = np.maximum.accumulate(precisions[::-1])[::-1]
     recalls = np.arange(1, len(precisions) + 1) / len(precisions)
-    places = np.searchsorted(recalls, POINTS - 1e-12)
-    return float(highest[places].mean())
+    index = np.searchsorted(recalls, POINTS - 1e-12)
+    return float(highest[index].mean())

@@ -1,7 +1,7 @@
-"""Sibling precision: what is taken for a class of the same parent is not all wrong [HM, 10].
+"""Sibling precision: predicting a class with the same parent is not entirely wrong [HM, 10].
 
-Of the k best classes of a row, the part that are its class or siblings of it, which have the same
-parent in a hierarchy; as a part of as many as there can be.
+Of the k best classes of a row, the fraction that are its class or siblings of it (classes with the
+same parent in a hierarchy), relative to the largest fraction possible.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from myriad.errors import InputError
 
 
 def number_parents(class_names: Sequence[str], parents: Mapping[str, str]) -> NDArray[np.int32]:
-    """Return a number for the parent of each class; one that the hierarchy lacks is alone."""
+    """Return a number for the parent of each class; a class without one gets its own."""
     if not set(class_names) & parents.keys():
         raise InputError("The hierarchy names none of the classes of the model.")
     numbers: dict[str, int] = {}

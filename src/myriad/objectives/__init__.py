@@ -1,45 +1,37 @@
-"""One loss a file: its value, or what its step looks at and pushes.
+"""The losses that SGD minimises, one a file.
 
-The tables give the number by which a kernel knows each loss, because a function passed to a kernel
-would miss the disk cache. They are here, where nothing heavy is imported, so that the help of the
-command can list their names.
+This module is the registry: names and the numbers by which kernels know them, because a function
+handed to a Numba kernel would miss its disk cache. It imports no kernel, so that reading the names
+(for a help text, say) is cheap.
+
+**To add a binary loss** for one-vs-rest training, such as a Huber loss:
+
+1. write ``objectives/huber.py`` with two kernels (`myriad._jit.inlined`): ``value(sign, score)``,
+   the loss, and ``step(sign, score)``, minus its derivative with respect to the score; `logistic`
+   is the example to start from;
+2. add ``"huber": 3`` to `BINARY_LOSSES` below. The file is found by the name.
+
+``tests/objectives/test_binary.py`` then checks the derivative of the new loss, and the option
+``--loss`` of the command and of `LinearSGD` accepts it.
+
+**To add a dual loss** for one-vs-rest support vector machines: write a file with the functions
+``value(sign, score)`` and ``dual_bounds(weights, lam)`` (`squared_hinge` is the example, `binary`
+has the theory), and add its name to `DUAL_LOSSES`. `DualSVM` then accepts it as `loss`.
+
+A **joint objective** (over all classes of a row) that looks at one wrong class a step needs a file
+with a ``pick`` kernel, a line in `JOINT_OBJECTIVES` and a branch of `joint.pick_pair`.
 """
 
-from typing import TYPE_CHECKING
-
-from myriad.lazy import import_on_use
-
-if TYPE_CHECKING:
-    from myriad.objectives.binary import binary_step, binary_value
-    from myriad.objectives.joint import pick_pair
-
 BINARY_LOSSES = {"hinge": 0, "logistic": 1, "squared": 2}
-"""Losses of one class against the rest by SGD: a new one is a line here and in `binary`."""
+"""Losses of one class against the rest: each name is also that of its file."""
+
+DUAL_LOSSES = {"hinge": 0, "squared_hinge": 1}
+"""Losses of one class against the rest that are trained in the dual; named as their files."""
 
 JOINT_OBJECTIVES = {"multiclass": 0, "ranking": 1, "warp": 2, "auc": 3, "softmax": 4}
-"""Objectives of all classes together by SGD: a new one is a line here and in `joint`."""
+"""Objectives over all classes of a row."""
 
 TOPK_VARIANTS = {"alpha": 0, "beta": 1}
 """The two top-k hinge losses of [TK]."""
 
-DUAL_LOSSES = {"hinge": False, "squared_hinge": True}
-"""Losses of one class against the rest in the dual, and whether the loss is squared."""
-
-__all__ = [
-    "BINARY_LOSSES",
-    "DUAL_LOSSES",
-    "JOINT_OBJECTIVES",
-    "TOPK_VARIANTS",
-    "binary_step",
-    "binary_value",
-    "pick_pair",
-]
-
-__getattr__ = import_on_use(
-    __name__,
-    {
-        "binary_step": "myriad.objectives.binary",
-        "binary_value": "myriad.objectives.binary",
-        "pick_pair": "myriad.objectives.joint",
-    },
-)
+__all__ = ["BINARY_LOSSES", "DUAL_LOSSES", "JOINT_OBJECTIVES", "TOPK_VARIANTS"]

@@ -9,7 +9,7 @@ from myriad._jit import inlined, jit, jit_fused, jit_reassociated
 LOWEST = -700.0  # below, the result is that of LOWEST, 1e-304
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
-ROUNDER = 6755399441055744.0  # 1.5 * 2^52: a number added to it is rounded to a whole one
+ROUNDER = 6755399441055744.0  # 1.5 * 2^52: adding it rounds a number to an integer
 BIAS, MANTISSA = np.int64(1023), np.int64(52)
 
 
@@ -26,18 +26,23 @@ def small_exponential(r):
 def exponentiate(x, powers):
     """Replace each number of `x` by its exponential, to a relative error of 1e-15.
 
-    ``exp(x) = 2^n exp(x - n log 2)``, n the nearest whole number, the power made by writing its
-    exponent. `x` and `powers`, work space, are float64 arrays of shape (n,); both are changed.
+    ``exp(x) = 2^n exp(x - n log 2)`` with n the integer nearest to ``x / log 2``; the power of 2 is
+    made by writing n into the exponent bits of a float.
+
+    Parameters
+    ----------
+    x, powers : float64 arrays of shape (n,), the numbers and work space; both are changed in place.
     """
+    # log 2 is a sum of two floats, so that n log 2 is exact to more digits than one float holds.
     for c in range(len(x)):
         number = LOWEST if x[c] < LOWEST else x[c]
         rounded = number * LOG2_E + ROUNDER
         n = rounded - ROUNDER
-        powers[c] = rounded
+        powers[c] = rounded  # n is in the low bits of its mantissa
         x[c] = small_exponential((number - n * LN2_HIGH) - n * LN2_LOW)
     bits = powers.view(np.int64)
     for c in range(len(x)):
-        bits[c] = (bits[c] + BIAS) << MANTISSA  # what is above the exponent falls out
+        bits[c] = (bits[c] + BIAS) << MANTISSA  # higher bits are shifted out
     for c in range(len(x)):
         x[c] *= powers[c]
 
@@ -68,7 +73,7 @@ def exponentiate_single(x, powers):
         x[c] = (((p * r + C3) * r + C2) * r + ONE) * r + ONE
     bits = powers.view(np.int32)
     for c in range(len(x)):
-        bits[c] = (bits[c] + BIAS_SINGLE) << MANTISSA_SINGLE  # what is above the exponent falls out
+        bits[c] = (bits[c] + BIAS_SINGLE) << MANTISSA_SINGLE  # higher bits are shifted out
     for c in range(len(x)):
         x[c] *= powers[c]
 

@@ -7,14 +7,14 @@ import numpy as np
 from myriad._jit import inlined, jit
 
 FEW = 32
-"""Up to so many, keeping a short sorted list is faster than sorting all."""
+"""Up to so many, keeping a short sorted list is faster than sorting all (measured)."""
 RUN = 16
-"""Entries that are first counted together, which takes a few vector instructions."""
+"""Entries that are compared with a bound together, which takes a few vector instructions."""
 
 
 @inlined
 def count_above(values, start, stop, bound):
-    """Return how many entries of a run are above a bound."""
+    """Return how many entries from `start` to ``stop - 1`` are above a bound."""
     count = 0
     for j in range(start, stop):
         count += values[j] > bound
@@ -25,7 +25,8 @@ def count_above(values, start, stop, bound):
 def sort_down(values):
     """Sort float64 values in place, the largest first.
 
-    Shell's sort: fast on the short arrays at hand, and compiled in no time.
+    Shell's sort, with gaps that grow by 2.25: fast on the short arrays at hand, and compiled in no
+    time.
     """
     n = len(values)
     gap = 1
@@ -49,7 +50,7 @@ def select_largest(values, k):
         ordered = values.astype(np.float64)
         sort_down(ordered)
         return ordered[:k]
-    top = np.full(k, -np.inf)
+    top = np.full(k, -np.inf)  # invariant: the k largest so far, in descending order
     least = values.dtype.type(-np.inf)
     for start in range(0, len(values), RUN):
         stop = min(start + RUN, len(values))
@@ -57,10 +58,11 @@ def select_largest(values, k):
             continue
         for j in range(start, stop):
             if values[j] > least:
-                place = k - 1
-                while place > 0 and values[j] > top[place - 1]:
-                    top[place] = top[place - 1]
-                    place -= 1
-                top[place] = values[j]
+                # Insertion: smaller entries move down by one, and the last falls out.
+                position = k - 1
+                while position > 0 and values[j] > top[position - 1]:
+                    top[position] = top[position - 1]
+                    position -= 1
+                top[position] = values[j]
                 least = values.dtype.type(top[k - 1])
     return top

@@ -16,7 +16,7 @@ def value(sign, score):
 
 @inlined
 def step(sign, score):
-    """Return the coefficient of the row in the step, minus the slope of the loss [LS]."""
+    """Return the coefficient of the row in a step, minus the derivative [LS]: z / (1 + e^(z s))."""
     margin = sign * score
-    small = math.exp(-abs(margin))
+    small = math.exp(-abs(margin))  # at most 1, whatever the sign of the margin: no overflow
     return sign * (small if margin > 0.0 else 1.0) / (1.0 + small)

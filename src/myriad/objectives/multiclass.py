@@ -5,12 +5,12 @@ from __future__ import annotations
 from myriad._jit import inlined
 
 TILE = 32
-"""Classes that are passed over together where none of them is worse than the worst so far."""
+"""Classes that are skipped together where none of them exceeds the largest score so far."""
 
 
 @inlined
 def pick(products, biases, sigma, label):
-    """Return the class that violates the margin most, or -1 if none does; lowest class on ties.
+    """Return the class that violates the margin most, or -1 if none does; the lowest on ties.
 
     Parameters
     ----------
@@ -20,7 +20,9 @@ def pick(products, biases, sigma, label):
     worst = -1
     for first in range(0, len(products), TILE):
         last = min(first + TILE, len(products))
-        above = 0  # counting runs in vector registers, looking for the largest does not
+        # Counting runs in vector registers, while a search for the largest does not. The label
+        # itself may be counted, which costs a look at its tile and changes nothing.
+        above = 0
         for c in range(first, last):
             above += 1.0 + sigma * products[c] + biases[c] > best
         if above == 0:

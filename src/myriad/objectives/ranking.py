@@ -8,8 +8,8 @@ from myriad.objectives.draws import draw_wrong, product_of
 
 @inlined
 def pick(products, V, x, biases, sigma, label, labels, key):
-    """Return the class drawn for a row if it violates the margin, else -1."""
-    if len(labels) == len(biases):
+    """Return the wrong class drawn for a row if it violates the margin, else -1."""
+    if len(labels) == len(biases):  # no class is wrong
         return -1
     c = draw_wrong(key, 0, len(biases), labels)
     truth = sigma * product_of(products, V, x, label) + biases[label]

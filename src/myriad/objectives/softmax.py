@@ -23,8 +23,9 @@ def largest(scores):
 def largest_single(scores):
     """Return the largest of float32 scores, found in vector registers; NaN where there is one.
 
-    The bits of floats, read as whole numbers, are in the same order, once those of negative numbers
-    are turned round; and of whole numbers the largest can be sought side by side.
+    The largest integer can be found side by side in vector registers, the largest float not,
+    because of NaN. Read as integers, the bits of floats are in the order of the floats once all
+    bits but the sign are inverted in negative numbers.
     """
     bits, top = scores.view(np.int32), LOWEST
     for c in range(len(bits)):
@@ -37,10 +38,14 @@ def largest_single(scores):
 def probabilities(products, biases, sigma, out, work):
     """Write the probability of each class; the scores are ``sigma * products + biases``.
 
-    `out` and `work`, work space, are float arrays of one type and of shape (n_classes,).
+    Parameters
+    ----------
+    out, work : float arrays of one type and of shape (n_classes,), the result and work space; both
+        are changed in place.
     """
     for c in range(len(products)):
         out[c] = sigma * products[c] + biases[c]
+    # exp(s_c - max s) / sum: no exponential overflows, and at least one of them is 1.
     top = largest_single(out) if out.itemsize == 4 else largest(out)
     for c in range(len(products)):
         out[c] -= top

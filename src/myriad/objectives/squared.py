@@ -13,5 +13,8 @@ def value(sign, score):
 
 @inlined
 def step(sign, score):
-    """Return the coefficient of the row in the step, minus the slope of the loss [LS]."""
+    """Return the coefficient of the row in a step, minus the derivative.
+
+    The slides [LS] leave out the factor 2.
+    """
     return 2.0 * (sign - score)

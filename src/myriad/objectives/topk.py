@@ -1,8 +1,8 @@
 """The two top-k hinge losses and their conjugates  [TK, 2.2 and 2.3].
 
 With ``h_c = 1 + s_c - s_y`` of the **wrong** classes only: ``alpha`` is the mean of the k largest
-h, cut at zero; ``beta`` the mean of the k largest h, each cut at zero. alpha <= beta <= the loss of
-k = 1, which is that of Crammer and Singer.
+h, clipped at zero; ``beta`` the mean of the k largest h, each clipped at zero. alpha <= beta <= the
+loss of k = 1, which is that of Crammer and Singer.
 
 A row's dual variables x, one a wrong class, are at least 0. Both conjugates are ``-1'x`` inside
 their domain, the top-k simplex of the loss (see `projections`), and infinite outside.
@@ -25,7 +25,8 @@ ALPHA, BETA = TOPK_VARIANTS["alpha"], TOPK_VARIANTS["beta"]
 def value(scores, label, k, variant):
     """Return the loss of a row's scores, float array of shape (n_classes,); 1 <= k < n_classes.
 
-    The truth's score is set to minus infinity for a moment.
+    The score of the label is set to minus infinity meanwhile: the sum is over wrong classes only.
+    With the label inside it, as [TK] prints it, the duality gap does not close for k > 1.
     """
     truth = scores[label]
     scores[label] = -np.inf
@@ -51,7 +52,7 @@ def sum_values(S, labels, k, variant):
 def conjugate(x, k, variant, r):
     """Return the conjugate, times the domain's radius `r`, at a row's dual variables.
 
-    What oversteps the domain by rounding alone counts as inside.
+    Variables that leave the domain by rounding alone count as inside.
 
     Parameters
     ----------

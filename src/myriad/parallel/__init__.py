@@ -1,4 +1,4 @@
-"""Work over shards in our own threads and processes, with BLAS held to one thread inside."""
+"""Run tasks on threads, processes or a Dask cluster, with BLAS held to one thread in each."""
 
 from myriad.parallel.cluster import ClusterExecutor, open_cluster
 from myriad.parallel.executor import Executor, LocalExecutor, open_local

@@ -1,7 +1,7 @@
-"""Workers of a Dask cluster: other machines, or processes of this one.
+"""Workers of a Dask cluster, on other machines or in processes of this one.
 
-Data goes by path: a piece of work names files that every worker sees, and what passes through the
-scheduler is small. Dask does again what a worker had under way when it died.
+Data goes by path: a task names files that every worker sees, and little passes through the
+scheduler. When a worker dies, Dask runs its tasks again on another one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from myriad.errors import InputError, WorkError
 from myriad.parallel.executor import Executor
 from myriad.parallel.local_cluster import LocalWorkers, start_workers
-from myriad.parallel.threads import hold_single
+from myriad.parallel.threads import hold_blas_to_one_thread
 from myriad.progress import SILENT, Progress
 from myriad.urls import UrlPath, is_there
 
@@ -25,11 +25,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 SECONDS = 20
-"""How long to wait for a scheduler and for its first worker."""
+"""Seconds to wait for a scheduler and for its first worker."""
 LONGEST = 120
-"""Seconds that a cluster may be without any worker: those that are lost come back or not."""
+"""Seconds that a cluster may be without any worker before the job fails."""
 LOOK = 5
-"""Seconds of waiting after which to see whether there are workers."""
+"""Seconds of waiting for a result after which to check that there are workers."""
 
 
 class ClusterExecutor(Executor):
@@ -41,52 +41,52 @@ class ClusterExecutor(Executor):
     def __init__(self, client: Any, n_workers: int, own: LocalWorkers | None = None) -> None:
         self.n_workers = n_workers
         self._client = client
-        self._own = own  # those that this process has started, and can start anew
+        self._own = own  # workers that this process has started, and can replace
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield ``function(item)`` in the order of the items."""
         if self._own is not None:
-            self._muster()
+            self._count_threads()
         waiting: deque[Any] = deque()
         for item in items:
             waiting.append(self._client.submit(_call, function, item, pure=False, retries=0))
             if len(waiting) >= 2 * self.n_workers + 1:
-                yield self._take(waiting.popleft())
+                yield self._wait_for(waiting.popleft())
         while waiting:
-            yield self._take(waiting.popleft())
+            yield self._wait_for(waiting.popleft())
 
     def require(self, *paths: Path) -> None:
         """Raise `InputError` unless every worker sees these files and folders."""
         for path in paths:
-            place = path.absolute()
-            for worker, found in self._client.run(_look_for, place).items():
-                if found is not None:
-                    raise InputError(f"{place} is not there on the worker {worker}: {found}")
+            path = path.absolute()
+            for worker, advice in self._client.run(_look_for, path).items():
+                if advice is not None:
+                    raise InputError(f"{path} is not there on the worker {worker}: {advice}")
 
-    def _muster(self) -> int:
-        """Return how many threads the workers have; those of its own that are lost are replaced."""
+    def _count_threads(self) -> int:
+        """Return how many threads the workers have, after starting to replace lost ones of ours."""
         found = sum(self._client.nthreads().values())
         if self._own is not None and found < self.n_workers:
             self._own.replace_lost()
         return found
 
-    def _take(self, future: Any) -> Any:
-        """Return the result of a piece of work, or raise what it raised."""
-        alone = 0.0
+    def _wait_for(self, future: Any) -> Any:
+        """Return the result of a task, or raise what it raised."""
+        alone = 0.0  # seconds without any worker
         try:
             while alone < LONGEST:
                 try:
                     return future.result(timeout=LOOK)
                 except TimeoutError:
-                    if future.status == "error":  # maybe the work took too long for something
+                    if future.status == "error":  # the task itself raised a TimeoutError
                         return future.result()
-                    alone = 0.0 if self._muster() else alone + LOOK
+                    alone = 0.0 if self._count_threads() else alone + LOOK
         except Exception as error:
             kind = type(error)
             if kind.__module__.startswith("distributed") or "Cancelled" in kind.__name__:
                 reason = str(error).partition("\n")[0] or kind.__name__
                 raise WorkError(
-                    f"The cluster gave up a piece of work: {reason} What was finished is kept; run "
+                    f"The cluster gave up a task: {reason} What was finished is kept; run "
                     "again with --resume."
                 ) from error
             raise
@@ -98,12 +98,12 @@ class ClusterExecutor(Executor):
 
 @contextmanager
 def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[ClusterExecutor]:
-    """Yield a mapper of the workers of a cluster.
+    """Yield an executor of the workers of a cluster.
 
     Parameters
     ----------
     where : the address of a Dask scheduler, ``local:N`` for N processes of this machine, or
-        ``active`` for the Dask client that the program has made; or a client; or a mapper that is
+        ``active`` for the current Dask client of this program; or a client; or an executor that is
         open already.
     """
     if isinstance(where, ClusterExecutor):
@@ -118,10 +118,10 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
     if where == "active" or isinstance(where, Client):
         client = _find_client() if isinstance(where, str) else where
         n_workers = _check(client, "client")
-        with hold_single():
+        with hold_blas_to_one_thread():
             yield ClusterExecutor(client, n_workers)
         return
-    for name in ("distributed", "distributed.client"):  # what matters is raised
+    for name in ("distributed", "distributed.client"):  # errors that matter are raised
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with start_workers(_count(where)) if where.startswith("local:") else nullcontext() as own:
         client = _connect(Client, where if own is None else own.cluster)
@@ -129,7 +129,7 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
             n_workers = _check(client, where)
             if client.dashboard_link and own is None:
                 progress.note(f"Dask dashboard: {client.dashboard_link}")
-            with hold_single():
+            with hold_blas_to_one_thread():
                 yield ClusterExecutor(client, n_workers, own)
         finally:
             client.close()
@@ -166,7 +166,7 @@ def _connect(client: Any, where: Any) -> Any:
 
 
 def _check(client: Any, where: str) -> int:
-    """Return the number of workers, after seeing that each one has this very package."""
+    """Return the number of workers, after checking that each has the same package versions."""
     try:
         client.wait_for_workers(1, timeout=SECONDS)
     except TimeoutError:
@@ -189,23 +189,23 @@ def _check(client: Any, where: str) -> int:
     return sum(client.nthreads().values())
 
 
-def _look_for(place: Path) -> str | None:
+def _look_for(path: Path) -> str | None:
     """Return None if this machine sees a file, otherwise what to do about it."""
-    if not isinstance(place, UrlPath):
+    if not isinstance(path, UrlPath):
         shared = "put it on a disk that all machines of the cluster share, under the same path."
-        return None if place.exists() else shared
+        return None if path.exists() else shared
     try:
-        found = is_there(place)
+        found = is_there(path)
     except InputError as error:
         return str(error)
     return None if found else "every machine of the cluster must be able to read that URL."
 
 
 def _describe_worker() -> dict[str, str]:
-    """Return the versions that must agree."""
+    """Return the versions that must be the same on all machines."""
     return {name: version(name) for name in ("myriad-learn", "numpy")}
 
 
 def _call(function: Callable[[Item], Result], item: Item) -> Result:
-    with hold_single():
+    with hold_blas_to_one_thread():
         return function(item)

@@ -1,7 +1,7 @@
-"""Mappers: places where the pieces of a long job are done, in this process or in others.
+"""Executors: they call a function with many items, in this process or in others.
 
-A job is a function that can be pickled and items it is called with. It does not know where it runs:
-results come in the order of the items, so what is made of them is the same everywhere.
+The function does not know where it runs: results come in the order of the items, so whatever is
+computed from them is the same everywhere.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Result = TypeVar("Result")
 
 
 class Executor(ABC):
-    """A place for the pieces of a job.
+    """The base of all executors.
 
     Attributes
     ----------
-    workers : pieces that are done side by side.
-    grain : small items, such as images, that are best handed over together as one piece.
+    n_workers : how many items are worked on at the same time.
+    grain : how many small items, such as images, are best grouped into one item.
     remote : whether workers may be on other machines, so that they should read and write large
-        things themselves.
+        data themselves.
     """
 
     n_workers: int
@@ -37,8 +37,8 @@ class Executor(ABC):
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield ``function(item)`` in the order of the items.
 
-        The function and the items must be such that can be pickled. Only a few items are under way
-        at a time, so memory stays bounded however many there are.
+        The function, the items and the results must be picklable. Only a few items are worked on
+        ahead, so memory stays bounded however many there are.
         """
 
     def require(self, *paths: Path) -> None:  # noqa: B027
@@ -46,7 +46,7 @@ class Executor(ABC):
 
 
 class LocalExecutor(Executor):
-    """Work in this process: one worker is a plain loop, several are threads; see `open_local`."""
+    """Threads of this process, or a plain loop for one worker; see `open_local`."""
 
     def __init__(self, n_workers: int, executor: Any = None) -> None:
         self.n_workers = n_workers
@@ -61,7 +61,7 @@ class LocalExecutor(Executor):
 
 @contextmanager
 def open_local(threads: int | None = None) -> Iterator[Executor]:
-    """Yield a mapper of threads of this process, while BLAS is held to one each."""
+    """Yield an executor of threads of this process, with one thread of BLAS in each."""
     n = thread_count(threads)
     with thread_executor(n) as executor:
         yield LocalExecutor(n, executor if n > 1 else None)

@@ -1,8 +1,8 @@
-"""Worker processes of this machine under a Dask scheduler of this process; the lost are replaced.
+"""Worker processes of this machine under a Dask scheduler of this process.
 
-Dask starts a worker anew when its process dies, but gives it up for good in two cases, both of them
-likely on a machine that is busy: where it does not come back in time, and where the new process
-fails to start. So this room looks after them itself.
+Dask restarts a worker when its process dies, but gives it up for good in two cases, both likely on
+a busy machine: where it does not come back in time, and where the new process fails to start. So
+lost workers are replaced here.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 from myriad.errors import WorkError
 
 PATIENCE = "60s"
-"""How long Dask may wait for a worker that was lost before it gives it up."""
+"""How long Dask waits for a worker that was lost before it gives it up."""
 SPARE = 8
-"""Workers that are started in place of lost ones, for each that there should be."""
+"""How many lost workers are replaced at most, for each worker that there should be."""
 
 _CALM: dict[str, Any] = {
     "distributed.admin.tick.interval": "1s",
@@ -25,13 +25,13 @@ _CALM: dict[str, Any] = {
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.worker.profile.enabled": False,
 }
-"""How often these processes look at themselves: by Dask's own way, that takes one core in ten from
-two workers that have two cores."""
+"""How often these processes monitor themselves: Dask's defaults take a tenth of a core from two
+workers on two cores."""
 _GONE = {"closed", "failed"}
 _BEFORE = "distributed.nanny.pre-spawn-environ"
 _ALLOCATION = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 256 << 20}
-"""How glibc keeps memory in workers: by Dask's own way, blocks of rows go back to the system each
-time, and every page of the next ones is a fault."""
+"""How glibc keeps freed memory in workers: with Dask's defaults, blocks of rows are returned to the
+system each time, and every page of the next block is a page fault."""
 
 
 class LocalWorkers:
@@ -49,20 +49,20 @@ class LocalWorkers:
         self._starting = False
 
     def replace_lost(self) -> None:
-        """Let workers that Dask has given up be started anew; return before they are there."""
+        """Start to replace workers that Dask has given up; return before they are running."""
         self.cluster.loop.add_callback(self._replace)
 
     async def _replace(self) -> None:
         nannies = self.cluster.workers
         for name in [name for name, nanny in nannies.items() if nanny.status.name in _GONE]:
             del nannies[name]
-        missing = self._count - len(nannies)  # those that are starting are not there yet
+        missing = self._count - len(nannies)  # those that are starting are not listed yet
         if self._starting or not 0 < missing <= self._spare:
             return
         self._spare -= missing
         self._starting = True
         try:
-            await self.cluster  # it starts what it lacks
+            await self.cluster  # Dask starts the workers that are missing
         except Exception as error:
             logging.getLogger(__name__).debug("A worker does not start: %s", error)
         finally:
@@ -71,7 +71,7 @@ class LocalWorkers:
 
 @contextmanager
 def start_workers(count: int) -> Iterator[LocalWorkers]:
-    """Yield so many workers, all of them running."""
+    """Yield so many workers once all of them are running."""
     from dask import config
     from distributed import LocalCluster
 
@@ -84,8 +84,8 @@ def start_workers(count: int) -> Iterator[LocalWorkers]:
                 threads_per_worker=1,
                 processes=True,
                 silence_logs=logging.CRITICAL,
-                memory_limit=0,  # by Dask's own, a worker at four fifths of it waits for ever
-                dashboard_address=":0",  # any port that is free, should there be other clusters
+                memory_limit=0,  # none: a worker at 80 % of a limit would pause for ever
+                dashboard_address=":0",  # any free port, since there may be other clusters
             )
         except (RuntimeError, OSError, TimeoutError) as error:
             reason = str(error).partition("\n")[0] or type(error).__name__

@@ -1,8 +1,8 @@
-"""Worker processes: for work that holds the interpreter's lock too often for threads.
+"""Worker processes, for work that holds the GIL too often for threads.
 
 They are started by a fork server, never by a plain fork: OpenMP hangs in a forked child of a
-process that has used it. The server imports what workers need once, and each worker is a copy of
-it. A worker that dies costs the piece that it had under way, which another one does again.
+process that has used it. The server imports the modules that workers need once, and each worker is
+a copy of it. When a worker dies, the task that it was working on is given to a new one.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from typing import Any, TypeVar
 
 from myriad.errors import WorkError
 from myriad.parallel.executor import Executor
-from myriad.parallel.threads import hold_single, map_ordered
-from myriad.parallel.worker_process import serve
+from myriad.parallel.threads import hold_blas_to_one_thread, map_ordered
+from myriad.parallel.worker_process import run_worker
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 TRIES = 3
-"""Workers that may die of one piece before the job is given up."""
+"""How many workers may die of the same task before the job fails."""
 _STOPPED = "The work was stopped."
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _STARTING = threading.Lock()
 
 
 class ProcessExecutor(Executor):
-    """Worker processes, each talked to by a thread of its own; see `open_processes`.
+    """Worker processes, each with a thread of this process that talks to it; see `open_processes`.
 
-    A thread of this process hands an item to its worker and waits for the result; so neither side
-    ever writes while the other one does, and this process is free to use the results.
+    The thread sends an item to its worker and waits for the result. So the two sides never write
+    at the same time, which could block both, and the caller is free to use earlier results.
     """
 
     grain = 16
@@ -66,7 +66,7 @@ class ProcessExecutor(Executor):
         return map_ordered(call, items, self._threads, ahead=2 * self.n_workers)
 
     def close(self) -> None:
-        """End all workers, whatever they are doing."""
+        """Kill all workers, whatever they are doing."""
         for worker in self._all:
             worker.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -74,18 +74,18 @@ class ProcessExecutor(Executor):
 
 @contextmanager
 def open_processes(n_workers: int, *, preload: Sequence[str] = ()) -> Iterator[ProcessExecutor]:
-    """Yield a mapper of worker processes, which are started as they are needed.
+    """Yield an executor of worker processes, which are started as they are needed.
 
-    BLAS is held to one thread in each, and in this process too. Kernels that they use should have
-    been compiled before, or each of them compiles its own.
+    BLAS has one thread in each of them, and in this process too. Kernels that they use should have
+    been compiled before, or each worker compiles its own.
 
     Parameters
     ----------
-    preload : modules that the work needs, imported once for all workers.
+    preload : modules that the tasks need, imported once for all workers.
     """
     _start_server(preload)
     executor = ProcessExecutor(n_workers)
-    with hold_single():
+    with hold_blas_to_one_thread():
         try:
             yield executor
         finally:
@@ -109,18 +109,19 @@ class _Worker:
             try:
                 ok, answer = self._ask(function, item)
             except (EOFError, OSError):
-                status = self._bury()
+                status = self._clean_up()
                 continue
             if ok:
                 return answer
             raise answer
         raise WorkError(
-            f"{TRIES} worker processes died of the same piece of work, the last one "
+            f"{TRIES} worker processes died of the same task, the last one "
             f"{_explain_status(status)}. Try fewer --threads; if it fails with --threads 1 too, an "
             "input breaks a library that reads it."
         )
 
     def _ask(self, function: bytes, item: Any) -> tuple[bool, Any]:
+        # The function, which may be large, is sent only when it differs from the last one.
         known = self._function is function
         self._connection.send((None if known else function, item))
         self._function = function
@@ -133,12 +134,12 @@ class _Worker:
             if self._closed:
                 raise WorkError(_STOPPED)
             self._connection, theirs = context.Pipe()
-            self._process = context.Process(target=serve, args=(theirs,), daemon=True)
+            self._process = context.Process(target=run_worker, args=(theirs,), daemon=True)
             self._process.start()
             theirs.close()
 
-    def _bury(self) -> int | None:
-        """Forget a worker that died; return its exit status."""
+    def _clean_up(self) -> int | None:
+        """Release a process that has died; return its exit status."""
         self._connection.close()
         self._process.kill()
         self._process.join()
@@ -147,7 +148,7 @@ class _Worker:
         return status
 
     def close(self) -> None:
-        """End the process at once."""
+        """Kill the process."""
         with _STARTING:
             self._closed = True
             process = self._process
@@ -157,16 +158,16 @@ class _Worker:
 
 
 def _context() -> Any:
-    """Return how processes are started here."""
+    """Return the way in which processes are started on this system."""
     known = multiprocessing.get_all_start_methods()
     return multiprocessing.get_context("forkserver" if "forkserver" in known else "spawn")
 
 
 def _start_server(preload: Sequence[str]) -> None:
-    """Start the fork server, unless it runs: BLAS on one thread, deaf to Ctrl-C.
+    """Start the fork server, unless it runs, with one thread of BLAS and without Ctrl-C.
 
-    Ctrl-C in a terminal reaches every process; what it means for workers is this process's affair.
-    A signal that is blocked here while the server starts stays blocked in it and its children.
+    Ctrl-C in a terminal reaches every process, but it is for this process to end its workers. A
+    signal that is blocked while the server starts stays blocked in it and in its children.
     """
     if _context().get_start_method() != "forkserver":
         return
@@ -184,7 +185,7 @@ def _start_server(preload: Sequence[str]) -> None:
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """Hide the main script, or every worker would run it: it may have no guard against that."""
+    """Hide the main script, which every worker would run otherwise: it may have no main guard."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = types.ModuleType("__main__")
     try:
@@ -195,7 +196,7 @@ def _without_main() -> Iterator[None]:
 
 @contextmanager
 def _single_threads() -> Iterator[None]:
-    """Let processes started meanwhile make no threads of BLAS or OpenMP."""
+    """Start processes with one thread of BLAS and OpenMP during this context."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     try:

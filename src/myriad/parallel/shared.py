@@ -1,4 +1,4 @@
-"""Arrays that many pieces of work read: held by this process, or left in a file for workers."""
+"""Arrays that many tasks read: kept in this process, or written to a file for workers."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _NAME = "values"
 
 @dataclass(frozen=True, eq=False)
 class SharedArray:
-    """An array as pieces of work name it; only a path is sent to another process.
+    """An array that tasks can be pickled with: only a path is sent to another process.
 
     Attributes
     ----------
-    held : the array, where all work is done in this process.
-    path : the file that it lies in, where it is done by workers.
+    held : the array itself, where all tasks run in this process.
+    path : the file that holds it, where workers run them.
     """
 
     held: NDArray[Any] | None = None
     path: Path | None = None
 
     def open(self) -> NDArray[Any]:
-        """Return the array, to be read only."""
+        """Return the array; it must not be changed."""
         if self.held is not None:
             return self.held
         assert self.path is not None
@@ -44,21 +44,21 @@ class SharedArray:
 def share_array(
     array: NDArray[Any], *, threads: int | None = 1, workers: Workers | None = None
 ) -> Iterator[tuple[Executor, SharedArray]]:
-    """Yield who works on an array, and the array for their pieces, while BLAS has one thread each.
+    """Yield an executor for tasks on an array, and the array as the tasks should hold it.
 
     Parameters
     ----------
-    threads : of this process, that share the work.
-    place : whose workers do it instead, reading the array from a file that is removed in the end.
+    threads : of this process, which run the tasks.
+    workers : that run them instead, and read the array from a file, which is removed at the end.
     """
     if workers is None:
         with open_local(threads) as executor:
             yield executor, SharedArray(held=array)
         return
-    folder = workers.begin("array")
+    folder = workers.make_folder("array")
     try:
         path = folder / "array.safetensors"
-        write_arrays(path, {_NAME: array})  # whole before a worker hears of it, gone after the work
+        write_arrays(path, {_NAME: array})  # complete before any task is sent
         with open_local(1):
             yield workers.executor, SharedArray(path=path)
     finally:
@@ -67,5 +67,5 @@ def share_array(
 
 @lru_cache(maxsize=1)
 def _open(path: Path) -> NDArray[Any]:
-    """Return the array of a file; its name is used once, so what is kept is never another one."""
+    """Return the array of a file, kept for the next task: no two arrays use the same path."""
     return read_arrays(path, mapped=0)[_NAME]

@@ -1,7 +1,7 @@
-"""A team: the calling thread and its helpers work through a list together.
+"""A pool of threads that the calling thread belongs to: it works through a list with its helpers.
 
-For work in many short pieces, such as the product of one block: the caller does not wait idly but
-takes pieces like the others, and with one thread everything is a plain loop.
+For work in many short tasks, such as the product of one block: the caller does not wait idly but
+takes tasks like the others, and with one thread everything is a plain loop.
 """
 
 from __future__ import annotations
@@ -13,26 +13,31 @@ from itertools import count
 from typing import Any, Generic, TypeVar
 
 from myriad.parallel.backoff import Backoff
-from myriad.parallel.threads import hold_single, thread_count
+from myriad.parallel.threads import hold_blas_to_one_thread, thread_count
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class Lazy(Generic[Result]):
-    """A result that is made ahead by a helper or, in a team of one, when it is asked for."""
+    """A result that a helper thread computes ahead or, without helpers, `result` when it is called.
+
+    Parameters
+    ----------
+    result : returns the result; it waits for the helper if need be.
+    """
 
     def __init__(self, result: Callable[[], Result]) -> None:
         self.result = result
 
 
 class ThreadPool:
-    """Threads that share work; see `team`.
+    """Threads that share work; see `open_threads`.
 
     Attributes
     ----------
-    threads : their number.
-    caution : whether to ask the helpers for what the caller would have to wait for.
+    threads : their number, the calling thread included.
+    backoff : whether to share tasks for whose end the caller would have to wait.
     """
 
     def __init__(self, threads: int, helpers: ThreadPoolExecutor | None) -> None:
@@ -52,21 +57,22 @@ class ThreadPool:
         numbers = count()
 
         def work() -> None:
-            while (number := next(numbers)) < len(items):  # one step of `count` is atomic
+            while (number := next(numbers)) < len(items):  # `next` of a count is atomic
                 function(items[number])
 
         n_helpers = min(self.threads, len(items)) - 1
         helping = [self._helpers.submit(work) for _ in range(n_helpers)]
         work()
         for helper in helping:
-            if not helper.cancel():  # who has not begun by now is busy elsewhere, and not needed
+            if not helper.cancel():  # a helper that has not begun is busy elsewhere, and not needed
                 helper.result()
 
     @contextmanager
-    def assisted(self, assist: Callable[[], Any], dismiss: Callable[[], Any]) -> Iterator[None]:
-        """Let all helpers call `assist` meanwhile; `dismiss` makes it return.
+    def assisted(self, assist: Callable[[], Any], stop: Callable[[], Any]) -> Iterator[None]:
+        """Let all helpers call `assist` during the context; `stop` makes it return.
 
-        Nobody waits for that: after `dismiss`, an assistant must not touch what the caller may.
+        The context does not wait for that: after `stop`, a helper must not touch what the caller
+        may change.
         """
         helping = []
         if self._helpers is not None:
@@ -74,13 +80,13 @@ class ThreadPool:
         try:
             yield
         finally:
-            dismiss()
+            stop()
             for helper in helping:
                 if not helper.cancel() and helper.done():
                     helper.result()
 
     def start(self, function: Callable[..., Result], *arguments: Any) -> Lazy[Result]:
-        """Begin a piece of work that is wanted later."""
+        """Begin to compute a result that is needed later."""
         if self._helpers is None:
             return Lazy(lambda: function(*arguments))
         return Lazy(self._helpers.submit(function, *arguments).result)
@@ -88,9 +94,9 @@ class ThreadPool:
 
 @contextmanager
 def open_threads(threads: int | None = None) -> Iterator[ThreadPool]:
-    """Yield a team of `threads` threads, the calling one among them; BLAS is held to one each."""
+    """Yield a pool of `threads` threads, the calling one included; BLAS has one thread in each."""
     n = thread_count(threads)
-    with hold_single():
+    with hold_blas_to_one_thread():
         helpers = ThreadPoolExecutor(n - 1, thread_name_prefix="myriad") if n > 1 else None
         try:
             yield ThreadPool(n, helpers)

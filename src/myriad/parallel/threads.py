@@ -1,4 +1,4 @@
-"""Threads of our own: kernels and BLAS release the GIL, so Python threads run them side by side."""
+"""Python threads for kernels and BLAS, which release the GIL and so run side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 def thread_count(threads: int | None) -> int:
-    """Return how many threads to use: the number asked for, or one for each usable core."""
+    """Return how many threads to use: the number given, or one for each usable core."""
     if threads is None:
         return (
             len(os.sched_getaffinity(0))
@@ -32,11 +32,11 @@ def thread_count(threads: int | None) -> int:
     return threads
 
 
-def hold_single() -> AbstractContextManager[Any]:
+def hold_blas_to_one_thread() -> AbstractContextManager[Any]:
     """Return a context in which BLAS and OpenMP have one thread.
 
-    Looking for their libraries takes as long as a small piece of work; they are looked for again
-    only when something was imported since.
+    Finding their loaded libraries takes as long as a small task, so it is done again only when a
+    module has been imported since.
     """
     context: AbstractContextManager[Any] = _find_libraries(len(sys.modules)).limit(limits=1)
     return context
@@ -51,9 +51,9 @@ def _find_libraries(n_modules: int) -> ThreadpoolController:
 def thread_executor(threads: int | None = None) -> Iterator[ThreadPoolExecutor]:
     """Yield an executor of `threads` threads while BLAS and OpenMP are held to one each.
 
-    On an error, tasks that have not started are dropped.
+    On an error, tasks that have not started are cancelled.
     """
-    with hold_single():
+    with hold_blas_to_one_thread():
         executor = ThreadPoolExecutor(thread_count(threads), thread_name_prefix="myriad")
         try:
             yield executor
@@ -68,9 +68,9 @@ def map_ordered(
     *,
     ahead: int,
 ) -> Iterator[Result]:
-    """Yield ``function(item)`` in the order of the items, at most `ahead` of them under way.
+    """Yield ``function(item)`` in the order of the items, computing at most `ahead` of them ahead.
 
-    Memory stays bounded however many items there are, which `Executor.map` does not promise.
+    So memory stays bounded however many items there are, unlike with `ThreadPoolExecutor.map`.
     """
     waiting: deque[Future[Result]] = deque()
     for item in items:

@@ -1,8 +1,14 @@
-"""Boards: threads that are inside kernels share out pieces of work without Python.
+"""A queue of numbered tasks that threads inside kernels share without the interpreter.
 
-Handing a piece to a thread by way of the interpreter takes about as long as multiplying a block. So
-helpers enter a kernel once for many blocks; there they take the pieces that the caller, in a kernel
-of its own, opens on a board. Who finds no piece looks again and again, giving way to other work.
+Handing a task to a thread through the interpreter takes about as long as multiplying a block. So
+helper threads enter a kernel once for many blocks; there they take the tasks that the caller, in a
+kernel of its own, adds to a queue. A thread that finds no task spins, and after a while yields its
+core to other work.
+
+A queue is an int64 array of a few counters, which are only read and written atomically. Tasks are
+numbered from 0 on: those below `TAKEN` have an owner, those below `OPEN` exist. A task's result may
+be used once `DONE` equals `OPEN`: a thread counts a task as done after its last write to memory,
+and both operations are sequentially consistent.
 """
 
 from __future__ import annotations
@@ -17,144 +23,144 @@ from numpy.typing import NDArray
 from myriad._jit import inlined, integer, intrinsic, jit, nothing, truth
 
 TAKEN, OPEN, DONE, CLOSED, LATE = 0, 8, 16, 24, 32
-"""Places of the numbers of a board, far enough apart that each has its own cache line."""
+"""Positions of the counters: 64 bytes apart, so that each has a cache line of its own."""
 
-LOOKS = 2000
-"""Times that a thread looks before it gives way to others."""
+SPINS = 2000
+"""Times that a thread looks for work before it yields its core."""
 
-_WORD = ir.IntType(64)
-_GIVE_WAY = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
+_YIELD = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 
 
-def make_queue(n_pieces: int = 0) -> NDArray[np.int64]:
-    """Return a board with so many open pieces."""
+def make_queue(n_tasks: int = 0) -> NDArray[np.int64]:
+    """Return a queue with so many tasks to take."""
     queue = np.zeros(LATE + 8, np.int64)
-    queue[OPEN] = n_pieces
+    queue[OPEN] = n_tasks
     return queue
 
 
 @intrinsic
-def read_number(typing, queue, place):
-    """Return a number of the board as the last thread has left it."""
+def load_counter(typing, counters, position):
+    """Return a counter as the last thread has left it."""
 
     def write(context, builder, signature, values):
         return builder.load_atomic(_find(context, builder, signature, values), "seq_cst", 8)
 
-    return integer(queue, place), write
+    return integer(counters, position), write
 
 
 @intrinsic
-def add_number(typing, queue, place, amount):
-    """Add to a number of the board in one motion; return what it was."""
+def add_to_counter(typing, counters, position, amount):
+    """Add to a counter atomically; return what it was before."""
 
     def write(context, builder, signature, values):
         found = _find(context, builder, signature, values)
         return builder.atomic_rmw("add", found, values[2], "seq_cst")
 
-    return integer(queue, place, integer), write
+    return integer(counters, position, integer), write
 
 
 @intrinsic
-def replace_number(typing, queue, place, old, new):
-    """Replace a number of the board in one motion if it is still `old`; return whether it was."""
+def compare_and_swap(typing, counters, position, old, new):
+    """Set a counter to `new` atomically if it is still `old`; return whether it was."""
 
     def write(context, builder, signature, values):
         found = _find(context, builder, signature, values)
         pair = builder.cmpxchg(found, values[2], values[3], "seq_cst", "seq_cst")
         return builder.extract_value(pair, 1)
 
-    return truth(queue, place, integer, integer), write
+    return truth(counters, position, integer, integer), write
 
 
 @intrinsic
-def give_way(typing):
+def yield_core(typing):
     """Let another thread have the core, if one waits for it."""
 
     def write(context, builder, signature, values):
         kind = ir.FunctionType(ir.IntType(32), [])
-        found = builder.module.globals.get(_GIVE_WAY)
-        builder.call(found or ir.Function(builder.module, kind, _GIVE_WAY), [])
+        found = builder.module.globals.get(_YIELD)
+        builder.call(found or ir.Function(builder.module, kind, _YIELD), [])
         return context.get_dummy_value()
 
     return nothing(), write
 
 
 def _find(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-    """Return the address of the number that the first two values speak of."""
-    queue = context.make_array(signature.args[0])(context, builder, values[0])
-    return builder.gep(queue.data, [values[1]])
+    """Return the address of the counter given by the first two arguments, array and position."""
+    counters = context.make_array(signature.args[0])(context, builder, values[0])
+    return builder.gep(counters.data, [values[1]])
 
 
 @inlined
-def open_pieces(queue, n_pieces):
-    """Open so many pieces more."""
-    add_number(queue, OPEN, n_pieces)
+def add_tasks(queue, n_tasks):
+    """Add so many tasks more."""
+    add_to_counter(queue, OPEN, n_tasks)
 
 
 @inlined
-def take_piece(queue):
-    """Return the number of an open piece that is now the caller's, or -1 if none is open."""
+def take_task(queue):
+    """Return the number of a task that is now the caller's, or -1 if there is none."""
     while True:
-        number = read_number(queue, TAKEN)
-        if number >= read_number(queue, OPEN):
+        number = load_counter(queue, TAKEN)
+        if number >= load_counter(queue, OPEN):
             return -1
-        if replace_number(queue, TAKEN, number, number + 1):
+        # Another thread may have taken it since: then the swap fails, and the next one is tried.
+        if compare_and_swap(queue, TAKEN, number, number + 1):
             return number
 
 
 @inlined
-def finish_piece(queue):
-    """Say that a piece is done."""
-    add_number(queue, DONE, 1)
+def finish_task(queue):
+    """Count a task as done."""
+    add_to_counter(queue, DONE, 1)
 
 
 @inlined
-def wait(queue):
-    """Wait until all open pieces are done."""
-    looks = 0
-    while read_number(queue, DONE) < read_number(queue, OPEN):
-        looks = rest(looks)
+def wait_until_done(queue):
+    """Wait until all tasks added so far are done."""
+    spins = 0
+    while load_counter(queue, DONE) < load_counter(queue, OPEN):
+        spins = spin(spins)
 
 
 @inlined
-def rest(looks):
-    """Spend a moment after so many looks in vain, and give way after many; return one more."""
-    if looks >= LOOKS:
-        give_way()
-    return looks + 1
+def spin(spins):
+    """Yield the core if that was tried often in vain already; return one try more."""
+    if spins >= SPINS:
+        yield_core()
+    return spins + 1
 
 
 @inlined
 def is_closed(queue):
-    """Tell whether helpers are to go home."""
-    return read_number(queue, CLOSED) > 0
+    """Return whether no more tasks will come, so that helpers should return."""
+    return load_counter(queue, CLOSED) > 0
 
 
 @inlined
-def wait_for(row, marks, queue, patience):
-    """Wait until a row, if it is not before the first, is marked; say so if that takes long.
+def wait_for_row(row, marks, queue, patience):
+    """Wait until a row is marked, unless it is negative; report the queue as late if that is long.
 
     Parameters
     ----------
-    marks : int64 array, 0 where a row is not marked yet.
-    patience : how many looks are not long yet.
+    marks : int64 array of shape (n_rows,), 0 where a row is not marked yet.
+    patience : how many spins are not long yet.
     """
-    looks = 0
-    while row >= 0 and read_number(marks, row) == 0:
-        if looks == patience:
-            add_number(queue, LATE, 1)
-        if looks >= patience:
-            give_way()
-        looks += 1
+    spins = 0
+    while row >= 0 and load_counter(marks, row) == 0:
+        if spins == patience:
+            add_to_counter(queue, LATE, 1)
+        if spins >= patience:
+            yield_core()
+        spins += 1
 
 
 @inlined
 def is_late(queue):
-    """Tell whether somebody has waited for long: who works meanwhile may have lost the core."""
-    return read_number(queue, LATE) > 0
+    """Return whether a thread has waited long: the one it waits for may have lost its core."""
+    return load_counter(queue, LATE) > 0
 
 
 @jit
 def close_queue(queue):
-    """Send the helpers home."""
-    add_number(queue, CLOSED, 1)
+    """Let helpers return: no more tasks will come."""
+    add_to_counter(queue, CLOSED, 1)

@@ -1,4 +1,4 @@
-"""What a worker process does: call a function with items until its parent is done, or gone."""
+"""The loop of a worker process: it calls a function with items until its parent ends."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from myriad.errors import WorkError
-from myriad.parallel.threads import hold_single
+from myriad.parallel.threads import hold_blas_to_one_thread
 
 
-def serve(connection: Connection) -> None:
-    """Answer each ``(function, item)`` that comes with ``(True, function(item))``.
+def run_worker(connection: Connection) -> None:
+    """Receive messages ``(function, item)`` and reply ``(True, function(item))`` to each.
 
-    The function is pickled bytes, or None for the one before. An exception is answered with
-    ``(False, exception)``.
+    The function is pickled bytes, or None for that of the message before. An exception is replied
+    as ``(False, exception)``.
     """
     threading.Thread(target=_end_with_parent, daemon=True).start()
     function: Any = None
-    with hold_single():
+    with hold_blas_to_one_thread():
         while True:
             try:
                 message = connection.recv_bytes()
@@ -38,7 +38,7 @@ def serve(connection: Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    """End at once when the parent is gone, however it ended: nobody wants the result any more."""
+    """Exit at once when the parent has ended, however it did: nobody needs the result any more."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -46,7 +46,7 @@ def _end_with_parent() -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an exception as it can be sent, with a note where it was raised."""
+    """Return an exception that can be pickled, with a note of where it was raised."""
     error.add_note("".join(traceback.format_exception(error)))
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):

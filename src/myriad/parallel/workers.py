@@ -1,4 +1,4 @@
-"""Places: workers with a folder that all of them see, for what they leave to each other."""
+"""Workers with a folder that all of them see, for data that they hand to each other."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ class Workers:
 
     Attributes
     ----------
-    mapper : the workers.
-    folder : for what is too large to be sent to them or back.
+    executor : the workers.
+    folder : for data that is too large to be sent to them or back.
     """
 
     executor: Executor
     folder: Path
 
-    def begin(self, name: str) -> Path:
-        """Return a new folder of its own for a job, which other machines see too."""
+    def make_folder(self, name: str) -> Path:
+        """Return a new folder for one job, inside `folder`, that every worker can read and write.
+
+        Raises `InputError` if a worker does not see it.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
-        workers = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.folder.absolute()))
-        workers.chmod(0o777 & ~_umask())
-        self.executor.require(workers)
-        return workers
+        made = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.folder.absolute()))
+        # `mkdtemp` allows this user alone; workers may run as others of the same group.
+        made.chmod(0o777 & ~_umask())
+        self.executor.require(made)
+        return made
 
 
 def _umask() -> int:

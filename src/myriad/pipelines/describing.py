@@ -173,7 +173,9 @@ def describe_images(
     ----------
     place : where workers leave rows, instead of sending them; None if they are on this machine.
     """
-    describe = _Describing(signature, code, None if workers is None else workers.begin("rows"))
+    describe = _Describing(
+        signature, code, None if workers is None else workers.make_folder("rows")
+    )
     work = _Reading(describe, colour=signature.colour, pixels=signature.pixels)
     try:
         for i, row in _map_images(source, indices, work, executor):

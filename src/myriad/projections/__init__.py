@@ -1,7 +1,7 @@
-"""One convex set a file: the problem solved, and a kernel that solves it.
+"""Projections onto convex sets, one set a file: the problem, and a kernel that solves it.
 
-Every projection here has the form ``x = min(max(0, b - t), u)``; the sets differ in the thresholds.
-Arrays are float32 or float64; thresholds are found in float64.
+Every solution has the form ``x = min(max(0, b - t), u)``; the sets differ in the thresholds t and
+u. Arrays are float32 or float64; thresholds are computed in float64.
 """
 
 from myriad.projections.knapsack import project as project_knapsack

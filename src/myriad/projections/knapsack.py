@@ -1,16 +1,27 @@
 """The continuous quadratic knapsack: ``min |b - x|^2`` over ``0 <= x <= u``, ``1'x <= r`` (or =).
 
 The solution is ``x = min(max(0, b - t), u)``. Kiwiel's variable fixing finds t without sorting
-[TK, 4.1]: take all free variables to lie strictly between their bounds, which gives t; the bounds
-that are overstepped more hold their variables for good; the others are tried again.
+[TK, 4.1]: assume that all free variables lie strictly between their bounds, which gives t; of the
+lower and the upper bound, the one that is violated more in total is where its violators stay for
+good; the others are tried again.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from myriad._jit import jit
-from myriad.projections.thresholds import cut
+from myriad._jit import inlined, jit
+
+
+@inlined
+def clip(b, x, origin, t, u):
+    """Write ``x = min(max(0, (b - origin) - t), u)``.
+
+    Thresholds are kept relative to an origin near the entries that matter, because their
+    differences may be far smaller than they are.
+    """
+    for j in range(len(b)):
+        x[j] = min(max(0.0, (np.float64(b[j]) - origin) - t), u)
 
 
 @jit
@@ -18,19 +29,20 @@ def find_threshold(values, u, r, slope):
     """Return t with ``sum min(max(0, values - t), u) = r + slope t``.
 
     A slope of 0 is the knapsack with an equation; a positive one lets the sum follow t, as it does
-    where the sum is not bound but has a price.
+    where the sum is not bounded but penalised.
 
     Parameters
     ----------
-    values : float64 array; used up: what is left of it has no meaning.
+    values : float64 array; overwritten as work space.
     """
-    n_free = len(values)
-    held = 0.0
+    n_free = len(values)  # invariant: the first n_free values are the free ones
+    held = 0.0  # sum of the variables fixed at their upper bound
     t = np.inf
     while n_free > 0:
         total = held - r
         for j in range(n_free):
             total += values[j]
+        # All free ones inside: sum (value - t) + held = r + slope t.
         t = total / (n_free + slope)
         below = above = 0.0
         for j in range(n_free):
@@ -69,8 +81,8 @@ def project(b, x, u, r, equal):
         for j in range(len(b)):
             total += min(max(0.0, b[j]), u)
         if total <= r:
-            cut(b, x, 0.0, 0.0, u)
+            clip(b, x, 0.0, 0.0, u)
             return
     top = np.float64(b.max())
     values = b.astype(np.float64) - top
-    cut(b, x, top, find_threshold(values, u, r, 0.0), u)
+    clip(b, x, top, find_threshold(values, u, r, 0.0), u)

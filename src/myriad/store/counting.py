@@ -91,7 +91,7 @@ class SpreadCounter(Counter):
     ) -> None:
         self._workers, self._advance = workers, advance
         self._n_rows, self._dim = rows.n_rows, rows.dim
-        self._folder = workers.begin("counts")
+        self._folder = workers.make_folder("counts")
         self._numbers = count()
         self._counting = RangeCounting(share_rows(rows, self._folder), turning)
         workers.executor.require(*self._counting.rows.files)

@@ -1,4 +1,4 @@
-"""Rows gathered from wherever they lie, in one array or in several files."""
+"""Copying rows together that lie in one array or in several memory-mapped files."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ _BYTES, _WORD = ir.IntType(8).as_pointer(), ir.IntType(64)
 
 @jit_reassociated
 def copy_rows(X, index, out):
-    """Copy rows of `X`; return the sum of their squares, which is not finite if a number is not.
+    """Copy rows of `X`; return their sum of squares, which is not finite if a number is not.
 
     Parameters
     ----------
     X : float array of shape (n, m).
     index : int64 array of shape (k,), rows of `X`.
-    out : float array of shape (k, m); changed.
+    out : float array of shape (k, m); changed in place.
     """
     total = out.dtype.type(0.0)
     for i in range(len(index)):
-        row, place = X[index[i]], out[i]
-        for j in range(len(place)):
+        row, copy = X[index[i]], out[i]
+        for j in range(len(copy)):
             number = out.dtype.type(row[j])
-            place[j] = number
+            copy[j] = number
             total += number * number
     return total
 
 
 @intrinsic
-def copy_bytes(typing, address, out, place, n_bytes):
-    """Copy bytes from an address to `place` bytes behind the first of `out`."""
+def copy_bytes(typing, address, out, offset, n_bytes):
+    """Copy bytes from an address to `offset` bytes behind the first of `out`."""
 
     def write(context, builder, signature, values):
-        address, out, place, n_bytes = values
+        address, out, offset, n_bytes = values
         found = context.make_array(signature.args[1])(context, builder, out)
-        target = builder.gep(builder.bitcast(found.data, _BYTES), [place])
+        target = builder.gep(builder.bitcast(found.data, _BYTES), [offset])
         copy = builder.module.declare_intrinsic("llvm.memcpy", [_BYTES, _BYTES, _WORD])
         source = builder.inttoptr(address, _BYTES)
         builder.call(copy, [target, source, n_bytes, ir.IntType(1)(0)])
@@ -47,12 +47,12 @@ def copy_bytes(typing, address, out, place, n_bytes):
 
 @jit
 def copy_from(addresses, out):
-    """Copy rows of bytes from where they begin.
+    """Copy rows of bytes from their addresses, without a Python object for each file's array.
 
     Parameters
     ----------
-    addresses : int64 array of shape (m,); each has as many bytes as a row of `out`.
-    out : uint8 array of shape (m, width), C-contiguous; changed.
+    addresses : int64 array of shape (m,), where each row begins; it must stay mapped meanwhile.
+    out : uint8 array of shape (m, width), C-contiguous; changed in place.
     """
     for i in range(len(addresses)):
         copy_bytes(addresses[i], out, i * out.shape[1], out.shape[1])

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from myriad.training.embedding.kernels import STATE, choose
-from myriad.training.embedding.violators import MEMORY, find_violator, harmonic
+from myriad.training.embedding.violators import (
+    CLASS_MEMORY,
+    PrototypeNorms,
+    find_violator,
+    harmonic,
+)
 from tests.reference import wsabie as reference
 
 CAT, DOG, PIG = range(3)
@@ -15,12 +20,12 @@ class Trial:
 
     def __init__(self, n_classes, chain):
         self.P = np.eye(n_classes)
-        self.bounds = np.zeros((2, n_classes))
-        self.memory = np.zeros(n_classes, MEMORY)
-        self.memory["last"] = -1
+        self.norms = PrototypeNorms(np.zeros(n_classes), np.zeros(n_classes))
+        self.memory = np.zeros(n_classes, CLASS_MEMORY)
+        self.memory["last_violator"] = -1
         self.state = np.zeros(1, STATE)
         self.state["scale"], self.state["margin"] = 1.0, 1.0
-        self.state["most"], self.state["chain"] = n_classes, chain
+        self.state["max_draws"], self.state["chain"] = n_classes, chain
 
     def visit(self, labels, violators, key=0):
         """Return what is picked, and whether the row is passed over."""
@@ -30,7 +35,7 @@ class Trial:
         nothing = np.empty(0)
         before = int(self.state["passed"][0])
         _, c, _ = choose(
-            self.P, self.bounds, nothing, z, np.array(labels, np.int32), np.uint64(key),
+            self.P, self.norms, nothing, z, np.array(labels, np.int32), np.uint64(key),
             self.memory, np.empty(0, np.uint8), 0.0, self.state[0],
         )  # fmt: skip
         return c, int(self.state["passed"][0]) > before
@@ -61,35 +66,35 @@ TABLE_1 = [  # violators, the memory before, whether the row is passed over, the
 def test_the_papers_table_of_cats_row_by_row():
     trial = Trial(3, chain=1)
     for violators, before, ignored, sampled in TABLE_1:
-        assert trial.memory["last"][CAT] == before
+        assert trial.memory["last_violator"][CAT] == before
         key = trial.key_for(sampled, violators) if sampled >= 0 else 0
         assert trial.visit([CAT], violators, key) == (sampled, ignored)
-    assert trial.memory["last"][CAT] == DOG
+    assert trial.memory["last_violator"][CAT] == DOG
 
 
 def test_the_papers_chain_of_cats():
     tiger, lion, cat, kitten, panther = range(5)
     for order, ignored in [(1, False), (2, False), (3, True), (4, True), (100, True)]:
         trial = Trial(5, chain=order)
-        trial.memory["last"] = [lion, cat, kitten, panther, cat]
+        trial.memory["last_violator"] = [lion, cat, kitten, panther, cat]
         _, passed = trial.visit([tiger], {kitten})
         assert passed == ignored
 
 
 def test_two_classes_that_are_confused_with_each_other_are_not_passed_over_for_ever():
     trial = Trial(4, chain=8)
-    trial.memory["last"] = [1, 0, -1, -1]
+    trial.memory["last_violator"] = [1, 0, -1, -1]
     assert trial.visit([0], {1}) == (-1, True)
     assert trial.visit([0], set()) == (-1, False)  # the chain leads back to the label itself
-    assert trial.memory["last"][0] == -1
+    assert trial.memory["last_violator"][0] == -1
     assert trial.visit([0], {1}) == (1, False)
 
 
 def test_a_chain_ends_at_any_label_of_the_row():
     trial = Trial(4, chain=8)
-    trial.memory["last"] = [1, 2, -1, -1]
+    trial.memory["last_violator"] = [1, 2, -1, -1]
     assert trial.visit([0], {2})[1]
-    trial.memory["last"] = [1, 2, -1, -1]
+    trial.memory["last_violator"] = [1, 2, -1, -1]
     assert not trial.visit([0, 1], {2}, key=find_key_for_first_label())[1]
 
 

@@ -83,7 +83,7 @@ class Columns(OneVsRest):
         dense, sampled = super()._shards()
         self._own_shards = self._own(dense, own), self._own(sampled, own)
         self.columns, self.states = self.columns[some].copy(), self.states[some].copy()
-        self.columns["feature_share"] = 1.0 / problem.dim
+        self.columns["inverse_dim"] = 1.0 / problem.dim
         self.V = np.zeros(shape, self.V.dtype)
         self.Q = np.zeros(shape if self.optimiser.average else (0, 0), self.V.dtype)
 
@@ -205,7 +205,7 @@ class ClassShards:
     def __init__(self, problem: Problem, workers: TrainingWorkers) -> None:
         self.problem, self.workers = problem, workers
         self.settings, self.n_classes, self.epoch = list(problem.settings), problem.n_classes, 0
-        self._folder = workers.begin("classes")
+        self._folder = workers.make_folder("classes")
         self._files: dict[range, Path] = {}
         self._written = 0
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)

@@ -108,7 +108,7 @@ class DualShards:
         n_pieces = max(workers.executor.n_workers, -(-size // workers.memory))
         self._pieces = cut_classes(n_classes, n_pieces)
         self._files: list[Path] = []
-        self._folder, self._written = workers.begin("dual"), 0
+        self._folder, self._written = workers.make_folder("dual"), 0
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def run_epoch(self, *, seed: int, pool: ThreadPool, advance: Advance) -> None:

@@ -111,7 +111,7 @@ class Rounds:
         advance: Advance,
     ) -> None:
         """Train for an epoch; `merge` makes one of the states that the workers of a round leave."""
-        address, folder = self.workers.leave(rows), self.workers.begin("rounds")
+        address, folder = self.workers.leave(rows), self.workers.make_folder("rounds")
         try:
             dealt = deal_runs(rows.n_rows, self.shards, self.rounds, seed=seed, epoch=stepper.epoch)
             for number, shares in enumerate(dealt):
@@ -193,7 +193,7 @@ class JointRounds(Joint):
         self._class_states["alpha"] += sum(
             head["alpha"] - self._class_states["alpha"] for head in class_states
         )
-        self._class_states["factor"] = 1.0
+        self._class_states["pending_factor"] = 1.0
         self._states["t"] = np.mean([end["t"] for end in ends], axis=0).astype(np.int64)
         self._states["sigma"] = 1.0
         self._take_norms()
@@ -226,7 +226,7 @@ class EmbeddingRounds(Embedding):
             for field in counted:
                 mine[field] += sum(end[field] - mine[field] for end in ends)
             if name == "memory":
-                mine["last"] = ends[0]["last"]
+                mine["last_violator"] = ends[0]["last_violator"]
         self._axes["sigma"] = 1.0
         self.take(V, P)
 

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.objectives import DUAL_LOSSES
+from myriad.objectives.binary import dual_bounds
 from myriad.panels import multiply
 from myriad.parallel import ThreadPool
 from myriad.products import add_product
@@ -18,15 +20,15 @@ from myriad.store import Rows
 from myriad.store.views import OwnLabels
 from myriad.training.dual.ascent import Ascent, Certificate
 from myriad.training.dual.one_vs_rest_kernels import (
-    PART,
-    collect,
-    spread,
+    DUAL_SIDE,
+    collect_variables,
+    spread_variables,
     step_columns,
     sum_losses,
     sum_variables,
 )
 from myriad.training.dual.spaces import sum_columns
-from myriad.training.dual.sparse_duals_kernels import add_signed_columns
+from myriad.training.dual.sparse_duals_kernels import SparseBlock, add_signed_columns
 from myriad.training.engine.chunks import Chunk
 from myriad.training.engine.linear_trainer import class_shards
 from myriad.training.sgd.one_vs_rest_kernels import add_rows
@@ -43,7 +45,7 @@ class BinaryAscent(Ascent):
 
     Parameters
     ----------
-    squared : whether the hinge is squared.
+    loss : one of `DUAL_LOSSES`.
     beta : how much all negatives count together, as times the positives [GP, 3.2]; None counts
         every row alike.
     class_weights : float array (n_classes,), how much more the positives of a class count, or None.
@@ -57,7 +59,7 @@ class BinaryAscent(Ascent):
         n_classes: int,
         *,
         own: range | None = None,
-        squared: bool,
+        loss: str,
         lam: float,
         beta: float | None = None,
         class_weights: NDArray[np.float64] | None = None,
@@ -70,11 +72,11 @@ class BinaryAscent(Ascent):
         if own is not None:
             rows, n_classes, weights = OwnLabels(rows, own), len(own), weights[own]
         super().__init__(rows, n_classes, lam=lam, dtype=dtype, block=block)
-        self.squared, self.bias, self.width = squared, bias, width
+        self.loss, self.bias, self.width = loss, bias, width
         self.shards = shards_in(own or range(n_classes), shards)
         self.V = np.zeros((n_classes, rows.dim), dtype)
         self.constants = np.zeros(n_classes, dtype)
-        self._parts = np.zeros((n_classes, 2), PART)
+        self._parts = np.zeros((n_classes, 2), DUAL_SIDE)
         self._parts["weight"] = weights
         self._set_bounds()
         self._certified = np.zeros((0, 0)), np.zeros(0)
@@ -83,10 +85,8 @@ class BinaryAscent(Ascent):
         self._counts = np.empty(block, np.int32)
 
     def _set_bounds(self) -> None:
-        weights = self._parts["weight"]
-        with np.errstate(divide="ignore"):
-            self._parts["ridge"] = self.lam / (2 * weights) if self.squared else 0.0
-        self._parts["upper"] = np.inf if self.squared else weights / self.lam
+        upper, ridge = dual_bounds(self.loss, self._parts["weight"], self.lam)
+        self._parts["upper"], self._parts["ridge"] = upper, ridge
 
     def _step_chunk(self, chunk: Chunk, pool: ThreadPool) -> None:
         for number, part in enumerate(chunk.blocks(self.block)):
@@ -95,7 +95,7 @@ class BinaryAscent(Ascent):
             counts = self._counts[: len(X)]
             values = np.empty((self.n_classes, len(X)))
             self.duals.load(index, self._classes, self._stored, counts)
-            spread(self._classes, self._stored, counts, values)
+            spread_variables(SparseBlock(self._classes, self._stored, counts), values)
 
             def step(
                 shard: slice,
@@ -108,7 +108,7 @@ class BinaryAscent(Ascent):
                 self._step_shard(shard, X, panels, labels, gram, values)
 
             pool.share(step, self.shards)
-            collect(values, self._classes, self._stored, counts)
+            collect_variables(values, SparseBlock(self._classes, self._stored, counts))
             self.duals.store(index, self._classes, self._stored, counts)
 
     def _step_shard(
@@ -138,7 +138,7 @@ class BinaryAscent(Ascent):
         weights = sum_columns(self.rows, self.duals, self.n_classes, pool, signed=True)
         columns, table = np.zeros((self.n_classes, 1)), self.duals.table()
         constant = np.full((self.rows.n_rows, 1), self.bias)
-        add_signed_columns(constant, self.rows.labels, table, columns, 0, (0, 1))
+        add_signed_columns(constant, self.rows.labels, table, columns, 0, 0, 1)
         constants = columns[:, 0]
         biases = self.bias * constants
 
@@ -150,12 +150,12 @@ class BinaryAscent(Ascent):
             S += biases
             totals = np.zeros(self.n_classes)
             labels = self.rows.labels[some.start : some.stop]
-            sum_losses(S, labels, self._parts, self.squared, totals)
+            sum_losses(S, labels, self._parts, DUAL_LOSSES[self.loss], totals)
             return totals
 
         losses = self.sum_ranges(measure, pool)
         sums, prices = np.zeros(self.n_classes), np.zeros(self.n_classes)
-        sum_variables(self.rows.labels, *table, self._parts, sums, prices)
+        sum_variables(self.rows.labels, table, self._parts, sums, prices)
         norms = 0.5 * self.lam * (np.einsum("ij,ij->i", weights, weights) + constants**2)
         self._certified = weights, biases
         self.V[:], self.constants[:] = weights, constants

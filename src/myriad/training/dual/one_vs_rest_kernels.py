@@ -3,6 +3,9 @@
 A column a class: variables v of the rows, at least 0; ``w = sum_i z_i v_i x_i`` with z = 1 for rows
 of the class and -1 for the others. One variable at a time is set to its best value, as LIBLINEAR
 does; scores within a block are corrected by the changes of the rows before.
+
+The dual of a column is ``sum_i v_i - ridge_i v_i^2 / 2 - |w|^2 / 2`` over ``0 <= v_i <= upper_i``;
+losses differ in the constants alone, see `objectives.binary`.
 """
 
 from __future__ import annotations
@@ -10,29 +13,32 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import jit
+from myriad.objectives.binary import dual_value
 
-PART = np.dtype(
+DUAL_SIDE = np.dtype(
     [
         ("weight", np.float64),  # of a row's loss
-        ("upper", np.float64),  # the most that its variable may be
-        ("ridge", np.float64),  # the price of its square
+        ("upper", np.float64),  # upper bound of its variable
+        ("ridge", np.float64),  # coefficient of its square; see above
     ]
 )
-"""What a column has for the rows of the rest (0) and for those of the class (1)."""
+"""What a column has for the rows of other classes (0) and for those of its class (1)."""
 
 
 @jit
-def step_columns(gram, labels, parts, S, values, steps, first):
+def step_columns(gram, labels, sides, S, values, steps, first):
     """Step columns through a block whose products with the weights are known.
 
     Parameters
     ----------
     gram : float array of shape (B, B)
     labels : int32 array of shape (B,)
-    parts : records of shape (n_columns, 2), see `PART`.
-    S : float array of shape (n_columns, B), products; changed: each step corrects the rows after.
-    values : float64 array of shape (n_columns, B), the variables; changed.
-    steps : float array of shape (n_columns, B); set to the change of the weights as times the row.
+    sides : array of `DUAL_SIDE` of shape (n_columns, 2).
+    S : float array of shape (n_columns, B), products; changed in place: each step corrects the rows
+        after it.
+    values : float64 array of shape (n_columns, B), the variables; changed in place.
+    steps : float array of shape (n_columns, B); set to the changes of the weights, as multiples of
+        the rows.
     first : the class of the first column.
 
     Returns
@@ -41,65 +47,73 @@ def step_columns(gram, labels, parts, S, values, steps, first):
     """
     B = len(labels)
     nonzero = 0
-    for c in range(len(parts)):
+    for c in range(len(sides)):
         for i in range(B):
             steps[c, i] = 0.0
             positive = labels[i] == first + c
-            part = parts[c, 1] if positive else parts[c, 0]
+            side = sides[c, 1] if positive else sides[c, 0]
             z = 1.0 if positive else -1.0
             old = values[c, i]
-            slope = 1.0 - z * S[c, i] - part.ridge * old
-            if (old == 0.0 and slope <= 0.0) or (old == part.upper and slope >= 0.0):
+            slope = 1.0 - z * S[c, i] - side.ridge * old
+            # At a bound, and the dual rises only beyond it: the variable stays.
+            if (old == 0.0 and slope <= 0.0) or (old == side.upper and slope >= 0.0):
                 continue
-            size = gram[i, i] + part.ridge
-            new = min(max(old + slope / size, 0.0), part.upper) if size > 0.0 else part.upper
+            # Newton's step is exact for a quadratic. A row of zero norm has a linear dual: its best
+            # value is the upper bound.
+            size = gram[i, i] + side.ridge
+            new = min(max(old + slope / size, 0.0), side.upper) if size > 0.0 else side.upper
             values[c, i] = new
             steps[c, i] = z * (new - old)
             if steps[c, i] != 0.0:
                 nonzero += 1
+                # The Gram correction s_j = S_j + sum_{i<j} G_ij A_i, as soon as A_i is known.
                 for j in range(i + 1, B):
                     S[c, j] += steps[c, i] * gram[i, j]
     return nonzero
 
 
 @jit
-def spread(classes, stored, counts, values):
-    """Write the variables of a block's rows, kept sparse, to `values` (n_classes, B)."""
-    values[:, : len(counts)] = 0.0
-    for i in range(len(counts)):
-        for m in range(counts[i]):
-            values[classes[i, m], i] = stored[i, m]
+def spread_variables(block, values):
+    """Write the variables of a `SparseBlock` to `values` (n_classes, B), changed in place."""
+    values[:, : len(block.counts)] = 0.0
+    for i in range(len(block.counts)):
+        for m in range(block.counts[i]):
+            values[block.classes[i, m], i] = block.values[i, m]
 
 
 @jit
-def collect(values, classes, stored, counts):
-    """Keep the variables (n_classes, B) that are not zero: the reverse of `spread`."""
+def collect_variables(values, block):
+    """Keep the variables (n_classes, B) that are not zero: the reverse of `spread_variables`."""
+    counts = block.counts
     counts[:] = 0
+    # Class by class, so that classes ascend within a row.
     for c in range(len(values)):
         for i in range(len(counts)):
             if values[c, i] != 0.0:
-                classes[i, counts[i]] = c
-                stored[i, counts[i]] = values[c, i]
+                block.classes[i, counts[i]] = c
+                block.values[i, counts[i]] = values[c, i]
                 counts[i] += 1
 
 
 @jit
-def sum_losses(S, labels, parts, squared, totals):
-    """Add the losses of rows of scores (n_samples, n_classes) to `totals` (n_classes,)."""
+def sum_losses(S, labels, sides, loss, totals):
+    """Add the losses of rows of scores (n_samples, n_classes) to `totals` (n_classes,).
+
+    `loss` is the number of the loss, see `DUAL_LOSSES`.
+    """
     for i in range(len(labels)):
         for c in range(len(totals)):
             positive = labels[i] == c
-            loss = max(0.0, 1.0 - (S[i, c] if positive else -S[i, c]))
-            weight = parts[c, 1].weight if positive else parts[c, 0].weight
-            totals[c] += weight * (loss * loss if squared else loss)
+            side = sides[c, 1] if positive else sides[c, 0]
+            totals[c] += side.weight * dual_value(loss, 1.0 if positive else -1.0, S[i, c])
 
 
 @jit
-def sum_variables(labels, starts, counts, classes, values, parts, sums, prices):
-    """Add the variables of each class to `sums` and their squares' prices to `prices`."""
+def sum_variables(labels, table, sides, sums, ridges):
+    """Add the variables of each class to `sums`, and ``ridge v^2 / 2`` to `ridges`."""
     for i in range(len(labels)):
-        for m in range(starts[i], starts[i] + counts[i]):
-            c = classes[m]
-            part = parts[c, 1] if c == labels[i] else parts[c, 0]
-            sums[c] += values[m]
-            prices[c] += 0.5 * part.ridge * values[m] ** 2
+        for m in range(table.starts[i], table.starts[i] + table.counts[i]):
+            c = table.classes[m]
+            side = sides[c, 1] if c == labels[i] else sides[c, 0]
+            sums[c] += table.values[m]
+            ridges[c] += 0.5 * side.ridge * table.values[m] ** 2

@@ -1,8 +1,8 @@
-"""Top-k losses in float64 from scores that are known in float32 alone.
+"""Top-k losses in float64 from scores that are known in float32 only.
 
-A certificate needs the losses of the weights to float64, but of a row's scores only the k largest.
-Scores in float32, whose rounding is bounded, tell which classes these may be; the products of those
-few are made anew in float64. Nothing of float32 is left in the losses.
+A certificate needs the losses of the weights in float64, but of a row's scores only the k largest.
+Scores in float32, whose rounding error is bounded, show which classes these may be; the products of
+those few are computed again in float64. Nothing of float32 is left in the losses.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from myriad.objectives.topk import value
 UNIT = 2.0**-24
 """The relative error of one rounding to float32."""
 SAFE = 1e37
-"""Below this no product overflows; above it float32 says nothing."""
+"""Below this no product overflows; above it scores in float32 are not used."""
 LEAST = 1e-18
 """Added to norms, so that the bound covers numbers too small for full precision as well."""
 
@@ -29,8 +29,8 @@ def sum_screened_values(X, S, labels, W, biases, size, k, variant):
     Parameters
     ----------
     X : float array of shape (m, n_features), the rows.
-    S : float32 array of shape (m, n_classes), their scores as float32 has them, biases added;
-        the truths' are changed.
+    S : float32 array of shape (m, n_classes), their scores in float32, biases added; those of the
+        labels are overwritten.
     labels : int32 array of shape (m,)
     W, biases : float64 arrays of shapes (n_classes, n_features) and (n_classes,).
     size : the largest norm of a class's weights, its bias as one of them.
@@ -45,6 +45,9 @@ def sum_screened_values(X, S, labels, W, biases, size, k, variant):
         S[i, label] = -np.inf
         least = -np.inf
         if error < np.inf:
+            # A true score is within `error` of its float32 score: where even the largest one misses
+            # the margin, the loss is 0; else the k largest are among those within 2 errors of the
+            # k-th.
             top = select_largest(S[i], k)
             if 1.0 + (top[0] + error) - truth <= 0.0:
                 continue
@@ -52,7 +55,7 @@ def sum_screened_values(X, S, labels, W, biases, size, k, variant):
         n = 1
         exact[0] = truth
         for c in range(S.shape[1]):
-            if c != label and not S[i, c] < least:
+            if c != label and not S[i, c] < least:  # NaN counts as possible
                 exact[n] = dot(W[c], X[i]) + biases[c]
                 n += 1
         total += value(exact[:n], 0, k, variant)
@@ -61,16 +64,16 @@ def sum_screened_values(X, S, labels, W, biases, size, k, variant):
 
 @inlined
 def bound_error(x, size):
-    """Return how far a float32 score of a row may be from the true one; infinite if anyhow.
+    """Return how far a float32 score of a row may be from the true one; infinite if unknown.
 
-    Weights, bias and row are rounded once, the sum once a term, in any order: with norms, by
-    Cauchy's inequality, at most so many roundings of their product. The constant feature, whose
-    weight is the bias, is 1.
+    Weights, bias and row are rounded once, and the sum once a term, in any order. By the inequality
+    of Cauchy and Schwarz the error is at most so many roundings of the product of the norms. The
+    constant feature, whose weight is the bias, is 1.
     """
     norm = np.sqrt(np.float64(dot(x, x)) + 1.0)
     roundings = (len(x) + 8) * UNIT
-    known = norm < SAFE and size < SAFE and norm * size < SAFE  # false for what is not a number
+    known = norm < SAFE and size < SAFE and norm * size < SAFE  # false for NaN
     if not known or roundings > 0.1:
         return np.inf
-    # The tenth is for terms of second order, and for the rounding of the norm.
+    # The factor 1.1 covers terms of second order, and the rounding of the norm.
     return 1.1 * roundings * (norm + LEAST) * (size + LEAST)

@@ -22,6 +22,7 @@ from myriad.parallel import ThreadPool
 from myriad.store import Rows
 from myriad.training.dual.sparse_duals import SparseDuals
 from myriad.training.dual.sparse_duals_kernels import (
+    SparseBlock,
     add_changes,
     add_columns,
     add_signed_columns,
@@ -114,10 +115,11 @@ class FeatureSpace(Space):
         n_changed: NDArray[np.int32],
     ) -> None:
         """Add each row, times its steps."""
-        add_changes(X, changed, steps, n_changed, self.V)
+        changes = SparseBlock(changed, steps, n_changed)
+        add_changes(X, changes, self.V)
         if self.bias:
             constant = np.full((len(X), 1), self.bias, X.dtype)
-            add_changes(constant, changed, steps, n_changed, self.constants[:, None])
+            add_changes(constant, changes, self.constants[:, None])
 
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
@@ -127,7 +129,7 @@ class FeatureSpace(Space):
         columns = np.zeros((len(self.V), 1))
         if self.bias:
             constant = np.full((rows.n_rows, 1), self.bias)
-            add_columns(constant, rows.labels, duals.table(), columns, 0, (0, 1))
+            add_columns(constant, rows.labels, duals.table(), columns, 0, 0, 1)
         return weights, columns[:, 0]
 
 
@@ -151,14 +153,14 @@ class KernelSpace(Space):
         n_changed: NDArray[np.int32],
     ) -> None:
         """Add the steps to the rows' columns."""
-        add_to_columns(index, changed, steps, n_changed, self.V)
+        add_to_columns(index, SparseBlock(changed, steps, n_changed), self.V)
 
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Spread the dual columns out."""
         weights = np.zeros(self.V.shape)
-        spread_columns(rows.labels, *duals.table(), weights)
+        spread_columns(rows.labels, duals.table(), weights)
         return weights, np.zeros(len(weights))
 
 
@@ -199,7 +201,7 @@ def sum_columns(
         def add(shard: slice, X: NDArray[Any] = block.X, first: int = first) -> None:
             labels = rows.labels[first : first + len(X)]
             kernel = add_signed_columns if signed else add_columns
-            kernel(X, labels, duals.table(), weights, first, (shard.start, shard.stop))
+            kernel(X, labels, duals.table(), weights, first, shard.start, shard.stop)
 
         pool.share(add, shards)
         first += len(block.X)

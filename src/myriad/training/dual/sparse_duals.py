@@ -7,12 +7,16 @@ anew before it would overflow.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.training.dual.sparse_duals_kernels import copy_rows, load_rows, store_rows
+from myriad.training.dual.sparse_duals_kernels import (
+    DualTable,
+    SparseBlock,
+    copy_rows,
+    load_rows,
+    store_rows,
+)
 
 SPARE = 1.25
 
@@ -54,9 +58,7 @@ class SparseDuals:
         counts: NDArray[np.int32],
     ) -> None:
         """Write some rows to the beginnings of the rows of `classes` and `values`."""
-        load_rows(
-            index, self.starts, self.counts, self.classes, self.values, classes, values, counts
-        )
+        load_rows(index, self.table(), SparseBlock(classes, values, counts))
 
     def store(
         self,
@@ -70,14 +72,12 @@ class SparseDuals:
             layout = int(counts[counts > self.rooms[index]].sum())
             if self._end + layout > len(self.classes):
                 self._pack(layout)
-        places = self.starts, self.counts, self.rooms
-        self._end = store_rows(
-            index, classes, values, counts, places, self.classes, self.values, self._end
-        )
+        block = SparseBlock(classes, values, counts)
+        self._end = store_rows(index, block, self.table(), self.rooms, self._end)
 
-    def table(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    def table(self) -> DualTable:
         """Return starts, counts, classes and values, as kernels take them."""
-        return self.starts, self.counts, self.classes, self.values
+        return DualTable(self.starts, self.counts, self.classes, self.values)
 
     def scale(self, factor: float) -> None:
         """Multiply all variables by a number."""
@@ -100,7 +100,7 @@ class SparseDuals:
         # Zeros, since all of the pool is scaled, also what no row uses yet.
         classes, values = np.zeros(size, np.int32), np.zeros(size, np.float64)
         starts = np.cumsum(self.counts, dtype=np.int64) - self.counts
-        copy_rows(self.starts, self.counts, starts, self.classes, self.values, classes, values)
+        copy_rows(self.table(), DualTable(starts, self.counts, classes, values))
         self.starts, self.rooms = starts, self.counts.copy()
         self.classes, self.values = classes, values
         self._end = self.n_nonzero

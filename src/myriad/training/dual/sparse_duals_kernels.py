@@ -1,105 +1,151 @@
 """Moving rows of sparse dual variables, and the weights that they make.
 
-A variable x of a wrong class of a row is ``-x`` in the row's dual column, and its truth has the sum
-of all; with one-vs-rest a variable stands for its own class alone, with the sign of the row there.
+With the top-k SVM a variable x of a wrong class c of a row is ``a_c = -x`` in the row's dual
+column, and the label has ``a_y = 1'x`` [TK, 3.2]. With one-vs-rest a variable belongs to its own
+class alone, with the sign +1 for the label and -1 for other classes. Either way ``W = sum_i a_i
+x_i'``.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from myriad._jit import inlined, jit
 
 
-@jit
-def load_rows(index, starts, held, pool_classes, pool_values, classes, values, counts):
-    """Copy rows of the pool to the beginnings of the rows of `classes` and `values`."""
-    for i in range(len(index)):
-        start = starts[index[i]]
-        counts[i] = held[index[i]]
-        for m in range(counts[i]):
-            classes[i, m] = pool_classes[start + m]
-            values[i, m] = pool_values[start + m]
+class DualTable(NamedTuple):
+    """The sparse variables of all rows, in one pool.
 
-
-@jit
-def store_rows(index, classes, values, counts, table, pool_classes, pool_values, end):
-    """Copy rows into the pool: to their places where they fit, else to its end.
-
-    Changes `table` (starts, counts and rooms of all rows) and the pool; returns its new end.
+    Attributes
+    ----------
+    starts : int64 array of shape (n_rows,), where each row begins in the pool.
+    counts : int32 array of shape (n_rows,), how many variables each row has.
+    classes, values : int32 and float64 arrays, the pool; classes ascend within a row.
     """
-    starts, held, rooms = table
+
+    starts: Any
+    counts: Any
+    classes: Any
+    values: Any
+
+
+class SparseBlock(NamedTuple):
+    """Sparse numbers of a block's rows: row i has the first ``counts[i]`` entries of its row.
+
+    Attributes
+    ----------
+    classes : int32 array of shape (B, n_classes), ascending within a row.
+    values : float array of shape (B, n_classes), dual variables (float64), or the changes of the
+        weights, as multiples of the row.
+    counts : int32 array of shape (B,).
+    """
+
+    classes: Any
+    values: Any
+    counts: Any
+
+
+@jit
+def load_rows(index, table, block):
+    """Copy rows of the pool into a `SparseBlock`, which is changed in place."""
+    for i in range(len(index)):
+        start = table.starts[index[i]]
+        block.counts[i] = table.counts[index[i]]
+        for m in range(block.counts[i]):
+            block.classes[i, m] = table.classes[start + m]
+            block.values[i, m] = table.values[start + m]
+
+
+@jit
+def store_rows(index, block, table, capacities, end):
+    """Copy rows of a `SparseBlock` into the pool: where they were if they fit, else to its end.
+
+    Changes `table` and `capacities`, an int32 array of shape (n_rows,), in place; returns the new
+    end of the pool.
+    """
     for i in range(len(index)):
         row = index[i]
-        if counts[i] > rooms[row]:
-            starts[row], rooms[row] = end, counts[i]
-            end += counts[i]
-        held[row] = counts[i]
-        for m in range(counts[i]):
-            pool_classes[starts[row] + m] = classes[i, m]
-            pool_values[starts[row] + m] = values[i, m]
+        # A row that has outgrown its capacity moves to the end; the gap is closed when the pool is
+        # packed again.
+        if block.counts[i] > capacities[row]:
+            table.starts[row], capacities[row] = end, block.counts[i]
+            end += block.counts[i]
+        table.counts[row] = block.counts[i]
+        start = table.starts[row]
+        for m in range(block.counts[i]):
+            table.classes[start + m] = block.classes[i, m]
+            table.values[start + m] = block.values[i, m]
     return end
 
 
 @jit
-def copy_rows(old_starts, counts, starts, old_classes, old_values, classes, values):
-    """Copy all rows of a pool into another."""
-    for row in range(len(counts)):
-        for m in range(counts[row]):
-            classes[starts[row] + m] = old_classes[old_starts[row] + m]
-            values[starts[row] + m] = old_values[old_starts[row] + m]
+def copy_rows(old, new):
+    """Copy all rows of a `DualTable` to the starts that another one has for them."""
+    for row in range(len(old.counts)):
+        for m in range(old.counts[row]):
+            new.classes[new.starts[row] + m] = old.classes[old.starts[row] + m]
+            new.values[new.starts[row] + m] = old.values[old.starts[row] + m]
 
 
 @jit
-def add_changes(X, changed, steps, n_changed, V):
-    """Add the rows of a block, times their steps, to the weights of the classes that change."""
+def add_changes(X, changes, V):
+    """Add the rows of a block, times their changes, to the weights of the classes that change.
+
+    Parameters
+    ----------
+    X : float array of shape (B, n_features)
+    changes : `SparseBlock`.
+    V : float array of shape (n_classes, n_features); changed in place.
+    """
     for i in range(len(X)):
-        for m in range(n_changed[i]):
-            c, a = changed[i, m], steps[i, m]
+        for m in range(changes.counts[i]):
+            c, a = changes.classes[i, m], changes.values[i, m]
             for j in range(X.shape[1]):
                 V[c, j] += a * X[i, j]
 
 
 @jit
-def add_to_columns(index, changed, steps, n_changed, V):
-    """Add the steps of a block's rows to the rows' own columns of `V`."""
+def add_to_columns(index, changes, V):
+    """Add the changes of a block's rows to the rows' own columns of `V` (n_classes, n_rows)."""
     for i in range(len(index)):
-        for m in range(n_changed[i]):
-            V[changed[i, m], index[i]] += steps[i, m]
+        for m in range(changes.counts[i]):
+            V[changes.classes[i, m], index[i]] += changes.values[i, m]
 
 
 @jit
-def add_columns(X, labels, table, V, first, features):
-    """Add rows, times their dual columns, to the weights of some features.
+def add_columns(X, labels, table, V, first, start_feature, end_feature):
+    """Add rows, times their dual columns of the top-k SVM, to the weights of a range of features.
+
+    Threads own a range of features each, so that every weight is one sum in the order of the rows.
 
     Parameters
     ----------
     X : float array of shape (m, n_features), C-contiguous; row i is number ``first + i``.
     labels : int32 array of shape (m,), the rows' classes.
-    table : starts, counts, classes and values of all variables.
-    V : float64 array of shape (n_classes, n_features), C-contiguous; changed.
-    features : the first of them, and the one after the last.
+    table : `DualTable` of all rows.
+    V : float64 array of shape (n_classes, n_features), C-contiguous; changed in place.
+    start_feature, end_feature : the first of the features, and the one after the last.
     """
-    starts, counts, classes, values = table
-    part = slice(features[0], features[1])
+    part = slice(start_feature, end_feature)
     for i in range(len(X)):
-        start, x = starts[first + i], X[i, part]
+        start, x = table.starts[first + i], X[i, part]
         total = 0.0
-        for m in range(start, start + counts[first + i]):
-            total += values[m]
-            add_times(V[classes[m], part], x, -values[m])
-        if total != 0.0:
+        for m in range(start, start + table.counts[first + i]):
+            total += table.values[m]
+            add_times(V[table.classes[m], part], x, -table.values[m])
+        if total != 0.0:  # a_y = 1'x
             add_times(V[labels[i], part], x, total)
 
 
 @jit
-def add_signed_columns(X, labels, table, V, first, features):
-    """Add rows to the weights as `add_columns` does, a variable standing for its own class."""
-    starts, counts, classes, values = table
-    part = slice(features[0], features[1])
+def add_signed_columns(X, labels, table, V, first, start_feature, end_feature):
+    """Add rows to the weights as `add_columns` does, with the dual columns of one-vs-rest."""
+    part = slice(start_feature, end_feature)
     for i in range(len(X)):
-        start, x = starts[first + i], X[i, part]
-        for m in range(start, start + counts[first + i]):
-            c = classes[m]
-            add_times(V[c, part], x, values[m] if c == labels[i] else -values[m])
+        start, x = table.starts[first + i], X[i, part]
+        for m in range(start, start + table.counts[first + i]):
+            c = table.classes[m]  # the sign z of the row for the class of the variable
+            add_times(V[c, part], x, table.values[m] if c == labels[i] else -table.values[m])
 
 
 @inlined
@@ -110,9 +156,9 @@ def add_times(w, x, a):
 
 
 @jit
-def spread_columns(labels, starts, counts, classes, values, V):
-    """Write the dual columns, side by side, to `V` (n_classes, n_rows), which is zero."""
+def spread_columns(labels, table, V):
+    """Write the dual columns of the top-k SVM side by side to `V` (n_classes, n_rows), all zero."""
     for i in range(len(labels)):
-        for m in range(starts[i], starts[i] + counts[i]):
-            V[classes[m], i] = -values[m]
-            V[labels[i], i] += values[m]
+        for m in range(table.starts[i], table.starts[i] + table.counts[i]):
+            V[table.classes[m], i] = -table.values[m]
+            V[labels[i], i] += table.values[m]

@@ -124,7 +124,7 @@ class BinaryDual(DualMethod):
             rows,
             n_classes,
             own=own,
-            squared=DUAL_LOSSES[self.loss],
+            loss=self.loss,
             lam=lam,
             beta=self.beta,
             class_weights=self._read_class_weights(n_classes),
@@ -172,7 +172,7 @@ class BinaryDual(DualMethod):
         weights = weigh(labels, n_classes, self.beta, self._read_class_weights(n_classes))
         positives = np.bincount(labels, minlength=n_classes)
         q, p = weights[:, 0] * (len(labels) - positives), weights[:, 1] * positives
-        least = 4.0 * p * q / (p + q) if DUAL_LOSSES[self.loss] else 2.0 * np.minimum(p, q)
+        least = 4.0 * p * q / (p + q) if self.loss == "squared_hinge" else 2.0 * np.minimum(p, q)
         return float(least.sum())
 
     def describe(self) -> dict[str, Any]:

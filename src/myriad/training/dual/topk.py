@@ -20,13 +20,15 @@ from myriad.store import Rows
 from myriad.training.dual.ascent import Ascent, Certificate
 from myriad.training.dual.screening_kernels import sum_screened_values
 from myriad.training.dual.spaces import FeatureSpace, KernelSpace, Space
+from myriad.training.dual.sparse_duals_kernels import SparseBlock
 from myriad.training.dual.support_kernels import step_support
 from myriad.training.dual.topk_kernels import (
+    GAP_SUMS,
     TOPK,
+    add_gap_sums,
     dot_columns,
     step_topk,
     sum_conjugates,
-    tally_gap,
 )
 from myriad.training.engine.chunks import Chunk
 
@@ -82,7 +84,7 @@ class TopKAscent(Ascent):
         self._setting["r"], self._setting["bias"] = 1.0 / (lam * rows.n_rows), bias
         self._certified = np.zeros((0, 0)), np.zeros(0)
         self._square = self._total = 0.0  # of the weights, and of the variables
-        self._tally = np.zeros(4)
+        self._gap_sums = np.zeros(1, GAP_SUMS)
         self._begun = 0  # the epoch at which lam was set
         self._target = np.inf  # of the gap among the support
         shape = (block, n_classes)
@@ -95,7 +97,7 @@ class TopKAscent(Ascent):
 
     def run_epoch(self, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
         """Pass once over the rows: with all classes, or if `narrow` with those of the support."""
-        self._tally[:] = 0.0
+        self._gap_sums[...] = 0
         super().run_epoch(seed=seed, pool=pool, advance=advance)
         self.estimate = self._estimate()
         if not self.narrow:
@@ -104,8 +106,9 @@ class TopKAscent(Ascent):
         self.narrow = begun and self.estimate > self._target
 
     def _estimate(self) -> float:
-        """Return the relative gap as the rows tallied met it  [TK, Theorem 1]."""
-        loss, square, total = self._tally[:3] / self._tally[3]
+        """Return the relative gap as the rows looked at met it  [TK, Theorem 1]."""
+        sums = self._gap_sums[0]
+        loss, square, total = (sums[n] / sums["n_rows"] for n in ("loss", "product", "variables"))
         square, total = (self.lam * self.rows.n_rows) * np.array([square, total])
         return float((loss + square - total) / max(loss + 0.5 * square, np.finfo(np.float64).tiny))
 
@@ -117,17 +120,14 @@ class TopKAscent(Ascent):
 
     def _step_support(self, chunk: Chunk) -> None:
         """Step through a chunk over the variables that are not zero."""
-        starts, counts, classes, values = self.duals.table()
         step_support(
             chunk.X,
             chunk.index,
             chunk.labels,
-            (starts, counts),
-            classes,
-            values,
+            self.duals.table(),
             self.space.V,
             self.space.constants,
-            self._tally,
+            self._gap_sums,
             self._setting,
         )
 
@@ -140,29 +140,11 @@ class TopKAscent(Ascent):
             counts, n_changed = self._counts[: len(X)], self._n_changed[: len(X)]
             self.duals.load(index, self._classes, self._values, counts)
             first = -(chunk.start + part.start) % every
-            tally_gap(
-                S,
-                labels,
-                self._classes,
-                self._values,
-                counts,
-                self._tally,
-                self._setting,
-                first,
-                every,
-            )
-            step_topk(
-                self.space.gram(chunk, number, part, index),
-                labels,
-                S,
-                self._classes,
-                self._values,
-                counts,
-                self._changed,
-                self._steps,
-                n_changed,
-                self._setting,
-            )
+            variables = SparseBlock(self._classes, self._values, counts)
+            changes = SparseBlock(self._changed, self._steps, n_changed)
+            add_gap_sums(S, labels, variables, self._gap_sums, self._setting, first, every)
+            gram = self.space.gram(chunk, number, part, index)
+            step_topk(gram, labels, S, variables, changes, self._setting)
             self.duals.store(index, self._classes, self._values, counts)
             self.space.add(X, index, self._changed, self._steps, n_changed)
 
@@ -175,9 +157,7 @@ class TopKAscent(Ascent):
             loss, square = self._sum_screened(weights, constants, biases, pool)
         else:
             loss, square = self._sum_plainly(weights, biases, pool)
-        conjugates = sum_conjugates(
-            self.duals.starts, self.duals.counts, self.duals.values, self._setting
-        )
+        conjugates = sum_conjugates(self.duals.table(), self._setting)
         self._certified, self._square, self._total = (weights, biases), square, -conjugates
         self.space.V[:], self.space.constants[:] = weights, constants
         self.narrow = False  # the gap is above what was hoped for, if training goes on
@@ -197,7 +177,7 @@ class TopKAscent(Ascent):
             S += biases
             labels = self.rows.labels[some.start : some.stop]
             loss = sum_values(S, labels, setting["k"], setting["variant"])
-            return np.array([loss, dot_columns(S, labels, *table, some.start)])
+            return np.array([loss, dot_columns(S, labels, table, some.start)])
 
         loss, square = self.sum_ranges(measure, pool)
         return float(loss), float(square)

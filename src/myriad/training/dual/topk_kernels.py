@@ -2,8 +2,13 @@
 
 Row i holds variables x, one a wrong class; its dual column is ``a_c = -x_c``, ``a_y = 1'x``, and
 ``W = sum_i a_i x_i'``. A step maximises the dual over the row's whole column, which is a projection
-[TK, Proposition 4]. Scores within a block are corrected by the changes of the rows before, so that
-they are those of plain Prox-SDCA.
+[TK, Proposition 4]: with ``q = W x_i - |x_i|^2 a_i``, the products without the row's own part, the
+new x minimises ``|b - x|^2 + (1'x)^2`` over the loss's set of radius ``r = 1 / (lam n)``, where ``b
+= (q_c + 1 - q_y) / |x_i|^2`` for the wrong classes c. Scores within a block are corrected by the
+changes of the rows before, so that they are those of plain Prox-SDCA.
+
+Most of x is zero. The kernels work on the products q_c above a bound below which no variable can be
+positive, and never form b for all classes.
 """
 
 from __future__ import annotations
@@ -23,61 +28,71 @@ TOPK = np.dtype(
         ("bias", np.float64),  # the value of the constant feature, 0 for none
     ]
 )
+GAP_SUMS = np.dtype(
+    [
+        ("loss", np.float64),
+        ("product", np.float64),  # of the dual columns with the scores: over all rows, |W|^2
+        ("variables", np.float64),
+        ("n_rows", np.float64),
+    ]
+)
+"""Sums over rows from which the duality gap is estimated during an epoch [TK, Theorem 1]."""
 SLACK = 1e-9
 """How far below a sure bound entries are still looked at, as a part: more than rounding."""
 START = 15
-"""How many variables above k a row may begin with: the next pass has the choice among all."""
+"""How many variables above k a row may begin with: the next epoch has the choice among all."""
 ROUNDING, TINY = 1e-6, 1e-30
 """What a bound may lose when it is rounded to the precision of the products."""
 
 
 @jit
-def step_topk(gram, labels, S, classes, values, counts, changed, steps, n_changed, setting):
+def step_topk(gram, labels, S, variables, changes, setting):
     """Step through a block whose products with the weights are known.
 
     Parameters
     ----------
     gram : float array of shape (B, B)
     labels : int32 array of shape (B,)
-    S : float array of shape (B, n_classes), products of rows and weights; used up.
-    classes, values, counts : the rows' variables, row i in the first ``counts[i]`` places of row i
-        of an int32 and a float64 array of shape (B, n_classes); replaced by the new ones.
-    changed, steps, n_changed : written in the same form: the classes whose weights change by how
-        many times the row; `steps` has the precision of `S`.
-    setting : record of one entry.
+    S : float array of shape (B, n_classes), products of rows and weights; overwritten.
+    variables : `SparseBlock`, the rows' variables; replaced by the new ones.
+    changes : `SparseBlock`, set to the classes whose weights change, and by which multiple of the
+        row; its values have the precision of `S`.
+    setting : array of `TOPK` of one entry.
     """
     new_classes = np.empty(S.shape[1], np.int32)
     new_values = np.empty(S.shape[1], np.float64)
     for i in range(len(labels)):
-        correct_scores(gram, changed, steps, n_changed, S, i)
-        n_old = counts[i]
-        old_classes, old_values = classes[i, :n_old], values[i, :n_old]
-        take_out(old_classes, old_values, S[i], labels[i], gram[i, i])
+        # S_i becomes W x_i as it is now, then q; the column's best x follows from q alone.
+        correct_scores(gram, changes, S, i)
+        n_old = variables.counts[i]
+        old_classes, old_values = variables.classes[i, :n_old], variables.values[i, :n_old]
+        remove_own_part(old_classes, old_values, S[i], labels[i], gram[i, i])
         n_new = find_variables(
             old_classes, S[i], new_classes, new_values, labels[i], gram[i, i], setting
         )
-        n_changed[i] = compare(
+        changes.counts[i] = find_changes(
             old_classes, old_values, new_classes[:n_new], new_values[:n_new],
-            changed[i], steps[i], labels[i],
+            changes.classes[i], changes.values[i], labels[i],
         )  # fmt: skip
-        counts[i] = n_new
+        variables.counts[i] = n_new
         for m in range(n_new):
-            classes[i, m] = new_classes[m]
-            values[i, m] = new_values[m]
+            variables.classes[i, m] = new_classes[m]
+            variables.values[i, m] = new_values[m]
 
 
 @jit
-def correct_scores(gram, changed, steps, n_changed, S, i):
-    """Add to the products of row `i` what the rows before it in the block have changed."""
+def correct_scores(gram, changes, S, i):
+    """Correct the products of row `i` for the changes of the rows before it in the block."""
+    # s_i = S_i + sum_{j<i} G_ij A_j, with the sparse rows A_j of `changes`.
     for j in range(i):
         g = gram[i, j]
-        for m in range(n_changed[j]):
-            S[i, changed[j, m]] += g * steps[j, m]
+        for m in range(changes.counts[j]):
+            S[i, changes.classes[j, m]] += g * changes.values[j, m]
 
 
 @inlined
-def take_out(classes, values, q, label, square):
-    """Take a row's own part out of its products."""
+def remove_own_part(classes, values, q, label, square):
+    """Subtract a row's own part from its products: ``q = W x_i - |x_i|^2 a_i``, in place."""
     total = 0.0
     for m in range(len(classes)):
         q[classes[m]] += square * values[m]
@@ -92,13 +107,14 @@ def find_variables(old_classes, q, classes, values, label, square, setting):
     Parameters
     ----------
     old_classes : int32 array, the classes whose variables were above zero so far.
-    q : float array of shape (n_classes,), the row's products without its own part; the truth's is
-        changed.
-    classes, values : int32 and float64 arrays of shape (n_classes,); the first places are written.
+    q : float array of shape (n_classes,), the row's products without its own part; the label's is
+        overwritten.
+    classes, values : int32 and float64 arrays of shape (n_classes,); the first entries are written.
     square : the row's squared norm.
     """
     if square <= 0.0:
         return fill_vertex(classes, values, label, setting[0].k, setting[0].r)
+    # b = (q + shift) / square; minus infinity keeps the label out of every search below.
     shift = 1.0 - np.float64(q[label])
     q[label] = -np.inf
     if len(old_classes) == 0:
@@ -106,6 +122,7 @@ def find_variables(old_classes, q, classes, values, label, square, setting):
     n = renew_variables(old_classes, q, classes, values, shift, square, setting)
     if n >= 0:
         return n
+    # The old variables did not settle it: all products above a bound that is always safe.
     n = gather(q, classes, values, bound_products(q, shift, square, setting))
     return solve(classes, values, n, shift, square, setting)[0]
 
@@ -114,8 +131,8 @@ def find_variables(old_classes, q, classes, values, label, square, setting):
 def begin_variables(q, classes, values, shift, square, setting):
     """Write the variables of a row that had none: at most `START` more than k are above zero.
 
-    Weights that know little yet would spread them over many classes, to no avail; the row's next
-    step has the choice among all.
+    Weights that have hardly been trained would spread them over many classes, to no avail; the
+    row's next step has the choice among all.
     """
     most = min(setting[0].k + START, len(q) - 1)
     least = max(select_largest(q, most)[most - 1], bound_products(q, shift, square, setting))
@@ -125,20 +142,21 @@ def begin_variables(q, classes, values, shift, square, setting):
 
 @jit
 def renew_variables(old_classes, q, classes, values, shift, square, setting):
-    """Write the best variables if those above zero so far tell which others may be; else return -1.
+    """Write the best variables if those above zero so far determine which others may be, else -1.
 
-    Among the old classes alone the threshold is hardly higher than among all, mostly lower. So
-    only products above it count, few besides the old ones, often none; where the threshold among
-    these is not lower still, no other product would have counted.
+    The problem is first solved over the old classes alone. Its threshold is close to the one over
+    all classes, mostly below it. So only products above it matter, few besides the old ones, often
+    none; if the threshold over these is not lower still, no other product would have mattered.
     """
     k, n = setting[0].k, len(old_classes)
     for m in range(n):
         classes[m], values[m] = old_classes[m], q[old_classes[m]]
-    if n < k:
+    if n < k:  # the set of the k largest needs k entries
         return -1
     n, least = solve(classes, values, n, shift, square, setting)
     if n == 0:
         return -1
+    # Nothing above the threshold but the solution itself: it is the solution over all classes.
     bound = least - SLACK * (abs(least) + abs(shift) + square)
     if count_from(q, bound) == n:
         return n
@@ -153,6 +171,7 @@ def renew_variables(old_classes, q, classes, values, shift, square, setting):
 def bound_products(q, shift, square, setting):
     """Return the product from which on variables may be above zero; infinity if none can."""
     k, r = setting[0].k, setting[0].r
+    # Bounds of t in units of b, from its largest and its k-th largest entry; see `projections`.
     top = select_largest(q, k)
     first, last = (top[0] + shift) / square, (top[k - 1] + shift) / square
     if setting[0].variant == ALPHA:
@@ -168,9 +187,12 @@ def bound_products(q, shift, square, setting):
 
 @jit
 def solve(classes, values, n, shift, square, setting):
-    """Turn the first `n` products into the best variables; return how many are above zero.
+    """Replace the first `n` products by the best variables above zero.
 
-    Returns as well the product at the threshold: what is below it would not have counted.
+    Returns
+    -------
+    How many variables are above zero, and the product at the threshold: smaller products have no
+    influence on the solution.
     """
     k, r = setting[0].k, setting[0].r
     if n == 0:
@@ -183,6 +205,7 @@ def solve(classes, values, n, shift, square, setting):
         origin, t, u = topk_beta.find_thresholds(values[:n], k, 1.0, r)
     if u == 0.0:
         return 0, np.inf
+    # x = min(max(0, b - t), u), compacted in place: `kept` never overtakes m.
     kept = 0
     for m in range(n):
         x = min((values[m] - origin) - t, u)
@@ -196,12 +219,12 @@ def solve(classes, values, n, shift, square, setting):
 def keep_largest(classes, values, n, most):
     """Keep the largest of the first `n` products, ties going to the lowest class; return how many.
 
-    At most `most` are kept, in the order that they have.
+    At most `most` are kept, in the order that they have; `classes` and `values` change in place.
     """
     if n <= most:
         return n
     least = select_largest(values[:n], most)[most - 1]
-    spare = most
+    spare = most  # how many of those equal to the least may stay
     for m in range(n):
         spare -= values[m] > least
     kept = 0
@@ -215,7 +238,10 @@ def keep_largest(classes, values, n, most):
 
 @inlined
 def fill_vertex(classes, values, label, k, r):
-    """Write a row of zero norm: its dual is linear, any k wrong classes at their bound are best."""
+    """Write the variables of a row of zero norm: any k wrong classes at their bound are best.
+
+    Its dual is linear, and the weights do not change; without this the gap could not close.
+    """
     n = 0
     for c in range(k + 1):
         if c != label and n < k:
@@ -230,12 +256,13 @@ def gather(q, classes, values, bound):
 
     A few that are a bit below it may be among them.
     """
+    # The bound is rounded down to the precision of q, so that no product at it is lost.
     n, least = 0, q.dtype.type(bound - ROUNDING * abs(bound) - TINY)
     for start in range(0, len(q), RUN):
         stop = min(start + RUN, len(q))
         if count_above(q, start, stop, least) == 0:
             continue
-        for c in range(start, stop):  # without a branch, which would be guessed wrong too often
+        for c in range(start, stop):  # no branch: the processor would mispredict it too often
             classes[n], values[n] = c, q[c]
             n += q[c] > least
     return n
@@ -248,12 +275,13 @@ def count_from(q, bound):
 
 
 @jit
-def compare(old_classes, old_values, new_classes, new_values, changed, steps, label):
-    """Write by how much each class's weights change, as times the row; return how many do.
+def find_changes(old_classes, old_values, new_classes, new_values, changed, steps, label):
+    """Write by which multiple of the row each class's weights change; return how many do.
 
-    Both lists ascend in class. A wrong class's dual is minus its variable, the truth's their sum.
+    The dual of a wrong class is minus its variable, that of the label the sum of the variables.
     """
     n = i = j = 0
+    # A merge of two lists that ascend in class: a class is in the old one, the new one, or both.
     while i < len(old_classes) or j < len(new_classes):
         if j == len(new_classes) or (i < len(old_classes) and old_classes[i] < new_classes[j]):
             c, step = old_classes[i], old_values[i]
@@ -268,6 +296,7 @@ def compare(old_classes, old_values, new_classes, new_values, changed, steps, la
         if step != 0.0:
             changed[n], steps[n] = c, step
             n += 1
+    # a_y = 1'x changes by the difference of the sums.
     total = new_values.sum() - old_values.sum()
     if n > 0 and total != 0.0:
         changed[n], steps[n] = label, total
@@ -276,39 +305,48 @@ def compare(old_classes, old_values, new_classes, new_values, changed, steps, la
 
 
 @jit
-def sum_conjugates(starts, counts, values, setting):
+def sum_conjugates(table, setting):
     """Return the sum of the conjugates of all rows; infinite if one is outside its domain."""
     total = 0.0
-    for i in range(len(starts)):
-        x = values[starts[i] : starts[i] + counts[i]]
+    for i in range(len(table.starts)):
+        x = table.values[table.starts[i] : table.starts[i] + table.counts[i]]
         total += conjugate(x, setting[0].k, setting[0].variant, setting[0].r)
     return total
 
 
 @jit
-def dot_columns(S, labels, starts, counts, classes, values, first):
+def dot_columns(S, labels, table, first):
     """Return the sum of the products of the rows' dual columns with their scores.
 
-    Over all rows this is the squared norm of the weights. `S` and `labels` are of rows from number
-    `first` on.
+    Over all rows this is the squared norm of the weights: ``sum_i a_i' W x_i = |W|^2``.
+
+    Parameters
+    ----------
+    S, labels : scores (m, n_classes) and labels (m,) of the rows from number `first` on.
+    table : `DualTable` of all rows.
     """
     total = 0.0
     for i in range(len(labels)):
-        start = starts[first + i]
-        for m in range(start, start + counts[first + i]):
-            total += values[m] * (S[i, labels[i]] - S[i, classes[m]])
+        start = table.starts[first + i]
+        for m in range(start, start + table.counts[first + i]):
+            total += table.values[m] * (S[i, labels[i]] - S[i, table.classes[m]])
     return total
 
 
 @jit
-def tally_gap(S, labels, classes, values, counts, tally, setting, first, every):
-    """Add to `tally` what estimates the gap: of one row in so many, at their scores.
+def add_gap_sums(S, labels, variables, sums, setting, first, every):
+    """Add rows `first`, ``first + every``, ... of a block to the sums that estimate the gap.
 
-    Losses, products of the dual columns with the scores, variables, and the number of rows.
+    Parameters
+    ----------
+    S, labels : scores (B, n_classes) before any step of the block, and labels (B,).
+    variables : `SparseBlock` of the rows.
+    sums : array of `GAP_SUMS` of one entry; added to.
     """
     for i in range(first, len(labels), every):
-        tally[0] += value(S[i], labels[i], setting[0].k, setting[0].variant)
-        for m in range(counts[i]):
-            tally[1] += values[i, m] * (S[i, labels[i]] - S[i, classes[i, m]])
-            tally[2] += values[i, m]
-        tally[3] += 1.0
+        sums[0].loss += value(S[i], labels[i], setting[0].k, setting[0].variant)
+        for m in range(variables.counts[i]):
+            c, x = variables.classes[i, m], variables.values[i, m]
+            sums[0].product += x * (S[i, labels[i]] - S[i, c])
+            sums[0].variables += x
+        sums[0].n_rows += 1.0

@@ -1,9 +1,14 @@
 """Steps of an embedding through a block of rows: Wsabie and Wsabie++ [HM, Table 3].
 
 A row x is mapped to ``z = V x`` and compared with a prototype ``P_c`` of each class. A step moves
-the prototypes of the row's label and of a violator, and adds the row, times one number for each
-row of the map, to the map: so the embeddings of the rows after it follow from products of rows, and
-the map itself is read and changed once a block.
+the prototypes of the row's label y and of a violator c, and adds the row, times one number for each
+row of the map, to the map: ``V += a x'``. So the embeddings of the rows after it follow from
+products of rows, ``z_i = V x_i + sum_{k<i} G_ik a_k`` with V as it was at the beginning of the
+block, and the map itself is read and changed once a block.
+
+The gradients are those of [HM, Table 3] with its signs mended: for Euclidean discriminants
+``dP_y = 2 (P_y - z)``, ``dP_c = -2 (P_c - z)``, ``dV = 2 (P_c - P_y) x'``; for linear ones
+``dP_y = -z``, ``dP_c = z``, ``dV = (P_c - P_y) x'``. The field `scale` of the state is that 2 or 1.
 """
 
 from __future__ import annotations
@@ -11,12 +16,11 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.objectives.draws import dot
+from myriad.objectives.draws import dot, draw_label
 from myriad.training.embedding.violators import (
-    draw_label,
     find_violator,
     harmonic,
-    is_remembered,
+    has_remembered,
     mark_possible,
     score,
 )
@@ -38,13 +42,16 @@ STATE = np.dtype(
         ("adagrad", np.int64),
         ("rank_weight", np.bool_),
         ("replacement", np.bool_),
-        ("max_norm", np.float64),  # 0 for no bound
-        ("most", np.int64),  # draws
-        ("chain", np.int64),  # last violators looked at
+        (
+            "max_norm",
+            np.float64,
+        ),  # bound on the norms of prototypes and rows of the map, 0 for none
+        ("max_draws", np.int64),
+        ("chain", np.int64),  # how many last violators are tried
         ("n_features", np.int64),
         ("draws", np.int64),  # made so far
         ("steps", np.int64),
-        ("passed", np.int64),  # rows passed over because of a last violator
+        ("passed", np.int64),  # rows skipped because of a last violator
     ]
 )
 
@@ -56,6 +63,7 @@ def correct(gram, Z, axes, stepped, i, z):
     `Z` holds products of the stored map with the rows to come, and coefficients of the rows
     `stepped`.
     """
+    # z_i = sigma (Z_i + sum_{k<i} G_ik a_k): row k of Z became a_k when it made its step.
     z[:] = Z[i]
     for k in stepped:
         g = gram[i, k]
@@ -71,7 +79,7 @@ def correct(gram, Z, axes, stepped, i, z):
 
 @inlined
 def step_size(adagrad, eta, alpha):
-    """Return the step for a sum of squared gradients or of steps; 0 where there were none."""
+    """Return the learning rate, by adagrad ``eta / sqrt(alpha)``; 0 where alpha is 0 [HM, 7]."""
     if adagrad == FIXED_STEP:
         return eta
     return eta / np.sqrt(alpha) if alpha > 0.0 else 0.0
@@ -82,16 +90,17 @@ def move_prototype(P, squares, z, c, weight, memory, state):
     """Step a prototype towards the embedding (away from it where the weight is negative)."""
     dim = len(z)
     p = P[c]
-    pull = state.scale * weight
-    own = state.scale - 1.0  # the prototype itself is in the gradient of Euclidean discriminants
+    # Minus the gradient is rate * (z - own * P_c): P_c itself is in it for Euclidean ones only.
+    rate = state.scale * weight
+    own = state.scale - 1.0
     if state.adagrad == BY_GRADIENTS:
         total = 0.0
         for j in range(dim):
             total += (z[j] - own * p[j]) ** 2
-        memory[c].alpha += pull * pull * total / dim
+        memory[c].alpha += rate * rate * total / dim
     elif state.adagrad == BY_COUNTS:
         memory[c].alpha += 1.0
-    step = P.dtype.type(pull * step_size(state.adagrad, state.eta, memory[c].alpha))
+    step = P.dtype.type(rate * step_size(state.adagrad, state.eta, memory[c].alpha))
     keep = P.dtype.type(1.0) - P.dtype.type(own) * step
     for j in range(dim):
         p[j] = keep * p[j] + step * z[j]
@@ -106,47 +115,55 @@ def move_prototype(P, squares, z, c, weight, memory, state):
 
 @inlined
 def move_map(P, z, label, c, weight, square, coefficients, axes, state):
-    """Write what a step adds to the map, as multiples of the row; `square` is the row's norm's."""
+    """Write what a step adds to each row of the map, as multiples of the row x.
+
+    Parameters
+    ----------
+    square : squared norm of x.
+    coefficients : float array of shape (dim,); written.
+    """
     for j in range(len(z)):
         slope = state.scale * weight * (np.float64(P[c, j]) - np.float64(P[label, j]))
         if state.adagrad == BY_GRADIENTS:
             axes[j].alpha += slope * slope * square / state.n_features
         elif state.adagrad == BY_COUNTS:
             axes[j].alpha += 1.0
-        push = -slope * step_size(state.adagrad, state.eta, axes[j].alpha)
-        coefficients[j] = push / axes[j].sigma
+        step = -slope * step_size(state.adagrad, state.eta, axes[j].alpha)
+        coefficients[j] = step / axes[j].sigma
         if state.max_norm > 0.0:
-            axes[j].square += 2.0 * push * z[j] + push * push * square
+            # |v + a x|^2 = |v|^2 + 2 a v.x + a^2 |x|^2; a row too long is shrunk by its scale.
+            axes[j].square += 2.0 * step * z[j] + step * step * square
             if axes[j].square > state.max_norm**2:
                 axes[j].sigma *= state.max_norm / np.sqrt(axes[j].square)
                 axes[j].square = state.max_norm**2
 
 
 @inlined
-def choose(P, bounds, products, z, labels, key, memory, marks, moved, state):
+def choose(P, norms, products, z, labels, key, memory, marks, moved, state):
     """Return the label and the violator of a row's step and the step's weight.
 
-    The violator is -1 where no step is made. Changes `memory` and the counts of `state`.
+    The violator is -1 where no step is made. Changes `memory` and the counts of `state` in place.
     """
-    squares, scale = bounds[0], state.scale
-    label = draw_label(labels, key)
+    squares, scale = norms.squares, state.scale
+    label = draw_label(key, labels)
     bar = score(P, squares, z, label, scale) - state.margin
-    if is_remembered(P, squares, z, labels, label, bar, memory, scale, state.chain):
+    if has_remembered(P, squares, z, labels, label, bar, memory, scale, state.chain):
         state.passed += 1
         return label, np.int64(-1), 0.0
     n_wrong = len(P) - len(labels)
-    c, draws = np.int64(-1), state.most if state.replacement else min(state.most, n_wrong)
-    possible = 1
+    draws = state.max_draws if state.replacement else min(state.max_draws, n_wrong)
+    c, possible = np.int64(-1), 1
     if len(products) > 0:
+        # Known products are stale by the moves of the block, and rounded: both are bounded.
         rounding = 4.0 * len(z) * np.finfo(P.dtype).eps
         reach = np.sqrt(moved) + rounding * np.sqrt(np.float64(dot(z, z)))
-        possible = mark_possible(products, bounds, labels, marks, scale, bar, reach, rounding)
+        possible = mark_possible(products, norms, labels, marks, scale, bar, reach, rounding)
     if possible > 0:
         c, draws = find_violator(
             P, squares, z, labels, key, bar, marks, scale, draws, state.replacement
         )
     state.draws += draws
-    memory[label].last = c  # and nothing found forgets the memory
+    memory[label].last_violator = c  # where none was found, the memory is cleared
     weight = 1.0
     if state.rank_weight and c >= 0:
         weight = harmonic(n_wrong // draws)
@@ -154,7 +171,7 @@ def choose(P, bounds, products, z, labels, key, memory, marks, moved, state):
 
 
 @jit
-def step_block(gram, targets, classes, S, Z, P, bounds, memory, axes, state):
+def step_block(gram, targets, classes, S, Z, P, norms, memory, axes, state):
     """Step through the rows of a block.
 
     Parameters
@@ -164,12 +181,13 @@ def step_block(gram, targets, classes, S, Z, P, bounds, memory, axes, state):
         the steps, and the int32 labels that they point to. A row without labels, or with all, makes
         no step.
     S : float array of shape (B, n_classes), products of rows and prototypes at the beginning of
-        the block, changed; or (B, 0), then each class drawn is scored.
-    Z : float array of shape (B, dim), products of rows and map. Changed: each row that makes a step
-        becomes the coefficients with which the map takes up the row.
-    P, bounds, memory : prototypes (n_classes, dim), their squared norms and norms (2, n_classes),
-        `MEMORY` of shape (n_classes,); changed, but for the norms.
-    axes, state : `AXIS` of shape (dim,) and `STATE` of shape (1,); changed.
+        the block, changed in place; or (B, 0), then each class drawn is scored.
+    Z : float array of shape (B, dim), products of rows and map; changed in place: each row that
+        makes a step becomes the coefficients a of its change ``a x'`` of the map.
+    P : float array of shape (n_classes, dim), the prototypes; changed in place.
+    norms : `PrototypeNorms`; the squares are changed in place.
+    memory, axes, state : `CLASS_MEMORY` of shape (n_classes,), `AXIS` of shape (dim,) and `STATE`
+        of shape (1,); changed in place.
 
     Returns
     -------
@@ -184,17 +202,18 @@ def step_block(gram, targets, classes, S, Z, P, bounds, memory, axes, state):
             continue
         moved = correct(gram, Z, axes, stepped[:n_stepped], i, z)
         if S.shape[1] > 0:
-            for c in touched[: 2 * n_stepped]:  # moved since: their products mean nothing
+            for c in touched[: 2 * n_stepped]:  # their prototypes have moved: always possible
                 S[i, c] = np.inf
         label, c, weight = choose(
-            P, bounds, S[i], z, labels, targets[i].key, memory, marks, moved, state[0]
+            P, norms, S[i], z, labels, targets[i].key, memory, marks, moved, state[0]
         )
         if c < 0:
             continue
         weight *= targets[i].weight
+        # All gradients are those before the step: the map's needs both prototypes unmoved.
         move_map(P, z, label, c, weight, gram[i, i], Z[i], axes, state[0])
-        move_prototype(P, bounds[0], z, label, weight, memory, state[0])
-        move_prototype(P, bounds[0], z, c, -weight, memory, state[0])
+        move_prototype(P, norms.squares, z, label, weight, memory, state[0])
+        move_prototype(P, norms.squares, z, c, -weight, memory, state[0])
         stepped[n_stepped] = i
         touched[2 * n_stepped], touched[2 * n_stepped + 1] = label, c
         n_stepped += 1

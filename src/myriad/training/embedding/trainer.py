@@ -30,7 +30,7 @@ from myriad.training.embedding.kernels import (
     step_block,
 )
 from myriad.training.embedding.method import EmbeddingOptions
-from myriad.training.embedding.violators import MEMORY
+from myriad.training.embedding.violators import CLASS_MEMORY, PrototypeNorms
 from myriad.training.engine.chunks import Chunk, ChunkLayout, read_chunks
 from myriad.training.engine.linear_trainer import class_shards
 from myriad.training.engine.scores import score_block, share
@@ -93,8 +93,8 @@ class Embedding:
         self.V *= math.sqrt(self._unit / dim)
         self.P = np.zeros((n_classes, dim), dtype)
         self._bounds = np.zeros((2, n_classes), dtype)
-        self._memory = np.zeros(n_classes, MEMORY)
-        self._memory["last"] = -1
+        self._memory = np.zeros(n_classes, CLASS_MEMORY)
+        self._memory["last_violator"] = -1
         self._axes = np.zeros(dim, AXIS)
         self._axes["sigma"] = 1.0
         self._state = self._make_state(eta, margin, options)
@@ -109,7 +109,7 @@ class Embedding:
         state["adagrad"] = ADAGRAD[options.adagrad]
         state["rank_weight"], state["replacement"] = options.rank_weight, options.replacement
         state["max_norm"] = options.max_norm or 0.0
-        state["most"] = 1 if options.sampling == "auc" else options.max_draws or n_classes
+        state["max_draws"] = 1 if options.sampling == "auc" else options.max_draws or n_classes
         state["chain"] = min(options.last_violators, n_classes)
         state["n_features"] = self.V.shape[1]
         return state
@@ -165,8 +165,8 @@ class Embedding:
                 np.sqrt(self._bounds[0], out=self._bounds[1])
             gram *= self._unit
             stepped = step_block(
-                gram, chunk.targets[part], chunk.classes, S, Z, self.P, self._bounds, self._memory,
-                self._axes, self._state,
+                gram, chunk.targets[part], chunk.classes, S, Z, self.P,
+                PrototypeNorms(*self._bounds), self._memory, self._axes, self._state,
             )  # fmt: skip
             if len(stepped):
                 self._add(Z[stepped], X[stepped], pool)
@@ -185,7 +185,7 @@ class Embedding:
 
     def forget(self) -> None:
         """Empty the memory of last violators."""
-        self._memory["last"] = -1
+        self._memory["last_violator"] = -1
 
     def take(self, V: NDArray[Any], P: NDArray[Any]) -> None:
         """Go on from a map and prototypes that were trained before."""

@@ -1,88 +1,90 @@
 """Finding a violator in an embedding: a wrong class that comes within the margin [HM, 5.2 and 6].
 
+The draws are those of `objectives.draws`, the one WARP sampler; `objectives.warp` is the same
+search for linear models. The loops stay two, because rounding decides at the margin: linear models
+compare ``1 - s_y + s_c > 0`` and embeddings ``s_c > s_y - margin``, with scores from prototypes.
+
 Classes are scored by their prototypes as far as they are looked at. Where the products of a row
 with all prototypes are known as they were at the beginning of a block, they rule out most classes
-at once: what a class can have gained since is bounded by its prototype's norm times the way that
-the row's embedding has moved. The classes left are scored anew, so that both ways decide alike.
+at once: what a class can have gained since is bounded by its prototype's norm times the distance
+that the row's embedding has moved. The classes left are scored again, so that both ways decide
+alike.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.objectives.draws import dot, stride_of
-from myriad.randomness import mix, unit
+from myriad.objectives.draws import (
+    dot,
+    draw_position,
+    draw_stride,
+    is_label,
+    next_position,
+    wrong_class,
+)
 
-POSITIVE = np.uint64(1 << 40)
-"""The number of the draw that picks one of several labels: beyond those of the wrong classes."""
-
-MEMORY = np.dtype(
+CLASS_MEMORY = np.dtype(
     [
-        ("alpha", np.float64),  # sum of the squared gradients of a class, or of its steps
-        ("last", np.int64),  # the class that violated its margin last, -1 for none
+        ("alpha", np.float64),  # sum of the squared gradients of a class, or of its steps [HM, 7]
+        ("last_violator", np.int64),  # the class that violated its margin last, -1 for none
     ]
 )
 
 
+class PrototypeNorms(NamedTuple):
+    """Norms of the prototypes; changed in place.
+
+    Attributes
+    ----------
+    squares : float array of shape (n_classes,), squared norms, kept up to date by every step.
+    norms : float array of shape (n_classes,), norms as they were at the beginning of the block.
+    """
+
+    squares: Any
+    norms: Any
+
+
 @inlined
 def score(P, squares, z, c, scale):
-    """Return the score of class `c`: ``P_c z`` for a scale of 1, ``2 P_c z - |P_c|^2`` for 2."""
+    """Return the score of class `c`: ``P_c z`` for a scale of 1, ``2 P_c z - |P_c|^2`` for 2.
+
+    The second one is the Euclidean score ``-|P_c - z|^2`` but for ``|z|^2``, which is the same for
+    all classes.
+    """
     return scale * dot(P[c], z) - (scale - 1.0) * squares[c]
 
 
 @inlined
-def holds(labels, c):
-    """Tell whether a class is one of the labels of a row."""
-    found = False
-    for label in labels:
-        found |= label == c
-    return found
+def has_remembered(P, squares, z, labels, label, bar, memory, scale, chain):
+    """Return whether one of the chain of last violators of `label` lies above the bar now.
 
-
-@inlined
-def skip_labels(place, labels):
-    """Return the class at a place among the wrong ones; `labels` rise."""
-    for label in labels:
-        if place >= label:
-            place += 1
-    return place
-
-
-@inlined
-def draw_label(labels, key):
-    """Return one of the labels of a row, each as likely as the others."""
-    if len(labels) == 1:
-        return labels[0]
-    return labels[np.int64(unit(mix(key, POSITIVE)) * len(labels))]
-
-
-@inlined
-def is_remembered(P, squares, z, labels, label, bar, memory, scale, chain):
-    """Tell whether one of the chain of last violators of `label` lies above the bar now.
-
-    The chain ends at an empty slot and at any label of the row, which cannot violate; where it
-    repeats, looking again finds nothing new, so a stop after `chain` classes is enough [HM, 6.3].
+    The chain ends at an empty entry and at any label of the row, which cannot violate; where it
+    repeats, its classes are tried again in vain, so a stop after `chain` of them is enough
+    [HM, 6.3].
     """
-    c = memory[label].last
+    c = memory[label].last_violator
     for _ in range(chain):
-        if c < 0 or holds(labels, c):
+        if c < 0 or is_label(c, labels):
             return False
         if score(P, squares, z, c, scale) > bar:
             return True
-        c = memory[c].last
+        c = memory[c].last_violator
     return False
 
 
 @jit
-def mark_possible(products, bounds, labels, marks, scale, bar, moved, rounding):
+def mark_possible(products, norms, labels, marks, scale, bar, moved, rounding):
     """Mark the wrong classes that may lie above the bar, and return their number.
 
     Parameters
     ----------
     products : float array of shape (n_classes,), of the prototypes with the row's embedding, both
         as they were at the beginning of the block.
-    bounds : float array of shape (2, n_classes), squared norms and norms of the prototypes.
+    norms : `PrototypeNorms`.
     labels : the labels of the row.
     marks : uint8 array of shape (n_classes,); written.
     moved : how far the embedding has moved since.
@@ -90,8 +92,9 @@ def mark_possible(products, bounds, labels, marks, scale, bar, moved, rounding):
     """
     count = 0
     for c in range(len(products)):
-        square, norm = bounds[0, c], bounds[1, c]
+        square, norm = norms.squares[c], norms.norms[c]
         best = scale * products[c] - (scale - 1.0) * square
+        # |P_c (z' - z)| <= |P_c| |z' - z|, by the inequality of Cauchy and Schwarz.
         possible = best + scale * moved * norm + rounding * square > bar
         marks[c] = possible
         count += possible
@@ -102,28 +105,24 @@ def mark_possible(products, bounds, labels, marks, scale, bar, moved, rounding):
 
 
 @inlined
-def find_violator(P, squares, z, labels, key, bar, marks, scale, most, replacement):
+def find_violator(P, squares, z, labels, key, bar, marks, scale, max_draws, replacement):
     """Return the first class drawn that lies above the bar and the number of draws, or -1.
 
     Parameters
     ----------
-    marks : classes that may lie above the bar, or empty: then all may.
-    most : the most draws; without replacement no more than there are wrong classes.
+    marks : uint8 array of shape (n_classes,), classes that may lie above the bar, or empty: then
+        all may.
+    max_draws : without replacement, no more than there are wrong classes.
     """
     n_wrong = len(P) - len(labels)
-    place = np.int64(unit(mix(key, 0)) * n_wrong)
-    stride = np.int64(0) if replacement else stride_of(key, n_wrong)
-    for draw in range(most):
-        c = skip_labels(place, labels)
+    stride = draw_stride(key, n_wrong, replacement)
+    position = draw_position(key, 0, n_wrong)
+    for draw in range(max_draws):
+        c = wrong_class(position, labels)
         if (len(marks) == 0 or marks[c] != 0) and score(P, squares, z, c, scale) > bar:
             return c, draw + 1
-        if replacement:
-            place = np.int64(unit(mix(key, draw + 1)) * n_wrong)
-        else:
-            place += stride
-            if place >= n_wrong:
-                place -= n_wrong
-    return -1, most
+        position = next_position(position, stride, key, draw + 1, n_wrong)
+    return -1, max_draws
 
 
 @inlined
@@ -134,6 +133,7 @@ def harmonic(rank):
         for j in range(1, rank + 1):
             total += 1.0 / j
         return total
+    # log r + gamma + 1/(2 r) - 1/(12 r^2) + 1/(120 r^4) - 1/(252 r^6)
     r = 1.0 / (rank * rank)
     tail = r * (1.0 / 12.0 - r * (1.0 / 120.0 - r / 252.0))
     return np.log(rank) + 0.57721566490153286061 + 0.5 / rank - tail

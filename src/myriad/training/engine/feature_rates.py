@@ -1,8 +1,9 @@
-"""Adagrad by feature: steps of a feature shrink by the root of its squared gradient entries.
+"""Adagrad by feature: the learning rate of a feature shrinks with its squared gradients [HM, 7].
 
-Within a chunk of rows the rates ``h`` are fixed. Stored weights and rows are both kept divided and
-multiplied by ``sqrt(h)``, so that their products stay what they are, a step adds the row times
-``h``, and kernels need not know of it.
+Feature j has the rate ``h_j = 1 / sqrt(squares_j)`` times eta, fixed within a chunk of rows.
+Kernels need not know of it: weights are stored divided by ``sqrt(h)`` and rows are multiplied by
+it, so that their products stay what they are, and a step that adds the scaled row to the stored
+weights adds the row times h to the weights.
 """
 
 from __future__ import annotations
@@ -17,40 +18,42 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class FeatureRates:
-    """The rates of all settings.
+    """The learning rates of the features, for all settings.
 
     Attributes
     ----------
-    squares : float64 array of shape (n_settings, n_features), squared gradient entries so far.
+    squares : float64 array of shape (n_settings, n_features), sums of squared gradient entries.
     """
 
     squares: NDArray[np.float64]
 
     @classmethod
     def begin(cls, moments: NDArray[Any], n_settings: int) -> FeatureRates:
-        """Begin as if one step with a coefficient of 1 had been made on an average row."""
+        """Return rates as they are after one step with a coefficient of 1 on an average row."""
         squares = np.where(moments > 0, moments, 1.0).astype(np.float64)
         return cls(np.tile(squares, (n_settings, 1)))
 
     def roots(self, dtype: Any) -> NDArray[Any]:
-        """Return the square roots of the rates."""
+        """Return the square roots of the rates, which rows are multiplied by."""
         return (self.squares**-0.25).astype(dtype)
 
     def learn(
-        self, number: int, X: NDArray[Any], energy: NDArray[np.float64]
+        self, number: int, X: NDArray[Any], squared_gradients: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Add the squared gradients of a chunk; return what its stored weights are to be times.
+        """Add the squared gradients of a chunk; return the factors that bring stored weights along.
 
         Parameters
         ----------
-        X : rows as they are, (m, n_features).
-        energy : (m,), the sum over classes of the squared coefficients of each row.
+        number : of the setting.
+        X : float array of shape (m, n_features), the rows without scaling.
+        squared_gradients : float64 array of shape (m,), the sum over classes of the squared
+            coefficients of each row.
         """
         before = self.squares[number].copy()
-        stepped = np.flatnonzero(energy)
+        stepped = np.flatnonzero(squared_gradients)
         if len(stepped):
             some = X[stepped].astype(np.float64)
-            self.squares[number] += energy[stepped] @ (some * some)
+            self.squares[number] += squared_gradients[stepped] @ (some * some)
         change: NDArray[np.float64] = (self.squares[number] / before) ** 0.25
         return change
 

@@ -160,7 +160,7 @@ class LinearTrainer(ABC):
                 views = [chunk.scaled(roots, layout) for roots in self.rates.roots(self.V.dtype)]
                 self._walk_chunk(chunk, views, pool)
                 for number, view in enumerate(views):
-                    change = self.rates.learn(number, chunk.X, view.targets["energy"])
+                    change = self.rates.learn(number, chunk.X, view.targets["squared_gradient"])
                     self._rescale(number, change.astype(self.V.dtype))
             advance(len(chunk.index))
 

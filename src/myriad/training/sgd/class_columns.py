@@ -1,8 +1,7 @@
-"""Columns: one binary problem each, with its own class, settings and state.
+"""Columns of one-vs-rest training: one binary problem each, with its own class, setting and state.
 
-One-vs-rest training is a set of columns that share nothing but the rows. Several settings are
-trained together by giving every class a column for each of them: the rows are read once, and the
-scores of all columns are one product.
+Columns share nothing but the rows. Several settings are trained together by giving every class a
+column for each of them: the rows are read once, and the scores of all columns are one product.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ COLUMN = np.dtype(
         ("eta", np.float64),
         ("lam", np.float64),
         ("t0", np.float64),
-        ("bias_rate", np.float64),  # the step of the bias as a part of eta
+        ("bias_rate", np.float64),  # the learning rate of the bias as a part of eta
         ("log_miss", np.float64),  # log of the probability that a negative is not drawn
-        ("max_norm", np.float64),  # the most that the norm of the weights may be
+        ("max_norm", np.float64),  # bound on the norm of the weights
         ("adagrad", np.bool_),  # whether steps shrink by the root of squared gradients
-        ("conditioned", np.bool_),  # whether any of `OptimiserOptions` is wanted
-        ("feature_share", np.float64),  # one over the number of features
+        ("has_options", np.bool_),  # whether any of `OptimiserOptions` is set
+        ("inverse_dim", np.float64),  # one over the number of features
     ]
 )
 STATE = np.dtype(
@@ -43,13 +42,13 @@ STATE = np.dtype(
         ("bias", np.float64),
         ("t", np.int64),  # steps made
         ("key", np.uint64),  # of this epoch's draws
-        ("drawn", np.int64),  # how many draws were made in this epoch
-        ("next", np.int64),  # position in the epoch of the next negative
-        ("square", np.float64),  # squared norm of the stored row, where norms are bounded
-        ("alpha", np.float64),  # sum of mean squared gradient entries, where steps shrink by it
-        ("window", np.int64),  # steps that the average is taken over
-        ("scales", np.float64),  # sum of the scales after these steps
-        ("bias_sum", np.float64),  # sum of the biases after them
+        ("n_drawn", np.int64),  # draws made in this epoch
+        ("next", np.int64),  # position in the epoch of the next negative drawn
+        ("squared_norm", np.float64),  # of the stored row, kept where it is bounded
+        ("alpha", np.float64),  # sum of mean squared gradient entries, for adagrad [HM, 7]
+        ("n_averaged", np.int64),  # steps that averages are taken over
+        ("sigma_sum", np.float64),  # sum of sigma after each of these steps
+        ("bias_sum", np.float64),  # and of the bias
     ]
 )
 
@@ -71,18 +70,19 @@ def make_columns(
     counts : int64 array of shape (n_classes,), training rows of each class.
     n_rows : number of rows, by default one for each count.
     dim : number of features.
-    bias_rate : the step of the bias as a part of `eta`.
+    bias_rate : the learning rate of the bias as a part of `eta`.
     """
     n_classes = len(counts)
     columns = np.zeros(len(settings) * n_classes, COLUMN)
     others = np.maximum((counts.sum() if n_rows is None else n_rows) - counts, 1)
     for number, setting in enumerate(settings):
         part = columns[number * n_classes : (number + 1) * n_classes]
-        # A beta of infinity times no positive at all is no negative, not NaN.
+        # A negative is drawn with probability min(1, beta N_c / (N - N_c)) [GP, 3.2]. Where a class
+        # has no positives, an infinite beta means no negatives, not NaN.
         beta = math.inf if setting.beta is None else setting.beta
-        layout = np.where(counts > 0, beta * np.maximum(counts, 1), 0.0)
+        negatives = np.where(counts > 0, beta * np.maximum(counts, 1), 0.0)
         with np.errstate(divide="ignore"):
-            part["log_miss"] = np.log1p(-np.minimum(1.0, layout / others))
+            part["log_miss"] = np.log1p(-np.minimum(1.0, negatives / others))
         part["label"] = np.arange(n_classes)
         part["eta"] = setting.eta
         part["lam"] = setting.lam
@@ -90,8 +90,8 @@ def make_columns(
         part["schedule"], part["t0"] = schedule.number, schedule.delay(setting)
         part["max_norm"] = optimiser.max_norm
         part["adagrad"] = optimiser.adagrad == "class"
-        part["conditioned"] = optimiser != PLAIN_SGD
-        part["feature_share"] = 1.0 / dim
+        part["has_options"] = optimiser != PLAIN_SGD
+        part["inverse_dim"] = 1.0 / dim
     return columns
 
 
@@ -101,23 +101,26 @@ def drawn_share(columns: NDArray[Any]) -> float:
 
 
 @inlined
-def advance(state, log_miss):
-    """Move a column's next negative on: skip a geometric number of rows.
+def draw_next(state, log_miss):
+    """Draw a column's next negative: skip a geometric number of rows.
 
-    Rows are skipped by the same law as if each were drawn with its own probability, at the cost of
-    one logarithm a negative instead of one draw a row.
+    The number of rows skipped has the distribution that it has when each row is drawn with its own
+    probability, at the cost of one logarithm a negative instead of one draw a row.
     """
-    skip = 0.0 if log_miss == -np.inf else math.log(unit(mix(state.key, state.drawn))) / log_miss
-    state.drawn += 1
+    skip = 0.0 if log_miss == -np.inf else math.log(unit(mix(state.key, state.n_drawn))) / log_miss
+    state.n_drawn += 1
     state.next = min(NEVER, state.next + np.int64(1) + np.int64(min(skip, 4e18)))
 
 
 @jit
 def begin_epoch(columns, states, seed, epoch):
-    """Give every column the draws of this (seed, epoch): a function of its class, not its place."""
+    """Set the keys of the columns' draws in this epoch, and draw the first negative of each.
+
+    The key depends on the class and not on the column's position, so that class shards draw alike.
+    """
     root = mix(mix(np.uint64(seed), 0x0E7A), epoch)
     for c in range(len(columns)):
         states[c].key = mix(root, columns[c].label)
-        states[c].drawn = 0
+        states[c].n_drawn = 0
         states[c].next = -1
-        advance(states[c], columns[c].log_miss)
+        draw_next(states[c], columns[c].log_miss)

@@ -18,28 +18,42 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.objectives import JOINT_OBJECTIVES
 from myriad.objectives.joint import SOFTMAX, WARP
-from myriad.panels import count_panels, pack_here, unpack_here
+from myriad.panels import PackedWeights, count_panels, pack_in_place, unpack_in_place
 from myriad.parallel import ThreadPool
 from myriad.parallel.work_queue import LATE, close_queue, make_queue
 from myriad.store.rows import refuse_bad
 from myriad.tiles import LANES
 from myriad.training.engine.chunks import CHUNK_ROWS, Chunk, ChunkLayout
+from myriad.training.engine.folding import StoredWeights
 from myriad.training.engine.linear_trainer import BLOCK, SMALL_BLOCK, LinearTrainer
 from myriad.training.engine.optimiser_options import PLAIN_SGD
+from myriad.training.engine.targets import BlockedRows, RowLabels
 from myriad.training.schedules import FIXED, Schedule
 from myriad.training.settings import Setting
-from myriad.training.sgd.joint_chunk_kernels import help_pairs, walk_pairs
+from myriad.training.sgd.joint_chunk_kernels import PairWork, run_pairs_chunk, run_pairs_worker
 from myriad.training.sgd.joint_kernels import (
     CLASS_STATE,
-    JOINT,
-    PAIR,
+    JOINT_SETTING,
+    PAIR_STEP,
     STATE,
+    ClassMemory,
     begin_epoch,
     step_sampled_pairs,
 )
 from myriad.training.sgd.method import WarpOptions
-from myriad.training.sgd.random_pair_kernels import DRAWN, REFUSED, help_drawn, walk_drawn
-from myriad.training.sgd.softmax_kernels import help_softmax, walk_softmax
+from myriad.training.sgd.random_pair_kernels import (
+    RANDOM_STEP,
+    REFUSED,
+    RandomWork,
+    ScatteredRows,
+    run_random_chunk,
+    run_random_worker,
+)
+from myriad.training.sgd.softmax_kernels import (
+    SoftmaxWork,
+    run_softmax_chunk,
+    run_softmax_worker,
+)
 
 SAMPLED_BYTES = 4 << 20
 """Bytes of a chunk whose rows are looked at by few classes each: steps are short then, and wait for
@@ -108,7 +122,7 @@ class Joint(LinearTrainer):
         self._biases = np.zeros(shape)
         self._last = np.full(shape, -1, np.int64)
         self._class_states = np.zeros(shape, CLASS_STATE)
-        self._class_states["factor"] = 1.0
+        self._class_states["pending_factor"] = 1.0
         self._states = np.zeros(len(self.settings), STATE)
         self._states["sigma"] = 1.0
         self._harmonic = np.cumsum(np.r_[0.0, 1.0 / np.arange(1, max(2, n_classes))])
@@ -120,12 +134,12 @@ class Joint(LinearTrainer):
         if self.objective == SOFTMAX and self.optimiser.max_norm < np.inf:
             raise InputError("max_norm does not go with the objective softmax: use lam.")
         self._sampled = sampled
-        self._packed: list[tuple[Any, Any]] = []  # weights and averages while an epoch packs them
+        self._packed: list[tuple[PackedWeights, PackedWeights]] = []  # V and Q during an epoch
 
     def _make_records(
         self, warp: WarpOptions, bias_rate: float, schedule: Schedule, gain: float
     ) -> NDArray[Any]:
-        records = np.zeros(len(self.settings), JOINT)
+        records = np.zeros(len(self.settings), JOINT_SETTING)
         records["objective"] = self.objective
         gains = np.array([bound_gain(setting, gain) for setting in self.settings])
         records["eta"] = gains * [setting.eta for setting in self.settings]
@@ -135,8 +149,8 @@ class Joint(LinearTrainer):
         records["t0"] = [schedule.delay(setting) for setting in self.settings] / gains
         records["max_norm"] = self.optimiser.max_norm
         records["adagrad"] = self.optimiser.adagrad == "class"
-        records["conditioned"] = self.optimiser != PLAIN_SGD
-        records["feature_share"] = 1.0 / self.V.shape[1]
+        records["has_options"] = self.optimiser != PLAIN_SGD
+        records["inverse_dim"] = 1.0 / self.V.shape[1]
         options = records["warp"]
         options["replacement"], options["exact"] = warp.replacement, warp.exact_rank
         options["constant"] = warp.constant_weight
@@ -157,16 +171,18 @@ class Joint(LinearTrainer):
 
     def _take_norms(self) -> None:
         squares = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64)
-        self._class_states["square"] = squares.reshape(self._class_states.shape)
+        self._class_states["squared_norm"] = squares.reshape(self._class_states.shape)
 
     def _averages(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
         number = part.start // self.n_classes
         state = self._states[number]
-        biases = self._biases[number] * state["window"] - self._class_states[number]["late"]
-        return np.full(self.n_classes, state["scales"]), biases, state["window"]
+        biases = self._biases[number] * state["n_averaged"]
+        biases -= self._class_states[number]["bias_lag"]
+        return np.full(self.n_classes, state["sigma_sum"]), biases, state["n_averaged"]
 
     def _begin_window(self) -> None:
-        self._states["window"], self._states["scales"], self._class_states["late"] = 0, 0.0, 0.0
+        self._states["n_averaged"], self._states["sigma_sum"] = 0, 0.0
+        self._class_states["bias_lag"] = 0.0
 
     def keep(self, numbers: Sequence[int]) -> None:
         """Forget all settings but these."""
@@ -179,14 +195,14 @@ class Joint(LinearTrainer):
         begin_epoch(self._states, np.uint64(seed), np.uint64(self.epoch))
         if self.objective == SOFTMAX:
             self._packed = [
-                (pack_here(V), pack_here(Q))
+                (pack_in_place(V), pack_in_place(Q))
                 for V, Q in map(self._stored, range(len(self.settings)))
             ]
 
     def _end_epoch(self) -> None:
         for number, (V, Q) in enumerate(self._packed):
-            for stored, (_, left_over) in zip(self._stored(number), (V, Q), strict=True):
-                unpack_here(stored, left_over)
+            for stored, packed in zip(self._stored(number), (V, Q), strict=True):
+                unpack_in_place(stored, packed.rest)
         self._packed = []
 
     def _rescale(self, number: int, change: NDArray[Any]) -> None:
@@ -223,65 +239,61 @@ class Joint(LinearTrainer):
     @np.errstate(over="ignore", invalid="ignore")
     def _walk(self, number: int, chunk: Chunk, pool: ThreadPool | None = None) -> None:
         """Step one setting through a chunk; a team shares the products."""
-        V, Q = self._stored(number)
-        biases, last, class_states = (
-            self._biases[number],
-            self._last[number],
-            self._class_states[number],
-        )
+        weights = StoredWeights(*self._stored(number))
+        memory = ClassMemory(self._biases[number], self._last[number], self._class_states[number])
         setting, state = self._records[number : number + 1], self._states[number : number + 1]
-        known = chunk.targets, chunk.classes
+        labelled = RowLabels(chunk.targets, chunk.classes)
         if self._drawn:
-            self._walk_drawn(chunk, (V, Q), (biases, class_states), setting, state, pool)
+            self._walk_drawn(chunk, weights, memory, setting, state, pool)
             return
         if self._sampled:
-            step_sampled_pairs(
-                chunk.X, *known, (V, Q), biases, last, class_states, self._harmonic, setting, state
-            )
+            step_sampled_pairs(chunk.X, labelled, weights, memory, self._harmonic, setting, state)
             return
         assert chunk.products is not None
-        rows = chunk.X, chunk.products.panels, chunk.products.grams
-        S = np.empty((self.block, self.n_classes), V.dtype)
-        queue, memory = make_queue(), (biases, last, class_states)
+        rows = BlockedRows(chunk.X, chunk.products.panels, chunk.products.grams)
+        dtype, queue = weights.V.dtype, make_queue()
+        S = np.empty((self.block, self.n_classes), dtype)
         if self.objective == SOFTMAX:
             shape = count_panels(self.n_classes), LANES * count_panels(self.block), LANES
-            made = S, np.empty(shape, V.dtype), np.empty(shape[1], V.dtype)
-            weights = self._packed[number]
-            assist = partial(help_softmax, rows, *made, *weights, self.block, queue)
-            walk = partial(walk_softmax, rows, known, setting, made, *weights)
+            work = SoftmaxWork(S, np.empty(shape, dtype), np.empty(shape[1], dtype))
+            packed = self._packed[number]
+            assist = partial(run_softmax_worker, rows, work, *packed, self.block, queue)
+            walk = partial(run_softmax_chunk, rows, labelled, setting, work, *packed)
         else:
-            pairs = np.zeros(self.block, PAIR)
-            assist = partial(help_pairs, rows, S, pairs, (V, Q), class_states, self.block, queue)
-            walk = partial(walk_pairs, rows, known, self._harmonic, setting, (S, pairs), (V, Q))
+            pairs = PairWork(S, np.zeros(self.block, PAIR_STEP))
+            assist = partial(run_pairs_worker, rows, pairs, weights, memory, self.block, queue)
+            walk = partial(run_pairs_chunk, rows, labelled, self._harmonic, setting, pairs, weights)
         with _assisted(pool, assist, queue):
             walk(memory, state, queue, self.block)
 
     def _walk_drawn(
         self,
         chunk: Chunk,
-        weights: Any,
-        memory: Any,
+        weights: StoredWeights,
+        memory: ClassMemory,
         setting: Any,
         state: Any,
         pool: ThreadPool | None,
     ) -> None:
         """Step one setting through a chunk by pairs of classes that are drawn beforehand."""
         n, X = len(chunk.index), chunk.X.view()
-        X.flags.writeable = False  # as those are that others lend: one kernel for all
-        places = np.arange(n) if chunk.places is None else chunk.places
-        drawn, marks, bounds = np.empty(n, DRAWN), np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
+        X.flags.writeable = False  # as zero-copy rows are: one compiled kernel serves both
+        positions = np.arange(n) if chunk.places is None else chunk.places
+        marks = np.zeros(n, np.int64)
+        work = RandomWork(np.zeros(n + 1, np.int64), np.empty(n, RANDOM_STEP), marks)
         size = max(1, min(PIECE_BYTES // self._row_bytes, self.n_classes // CROWD))
-        queue, rows, known = make_queue(), (X, places), (chunk.targets, chunk.classes)
-        made = chunk.targets, drawn, marks
-        assist = partial(help_drawn, bounds, rows, *made, weights, memory, setting, queue)
-        alone = pool is None or not pool.backoff.asks()
+        queue, rows = make_queue(), ScatteredRows(X, positions)
+        labelled = RowLabels(chunk.targets, chunk.classes)
+        shared = work, weights, memory, setting
+        assist = partial(run_random_worker, rows, chunk.targets, *shared, queue)
+        alone = pool is None or not pool.backoff.should_share()
         with _assisted(None if alone else pool, assist, queue):
-            walk_drawn(bounds, rows, known, made[1:], weights, memory, setting, state, queue, size)
+            run_random_chunk(rows, labelled, *shared, state, queue, size)
         if pool is not None:
-            pool.backoff.learn(late=bool(queue[LATE]))
+            pool.backoff.record(late=bool(queue[LATE]))
         refused = np.flatnonzero(marks == REFUSED)
         numbers = chunk.index if chunk.places is None else chunk.places
-        refuse_bad(X[places[refused]], numbers[refused])
+        refuse_bad(X[positions[refused]], numbers[refused])
 
 
 def _assisted(

@@ -1,110 +1,121 @@
-"""Whole chunks by pairs of classes: steps are made one after the other, the rest is shared.
+"""Whole chunks by pairs of classes: the steps are made in order, the products are shared.
 
 Between the steps of two blocks, the weights of every class take over the steps of the block before
-and are multiplied with the rows of the next. That is done in pieces of some classes each, which any
-thread may take from a board; the result of a piece does not depend on who makes it.
+and are multiplied with the rows of the next. That is cut into tasks of some classes each, which any
+thread may take from a queue. A task owns its classes: no other thread writes their weights or their
+columns of S meanwhile, so the result does not depend on who runs it.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from myriad._jit import inlined, jit
-from myriad.panels import count_panels, multiply_turned
-from myriad.parallel.work_queue import finish_piece, is_closed, open_pieces, rest, take_piece, wait
+from myriad.panels import count_panels, multiply_transposed
+from myriad.parallel.work_queue import (
+    add_tasks,
+    finish_task,
+    is_closed,
+    spin,
+    take_task,
+    wait_until_done,
+)
 from myriad.training.engine.folding import fold_weights, is_small
 from myriad.training.sgd.joint_kernels import add_pairs, fold_scale, step_pairs
 
-PIECE = 48
-"""Classes of a piece: whole tiles, whose weights stay in the nearer caches meanwhile."""
+TASK = 48
+"""Classes of a task: whole tiles, whose weights stay in the nearer caches meanwhile."""
+
+
+class PairWork(NamedTuple):
+    """Work space of a block; changed in place.
+
+    Attributes
+    ----------
+    S : float array of shape (B, n_classes), products of the rows and the stored weights.
+    pairs : array of `PAIR_STEP` of shape (B,), the steps of the block before.
+    """
+
+    S: Any
+    pairs: Any
 
 
 @inlined
-def count_pieces(V):
-    """Return how many pieces there are between two blocks."""
-    return (len(V) + PIECE - 1) // PIECE
-
-
-@inlined
-def find_piece(piece, block, V):
-    """Return the first row of the block that a piece is to score, its first class and its last."""
-    n_pieces = count_pieces(V)
-    first = piece % n_pieces * PIECE
-    return piece // n_pieces * block, first, min(first + PIECE, len(V))
-
-
-@inlined
-def score_piece(rows, here, block, V, first, last, S):
-    """Set the products of some classes with the rows of the block that begins at `here`."""
-    X, panels, _ = rows
-    if here < len(X):
-        n_rows, size = min(block, len(X) - here), count_panels(block)
-        begin = here // block * size
-        own = panels[begin : begin + count_panels(n_rows)]
-        multiply_turned(V[first:last], own, S[:n_rows], first)
+def count_tasks(V):
+    """Return how many tasks there are between two blocks."""
+    return (len(V) + TASK - 1) // TASK
 
 
 @jit
-def serve_pairs(rows, S, pairs, weights, class_states, block, piece):
-    """Do one piece: take over the steps of the block before, score the next block.
+def run_pairs_task(rows, work, weights, memory, block, task):
+    """Run one task: take over the steps of the block before, score the next block.
 
     Parameters
     ----------
-    rows : X, its panels and its Gram matrices; see `chunks.Chunk`.
-    S, pairs : scores, changed, and steps; see `step_pairs`.
-    weights, heads : V and Q, and `CLASS_STATE` of each class; changed.
+    rows : `BlockedRows`.
+    work : `PairWork`.
+    weights, memory : `StoredWeights` and `ClassMemory`; changed in place for the task's classes.
     block : rows of a block.
-    piece : its number; all pieces of a block come before those of the next.
+    task : its number; all tasks of a block come before those of the next.
     """
-    V, Q = weights
-    here, first, last = find_piece(piece, block, V)
-    if here > 0:
-        add_pairs(rows[0][here - block : here], pairs, class_states, V, Q, first, last)
-    score_piece(rows, here, block, V, first, last, S)
+    X, V = rows.X, weights.V
+    n_tasks = count_tasks(V)
+    start, first = task // n_tasks * block, task % n_tasks * TASK  # the next block, and the classes
+    last = min(first + TASK, len(V))
+    if start > 0:
+        add_pairs(X[start - block : start], work.pairs, memory.states, weights, first, last)
+    if start < len(X):
+        n_rows, begin = min(block, len(X) - start), start // block * count_panels(block)
+        own = rows.panels[begin : begin + count_panels(n_rows)]
+        multiply_transposed(V[first:last], own, work.S[:n_rows], first)
 
 
 @jit
-def help_pairs(rows, S, pairs, weights, class_states, block, queue):
-    """Do pieces of `walk_pairs` until its board is closed."""
-    looks = 0
+def run_pairs_worker(rows, work, weights, memory, block, queue):
+    """Run tasks of `run_pairs_chunk` in a helper thread until its queue is closed."""
+    spins = 0
     while not is_closed(queue):
-        piece = take_piece(queue)
-        if piece >= 0:
-            serve_pairs(rows, S, pairs, weights, class_states, block, piece)
-            finish_piece(queue)
-            looks = 0
+        task = take_task(queue)
+        if task >= 0:
+            run_pairs_task(rows, work, weights, memory, block, task)
+            finish_task(queue)
+            spins = 0
         else:
-            looks = rest(looks)
+            spins = spin(spins)
 
 
 @jit
-def walk_pairs(rows, known, harmonic, setting, made, weights, memory, state, queue, block):
-    """Step through a chunk by pairs of classes; see `step_pairs` and `serve_pairs`.
+def run_pairs_chunk(rows, labelled, harmonic, setting, work, weights, memory, state, queue, block):
+    """Step through a chunk by pairs of classes; see `step_pairs` and `run_pairs_task`.
 
     Parameters
     ----------
-    known : targets and classes.
-    made : S and pairs, places for what is made on the way.
-    memory : biases, last violators and heads.
-    board : of `boards`, with nothing taken yet.
+    labelled : `RowLabels` of the chunk.
+    queue : of `work_queue`, with no task added yet.
     """
-    X, _, grams = rows
-    (targets, classes), (S, pairs) = known, made
+    X, V, Q = rows.X, weights.V, weights.Q
     n_blocks = (len(X) + block - 1) // block
+    # One round more than there are blocks: the last one takes over the steps of the last block.
     for number in range(n_blocks + 1):
-        open_pieces(queue, count_pieces(weights[0]))
-        piece = take_piece(queue)
-        while piece >= 0:
-            serve_pairs(rows, S, pairs, weights, memory[2], block, piece)
-            finish_piece(queue)
-            piece = take_piece(queue)
-        wait(queue)
+        add_tasks(queue, count_tasks(V))
+        task = take_task(queue)
+        while task >= 0:
+            run_pairs_task(rows, work, weights, memory, block, task)
+            finish_task(queue)
+            task = take_task(queue)
+        wait_until_done(queue)
+        # From here to the next tasks this thread alone reads and writes.
         if number < n_blocks:
             part = slice(number * block, min(len(X), number * block + block))
             step_pairs(
-                grams[part], targets[part], classes, harmonic, setting, S, pairs, memory, state
-            )
-            if is_small(state[0].sigma, weights[1]):
-                sigma, scales = fold_scale(memory[2], state)
-                fold_weights(sigma, scales, weights[0], weights[1])
-                for pair in pairs:
-                    pair.up, pair.down = pair.up * sigma, pair.down * sigma
-                    pair.scales = (pair.scales - scales) / sigma
+                rows.grams[part], labelled.targets[part], labelled.classes, harmonic, setting,
+                work.S, work.pairs, memory, state,
+            )  # fmt: skip
+            if is_small(state[0].sigma, Q):
+                sigma, sigma_sum = fold_scale(memory.states, state)
+                fold_weights(sigma, sigma_sum, V, Q)
+                # The steps of this block are not in V yet: they are brought to the new scale.
+                for pair in work.pairs:
+                    pair.label_step *= sigma
+                    pair.wrong_step *= sigma
+                    pair.sigma_sum = (pair.sigma_sum - sigma_sum) / sigma

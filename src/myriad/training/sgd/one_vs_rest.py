@@ -17,21 +17,23 @@ from numpy.typing import NDArray
 from myriad.parallel import ThreadPool
 from myriad.parallel.work_queue import make_queue
 from myriad.training.engine.chunks import Chunk, ChunkLayout
+from myriad.training.engine.folding import StoredWeights
 from myriad.training.engine.linear_trainer import (
     SMALL_BLOCK,
     UNSEEN_BIAS,
     LinearTrainer,
     class_shards,
 )
-from myriad.training.engine.targets import sort_by_class
+from myriad.training.engine.targets import BlockedRows, ClassPositions, sort_by_class
 from myriad.training.schedules import FIXED, Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd.class_columns import STATE, begin_epoch, drawn_share, make_columns
 from myriad.training.sgd.one_vs_rest_kernels import (
-    await_shards,
+    ChunkShards,
+    step_dense,
+    step_dense_shards,
     step_sampled,
-    walk_dense,
-    walk_shards,
+    wait_for_shards,
 )
 
 SHARD = 48
@@ -101,14 +103,14 @@ class OneVsRest(LinearTrainer):
         self.states["bias"] = np.where(biases > UNSEEN_BIAS, biases, 0.0)
 
     def _take_norms(self) -> None:
-        self.states["square"] = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64)
+        self.states["squared_norm"] = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64)
 
     def _averages(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
         states = self.states[part]
-        return states["scales"], states["bias_sum"], states["window"]
+        return states["sigma_sum"], states["bias_sum"], states["n_averaged"]
 
     def _begin_window(self) -> None:
-        for name in ("scales", "bias_sum", "window"):
+        for name in ("sigma_sum", "bias_sum", "n_averaged"):
             self.states[name] = 0
 
     def keep(self, numbers: Sequence[int]) -> None:
@@ -127,9 +129,9 @@ class OneVsRest(LinearTrainer):
 
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
         dense, sampled = self._cut
-        places = sort_by_class(chunk.targets, chunk.classes, chunk.start, self.n_classes)
+        own_rows = sort_by_class(chunk.targets, chunk.classes, chunk.start, self.n_classes)
         if self.rates is None and dense:  # all settings see the same rows
-            self._walk_shards(dense, chunk, places, pool)
+            self._walk_shards(dense, chunk, own_rows, pool)
             dense = []
         pieces = [(shard, False) for shard in dense] + [(shard, True) for shard in sampled]
         energies = np.zeros((len(pieces), len(chunk.X)))
@@ -140,37 +142,38 @@ class OneVsRest(LinearTrainer):
             view = views[shard.start // self.n_classes]
             targets = view.targets.copy()  # each walk adds up its own energy
             step = self._walk_sampled if few else self._walk_dense
-            step(shard, view, targets, places)
-            energies[number] = targets["energy"]
+            step(shard, view, targets, own_rows)
+            energies[number] = targets["squared_gradient"]
 
         pool.share(walk, range(len(pieces)))
         if self.rates is not None:
             for (shard, _), energy in zip(pieces, energies, strict=True):
-                views[shard.start // self.n_classes].targets["energy"] += energy
+                views[shard.start // self.n_classes].targets["squared_gradient"] += energy
 
     @np.errstate(over="ignore", invalid="ignore")
     def _walk_shards(
-        self, shards: list[slice], chunk: Chunk, places: Any, pool: ThreadPool
+        self, shards: list[slice], chunk: Chunk, own_rows: ClassPositions, pool: ThreadPool
     ) -> None:
-        """Step some shards through a chunk; threads take them from a board."""
+        """Step some shards through a chunk; threads take them from a queue."""
         assert chunk.products is not None
         queue = make_queue(len(shards))
         walk = partial(
-            walk_shards,
-            (chunk.X, chunk.products.panels, chunk.products.grams),
-            places,
+            step_dense_shards,
+            BlockedRows(chunk.X, chunk.products.panels, chunk.products.grams),
+            own_rows,
             self.columns,
             self.loss,
             chunk.targets,
-            (self.V, self.Q),
+            StoredWeights(self.V, self.Q),
             self.states,
-            np.array([(shard.start, shard.stop) for shard in shards]),
-            (chunk.start, self.block),
+            ChunkShards(
+                np.array([(shard.start, shard.stop) for shard in shards]), chunk.start, self.block
+            ),
             queue,
         )
         with pool.assisted(walk, lambda: None):
             walk()
-            await_shards(queue)
+            wait_for_shards(queue)
 
     def _shards(self) -> tuple[list[slice], list[slice]]:
         """Return the shards that score every row, and those that score the drawn rows only."""
@@ -185,29 +188,32 @@ class OneVsRest(LinearTrainer):
             )
         return dense, sampled
 
-    def _walk_dense(self, shard: slice, chunk: Chunk, targets: NDArray[Any], places: Any) -> None:
+    def _walk_dense(
+        self, shard: slice, chunk: Chunk, targets: NDArray[Any], own_rows: ClassPositions
+    ) -> None:
         assert chunk.products is not None
-        walk_dense(
-            (chunk.X, chunk.products.panels, chunk.products.grams),
-            places,
+        step_dense(
+            BlockedRows(chunk.X, chunk.products.panels, chunk.products.grams),
+            own_rows,
             self.columns[shard],
             self.loss,
             targets,
-            (self.V[shard], self.Q[shard] if self.Q.size else self.Q),
+            StoredWeights(self.V[shard], self.Q[shard] if self.Q.size else self.Q),
             self.states[shard],
             chunk.start,
             self.block,
         )
 
-    def _walk_sampled(self, shard: slice, chunk: Chunk, targets: NDArray[Any], places: Any) -> None:
+    def _walk_sampled(
+        self, shard: slice, chunk: Chunk, targets: NDArray[Any], own_rows: ClassPositions
+    ) -> None:
         step_sampled(
             chunk.X,
-            places,
+            own_rows,
             self.columns[shard],
-            self.V[shard],
-            self.Q[shard] if self.Q.size else self.Q,
-            self.states[shard],
-            targets,
-            chunk.start,
             self.loss,
+            targets,
+            StoredWeights(self.V[shard], self.Q[shard] if self.Q.size else self.Q),
+            self.states[shard],
+            chunk.start,
         )

@@ -2,80 +2,120 @@
 
 So the classes that every step will touch are known beforehand. Steps that share no class may be
 made in any order, or side by side: the result is that of one after the other, to the bit. Threads
-take pieces of a few rows each, and a step waits only for the last one before it with its label and
-the last with its wrong class.
+take tasks of a few rows each, and a step waits only for the last one before it with its label and
+the last one with its wrong class.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from myriad._jit import inlined, jit, jit_reassociated
 from myriad.objectives.draws import draw_label, draw_wrong
 from myriad.parallel.work_queue import (
-    add_number,
-    finish_piece,
+    add_tasks,
+    add_to_counter,
+    finish_task,
     is_closed,
     is_late,
-    open_pieces,
-    rest,
-    take_piece,
-    wait,
-    wait_for,
+    spin,
+    take_task,
+    wait_for_row,
+    wait_until_done,
 )
 from myriad.randomness import mix
 from myriad.training.engine.folding import fold_weights, is_small
-from myriad.training.sgd.joint_kernels import add_row, decay, exceed, fold_scale, push
+from myriad.training.sgd.joint_kernels import (
+    add_row,
+    bound_norm,
+    decay_weights,
+    fold_scale,
+    step_class,
+)
 
-MADE, REFUSED = 1, 2
-"""What a row is marked with: its step is made, or there is a number in it that is not finite."""
+STEPPED, REFUSED = 1, 2
+"""Marks of a row: its step is made, or it holds a NaN or an infinite value."""
 
-LOOKS, LOOKS_A_FEATURE = 300_000, 16
-"""How often to look for a step that is under way: several times as long as the longest takes."""
+SPINS, SPINS_A_FEATURE = 300_000, 16
+"""How long to spin for a step that is under way: several times as long as the longest takes."""
 
-DRAWN = np.dtype(
+RANDOM_STEP = np.dtype(
     [
         ("label", np.int64),  # -1 where there is no step to make
         ("wrong", np.int64),
         ("label_after", np.int64),  # the last row before it with a step for the label, or -1
         ("wrong_after", np.int64),  # and for the wrong class
-        ("before", np.float64),  # the scale of the weights before the step
+        ("sigma_before", np.float64),  # the scale of the weights before the step
         ("sigma", np.float64),  # and after it
-        ("eta", np.float64),  # the size of the step
-        ("window", np.int64),  # the steps before it that averages are taken over
-        ("scales", np.float64),  # and the sum of scales after these
+        ("eta", np.float64),  # the learning rate
+        ("n_averaged", np.int64),  # that of `STATE` before the step
+        ("sigma_sum", np.float64),  # likewise
     ]
 )
 
 
+class ScatteredRows(NamedTuple):
+    """Rows of a chunk that stay where they lie in a larger array.
+
+    Attributes
+    ----------
+    X : float array of shape (n, n_features), read-only.
+    positions : int64 array of shape (m,), the rows of X that belong to the chunk, in its order.
+    """
+
+    X: Any
+    positions: Any
+
+
+class RandomWork(NamedTuple):
+    """What is known of the steps of a chunk; changed in place.
+
+    Attributes
+    ----------
+    bounds : int64 array of shape (m + 1,), zeros; task k is to make the steps of rows ``bounds[k]``
+        to ``bounds[k + 1] - 1``.
+    steps : array of `RANDOM_STEP` of shape (m,).
+    marks : int64 array of shape (m,), 0 until a row is done; read and written atomically.
+    """
+
+    bounds: Any
+    steps: Any
+    marks: Any
+
+
 @jit
-def draw_piece(first, targets, classes, setting, state, latest, drawn, Q):
+def draw_steps(first, targets, classes, setting, state, latest, steps, Q):
     """Draw the pairs of the next rows; return after how many the scale of the weights is too small.
+
+    Scale, step count and learning rate do not depend on the data: they too are known beforehand.
 
     Parameters
     ----------
     first : the first row, counted from the beginning of the chunk.
     targets, classes, setting, state : see `step_pairs`; targets are those of the next rows.
     latest : int64 array of shape (n_classes,), the last row with a step for a class; changed.
-    drawn : array of `DRAWN`, one for each of the next rows; changed.
+    steps : array of `RANDOM_STEP`, one for each of the next rows; changed.
     Q : see `is_small`.
     """
     now, n_classes = state[0], len(latest)
     for i in range(len(targets)):
-        step, target = drawn[i], targets[i]
+        step, target = steps[i], targets[i]
         step.label = -1
         if target.first == target.last:
             continue
         labels = classes[target.first : target.last]
-        step.before, step.eta = now.sigma, decay(setting[0], now)
-        step.sigma, step.window, step.scales = now.sigma, now.window, now.scales
+        step.sigma_before, step.eta = now.sigma, decay_weights(setting[0], now)
+        step.sigma, step.n_averaged, step.sigma_sum = now.sigma, now.n_averaged, now.sigma_sum
         if len(labels) < n_classes:
             key = mix(now.key, target.key)
             step.label, step.wrong = draw_label(key, labels), draw_wrong(key, 0, n_classes, labels)
+            # What the step has to wait for, and what later steps of these classes wait for.
             step.label_after, step.wrong_after = latest[step.label], latest[step.wrong]
             latest[step.label] = latest[step.wrong] = first + i
-        now.window += 1
-        now.scales += now.sigma
+        now.n_averaged += 1
+        now.sigma_sum += now.sigma
         if is_small(now.sigma, Q):
             return i + 1
     return len(targets)
@@ -83,7 +123,7 @@ def draw_piece(first, targets, classes, setting, state, latest, drawn, Q):
 
 @inlined
 def is_finite(x):
-    """Tell whether all numbers of a row are finite."""
+    """Return whether all numbers of a row are finite."""
     found = True
     for j in range(len(x)):
         found = found and np.isfinite(x[j])
@@ -101,104 +141,111 @@ def dot_both(v, w, x):
 
 
 @inlined
-def push_both(x, step, products, weight, weights, memory, setting):
-    """Push a row's label up and its wrong class down."""
-    (V, Q), (biases, class_states) = weights, memory
+def step_both(x, step, products, weight, weights, memory, setting):
+    """Step the weights of a row's label and of its wrong class.
+
+    `step` stands for the state of the training: `step_class` and `bound_norm` read sigma and
+    n_averaged from it, as they were when the row had its turn.
+    """
+    V, Q = weights.V, weights.Q
     bounded = setting.max_norm < np.inf
     square = dot_both(x, x, x)[0] if setting.adagrad or bounded else 0.0
     exact = V.dtype.type  # in the precision of the weights, adding runs in vectors
-    for c, product, slope in (
+    for c, product, coefficient in (
         (step.label, products[0], weight),
         (step.wrong, products[1], -weight),
     ):
-        a = push(c, slope, step.eta, square, biases, class_states, setting, step)
+        a = step_class(c, coefficient, step.eta, square, memory, setting, step)
         add_row(exact(a), x, V[c])
         if Q.size > 0:
-            add_row(exact(a * step.scales), x, Q[c])
+            add_row(exact(a * step.sigma_sum), x, Q[c])
         if bounded:
-            V[c] *= exceed(c, a, float(product), square, class_states, setting, step)
+            V[c] *= bound_norm(c, a, float(product), square, memory.states, setting, step)
 
 
 @jit
-def step_piece(first, last, rows, targets, drawn, marks, weights, memory, setting, queue):
-    """Make the steps of rows `first` to ``last - 1`` of a chunk, each when its turn has come.
+def run_random_task(task, rows, targets, work, weights, memory, setting, queue):
+    """Make the steps of the rows of a task, each as soon as those it depends on are made.
 
     Parameters
     ----------
-    rows : an array and the places of the chunk's rows in it.
-    targets, drawn : what is known of the rows; their energy is changed.
-    marks : int64 array, one for each row of the chunk, 0 before it is done; changed.
-    weights : V and, where averages are kept, Q; changed.
-    memory : biases and `CLASS_STATE` of each class; changed.
+    task : its number.
+    rows : `ScatteredRows`.
+    targets : of the rows of the chunk; their squared gradients are changed in place.
+    work : `RandomWork`; marks are set.
+    weights, memory : `StoredWeights` and `ClassMemory`; changed in place.
     """
-    (X, places), V, biases = rows, weights[0], memory[0]
-    patience = LOOKS + LOOKS_A_FEATURE * V.shape[1]
-    for i in range(first, last):
-        x, step, mark = X[places[i]], drawn[i], MADE
+    X, positions, V, biases = rows.X, rows.positions, weights.V, memory.biases
+    steps, marks = work.steps, work.marks
+    patience = SPINS + SPINS_A_FEATURE * V.shape[1]
+    for i in range(work.bounds[task], work.bounds[task + 1]):
+        x, step, mark = X[positions[i]], steps[i], STEPPED
         if step.label >= 0:
-            wait_for(step.label_after, marks, queue, patience)
-            wait_for(step.wrong_after, marks, queue, patience)
+            # Tasks are taken in order, and rows of a task made in order: the wait ends. Then this
+            # thread alone has these two classes until the row is marked.
+            wait_for_row(step.label_after, marks, queue, patience)
+            wait_for_row(step.wrong_after, marks, queue, patience)
             products = dot_both(V[step.label], V[step.wrong], x)
-            truth = step.before * products[0] + biases[step.label]
-            score = step.before * products[1] + biases[step.wrong]
+            truth = step.sigma_before * products[0] + biases[step.label]
+            score = step.sigma_before * products[1] + biases[step.wrong]
             loss = 1.0 - truth + score
+            # Zero-copy rows have not been checked: a bad one is found here, without a pass of its
+            # own, and has its mark, but makes no step.
             if not np.isfinite(loss) and not is_finite(x):
                 mark = REFUSED
             elif loss > 0.0:
                 weight = targets[i].weight
-                targets[i].energy += 2.0 * weight * weight
-                push_both(x, step, products, weight, weights, memory, setting[0])
+                targets[i].squared_gradient += 2.0 * weight * weight
+                step_both(x, step, products, weight, weights, memory, setting[0])
         elif not is_finite(x):
             mark = REFUSED
-        add_number(marks, i, mark)
+        add_to_counter(marks, i, mark)
 
 
 @jit
-def help_drawn(bounds, rows, targets, drawn, marks, weights, memory, setting, queue):
-    """Do pieces of `walk_drawn` until its board is closed, or somebody has waited for long."""
-    looks = 0
+def run_random_worker(rows, targets, work, weights, memory, setting, queue):
+    """Run tasks of `run_random_chunk` in a helper thread until its queue is closed, or late."""
+    spins = 0
     while not is_closed(queue) and not is_late(queue):
-        piece = take_piece(queue)
-        if piece >= 0:
-            part = bounds[piece], bounds[piece + 1]
-            step_piece(*part, rows, targets, drawn, marks, weights, memory, setting, queue)
-            finish_piece(queue)
-            looks = 0
+        task = take_task(queue)
+        if task >= 0:
+            run_random_task(task, rows, targets, work, weights, memory, setting, queue)
+            finish_task(queue)
+            spins = 0
         else:
-            looks = rest(looks)
+            spins = spin(spins)
 
 
 @jit
-def walk_drawn(bounds, rows, known, made, weights, memory, setting, state, queue, size):
-    """Step through a chunk, `size` rows a piece; see `draw_piece` and `step_piece`.
+def run_random_chunk(rows, labelled, work, weights, memory, setting, state, queue, size):
+    """Step through a chunk, `size` rows a task; see `draw_steps` and `run_random_task`.
 
     Parameters
     ----------
-    bounds : int64 array of as many as there are rows and one, the first 0; set to those of pieces.
-    known : targets and classes.
-    made : `DRAWN` and marks of the rows.
-    board : of `boards`, with nothing taken yet.
+    labelled : `RowLabels` of the chunk.
+    queue : of `work_queue`, with no task added yet.
     """
-    (targets, classes), (drawn, marks) = known, made
-    latest = np.full(len(memory[0]), -1)
-    pieces, stop = 0, 0
+    targets, Q = labelled.targets, weights.Q
+    latest = np.full(len(memory.biases), -1)
+    n_tasks, stop = 0, 0
     while stop < len(targets):
-        sound = True
-        while sound and stop < len(targets):
-            here = slice(stop, min(len(targets), stop + size))
-            own = targets[here], classes, setting, state, latest, drawn[here], weights[1]
-            stop += draw_piece(stop, *own)
-            pieces += 1
-            bounds[pieces] = stop
-            open_pieces(queue, 1)
-            sound = not is_small(state[0].sigma, weights[1])
-        piece = take_piece(queue)
-        while piece >= 0:
-            part = bounds[piece], bounds[piece + 1]
-            step_piece(*part, rows, targets, drawn, marks, weights, memory, setting, queue)
-            finish_piece(queue)
-            piece = take_piece(queue)
-        wait(queue)
-        if not sound:
-            sigma, scales = fold_scale(memory[1], state)
-            fold_weights(sigma, scales, weights[0], weights[1])
+        # Tasks are added until the chunk ends or the scale must be folded: helpers begin meanwhile.
+        is_sound = True
+        while is_sound and stop < len(targets):
+            part = slice(stop, min(len(targets), stop + size))
+            stop += draw_steps(
+                stop, targets[part], labelled.classes, setting, state, latest, work.steps[part], Q
+            )
+            n_tasks += 1
+            work.bounds[n_tasks] = stop
+            add_tasks(queue, 1)
+            is_sound = not is_small(state[0].sigma, Q)
+        task = take_task(queue)
+        while task >= 0:
+            run_random_task(task, rows, targets, work, weights, memory, setting, queue)
+            finish_task(queue)
+            task = take_task(queue)
+        wait_until_done(queue)
+        if not is_sound:
+            sigma, sigma_sum = fold_scale(memory.states, state)
+            fold_weights(sigma, sigma_sum, weights.V, Q)

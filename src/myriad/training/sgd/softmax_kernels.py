@@ -1,69 +1,102 @@
 """Chunks by the multinomial logistic loss: steps that change the weights of all classes [LS].
 
-The weights lie in panels of 16 classes. So a piece of them can be multiplied with the next block of
-rows where the rows lie, and takes over the steps of the block before, of packed rows, where the
-weights lie: nothing but the rows is ever packed.
+Weights lie in panels of 16 classes, see `panels.pack_in_place`. So a task of them can be multiplied
+with the next block of rows where the rows lie, and takes over the steps of the block before, whose
+rows are packed already, where the weights lie: nothing but the rows is ever packed.
+
+Within a block the steps are those of `joint_kernels`, ``s_i = S_i + sum_{j<i} G_ij A_j``. Here row
+j of A is dense, so the sum is made on two levels: row by row within a sub-block, and by tiles, as a
+product, from all sub-blocks before it.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from myriad._jit import inlined, jit
 from myriad.objectives.softmax import probabilities
 from myriad.panels import add_rows, count_panels, multiply, put_tile
-from myriad.parallel.work_queue import finish_piece, is_closed, open_pieces, rest, take_piece, wait
+from myriad.parallel.work_queue import (
+    add_tasks,
+    finish_task,
+    is_closed,
+    spin,
+    take_task,
+    wait_until_done,
+)
 from myriad.tiles import LANES, ROWS
 from myriad.training.engine.folding import fold_weights, is_small
-from myriad.training.sgd.joint_kernels import decay, fold_scale, push
+from myriad.training.sgd.joint_kernels import decay_weights, fold_scale, step_class
 
-PIECE = 3
-"""Panels of a piece, whose weights stay in the nearer caches meanwhile."""
+TASK = 3
+"""Panels of a task, whose weights stay in the nearer caches meanwhile."""
 SUB_BLOCK = 2 * ROWS
 """Rows of a block that are corrected one by one; the rest is corrected by tiles."""
 FOUR = 4
 ONE = np.float32(1.0)
 
 
+class SoftmaxWork(NamedTuple):
+    """Work space of a block of B rows; changed in place.
+
+    Attributes
+    ----------
+    S : float array of shape (B, n_classes), products of the rows and the stored weights.
+    steps : float array of shape (n_panels, 16 ceil(B / 16), 16), the coefficients A of the rows in
+        panels of 16 classes: ``steps[p, i, lane]`` is that of row i for class ``16 p + lane``.
+    sigma_sums : float array of shape (16 ceil(B / 16),), the sum of scales before each row's step.
+    """
+
+    S: Any
+    steps: Any
+    sigma_sums: Any
+
+
 @inlined
-def push_all(slopes, eta, square, coefficients, target, biases, class_states, setting, state):
+def step_all(gradient, eta, square, coefficients, target, memory, setting, state):
     """Step the biases of all classes; set the coefficients of the row for their stored weights.
 
     Parameters
     ----------
-    slopes : float array of shape (n_classes,), the loss's slope in the score of each class.
+    gradient : float array of shape (n_classes,), the derivatives of the loss with respect to the
+        scores, ``p_c - (c == y)``.
     """
-    if setting.conditioned:
-        for c in range(len(slopes)):
-            gradient = -target.weight * slopes[c]
-            target.energy += gradient * gradient
-            coefficients[c] = push(c, gradient, eta, square, biases, class_states, setting, state)
+    if setting.has_options:
+        for c in range(len(gradient)):
+            coefficient = -target.weight * gradient[c]
+            target.squared_gradient += coefficient * coefficient
+            coefficients[c] = step_class(c, coefficient, eta, square, memory, setting, state)
         return
+    # The same for plain SGD, in two loops that run in vector registers.
     step = -target.weight * eta
-    stored, bias_step = slopes.dtype.type(step / state.sigma), step * setting.bias_rate
-    for c in range(len(slopes)):
-        coefficients[c] = stored * slopes[c]
-    for c in range(len(slopes)):
-        biases[c] += bias_step * slopes[c]
+    stored, bias_step = gradient.dtype.type(step / state.sigma), step * setting.bias_rate
+    for c in range(len(gradient)):
+        coefficients[c] = stored * gradient[c]
+    for c in range(len(gradient)):
+        memory.biases[c] += bias_step * gradient[c]
 
 
 @jit
-def step_softmax(gram, targets, classes, setting, S, steps, scales, memory, state):
+def step_softmax(gram, targets, classes, setting, work, memory, state):
     """Step through a block whose products with all classes are known.
 
-    Parameters are those of `step_pairs`; row i of all panels of `steps`, of shape (n_panels, at
-    least n, 16), is set to the coefficients of row i, and ``scales[i]`` to the sum of scales before
-    its step. Products are corrected one row at a time within a sub-block, and by tiles from
-    sub-block to sub-block.
+    Parameters are those of `step_pairs`.
+
+    Parameters
+    ----------
+    work : `SoftmaxWork`; S is corrected in place, steps and sigma_sums are set.
     """
-    n_classes = S.shape[1]
-    p, work = np.empty(n_classes, S.dtype), np.empty(n_classes, S.dtype)
+    S, steps, n_classes = work.S, work.steps, work.S.shape[1]
+    p, scratch = np.empty(n_classes, S.dtype), np.empty(n_classes, S.dtype)
     A, edge = np.zeros((SUB_BLOCK, n_classes), S.dtype), np.empty((ROWS, LANES), S.dtype)
     factors = np.zeros(SUB_BLOCK, S.dtype)
-    steps[:, :, :], scales[:] = 0.0, 0.0
+    steps[:, :, :], work.sigma_sums[:] = 0.0, 0.0
     for i in range(len(targets)):
         target, now, inside = targets[i], state[0], i % SUB_BLOCK
         if inside == 0 and i > 0:
+            # A new sub-block: its rows are corrected for all steps before it, S += G A, by tiles.
             put_panels(A, steps, i - SUB_BLOCK)
             A[:, :] = 0.0
             for row in range(i, min(i + SUB_BLOCK, len(targets)), ROWS):
@@ -71,21 +104,22 @@ def step_softmax(gram, targets, classes, setting, S, steps, scales, memory, stat
                     put_tile(gram, row, 0, i, steps, panel, S, edge, False)
         if target.first == target.last:
             continue
+        # Rows of A from `inside` on are zero, so the sum may run over a multiple of four rows.
         factors[:inside] = gram[i, i - inside : i]
         add_four(factors, A, inside, S[i])
-        probabilities(S[i], memory[0], now.sigma, p, work)
-        eta = decay(setting[0], now)
+        probabilities(S[i], memory.biases, now.sigma, p, scratch)
+        eta = decay_weights(setting[0], now)
         p[classes[target.first]] -= ONE
-        scales[i] = now.scales
-        push_all(p, eta, gram[i, i], A[inside], target, memory[0], memory[2], setting[0], now)
-        now.window += 1
-        now.scales += now.sigma
+        work.sigma_sums[i] = now.sigma_sum
+        step_all(p, eta, gram[i, i], A[inside], target, memory, setting[0], now)
+        now.n_averaged += 1
+        now.sigma_sum += now.sigma
     put_panels(A, steps, (len(targets) - 1) // SUB_BLOCK * SUB_BLOCK)
 
 
 @inlined
 def add_four(factors, A, n, out):
-    """Add the first `n` rows of `A`, times factors, to `out`, four at a time; more are zero."""
+    """Add the first `n` rows of `A`, times factors, to `out`, four rows at a time."""
     for j in range(0, n, FOUR):
         a, b, c, d = factors[j], factors[j + 1], factors[j + 2], factors[j + 3]
         first, second, third, fourth = A[j], A[j + 1], A[j + 2], A[j + 3]
@@ -95,7 +129,7 @@ def add_four(factors, A, n, out):
 
 @inlined
 def put_panels(A, panels, first):
-    """Write the rows of `A` into all panels, from row `first` on, as far as there is place."""
+    """Write the rows of `A` into all panels, from row `first` on, as far as these have rows."""
     n_classes = A.shape[1]
     whole, n = n_classes // LANES, min(len(A), panels.shape[1] - first)
     for panel in range(whole):
@@ -108,90 +142,91 @@ def put_panels(A, panels, first):
 
 
 @inlined
-def count_pieces(V):
-    """Return how many pieces there are between two blocks; the panel left over is one."""
-    panels, left_over = V
-    return (len(panels) + PIECE - 1) // PIECE + len(left_over)
+def count_tasks(V):
+    """Return how many tasks there are between two blocks; the panel left over is one."""
+    return (len(V.panels) + TASK - 1) // TASK + len(V.rest)
 
 
 @jit
-def serve_softmax(rows, S, steps, scales, V, Q, block, piece):
-    """Do one piece: take over the steps of the block before, score the next block.
+def run_softmax_task(rows, work, V, Q, block, task):
+    """Run one task: take over the steps of the block before, score the next block.
 
     Parameters
     ----------
-    rows : X, its panels and its Gram matrices; see `chunks.Chunk`.
-    S, steps, scales : scores, changed, and steps; see `step_softmax`.
-    V, Q : weights and, where they are kept, averages, as `pack_here` gives them; changed.
+    rows : `BlockedRows`.
+    work : `SoftmaxWork`; the columns of S of the task's classes are set.
+    V, Q : `PackedWeights`, the weights and, where they are kept, averages; changed in place.
     block : rows of a block.
-    piece : its number; all pieces of a block come before those of the next.
+    task : its number; all tasks of a block come before those of the next.
     """
-    X, panels, _ = rows
-    n_pieces, size = count_pieces(V), count_panels(block)
-    here, first = piece // n_pieces * block, piece % n_pieces * PIECE
-    own, averages = V[0][first : first + PIECE], Q[0][first : first + PIECE]
-    if first >= len(V[0]):
-        own, averages, first = V[1], Q[1], len(V[0])
-    if here > 0:
-        n_rows, begin = min(block, len(X) - here + block), (here // block - 1) * size
-        packed = panels[begin : begin + count_panels(n_rows)]
-        made = steps[first : first + len(own)]
-        add_rows(packed, made, own)
+    X = rows.X
+    n_tasks, size = count_tasks(V), count_panels(block)
+    start, first = task // n_tasks * block, task % n_tasks * TASK
+    own, averages = V.panels[first : first + TASK], Q.panels[first : first + TASK]
+    if first >= len(V.panels):
+        own, averages, first = V.rest, Q.rest, len(V.panels)
+    if start > 0:
+        # V += A^T X for the block before: its rows and its coefficients are both packed.
+        n_rows, begin = min(block, len(X) - start + block), (start // block - 1) * size
+        packed = rows.panels[begin : begin + count_panels(n_rows)]
+        steps = work.steps[first : first + len(own)]
+        add_rows(packed, steps, own)
         if averages.size > 0:
-            weighed = np.empty_like(made)
-            for i in range(made.shape[1]):
-                weighed[:, i] = made[:, i] * scales[i]
-            add_rows(packed, weighed, averages)
-    if here < len(X):
-        n_rows = min(block, len(X) - here)
-        last = min(S.shape[1], (first + len(own)) * LANES)
-        multiply(X[here : here + n_rows], own, S[:n_rows, first * LANES : last], True)
+            weighted = np.empty_like(steps)
+            for i in range(steps.shape[1]):
+                weighted[:, i] = steps[:, i] * work.sigma_sums[i]
+            add_rows(packed, weighted, averages)
+    if start < len(X):
+        n_rows = min(block, len(X) - start)
+        last = min(work.S.shape[1], (first + len(own)) * LANES)
+        multiply(X[start : start + n_rows], own, work.S[:n_rows, first * LANES : last], True)
 
 
 @jit
-def help_softmax(rows, S, steps, scales, V, Q, block, queue):
-    """Do pieces of `walk_softmax` until its board is closed."""
-    looks = 0
+def run_softmax_worker(rows, work, V, Q, block, queue):
+    """Run tasks of `run_softmax_chunk` in a helper thread until its queue is closed."""
+    spins = 0
     while not is_closed(queue):
-        piece = take_piece(queue)
-        if piece >= 0:
-            serve_softmax(rows, S, steps, scales, V, Q, block, piece)
-            finish_piece(queue)
-            looks = 0
+        task = take_task(queue)
+        if task >= 0:
+            run_softmax_task(rows, work, V, Q, block, task)
+            finish_task(queue)
+            spins = 0
         else:
-            looks = rest(looks)
+            spins = spin(spins)
 
 
 @jit
-def walk_softmax(rows, known, setting, made, V, Q, memory, state, queue, block):
-    """Step through a chunk; see `serve_softmax`.
+def run_softmax_chunk(rows, labelled, setting, work, V, Q, memory, state, queue, block):
+    """Step through a chunk; see `step_softmax` and `run_softmax_task`.
 
     Parameters
     ----------
-    known : targets and classes.
-    made : S, steps and scales, places for what is made on the way.
-    memory : biases, last violators and heads.
-    board : of `boards`, with nothing taken yet.
+    labelled : `RowLabels` of the chunk.
+    queue : of `work_queue`, with no task added yet.
     """
-    X, _, grams = rows
-    (targets, classes), (S, steps, scales) = known, made
+    X = rows.X
     n_blocks = (len(X) + block - 1) // block
+    # One round more than there are blocks: the last one takes over the steps of the last block.
     for number in range(n_blocks + 1):
-        open_pieces(queue, count_pieces(V))
-        piece = take_piece(queue)
-        while piece >= 0:
-            serve_softmax(rows, S, steps, scales, V, Q, block, piece)
-            finish_piece(queue)
-            piece = take_piece(queue)
-        wait(queue)
+        add_tasks(queue, count_tasks(V))
+        task = take_task(queue)
+        while task >= 0:
+            run_softmax_task(rows, work, V, Q, block, task)
+            finish_task(queue)
+            task = take_task(queue)
+        wait_until_done(queue)
         if number < n_blocks:
             part = slice(number * block, min(len(X), number * block + block))
             step_softmax(
-                grams[part], targets[part], classes, setting, S, steps, scales, memory, state
-            )
-            if is_small(state[0].sigma, Q[0]) or is_small(state[0].sigma, Q[1]):
-                sigma, before = fold_scale(memory[2], state)
-                for k in range(2):
-                    fold_weights(sigma, before, V[k], Q[k])
+                rows.grams[part], labelled.targets[part], labelled.classes, setting, work, memory,
+                state,
+            )  # fmt: skip
+            if is_small(state[0].sigma, Q.panels) or is_small(state[0].sigma, Q.rest):
+                sigma, sigma_sum = fold_scale(memory.states, state)
+                fold_weights(sigma, sigma_sum, V.panels, Q.panels)
+                fold_weights(sigma, sigma_sum, V.rest, Q.rest)
+                # The steps of this block are not in V yet: they are brought to the new scale.
+                steps, sigma_sums = work.steps, work.sigma_sums
                 steps *= sigma
-                scales[:] = (scales - before) / sigma
+                sigma_sums[:] = (sigma_sums - sigma_sum) / sigma

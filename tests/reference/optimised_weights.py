@@ -1,11 +1,11 @@
-"""Adagrad, norm bounds and averages, plainly: weights after every step are kept and added up."""
+"""Adagrad, norm bounds and averages in plain NumPy: the weights after every step are summed."""
 
 import math
 
 import numpy as np
 
 
-class Tamed:
+class OptimisedWeights:
     """Weights of all classes, one step at a time."""
 
     def __init__(self, n_classes, dim, *, adagrad="none", max_norm=math.inf, average=False,

@@ -1,11 +1,9 @@
-"""What the joint objectives look at: violators, draws, ranks, chains of last violators."""
+"""WARP: violators, ranks, chains of last violators."""
 
 import numpy as np
 import pytest
 
-from myriad.objectives import multiclass, ranking, warp
-from myriad.objectives.draws import draw_wrong, stride_of
-from myriad.objectives.softmax import probabilities
+from myriad.objectives import warp
 
 N_CLASSES = 20
 NOTHING = np.zeros((0, 0))
@@ -52,20 +50,6 @@ def test_a_cap_on_draws_is_kept():
     assert max(draws) == 4
 
 
-def test_draws_are_uniform_over_wrong_classes():
-    drawn = np.array([draw_wrong(key(n), 0, N_CLASSES, np.array([7])) for n in range(19_000)])
-    counts = np.bincount(drawn, minlength=N_CLASSES)
-    assert counts[7] == 0
-    assert np.abs(np.delete(counts, 7) - 1000).max() < 150
-
-
-@pytest.mark.parametrize("n", [1, 2, 19, 60, 97])
-def test_strides_visit_every_place(n):
-    for number in range(30):
-        stride = stride_of(key(number), n)
-        assert len({(draw * stride) % n for draw in range(n)}) == n
-
-
 def test_exact_rank_counts_all_violators_and_picks_each_alike():
     scores = np.full(N_CLASSES, -5.0)
     scores[[2, 4, 9]] = 0.0
@@ -87,7 +71,7 @@ def remembered(last, violating, label, chain):
     for c, v in last.items():
         memory[c] = v
     labels, zeros = np.array([label]), np.zeros(N_CLASSES)
-    return warp.is_remembered(
+    return warp.has_remembered(
         scores, NOTHING, scores, zeros, 1.0, 0.0, label, labels, memory, chain
     )
 
@@ -104,28 +88,3 @@ def test_the_chain_of_last_violators():
 def test_the_chain_ends_at_the_label_itself():
     cat, dog = 0, 1
     assert not remembered({cat: dog, dog: cat}, set(), cat, 8)
-
-
-def test_multiclass_picks_the_worst_and_the_lowest_on_ties():
-    zeros = np.zeros(4)
-    assert multiclass.pick(zeros, zeros, 1.0, 2) == 0
-    assert multiclass.pick(zeros, zeros, 1.0, 0) == 1
-    assert multiclass.pick(np.array([5.0, 1.0, 4.1, 0.0]), zeros, 1.0, 0) == 2
-    assert multiclass.pick(np.array([5.0, 1.0, 4.0, 0.0]), zeros, 1.0, 0) == -1
-
-
-def test_ranking_steps_only_within_the_margin():
-    scores = lone_violator()
-    drawn = {
-        ranking.pick(scores, NOTHING, scores, np.zeros(N_CLASSES), 1.0, 3, np.array([3]), key(n))
-        for n in range(300)
-    }
-    assert drawn == {-1, 11}
-
-
-def test_probabilities_sum_to_one_without_overflow():
-    out = np.empty(3)
-    probabilities(np.array([1e4, 0.0, -1e4]), np.zeros(3), 1.0, out, np.empty(3))
-    np.testing.assert_allclose(out, [1, 0, 0], atol=1e-300)
-    probabilities(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 0.0]), 1.0, out, np.empty(3))
-    np.testing.assert_allclose(out, 1 / 3)
