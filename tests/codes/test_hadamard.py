@@ -13,7 +13,7 @@ from myriad.codes import (
 )
 from myriad.errors import InputError
 from myriad.store import ArrayRows, inform_rows
-from tests.reference.turning import turn
+from tests.reference.hadamard import rotate
 
 RNG = np.random.default_rng(0)
 
@@ -26,10 +26,10 @@ def draw(n, dim, shift=3.0):
 def test_rows_are_turned_as_matrices_turn_them(dim):
     X = draw(6, dim)
     turning = draw_rotation(X, seed=4)
-    turned = turning.turn(X)
+    turned = turning.rotate(X)
     if dim <= 4096:
         for row, found in zip(X, turned, strict=True):
-            expected = turn(row, turning.centre, turning.flips)
+            expected = rotate(row, turning.centre, turning.flips)
             np.testing.assert_allclose(found, expected, atol=1e-5)
     np.testing.assert_allclose(
         np.linalg.norm(turned, axis=1), np.linalg.norm(X - X.mean(0), axis=1), rtol=1e-4, atol=1e-5
@@ -59,12 +59,12 @@ def test_the_most_informative_turned_features_are_kept():
     X = X.astype(np.float32)
     turning = draw_rotation(X, seed=1)
     information = inform_rows(ArrayRows(X, labels), turning=turning, threads=2)
-    expected = inform_rows(ArrayRows(turning.turn(X), labels))
+    expected = inform_rows(ArrayRows(turning.rotate(X), labels))
     np.testing.assert_array_equal(information, expected)
     code = learn_hadamard(X, n_bits=16, information=information, seed=1)
     np.testing.assert_array_equal(code.chosen, np.argsort(-information, kind="stable")[:16])
     np.testing.assert_array_equal(
-        code.decode(code.encode(X)), np.where(turning.turn(X)[:, code.chosen] >= 0, 1, -1)
+        code.decode(code.encode(X)), np.where(turning.rotate(X)[:, code.chosen] >= 0, 1, -1)
     )
     fewer = code.shorten(8)
     np.testing.assert_array_equal(fewer.encode(X), code.encode(X)[:, :1])

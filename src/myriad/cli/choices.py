@@ -18,79 +18,6 @@ DataArgument = Annotated[
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A model folder.", show_default=False)
 ]
-Components = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=65536,
-        help="Gaussians (fisher, by default 256) or words (bov 1024, vlad 256) of the vocabulary.",
-    ),
-]
-Regions = Annotated[int, typer.Option(help="Regions of the spatial pyramid: 1, 4 or 8.")]
-Step = Annotated[int, typer.Option(min=1, max=4096, help="Pixels from one patch to the next.")]
-Signature = Annotated[
-    str,
-    typer.Option(
-        help="What describes an image: fisher, bov, vlad, efficientnet-lite0 or onnx:FILE."
-    ),
-]
-OnnxSize = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=4096,
-        help="Height and width of the images that onnx:FILE takes; by default as it says, or 224.",
-    ),
-]
-OnnxMean = Annotated[
-    str,
-    typer.Option(
-        help="What onnx:FILE wants taken off pixels from 0 to 255: one number, three, or imagenet "
-        "or clip."
-    ),
-]
-OnnxDeviation = Annotated[str, typer.Option(help="What the rest is divided by, in the same ways.")]
-OnnxOutput = Annotated[
-    str | None,
-    typer.Option(
-        help="The output of onnx:FILE to take, or a value inside it; by default the first."
-    ),
-]
-DescriptorName = Annotated[
-    str,
-    typer.Option(
-        "--descriptor", help="What describes a patch: sift, colour or sift+colour (both together)."
-    ),
-]
-Whiten = Annotated[
-    bool, typer.Option("--whiten", help="Divide projected descriptors by their deviation.")
-]
-Weights = Annotated[
-    bool, typer.Option("--weights", help="fisher: add the gradient of the Gaussians' weights.")
-]
-Soft = Annotated[
-    bool, typer.Option("--soft", help="bov: let a patch count for several words near it.")
-]
-HistogramMap = Annotated[
-    str,
-    typer.Option(
-        "--map",
-        help="bov: the kernel that counts are mapped for: hellinger, chi2, intersection or "
-        "intersection-pca.",
-    ),
-]
-Within = Annotated[
-    bool, typer.Option("--within", help="vlad: bring each word's sum to norm 1 by itself.")
-]
-Codes = Annotated[
-    str, typer.Option(help="How rows are kept: pq, bits, turned, bilinear, scalar; none: float32.")
-]
-Ratio = Annotated[
-    float | None,
-    typer.Option(
-        help="How many times smaller coded rows are, at least.", show_default="32; scalar 4"
-    ),
-]
 ImagesArgument = Annotated[
     Path,
     typer.Argument(
@@ -100,7 +27,7 @@ ImagesArgument = Annotated[
     ),
 ]
 MaxBad = Annotated[
-    float, typer.Option(min=0, max=1, help="The part of the images that may be bad.")
+    float, typer.Option(min=0, max=1, help="Fraction of the images that may be bad.")
 ]
 Objective = Annotated[
     str,

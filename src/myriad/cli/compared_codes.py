@@ -1,4 +1,4 @@
-"""A comparison of codes: the call of the work, a table, and a page with the plot."""
+"""``myriad compare --codes``: a table of codes, and a page with the plot."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from myriad.cli.choices import split_list
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run
+from myriad.codes.registry import code_name
 
 if TYPE_CHECKING:
     from myriad.pipelines.compare_codes import ComparedCodes
@@ -83,12 +84,12 @@ def compare_all_codes(
 def show_codes(result: CodesResult, run: Run) -> None:
     """Print a line for each code: size, accuracies in percent, and times."""
     compared = result.compared
-    part = compared.rows[0]
+    first = compared.rows[0]
     print_table(
         COLUMNS,
         [
             [
-                "plain" if row.codes == "none" else row.codes,
+                "plain" if row.codes == "none" else code_name(row.codes),
                 row.ratio,
                 row.bytes_per_row,
                 row.top1,
@@ -100,7 +101,7 @@ def show_codes(result: CodesResult, run: Run) -> None:
             ]
             for row in compared.rows
         ],
-        title=f"Accuracy in % on {part.n:,} {part.split} rows",
+        title=f"Accuracy in % on {first.n:,} {first.split} rows",
         right=COLUMNS[-3:],
     )
     print_summary({"Report": result.page})

@@ -30,8 +30,8 @@ def show(extracted: Extracted, run: Run) -> None:
             "Time": format_seconds(extracted.seconds),
         }
     )
-    place = store.path if store.path.name else store.path.resolve()
-    model = place.with_suffix(".model")
+    path = store.path if store.path.name else store.path.resolve()
+    model = path.with_suffix(".model")
     print_summary({"Store": store.path}, [("myriad", "train", store.path, "--out", model)])
 
 
@@ -44,7 +44,7 @@ def extract(
     cluster: Cluster = None,
     run: Run,
 ) -> Extracted:
-    """Turn images into a store of rows to train on."""
+    """Describe images and write the rows to a store to train on."""
     from myriad.pipelines.extract import extract as work
 
     return work(

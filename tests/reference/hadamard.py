@@ -1,10 +1,10 @@
-"""A row turned by whole matrices."""
+"""A row rotated by whole Walsh-Hadamard matrices."""
 
 import numpy as np
 from scipy.linalg import hadamard
 
 
-def turn(row, centre, flips):
+def rotate(row, centre, flips):
     """Return ``row - centre`` after two rotations, of its first and of its last features."""
     x = np.asarray(row, np.float64) - centre
     width = flips.shape[1]
