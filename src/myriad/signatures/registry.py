@@ -129,7 +129,6 @@ class SignatureOptions:
         minimum=1,
         maximum=65536,
         help="Gaussians (fisher) or words (bov, vlad) of the vocabulary.",
-        default_text="256; 1024 of bov",
     )
     regions: int = option(4, help="Regions of the spatial pyramid: 1, 4 or 8.")
     step: int = dataclasses.field(
