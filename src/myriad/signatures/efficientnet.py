@@ -149,7 +149,7 @@ class _Network:
 
     def classify(self, x: str) -> str:
         """Add the scores of the classes that the network was trained on."""
-        names = [self._keep(self.weights[f"_fc.{name}"], name) for name in ("weight", "bias")]
+        names = [self._keep(self.weights[f"_fc.{array}"], array) for array in ("weight", "bias")]
         return self._add("Gemm", [x, *names], "scores", transB=1)
 
     def finish(self, output: str, size: int) -> bytes:
@@ -177,8 +177,8 @@ def fold(weights: Weights, name: str, norm: str) -> tuple[NDArray[np.float32], N
 
     ``gamma (K x - mean) / sqrt(variance + epsilon) + beta``, computed in float64.
     """
-    names = ("weight", "bias", "running_mean", "running_var")
-    gamma, beta, mean, variance = (weights[f"{norm}.{name}"].astype(np.float64) for name in names)
+    arrays = ("weight", "bias", "running_mean", "running_var")
+    gamma, beta, mean, variance = (weights[f"{norm}.{a}"].astype(np.float64) for a in arrays)
     scale = gamma / np.sqrt(variance + EPSILON)
     kernel = weights[f"{name}.weight"] * scale[:, None, None, None]
     return kernel.astype(np.float32), (beta - scale * mean).astype(np.float32)
