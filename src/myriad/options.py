@@ -185,6 +185,12 @@ def option(
     return dataclasses.field(default=default, repr=repr, metadata={_KEY: (name, stated)})
 
 
+def same_option(kind: type, name: str) -> Any:
+    """Declare a dataclass field as the option of the same name of another dataclass."""
+    field = {field.name: field for field in dataclasses.fields(kind)}[name]
+    return dataclasses.field(default=field.default, metadata=field.metadata)
+
+
 def option_group(make: Callable[[], Any]) -> Any:
     """Declare a dataclass field that holds a dataclass with options of its own."""
     return dataclasses.field(default_factory=make, metadata={_GROUP: True})

@@ -115,10 +115,14 @@ class CodeSpec(ABC):
                 "codes reach: use pq or bits."
             )
 
+    def estimate_work(self, dim: int, regions: int) -> float:
+        """Return the multiply-adds of learning the code, beyond describing the sample."""
+        return 0.0
+
     def estimate(self, dim: int, period: int) -> Code:
         """Return a code of the default size for rows of `dim` features, for ``plan`` to time.
 
-        By default it is learned from a few random rows without labels.
+        By default it is learned from a few random rows.
         """
         import numpy as np
 
@@ -126,4 +130,6 @@ class CodeSpec(ABC):
         from myriad.parallel import Context
 
         rows = np.random.default_rng(0).standard_normal((16, dim), dtype=np.float32)
-        return self.learn(Source(rows, None, period), CodeOptions(self.name), Context(threads=1))
+        information = np.ones(dim) if self.uses_information else None
+        source = Source(rows, information, period)
+        return self.learn(source, CodeOptions(self.name), Context(threads=1))

@@ -225,10 +225,11 @@ def plan_extraction(
     products = ROUNDS * n_descriptors * size * 64 * 4
     learning = sampled * seconds + products / machine.sgemm
     steps = [Step("learn the vocabulary", learning / speed, 0, n_descriptors * SAMPLE_BYTES)]
-    if options.codes == "pq":
-        vectors = min(-(-CODE_VECTORS // options.regions), CODE_BYTES // (4 * dim), job.images)
-        books = -(-dim // 8) // options.regions
-        work = books * 12 * 4096 * 256 * 8 / machine.sgemm * 4  # short products are slow
+    spec = find_code(options.codes)
+    if options.codes != "none":
+        shared = options.regions if spec.by_region else 1
+        vectors = min(-(-CODE_VECTORS // shared), CODE_BYTES // (4 * dim), job.images)
+        work = spec.estimate_work(dim, options.regions) / machine.sgemm
         steps.append(
             Step("learn the codes", (vectors * seconds + work) / speed, 0, 2 * vectors * 4 * dim)
         )
@@ -240,7 +241,7 @@ def plan_extraction(
             "extract",
             max(job.images * seconds / speed, writing),
             job.images * row_bytes,
-            buffers + (code_bytes if options.codes == "pq" else 0),
+            buffers + (code_bytes if spec.by_region else 0),
         )
     )
     return steps

@@ -11,7 +11,7 @@ from typing import Any
 
 from myriad.codes.registry import CODES, CodeOptions, find_code
 from myriad.errors import InputError
-from myriad.options import Option, flat_values, option, options_of
+from myriad.options import Option, flat_values, option, options_of, same_option
 from myriad.signatures.registry import NetworkSpec, SignatureOptions, signature_options
 
 
@@ -26,10 +26,8 @@ class ExtractOptions(SignatureOptions):
     max_bad : the fraction of the images that may be bad.
     """
 
-    codes: str = option("pq", help="Code of the rows")
-    ratio: float | None = option(
-        None, minimum=1, below=1e9, help="How many times smaller coded rows are, at least."
-    )
+    codes: str = same_option(CodeOptions, "codes")
+    ratio: float | None = same_option(CodeOptions, "ratio")
     max_bad: float = option(
         0.05, minimum=0, maximum=1, help="Fraction of the images that may be bad."
     )

@@ -13,7 +13,6 @@ signature is imported when it is called.
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from myriad.descriptors.registry import GridOptions, find_descriptor
 from myriad.errors import InputError
-from myriad.options import Option, option, options_of, select_options
+from myriad.options import Option, option, options_of, same_option, select_options
 
 if TYPE_CHECKING:
     from myriad.arrays import Bytes
@@ -131,9 +130,7 @@ class SignatureOptions:
         help="Gaussians (fisher) or words (bov, vlad) of the vocabulary.",
     )
     regions: int = option(4, help="Regions of the spatial pyramid: 1, 4 or 8.")
-    step: int = dataclasses.field(
-        default=GridOptions.step, metadata=GridOptions.__dataclass_fields__["step"].metadata
-    )
+    step: int = same_option(GridOptions, "step")
     descriptor: str = option("sift", help="Local descriptor of a patch")
     whiten: bool = option(False, help="Divide projected descriptors by their standard deviation.")
     own: Any = None
