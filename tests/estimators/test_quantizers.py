@@ -109,3 +109,13 @@ def test_refuses_labels_that_do_not_fit():
         myriad.SignBits().fit(X, y[:-1])
     with pytest.raises(myriad.InputError, match="mutual information"):
         myriad.SignBits(n_bits=8).fit(X)
+
+
+def test_hadamard_is_the_name_of_turned():
+    X, y = make_rows()
+    codes = [
+        myriad.SignBits(n_bits=16, **options).fit(X, y).encode(X)
+        for options in ({"hadamard": True}, {"turned": True}, {"turned": True, "hadamard": False})
+    ]
+    np.testing.assert_array_equal(codes[0], codes[1])
+    assert (codes[0] != codes[2]).any()
