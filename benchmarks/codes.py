@@ -33,9 +33,9 @@ from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_limits
 
 from myriad import DualSVM
-from myriad.codes import Code
-from myriad.parallel import map_ordered, thread_executor
-from myriad.pipelines.coding import CodeOptions, Source, inform, learn_code
+from myriad.codes import Code, CodeOptions, Source
+from myriad.parallel import Context, map_ordered, thread_executor
+from myriad.pipelines.coding import inform, learn_code
 from myriad.pipelines.compress import training_rows
 from myriad.store import Rows, Store, sample_rows
 
@@ -170,10 +170,11 @@ class Experiment:
         """Learn a code from training rows."""
         threads, period = self.options.threads, None
         sample = sample_rows(rows, seed=0)
-        information = inform(rows, sample, options, threads=threads)
+        context = Context(threads=threads)
+        information = inform(rows, sample, options, context)
         if self.store.recipe is not None:
             period = self.store.recipe.period
-        return learn_code(Source(sample, information, period), options, threads=threads)
+        return learn_code(Source(sample, information, period), options, context)
 
     def run_shared(self, name: str, ratio: int) -> None:
         """Measure a code that is learned once, without labels; ``float32`` is none at all."""

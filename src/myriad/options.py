@@ -246,6 +246,12 @@ def option(
     return dataclasses.field(default=default, repr=repr, metadata={_KEY: (name, stated)})
 
 
+def same_option(kind: type, name: str) -> Any:
+    """Declare a dataclass field as the option of the same name of another dataclass."""
+    field = {field.name: field for field in dataclasses.fields(kind)}[name]
+    return dataclasses.field(default=field.default, metadata=field.metadata)
+
+
 def option_group(kind: type, *, only: Iterable[str] = ()) -> Any:
     """Declare a dataclass field that holds a dataclass with options of its own.
 
@@ -299,6 +305,34 @@ def make_from_options(
                 name = names.get(found.name, found.name)
                 values[field.name] = found.parse(given[found.name], name=name)
     return kind(**values)
+
+
+def select_options(
+    kinds: Mapping[str, type], chosen: str, given: Mapping[str, Any], *, flag: str
+) -> Any:
+    """Return the options of one of several dataclasses, from a flat list of the options of all.
+
+    Raises `InputError` where an option of another one has a value other than its default.
+
+    Parameters
+    ----------
+    kinds : the dataclasses by the word that the option `flag` of the command chooses them with.
+    chosen : the word of the one to make.
+    given : values by the name of the option.
+    """
+    own, values = options_of(kinds[chosen]), {}
+    for name, value in given.items():
+        owners = {word: options_of(kind) for word, kind in kinds.items()}
+        found = {word: options[name] for word, options in owners.items() if name in options}
+        if not found:
+            raise InputError(f"There is no option {name} of any {flag}.")
+        known = own.get(name) or next(iter(found.values()))
+        values[name] = known.parse(value, name=known.flag)
+        if name not in own and values.pop(name) != known.default:
+            *first, last = found
+            listed = f"{', '.join(first)} and {last}" if first else last
+            raise InputError(f"{known.flag} belongs to {flag} {listed}, not to {chosen}.")
+    return make_from_options(kinds[chosen], values)
 
 
 def check_options(instance: Any) -> None:

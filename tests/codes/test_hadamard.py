@@ -26,7 +26,7 @@ def draw(n, dim, shift=3.0):
 def test_rows_are_turned_as_matrices_turn_them(dim):
     X = draw(6, dim)
     turning = draw_rotation(X, seed=4)
-    turned = turning.turn(X)
+    turned = turning.rotate(X)
     if dim <= 4096:
         for row, found in zip(X, turned, strict=True):
             expected = rotate(row, turning.centre, turning.flips)
@@ -59,12 +59,12 @@ def test_the_most_informative_turned_features_are_kept():
     X = X.astype(np.float32)
     turning = draw_rotation(X, seed=1)
     information = inform_rows(ArrayRows(X, labels), turning=turning, threads=2)
-    expected = inform_rows(ArrayRows(turning.turn(X), labels))
+    expected = inform_rows(ArrayRows(turning.rotate(X), labels))
     np.testing.assert_array_equal(information, expected)
     code = learn_hadamard(X, n_bits=16, information=information, seed=1)
     np.testing.assert_array_equal(code.chosen, np.argsort(-information, kind="stable")[:16])
     np.testing.assert_array_equal(
-        code.decode(code.encode(X)), np.where(turning.turn(X)[:, code.chosen] >= 0, 1, -1)
+        code.decode(code.encode(X)), np.where(turning.rotate(X)[:, code.chosen] >= 0, 1, -1)
     )
     fewer = code.shorten(8)
     np.testing.assert_array_equal(fewer.encode(X), code.encode(X)[:, :1])

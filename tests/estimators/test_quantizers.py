@@ -134,3 +134,13 @@ def test_only_codes_of_this_code_are_decoded(fitted):
     np.testing.assert_array_equal(fitted.decode(np.asfortranarray(codes)), expected)
     assert fitted.decode(codes[:0]).shape == (0, expected.shape[1])
     assert np.isfinite(fitted.decode(np.full_like(codes, 255))).all()
+
+
+def test_hadamard_is_the_name_of_turned():
+    X, y = make_rows()
+    codes = [
+        myriad.SignBits(n_bits=16, **options).fit(X, y).encode(X)
+        for options in ({"hadamard": True}, {"turned": True}, {"turned": True, "hadamard": False})
+    ]
+    np.testing.assert_array_equal(codes[0], codes[1])
+    assert (codes[0] != codes[2]).any()

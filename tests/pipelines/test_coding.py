@@ -4,17 +4,11 @@ import numpy as np
 import pytest
 
 from myriad.codes.packing import packed_bytes
+from myriad.codes.product import choose_product
 from myriad.errors import InputError
 from myriad.measures import LabelSets
-from myriad.pipelines.coding import (
-    CodeOptions,
-    Source,
-    choose_product,
-    count_features,
-    describe_code,
-    learn_code,
-    measure_error,
-)
+from myriad.options import flat_values
+from myriad.pipelines.coding import CodeOptions, Source, learn_code, measure_error
 from myriad.store import ArrayRows, inform_rows
 from tests.reference import information as plain
 
@@ -66,7 +60,7 @@ def test_the_ratio_is_met_if_it_can_be(dim, ratio):
     ],
 )
 def test_features_that_are_kept(options, count):
-    assert count_features(1000, options) == count
+    assert options.spec.count_features(1000, options) == count
 
 
 @pytest.mark.parametrize(
@@ -86,13 +80,16 @@ def test_features_that_are_kept(options, count):
 )
 def test_learned_codes_meet_the_options(options):
     X, labels = make_rows()
-    information = inform_rows(ArrayRows(X, labels), bins=options.bins) if options.informs else None
+    spec, information = options.spec, None
+    if spec.uses_information:
+        information = inform_rows(ArrayRows(X, labels), bins=spec.bins(options))
     code = learn_code(Source(X, information), options)
-    assert code.ratio >= (options.ratio or 1 / (options.keep or 1))
-    described = describe_code(code)
+    own = flat_values(options.own)
+    assert code.ratio >= (options.ratio or 1 / (own.get("keep") or 1))
+    described = code.describe()
     assert described["kind"] == {"none": "features"}.get(options.codes, options.codes)
-    assert ("rotation" in described) == (options.rotation != "none")
-    if options.informs:
+    assert ("rotation" in described) == (own.get("rotation", "none") != "none")
+    if spec.uses_information:
         np.testing.assert_array_equal(
             code.chosen, np.argsort(-information, kind="stable")[: code.decoded_dim]
         )
@@ -103,7 +100,7 @@ def test_learned_codes_meet_the_options(options):
 
 def test_padding_is_stated():
     X, _ = make_rows(300, 37)
-    assert describe_code(learn_code(Source(X), CodeOptions("pq", 29)))["padding"] == 3
+    assert learn_code(Source(X), CodeOptions("pq", 29)).describe()["padding"] == 3
 
 
 def test_information_of_rows_with_several_labels():

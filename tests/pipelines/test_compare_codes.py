@@ -87,5 +87,5 @@ def test_a_broken_comparison_goes_on(plain, tmp_path, monkeypatch):
 
 
 def test_refuses_what_cannot_be_compared(plain, tmp_path):
-    with pytest.raises(InputError, match="--codes must be some of"):
+    with pytest.raises(InputError, match="--codes must be one of"):
         compare_codes(plain, tmp_path, codes=("zip",))

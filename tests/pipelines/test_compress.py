@@ -144,6 +144,14 @@ def test_coded_stores_are_refused(stores, tmp_path, name, options):
     assert not (tmp_path / "s").exists()
 
 
+def test_hadamard_and_turned_are_one_code(plain, stores, tmp_path):
+    """The older name is accepted, and is the one in files."""
+    after = compress(plain, tmp_path / "s", options=CodeOptions("hadamard", 64)).store
+    assert after.code.kind == after.plan["codes"] == "turned"
+    for path in sorted(stores["turned"].iterdir()):
+        assert path.read_bytes() == (after.path / path.name).read_bytes()
+
+
 def test_a_store_is_not_written_over_itself(plain):
     with pytest.raises(InputError, match="the store itself"):
         compress(plain, plain, overwrite=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from myriad.codes import CODES
 from myriad.errors import InputError
 from myriad.pipelines import machine as machines
 from myriad.pipelines.extract import ExtractOptions
@@ -135,3 +136,14 @@ def test_measures_are_plausible(monkeypatch):
     assert found.sgemm > 1e8
     assert found.cores >= 1
     assert found.memory > 1 << 28
+
+
+@pytest.mark.parametrize("codes", [name for name in CODES if name != "none"])
+def test_every_code_is_planned_at_its_size(codes):
+    spec = CODES[codes]
+    code = spec.estimate(100, 100)
+    assert code.dim == 100
+    assert code.ratio >= spec.ratio * 0.9
+    job = Job(images=1000, classes=10, extracting=ExtractOptions(codes=codes))
+    steps = plan_extraction(job, CORE, 100, code.bytes_per_row, 0.05, 2.0, 2)
+    assert [step.step for step in steps] == ["learn the vocabulary", "learn the codes", "extract"]

@@ -28,7 +28,7 @@ def read_picture(path, *, colour=True, pixels=None):
 
 
 def make_store(folder, kind="fisher", descriptor="sift", n=20):
-    part = DESCRIPTORS[descriptor](scales=2, step=12)
+    part = DESCRIPTORS[descriptor].make(scales=2, step=12)
     images = [read_picture(f"{i}.jpg", colour=part.colour) for i in range(4)]
     size = {"n_components": 5} if kind == "fisher" else {"n_words": 5}
     signature = LEARNERS[kind](images, descriptor=part, **size, **SMALL)

@@ -1,4 +1,4 @@
-"""The rotation of Hadamard codes by whole matrices."""
+"""A row rotated by whole Walsh-Hadamard matrices."""
 
 import numpy as np
 from scipy.linalg import hadamard

@@ -18,11 +18,14 @@ def stored(here: Path, ready: Path) -> None:
 
 def write_rows(folder: Path, *, n: int = 40, dim: int = 16, kind: str | None = None) -> None:
     """Write a store of random rows of two classes, coded if asked."""
-    from myriad.codes import CODES
+    from myriad.codes import CODES, CodeOptions, Source
+    from myriad.parallel import Context
     from myriad.store import Store
 
     X = np.random.default_rng(0).standard_normal((n, dim)).astype(np.float32)
-    code = None if kind is None else CODES[kind](X)
+    code = None
+    if kind is not None:
+        code = CODES[kind].learn(Source(X), CodeOptions(kind), Context())
     writer = Store.create(folder, class_names=["ant", "bee"], dim=dim, n_shards=1, code=code)
     labels = np.arange(n) % 2
     writer.write_shard(0, X, labels, [str(i) for i in range(n)], "train")
@@ -61,8 +64,8 @@ CODE_CASES = [
             ("--codes bits --bins 3", "--bins must be one of 2, 4"),
             ("--codes pq --bins 4", "--bins belongs"),
             ("--codes turned --ratio 100000", "less than a byte"),
-            ("--codes turned --rotation random", "--rotation belongs"),
-            ("--codes turned --random", "--random belongs"),
+            ("--codes hadamard --rotation random", "--rotation belongs"),
+            ("--codes turned --random", "--random belongs to --codes bilinear, not to hadamard"),
             ("--rotation half", "--rotation must be one of none"),
             ("--codes bits --rotation opq", "--rotation belongs"),
             ("--codes pq --random", "--random belongs"),

@@ -225,7 +225,7 @@ ROW_CASES = [
             ("onnx:net.onnx --onnx-mean red", "--onnx-mean must be"),
             ("onnx:net.onnx --onnx-deviation 0.2", "here they are from 0 to 255"),
             ("onnx:net.onnx --components 8", "--components"),
-            ("fisher --onnx-size 9", "--onnx-* options belong to"),
+            ("fisher --onnx-size 9", "--onnx-size belongs to --signature onnx:FILE"),
         )
     ),
     Case(

@@ -54,7 +54,7 @@ def test_whitened_descriptors_have_variance_one():
 @pytest.mark.parametrize("name", ["colour", "sift+colour"])
 def test_learns_from_colour(name):
     images = [data.astronaut()[20 * i : 20 * i + 130, :140] for i in range(4)]
-    descriptor = DESCRIPTORS[name](scales=1)
+    descriptor = DESCRIPTORS[name].make(scales=1)
     signature = learn_fisher(images, n_components=4, regions=1, descriptor=descriptor)
     assert signature.colour
     assert signature.dim == 2 * 4 * descriptor.pca_dim == 8 * (128 if "+" in name else 64)

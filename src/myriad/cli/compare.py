@@ -21,6 +21,7 @@ from myriad.cli.methods import Epochs
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
+from myriad.codes.registry import CODES
 
 if TYPE_CHECKING:
     from myriad.pipelines.compare import Candidate, Compared
@@ -103,8 +104,8 @@ def compare(
     codes: Annotated[
         str | None,
         typer.Option(
-            help="How rows of images are kept: pq, bits, turned, bilinear, scalar or none. For a "
-            "store: codes to compare instead of objectives, with commas between, or all.",
+            help=f"Code of the rows of images: {', '.join(CODES)}. For a store: codes to compare "
+            "instead of objectives, with commas between, or all.",
             show_default="pq",
         ),
     ] = None,

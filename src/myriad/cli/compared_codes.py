@@ -1,4 +1,4 @@
-"""A comparison of codes on one store: its table, and its report with a plot."""
+"""``myriad compare --codes``: a table of codes, and a page with the plot."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from myriad.cli.choices import split_list
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run
+from myriad.codes.registry import code_name
 
 if TYPE_CHECKING:
     from myriad.pipelines.compare_codes import ComparedCodes
@@ -88,7 +89,7 @@ def show_codes(result: CodesResult, run: Run) -> None:
         COLUMNS,
         [
             [
-                "plain" if row.codes == "none" else row.codes,
+                "plain" if row.codes == "none" else code_name(row.codes),
                 row.ratio,
                 row.bytes_per_row,
                 row.top1,

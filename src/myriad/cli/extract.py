@@ -44,7 +44,7 @@ def extract(
     cluster: Cluster = None,
     run: Run,
 ) -> Extracted:
-    """Turn images into a store of rows to train on."""
+    """Describe images and write the rows to a store to train on."""
     from myriad.pipelines.extract import extract as work
 
     return work(

@@ -1,4 +1,4 @@
-"""``myriad import``: rows that the user already has to a store."""
+"""``myriad import``: ready-made rows to a store."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILES...",
-            help="Files of rows (.npy, .npz, .parquet, .svm), folders of them, or output folders "
-            "of clip-retrieval.",
+            help="Files of rows, such as .npy, .npz, .parquet or .svm, folders of them, or output "
+            "folders of clip-retrieval.",
             show_default=False,
         ),
     ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.choices import Codes, Components, Regions, Signature, Step
+from myriad.cli.extraction import Extraction, choose_extraction
 from myriad.cli.tables import print_facts, print_table
 from myriad.cli.text import format_bytes, format_days, parse_bytes
 from myriad.cli.verb import Run, verb
@@ -15,6 +15,9 @@ from myriad.errors import InputError
 
 if TYPE_CHECKING:
     from myriad.pipelines.plan import Planned
+
+
+read_described = choose_extraction("signature", "components", "regions", "step", "codes")
 
 
 def show(planned: Planned, run: Run) -> None:
@@ -51,8 +54,9 @@ def show(planned: Planned, run: Run) -> None:
         print(sentence)
 
 
-@verb(show=show)
+@verb(show=show, lists={"extracting": read_described})
 def plan(
+    *,
     like: Annotated[
         str | None,
         typer.Option(help="A job of the papers: imagenet10k or web97k.", show_default=False),
@@ -66,11 +70,7 @@ def plan(
         int | None,
         typer.Option(min=1, help="Number of features of existing rows.", show_default=False),
     ] = None,
-    signature: Signature = "fisher",
-    components: Components = None,
-    regions: Regions = 4,
-    step: Step = 6,
-    codes: Codes = "pq",
+    extracting: Extraction,
     objective: Annotated[
         str,
         typer.Option(help="What is trained: ovr, multiclass, ranking, warp, softmax or trace."),
@@ -89,18 +89,15 @@ def plan(
         typer.Option(help="Available disk space, such as 2TB.", show_default="what is free here"),
     ] = None,
     measure: Annotated[bool, typer.Option("--measure", help="Measure this machine again.")] = False,
-    *,
     run: Run,
 ) -> Planned:
     """Estimate the time, disk and memory of a job before it starts."""
     import shutil
 
-    from myriad.pipelines.extract import ExtractOptions
     from myriad.pipelines.plan import LIKE, Job
     from myriad.pipelines.plan import plan as work
 
     papers: dict[str, str] = {}
-    options = ExtractOptions(signature, components, regions, step, codes)
     if like is not None:
         if like not in LIKE:
             raise InputError(f"--like must be one of {', '.join(LIKE)}, not {like!r}.")
@@ -116,7 +113,7 @@ def plan(
         classes=classes,
         pixels=pixels,
         dim=dim,
-        extracting=options,
+        extracting=extracting(),
         objective=objective,
         beta=beta,
         epochs=epochs,

@@ -1,55 +1,24 @@
-"""Codes turn rows into few bytes and back; one code a file, one line in the table `CODES`."""
+"""Codes: rows of float32 to few bytes and back; one code a file, listed in the registry `CODES`.
+
+The package itself is light, because the help of the command is built from the registry. Any other
+name of `myriad.codes.api` is imported when it is first asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from myriad.codes.bilinear import BilinearCode, learn_bilinear
-from myriad.codes.bits import SignCode, learn_bits
-from myriad.codes.chosen import ChosenCode, learn_chosen
-from myriad.codes.code import Code
-from myriad.codes.folder import load_code, save_code
-from myriad.codes.hadamard import HadamardCode, HadamardRotation, draw_rotation, learn_hadamard
-from myriad.codes.information import BINS, inform_by, measure_information, rank_features
-from myriad.codes.product import ProductCode, learn_product
-from myriad.codes.rotated import ROTATIONS, RotatedCode, learn_rotated
-from myriad.codes.scalar import ScalarCode, learn_scalar
+from myriad.codes.registry import CODES, CodeOptions, CodeSpec, Source, find_code
 
-CODES: dict[str, Callable[..., Code]] = {
-    "pq": learn_product,
-    "rotated": learn_rotated,
-    "bits": learn_bits,
-    "turned": learn_hadamard,
-    "bilinear": learn_bilinear,
-    "scalar": learn_scalar,
-    "features": learn_chosen,
-}
-"""How each code is learned: ``learn(sample, *, seed, threads, progress, ...) -> Code``."""
+if TYPE_CHECKING:
+    from myriad.codes.api import *  # noqa: F403
 
-__all__ = [
-    "BINS",
-    "CODES",
-    "ROTATIONS",
-    "BilinearCode",
-    "ChosenCode",
-    "Code",
-    "HadamardCode",
-    "HadamardRotation",
-    "ProductCode",
-    "RotatedCode",
-    "ScalarCode",
-    "SignCode",
-    "draw_rotation",
-    "inform_by",
-    "learn_bilinear",
-    "learn_bits",
-    "learn_chosen",
-    "learn_hadamard",
-    "learn_product",
-    "learn_rotated",
-    "learn_scalar",
-    "load_code",
-    "measure_information",
-    "rank_features",
-    "save_code",
-]
+__all__ = ["CODES", "CodeOptions", "CodeSpec", "Source", "find_code"]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_") or name == "api":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import myriad.codes.api as api
+
+    return getattr(api, name)

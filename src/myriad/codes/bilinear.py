@@ -1,9 +1,9 @@
-"""Bilinear codes: the signs of a row's matrix turned from both sides [CC, section 2].
+"""Bilinear codes: the signs of a row, as a matrix, projected from both sides [CC, section 2].
 
-A row is laid out as a matrix X of d1 x d2 values, filled up with zeros where its length asks for
-it; its bits are the signs of ``R1^T X R2``, with R1 of d1 x c1 and R2 of d2 x c2 orthonormal
-columns. They are drawn at random, or learned in turn: the signs B for given R1 and R2, then the R1
-and the R2 that bring the turned rows nearest to B, each by a singular value decomposition.
+A row is reshaped to a matrix X of d1 x d2 values, padded with zeros if necessary; its bits are the
+signs of ``R1^T X R2``, where R1 (d1 x c1) and R2 (d2 x c2) have orthonormal columns. These are
+drawn at random, or learned by alternation: the signs B for given R1 and R2, then the R1 and the R2
+whose projections are nearest to B, each by a singular value decomposition.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,25 +20,26 @@ from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.bit_kernels import pack_signs
 from myriad.codes.bits import decode_bits
 from myriad.codes.code import Code
+from myriad.codes.onnx_nodes import PREFIX, Graph, add_products, add_signs
 from myriad.codes.packing import packed_bytes
 from myriad.errors import InputError
 from myriad.parallel import Executor, SharedArray, Workers, share_array
 from myriad.progress import SILENT, Advance, Progress
 from myriad.randomness import generator
 
-_BATCH = 32  # rows turned at a time
-_PIECE = 128  # rows of the sample whose products are summed by one worker
+_BATCH = 32  # rows projected at a time
+_TASK = 128  # rows of the sample whose products are summed by one task
 _SAMPLE_VALUES = 1 << 26  # values of the sample that is learned from, at most
 
 
 @dataclass(frozen=True, eq=False)
 class BilinearCode(Code, kind="bilinear"):
-    """The signs of bilinear projections; the learner sees +1 and -1.
+    """The signs of bilinear projections, decoded to +1 and -1.
 
     Parameters
     ----------
     left, right : float32 (d1, c1) and (d2, c2) with orthonormal columns.
-    magnitude : the mean size of a projected value, for `project` and `expand`.
+    magnitude : the mean magnitude of a projected value, for `project` and `expand`.
     dim : number of features of a row, at most d1 d2.
     """
 
@@ -74,37 +76,53 @@ class BilinearCode(Code, kind="bilinear"):
 
     @property
     def restores(self) -> bool:
-        """The learner sees signs of mixtures of the features."""
+        """Decoded rows hold the signs of mixtures of the features."""
         return False
 
     @property
     def bytes_per_row(self) -> int:
-        """Bytes that one coded row takes."""
+        """Number of bytes of a coded row."""
         return packed_bytes(self.decoded_dim, 1)
 
+    def describe(self) -> dict[str, Any]:
+        """Return the number of bits and the shapes of both sides."""
+        matrix = [list(self.left.shape), list(self.right.shape)]
+        return {"kind": self.kind, "features": self.decoded_dim, "matrix": matrix}
+
     def project(self, rows: Float) -> Float:
-        """Return the projected values over their mean size: near +1 and -1, nothing rounded."""
-        return self._turn(rows) / np.float32(self.magnitude or 1.0)
+        """Return the projected values over their mean magnitude: near +1 and -1, not rounded."""
+        return self._multiply(rows) / np.float32(self.magnitude or 1.0)
 
     def expand(self, decoded: Float) -> Float:
-        """Return the plain rows whose projections are the signs times their mean size."""
+        """Return the plain rows whose projections are the signs times their mean magnitude."""
         bits = decoded.reshape(len(decoded), self.left.shape[1], self.right.shape[1])
         rows = np.matmul(np.matmul(self.left, bits * np.float32(self.magnitude)), self.right.T)
         return np.ascontiguousarray(rows.reshape(len(decoded), -1)[:, : self.dim])
 
-    def _turn(self, rows: Float) -> Float:
-        turned = np.empty((len(rows), self.decoded_dim), np.float32)
+    def add_onnx(self, graph: Graph, rows: str) -> str:
+        """Add the signs of the products of a row's matrix with both sides."""
+        d1, d2 = len(self.left), len(self.right)
+        if d1 * d2 > self.dim:
+            ends = graph.keep(np.array([0, 0, 0, d1 * d2 - self.dim], np.int64), "ends")
+            rows = graph.add("Pad", [rows, ends], f"{PREFIX}padded")
+        products = add_products(graph, rows, self.left.T, self.right, "bilinear")
+        flat = graph.keep(np.array([-1, self.decoded_dim], np.int64), "flat_shape")
+        return add_signs(graph, graph.add("Reshape", [products, flat], f"{PREFIX}projected"))
+
+    def _multiply(self, rows: Float) -> Float:
+        """Return ``R1^T X R2`` of each row, float32 (n_samples, decoded_dim)."""
+        projected = np.empty((len(rows), self.decoded_dim), np.float32)
         for start in range(0, len(rows), _BATCH):
-            part = as_matrices(rows[start : start + _BATCH], len(self.left), len(self.right))
+            X = as_matrices(rows[start : start + _BATCH], len(self.left), len(self.right))
             # A product for each row, so that a row's bits do not depend on its neighbours.
-            bits = np.matmul(self.left.T, np.matmul(part, self.right))
-            turned[start : start + _BATCH] = bits.reshape(len(part), -1)
-        return turned
+            bits = np.matmul(self.left.T, np.matmul(X, self.right))
+            projected[start : start + _BATCH] = bits.reshape(len(X), -1)
+        return projected
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
         for start in range(0, len(rows), _BATCH):
-            part = slice(start, start + _BATCH)
-            pack_signs(self._turn(rows[part]), codes[part])
+            batch = slice(start, start + _BATCH)
+            pack_signs(self._multiply(rows[batch]), codes[batch])
 
     def _decode(self, codes: Bytes, out: Float) -> None:
         decode_bits(codes, out)
@@ -128,8 +146,8 @@ def learn_bilinear(
     sample : float32 (n_samples, dim)
     n_bits : bits of a row, at most; the largest product c1 c2 that fits. None: one a feature.
     learned : whether the sides are learned, or stay the random ones that learning starts from.
-    rounds : of learning, at most; it ends early where no bit of the sample changes.
-    place : whose workers multiply the rows; None for threads of this process.
+    rounds : iterations of learning, at most; it ends early where both sides stay the same.
+    workers : workers that multiply the rows; None for threads of this process.
 
     The code is the same for a seed on any number of threads and workers.
     """
@@ -157,9 +175,9 @@ def learn_bilinear(
 
 
 def shape_matrix(dim: int) -> tuple[int, int]:
-    """Return the shape that a row is laid out in: near a square, the cheapest to turn.
+    """Return the shape of a row as a matrix: near a square, the cheapest to project.
 
-    Where no divisor of `dim` is at hand, the last row of the matrix is filled up with zeros.
+    Where `dim` has no suitable divisor, the last row of the matrix is padded with zeros.
     """
     root = math.isqrt(dim)
     for d1 in range(root, max(1, root // 3), -1):
@@ -169,7 +187,7 @@ def shape_matrix(dim: int) -> tuple[int, int]:
 
 
 def shape_bits(d1: int, d2: int, n_bits: int) -> tuple[int, int]:
-    """Return c1 and c2 with the largest product of at most `n_bits`; of equals the most alike."""
+    """Return c1 and c2 with the largest product up to `n_bits`, nearest to the shape of the row."""
     if n_bits < 1:
         raise InputError(f"A bilinear code needs at least one bit, not {n_bits}.")
     share = math.sqrt(min(1.0, n_bits / (d1 * d2)))
@@ -178,7 +196,7 @@ def shape_bits(d1: int, d2: int, n_bits: int) -> tuple[int, int]:
 
 
 def as_matrices(rows: Float, d1: int, d2: int) -> Float:
-    """Return rows as matrices (n_samples, d1, d2), filled up with zeros."""
+    """Return rows as matrices (n_samples, d1, d2), padded with zeros."""
     if rows.shape[1] < d1 * d2:
         padded = np.zeros((len(rows), d1 * d2), np.float32)
         padded[:, : rows.shape[1]] = rows
@@ -193,39 +211,39 @@ def _draw_side(random: np.random.Generator, d: int, c: int) -> Float:
 
 
 def _nearest_side(product: NDArray[np.float64]) -> Float:
-    """Return the orthonormal columns R that make ``tr(R^T product)`` largest."""
+    """Return the orthonormal columns R that maximise ``tr(R^T product)``."""
     U, _, V = np.linalg.svd(product, full_matrices=False)
     return (U @ V).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class _Sides:
-    """Both sides of a code in learning, and the sample that they are learned from."""
+    """Both sides of a code while it is learned, and the sample that they are learned from."""
 
     sample: SharedArray
     left: Float
     right: Float
 
-    def correlate_left(self, piece: slice) -> NDArray[np.float64]:
-        """Return the product (d1, c1) of some rows, turned on the right, with their signs."""
+    def correlate_left(self, task: slice) -> NDArray[np.float64]:
+        """Return the product (d1, c1) of some rows, projected by R2, with their signs."""
         total = np.zeros(self.left.shape)
-        for X in self._read(piece):
-            turned = np.matmul(X, self.right)
-            signs = _signs(np.matmul(self.left.T, turned))
-            total += np.matmul(turned, signs.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64)
+        for X in self._read(task):
+            half = np.matmul(X, self.right)
+            signs = _signs(np.matmul(self.left.T, half))
+            total += np.matmul(half, signs.transpose(0, 2, 1)).sum(axis=0, dtype=np.float64)
         return total
 
-    def correlate_right(self, piece: slice) -> NDArray[np.float64]:
-        """Return the product (d2, c2) of some rows, turned on the left, with their signs."""
+    def correlate_right(self, task: slice) -> NDArray[np.float64]:
+        """Return the product (d2, c2) of some rows, projected by R1, with their signs."""
         total = np.zeros(self.right.shape)
-        for X in self._read(piece):
-            turned = np.matmul(self.left.T, X)
-            signs = _signs(np.matmul(turned, self.right))
-            total += np.matmul(turned.transpose(0, 2, 1), signs).sum(axis=0, dtype=np.float64)
+        for X in self._read(task):
+            half = np.matmul(self.left.T, X)
+            signs = _signs(np.matmul(half, self.right))
+            total += np.matmul(half.transpose(0, 2, 1), signs).sum(axis=0, dtype=np.float64)
         return total
 
-    def _read(self, piece: slice) -> Iterator[Float]:
-        rows = self.sample.open()[piece]
+    def _read(self, task: slice) -> Iterator[Float]:
+        rows = self.sample.open()[task]
         for start in range(0, len(rows), _BATCH):
             yield as_matrices(rows[start : start + _BATCH], len(self.left), len(self.right))
 
@@ -233,13 +251,13 @@ class _Sides:
 def _learn_sides(
     sides: _Sides, n_rows: int, rounds: int, executor: Executor, advance: Advance
 ) -> tuple[Float, Float]:
-    """Return the sides after some rounds of learning, each half over all rows in fixed pieces."""
-    pieces = [slice(start, start + _PIECE) for start in range(0, n_rows, _PIECE)]
+    """Return the sides after some rounds; the sums over rows are cut into the same tasks always."""
+    tasks = [slice(start, start + _TASK) for start in range(0, n_rows, _TASK)]
     for _ in range(rounds):
         before = sides
-        products = executor.map(sides.correlate_left, pieces)
+        products = executor.map(sides.correlate_left, tasks)
         sides = replace(sides, left=_nearest_side(_add_up(products)))
-        products = executor.map(sides.correlate_right, pieces)
+        products = executor.map(sides.correlate_right, tasks)
         sides = replace(sides, right=_nearest_side(_add_up(products)))
         advance(1)
         moved = np.abs(sides.left - before.left).max() + np.abs(sides.right - before.right).max()

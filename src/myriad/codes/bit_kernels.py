@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def"
-"""Kernels that turn signs into bits and bits into +1 and -1, eight at a time.
+"""Kernels that pack signs into bits, and unpack bits to +1 and -1, eight at a time.
 
 Bit k of byte m stands for value ``8 m + k`` of a row. It is set where the value is at least 0
 [CC, section 3.3].
@@ -48,9 +48,9 @@ def pack_signs(values, codes):
 
 @jit
 def stack_signs(values, planes):
-    """Fill byte j of `planes` (n,) with the signs at place j of up to 8 rows, row i in bit i.
+    """Fill byte j of `planes` (n,) with the signs of feature j of up to 8 rows, row i in bit i.
 
-    `values` is float32 (up to 8, n). Places are taken in tiles that stay in the cache of a core.
+    `values` is float32 (up to 8, n). Features are taken in tiles that stay in the cache of a core.
     """
     n = values.shape[1]
     for first in range(0, n, _TILE):
@@ -64,8 +64,9 @@ def stack_signs(values, planes):
 
 
 @inlined
-def _turn_bits(x):
-    """Return the 8 x 8 bits of a word with rows and columns exchanged; byte i is row i."""
+def _transpose_bits(x):
+    """Return the 8 x 8 bits of a word transposed; byte i is row i."""
+    # Three exchanges of ever larger blocks: single bits, then 2 x 2, then 4 x 4 (Hacker's Delight).
     t = (x ^ (x >> _S7)) & _M7
     x = x ^ t ^ (t << _S7)
     t = (x ^ (x >> _S14)) & _M14
@@ -76,17 +77,17 @@ def _turn_bits(x):
 
 @jit
 def pick_signs(planes, chosen, words, codes):
-    """Fill `codes` (up to 8 rows, n // 8 rounded up) with the places that `chosen` (n,) names.
+    """Fill `codes` (up to 8 rows, n // 8 rounded up) with the features that `chosen` (n,) lists.
 
-    `planes` is what `stack_signs` made: a place is looked up once for 8 rows. `words`, uint64
-    (n // 8 rounded up,), is working space: byte i of each is what row i gets, written row by row.
+    `planes` is the result of `stack_signs`: a feature is looked up once for 8 rows. `words`, uint64
+    (n // 8 rounded up,), is working space: byte i of each belongs to row i.
     """
     n = chosen.shape[0]
     for m in range(words.shape[0]):
         word = np.uint64(0)
         for k in range(min(8, n - 8 * m)):
             word |= np.uint64(planes[chosen[8 * m + k]]) << np.uint64(8 * k)
-        words[m] = _turn_bits(word)
+        words[m] = _transpose_bits(word)
     for i in range(codes.shape[0]):
         shift = np.uint64(8 * i)
         for m in range(words.shape[0]):
@@ -97,8 +98,9 @@ def pick_signs(planes, chosen, words, codes):
 def look_up_bits(codes, table, out):
     """Copy the eight values of each byte into `out`, uint64 (n_samples, n_bytes, 4).
 
-    `codes` may have one byte more a row than `out` has places: the last one, of fewer than 8 bits,
-    is left to the caller. Counters are unsigned, which spares the checks for negative indices.
+    `codes` may have one byte more a row than `out` has room for: the last one, of fewer than 8
+    bits, is left to the caller. Counters are unsigned, so that no check for negative indices is
+    compiled.
     """
     for i in range(np.uint64(out.shape[0])):
         for m in range(np.uint64(out.shape[1])):

@@ -1,21 +1,23 @@
-"""Sign bits: one bit for each of the features that say most about the class [CC, section 3].
+"""Sign bits: one bit for each of the most informative features [CC, section 3].
 
-Features are kept in the order of their information, so the first bits of a row are the bits that a
-code of fewer features would have: a smaller code costs nothing.
+Features are kept in the order of their mutual information with the class, so the first bits of a
+row are the bits that a code of fewer features would have: shortening a code costs nothing.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float, Ints, as_rows
 from myriad.codes.bit_kernels import TABLE, look_up_bits, pack_signs, pick_signs, stack_signs
-from myriad.codes.code import Code
+from myriad.codes.code import Code, Selection
 from myriad.codes.information import rank_features
+from myriad.codes.onnx_nodes import Graph, add_selection, add_signs
 from myriad.codes.packing import packed_bytes
 from myriad.errors import InputError
 from myriad.progress import SILENT, Progress
@@ -23,15 +25,15 @@ from myriad.progress import SILENT, Progress
 
 @dataclass(frozen=True, eq=False)
 class SignCode(Code, kind="bits"):
-    """The signs of chosen features; the learner sees +1 where a value is at least 0, else -1.
+    """The signs of selected features, decoded to +1 where a value is at least 0, else -1.
 
     Parameters
     ----------
     chosen : int32 (decoded_dim,), the features, the most informative first.
-    magnitudes : float32 (decoded_dim,), the mean size of each, for `project` and `expand`.
+    magnitudes : float32 (decoded_dim,), the mean magnitude of each, for `project` and `expand`.
     dim : number of features of a row.
-    information : float32 (dim,), bits that each feature of a row says about the class, or None
-        where that was not measured.
+    information : float32 (dim,), mutual information of each feature of a row with the class in
+        bits, or None where that was not measured.
     """
 
     chosen: Ints
@@ -57,31 +59,44 @@ class SignCode(Code, kind="bits"):
 
     @property
     def restores(self) -> bool:
-        """The learner sees +1 and -1, not the values."""
+        """Decoded rows hold +1 and -1, not the values."""
         return False
 
     @property
     def bytes_per_row(self) -> int:
-        """Bytes that one coded row takes."""
+        """Number of bytes of a coded row."""
         return packed_bytes(self.decoded_dim, 1)
 
-    def shorten(self, n_bits: int) -> SignCode:
-        """Return the code of the first `n_bits` features, whose rows begin the rows of this one."""
-        if not 1 <= n_bits <= self.decoded_dim:
-            raise InputError(f"A code of {self.decoded_dim} bits cannot be cut to {n_bits}.")
-        chosen, sizes = self.chosen[:n_bits].copy(), self.magnitudes[:n_bits].copy()
+    @property
+    def selection(self) -> Selection | None:
+        """The features that are kept."""
+        return None if self.information is None else Selection(self.chosen, self.information)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the kind and the number of features."""
+        return {"kind": self.kind, "features": self.decoded_dim}
+
+    def shorten(self, count: int) -> SignCode:
+        """Return the code of the first `count` features, whose rows are prefixes of these rows."""
+        if not 1 <= count <= self.decoded_dim:
+            raise InputError(f"A code of {self.decoded_dim} bits cannot be cut to {count}.")
+        chosen, sizes = self.chosen[:count].copy(), self.magnitudes[:count].copy()
         return SignCode(chosen, sizes, self.dim, self.information)
 
     def project(self, rows: Float) -> Float:
-        """Return the chosen values over their mean size: near +1 and -1, nothing rounded."""
+        """Return the selected values over their mean magnitude: near +1 and -1, not rounded."""
         sizes: Float = np.where(self.magnitudes > 0, self.magnitudes, np.float32(1))
         return rows[:, self.chosen] / sizes
 
     def expand(self, decoded: Float) -> Float:
-        """Return rows with the signs times the mean sizes, and 0 for features not chosen."""
+        """Return rows with the signs times the mean magnitudes, 0 for features not selected."""
         rows = np.zeros((len(decoded), self.dim), np.float32)
         rows[:, self.chosen] = decoded * self.magnitudes
         return rows
+
+    def add_onnx(self, graph: Graph, rows: str) -> str:
+        """Add the signs of the selected features."""
+        return add_signs(graph, add_selection(graph, rows, self.chosen))
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
         if self._picked is None:
@@ -97,7 +112,7 @@ class SignCode(Code, kind="bits"):
 
     @cached_property
     def _picked(self) -> NDArray[np.uint32] | None:
-        """The features as indices for the kernel; None where it is all of them in their order."""
+        """The features as indices for the kernel; None for all of them in their order."""
         if len(self.chosen) == self.dim and (self.chosen == np.arange(self.dim)).all():
             return None
         return self.chosen.astype(np.uint32)
@@ -119,7 +134,7 @@ def decode_bits(codes: Bytes, out: Float) -> None:
 
 
 def check_chosen(chosen: Ints, dim: int, information: Float | None, *, what: str) -> None:
-    """Raise `InputError` unless the features of a code are different ones of a row."""
+    """Raise `InputError` unless the features of a code are distinct features of a row."""
     if type(dim) is not int or dim < 1:
         raise InputError(f"The code of {what} needs a number of features, not {dim!r}.")
     if not isinstance(chosen, np.ndarray) or chosen.dtype != np.int32 or chosen.ndim != 1:
@@ -140,7 +155,7 @@ def check_chosen(chosen: Ints, dim: int, information: Float | None, *, what: str
 def choose_features(
     dim: int, count: int | None, information: NDArray[np.float64] | None
 ) -> tuple[Ints, Float | None]:
-    """Return `count` features (None: all), the most informative first, and all informations."""
+    """Return `count` features (None: all), the most informative first, and all information."""
     if count is not None and not 1 <= count <= dim:
         raise InputError(f"The number of features to keep must lie between 1 and {dim}.")
     if information is None:
@@ -167,11 +182,11 @@ def learn_bits(
 
     Parameters
     ----------
-    sample : float32 (n_samples, dim), at least one row; only the mean sizes come from it.
+    sample : float32 (n_samples, dim), at least one row; only the mean magnitudes come from it.
     information : (dim,) bits, from `measure_information`; None to keep all features.
 
-    Nothing here is random or slow: `seed`, `threads` and `progress` are taken because every code is
-    learned by the same call.
+    Nothing here is random or slow: `seed`, `threads` and `progress` are accepted because every code
+    is learned by the same call.
     """
     rows = as_rows(sample, name="The sample for sign bits")
     if rows.size == 0:

@@ -1,32 +1,34 @@
-"""Chosen features: the most informative ones kept as plain float32 [CC, section 3.3].
+"""Selected features: the most informative ones kept as plain float32 [CC, section 3.3].
 
-Dropping features that are noise may raise accuracy, whatever becomes of the others.
+Leaving out features that are noise may raise accuracy, whatever is done with the others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float, Ints, as_rows
 from myriad.codes.bits import check_chosen, choose_features
-from myriad.codes.code import Code
+from myriad.codes.code import Code, Selection
+from myriad.codes.onnx_nodes import Graph, add_selection
 from myriad.errors import InputError
 from myriad.progress import SILENT, Progress
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenCode(Code, kind="features"):
-    """Some features as they are.
+    """Some features, unchanged.
 
     Parameters
     ----------
     chosen : int32 (decoded_dim,), the features, the most informative first.
     dim : number of features of a row.
-    information : float32 (dim,), bits that each feature of a row says about the class, or None
-        where that was not measured.
+    information : float32 (dim,), mutual information of each feature of a row with the class in
+        bits, or None where that was not measured.
     """
 
     chosen: Ints
@@ -48,18 +50,31 @@ class ChosenCode(Code, kind="features"):
 
     @property
     def bytes_per_row(self) -> int:
-        """Bytes that one coded row takes."""
+        """Number of bytes of a coded row."""
         return 4 * self.decoded_dim
 
+    @property
+    def selection(self) -> Selection | None:
+        """The features that are kept."""
+        return None if self.information is None else Selection(self.chosen, self.information)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the kind and the number of features."""
+        return {"kind": self.kind, "features": self.decoded_dim}
+
     def project(self, rows: Float) -> Float:
-        """Return the chosen features of plain rows."""
+        """Return the selected features of plain rows."""
         return rows[:, self.chosen]
 
     def expand(self, decoded: Float) -> Float:
-        """Return rows with the chosen features in their places and 0 elsewhere."""
+        """Return rows with the selected features at their positions and 0 elsewhere."""
         rows = np.zeros((len(decoded), self.dim), np.float32)
         rows[:, self.chosen] = decoded
         return rows
+
+    def add_onnx(self, graph: Graph, rows: str) -> str:
+        """Add the selection of the features."""
+        return add_selection(graph, rows, self.chosen)
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
         np.take(rows, self.chosen, axis=1, out=codes.view(np.float32), mode="clip")
@@ -83,7 +98,7 @@ def learn_chosen(
 ) -> ChosenCode:
     """Return the code of the `count` most informative features, or of all in their own order.
 
-    See `learn_bits`; of the sample only the number of features counts.
+    See `learn_bits`; only the number of features of the sample matters.
     """
     dim = as_rows(sample, name="The sample for chosen features").shape[1]
     if dim == 0:

@@ -1,6 +1,6 @@
-"""Counts of where the values of features lie, a class at a time; see `information`.
+"""Counts of the values of features in each bin, by class; see `information`.
 
-Counts are whole numbers: whoever counts some of the rows, the sum over all of them is the same.
+Counts are integers: however the rows are divided among workers, the sums are the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TILE = 16384  # features counted by one call
 Ranges = tuple[Float, Float]
 """The lowest and the highest value of each feature, float32 (dim,) both."""
 Read = Callable[[], Iterable[tuple[Float, LabelSets]]]
-"""Passes over all rows, in blocks with their labels; called once for each pass that is needed."""
+"""Yields all rows in blocks with their labels; called once for each pass that is needed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,11 @@ class Question:
 
     Attributes
     ----------
-    first, last : the features, from one to the one before the other.
-    height : rows of counters: one a class, and a last one for all rows if `several`.
+    first, last : the range of features, `last` excluded.
+    height : number of rows of counters: one a class, and one more for all rows if `several`.
     several : whether rows may have several classes.
-    bins : equal bins that the ranges are cut into, or None for the sign.
-    ranges : of these features, where there are bins.
+    bins : number of equal bins of a range, or None for the sign.
+    ranges : those of these features, if there are bins.
     """
 
     first: int
@@ -50,13 +50,13 @@ class Question:
 
 @dataclass(eq=False)
 class Counts:
-    """What was counted, of all rows or of some.
+    """The counts of all rows or of some.
 
     Attributes
     ----------
-    cells : uint32 (height, width), values of at least 0; or (height, width, bins).
-    sizes : int64 (height,), rows of each class.
-    total : rows with a class.
+    cells : uint32 (height, width), numbers of values of at least 0; or (height, width, bins).
+    sizes : int64 (height,), number of rows of each class.
+    total : number of rows with a class.
     """
 
     cells: NDArray[np.uint32]
@@ -64,14 +64,14 @@ class Counts:
     total: int
 
     def add(self, other: Counts) -> None:
-        """Add what was counted of other rows."""
+        """Add the counts of other rows."""
         self.cells += other.cells
         self.sizes += other.sizes
         self.total += other.total
 
 
 class Counter(ABC):
-    """Whoever can pass over all rows."""
+    """The base of what can count all rows."""
 
     @abstractmethod
     def find_ranges(self, dim: int) -> Ranges:
@@ -79,14 +79,14 @@ class Counter(ABC):
 
     @abstractmethod
     def count(self, question: Question) -> Counts:
-        """Return what a question asks for."""
+        """Return the counts of a range of features."""
 
 
 class StreamCounter(Counter):
-    """Counts the rows of a stream, the features shared out over a team."""
+    """Counts the rows of a stream, with the features divided among threads."""
 
     def __init__(self, read: Read, pool: ThreadPool) -> None:
-        self._read, self._crew = read, pool
+        self._read, self._pool = read, pool
 
     def find_ranges(self, dim: int) -> Ranges:
         """Return the lowest and the highest value of each feature, in rows with a class."""
@@ -99,7 +99,7 @@ class StreamCounter(Counter):
         return lows, highs
 
     def count(self, question: Question) -> Counts:
-        """Return what a question asks for."""
+        """Return the counts of a range of features."""
         return self._count_signs(question) if question.bins is None else self._count_bins(question)
 
     def _count_signs(self, question: Question) -> Counts:
@@ -110,8 +110,8 @@ class StreamCounter(Counter):
         for X, sets in self._blocks(question):
             full = np.zeros(len(sets.classes), np.bool_)
             mark_full(sets.classes, held, full)
-            part = X[:, question.first : question.last]
-            work = part, sets.starts, sets.classes, full, small, cells
+            columns = X[:, question.first : question.last]
+            work = columns, sets.starts, sets.classes, full, small, cells
             self._share(count_signs, work, shape[1])
             _count_rows(found, sets)
         cells += small
@@ -128,26 +128,26 @@ class StreamCounter(Counter):
         cells = np.zeros((question.height, width, bins), np.uint32)
         found = Counts(cells, np.zeros(question.height, np.int64), 0)
         for X, sets in self._blocks(question):
-            part = X[:, question.first : question.last]
-            work = part, sets.starts, sets.classes, lows, scales, cells
+            columns = X[:, question.first : question.last]
+            work = columns, sets.starts, sets.classes, lows, scales, cells
             self._share(count_bins, work, width)
             _count_rows(found, sets)
         return found
 
     def _blocks(self, question: Question) -> Iterable[tuple[Float, LabelSets]]:
-        """Yield the blocks; with several labels every row that has any also has the last class."""
+        """Yield the blocks; if `several`, every row with a label also gets the extra last class."""
         for X, sets in self._read():
             if question.several:
                 labelled = sets.sizes > 0
                 starts = sets.starts + np.concatenate([[0], np.cumsum(labelled)])
-                places = sets.starts[1:][labelled]
-                classes = np.insert(sets.classes, places, question.height - 1)
+                ends = sets.starts[1:][labelled]
+                classes = np.insert(sets.classes, ends, question.height - 1)
                 sets = LabelSets(starts, classes.astype(np.int32))
             yield X, sets
 
     def _share(self, kernel: Callable[..., None], work: tuple[Any, ...], width: int) -> None:
         tiles = [(first, min(first + _TILE, width)) for first in range(0, width, _TILE)]
-        self._crew.share(partial(_call, kernel, work), tiles)
+        self._pool.share(partial(_call, kernel, work), tiles)
 
 
 def _call(kernel: Callable[..., None], work: tuple[Any, ...], tile: tuple[int, int]) -> None:

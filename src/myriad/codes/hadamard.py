@@ -1,41 +1,49 @@
-"""Turned bits: the signs of rows that are centred and turned at random first.
+"""Hadamard bits: the signs of rows that are centred and rotated at random first.
 
-The signs of plain features count a feature that is hardly there as much as one that is strong: a
-Gaussian that an image barely touches as much as one that it is full of. Once a row is turned, every
-feature is a mixture of all of them, as strong as the row; how often the signs of two rows agree
-then tells the angle between the rows, the better the more bits there are. Bits of the turned
-features that say most about the class are kept, as of plain ones [CC, section 3].
+The sign of a plain feature counts the same whether the feature is weak or strong: a Gaussian of a
+Fisher vector that hardly any patch belongs to as much as one that most belong to. After a random
+rotation every feature is a mixture of all of them, of the same magnitude as the row, and the
+fraction of equal signs of two rows estimates the angle between them, the better the more bits there
+are. The bits of the most informative rotated features are kept, as those of plain features are
+[CC, section 3].
 
-A row is turned by signs drawn at random and a Walsh-Hadamard transform of as many of its first
-features as a power of 2 allows, then by others of its last ones: an orthogonal map of any number of
-features, in ``dim log(dim)`` additions.
+The rotation multiplies the first features of a row, as many as the largest power of 2 allows, by
+random signs and transforms them by Walsh and Hadamard's matrix, and then does the same with the
+last features: an orthogonal map of any number of features in ``dim log(dim)`` additions.
+
+Stores and older versions call these codes "turned"; that word stays in files.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import hadamard
 
+from myriad._jit import inlined, jit
 from myriad.arrays import Bytes, Float, Ints, as_rows
 from myriad.codes.bits import SignCode, decode_bits, learn_bits
-from myriad.codes.code import Code
-from myriad.codes.mixing_kernels import mix
+from myriad.codes.code import Code, Selection
+from myriad.codes.onnx_nodes import PREFIX, Graph, add_products, add_slice
 from myriad.errors import InputError
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.serialisation import Serialisable
 
+_TILE = 4096  # values transformed together in the cache of a core
+
 
 @dataclass(frozen=True, eq=False)
 class HadamardRotation(Serialisable, kind="turn"):
-    """A shift and a rotation of rows.
+    """A translation and a rotation of rows.
 
     Parameters
     ----------
-    centre : float32 (dim,), what is taken from every row.
+    centre : float32 (dim,), subtracted from every row.
     flips : int8 (2, width), +1 and -1; `width` is the largest power of 2 that is at most `dim`.
     """
 
@@ -45,39 +53,64 @@ class HadamardRotation(Serialisable, kind="turn"):
     def __post_init__(self) -> None:
         centre, flips = self.centre, self.flips
         if not isinstance(centre, np.ndarray) or centre.dtype != np.float32 or centre.ndim != 1:
-            raise InputError("The centre of turned rows must be a float32 vector.")
+            raise InputError("The centre of rotated rows must be a float32 vector.")
         if len(centre) == 0 or not np.isfinite(centre).all():
-            raise InputError("The centre of turned rows must be finite, a number a feature.")
+            raise InputError("The centre of rotated rows must be finite, a number a feature.")
         if (
             not isinstance(flips, np.ndarray)
             or flips.dtype != np.int8
             or flips.shape != (2, _choose_width(len(centre)))
             or not (np.abs(flips) == 1).all()
         ):
-            raise InputError(f"The signs of a turn do not fit rows of {len(centre)} features.")
+            raise InputError(f"The signs of a rotation do not fit rows of {len(centre)} features.")
 
     @property
     def dim(self) -> int:
         """Number of features of a row."""
         return len(self.centre)
 
-    def turn(self, rows: Float) -> Float:
-        """Return rows (n_samples, dim) centred and turned; their distances stay."""
-        turned = rows - self.centre
+    def rotate(self, rows: Float) -> Float:
+        """Return rows (n_samples, dim) centred and rotated; distances between rows stay."""
+        rotated = rows - self.centre
         width = self.flips.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
-            mix(turned[:, :width], self._signs[0], False)
-            mix(turned[:, self.dim - width :], self._signs[1], False)
-        return turned
+            _transform(rotated[:, :width], self._signs[0], False)
+            _transform(rotated[:, self.dim - width :], self._signs[1], False)
+        return rotated
 
-    def undo(self, turned: Float) -> Float:
-        """Return the rows that `turn` made turned ones of."""
-        rows = turned.copy()
+    def undo(self, rotated: Float) -> Float:
+        """Return the rows that `rotate` maps to the given ones."""
+        rows = rotated.copy()
         width = self.flips.shape[1]
-        mix(rows[:, self.dim - width :], self._signs[1], True)
-        mix(rows[:, :width], self._signs[0], True)
+        _transform(rows[:, self.dim - width :], self._signs[1], True)
+        _transform(rows[:, :width], self._signs[0], True)
         rows += self.centre
         return rows
+
+    def add_onnx(self, graph: Graph, rows: str) -> str:
+        """Add the rotation to an ONNX graph; return the name of the rotated rows.
+
+        A Walsh-Hadamard transform is a product with a smaller one from either side of the row as a
+        matrix: ``H_mn = H_m x H_n``.
+        """
+        dim, width = self.dim, self.flips.shape[1]
+        x = graph.add("Sub", [rows, graph.keep(self.centre, "centre")], f"{PREFIX}centred")
+        high = 1 << (width.bit_length() // 2)
+        sides = [
+            np.array(hadamard(n) / np.sqrt(n), np.float32) for n in (high, max(1, width // high))
+        ]
+        whole = graph.keep(np.array([-1, width], np.int64), "turned_shape")
+        for number, first in enumerate((0, dim - width)):
+            name = f"turn_{number}"
+            bounds = ((0, first), (first, first + width), (first + width, dim))
+            slices = [add_slice(graph, x, start, stop, name) for start, stop in bounds]
+            flips = graph.keep(self.flips[number].astype(np.float32), f"{name}_flips")
+            flipped = graph.add("Mul", [str(slices[1]), flips], f"{PREFIX}{name}_flipped")
+            mixed = add_products(graph, flipped, sides[0], sides[1], name)
+            slices[1] = graph.add("Reshape", [mixed, whole], f"{PREFIX}{name}_mixed")
+            present = [piece for piece in slices if piece is not None]
+            x = graph.add("Concat", present, f"{PREFIX}{name}_row", axis=1)
+        return x
 
     @cached_property
     def _signs(self) -> Float:
@@ -86,12 +119,12 @@ class HadamardRotation(Serialisable, kind="turn"):
 
 @dataclass(frozen=True, eq=False)
 class HadamardCode(Code, kind="turned"):
-    """Sign bits of turned rows; the learner sees +1 and -1.
+    """Sign bits of rotated rows, decoded to +1 and -1.
 
     Parameters
     ----------
-    turning : how rows are turned.
-    code : which of the turned features are kept.
+    turning : the rotation of rows; the name of the field is part of the file format.
+    code : which of the rotated features are kept.
     """
 
     turning: HadamardRotation
@@ -99,10 +132,11 @@ class HadamardCode(Code, kind="turned"):
 
     def __post_init__(self) -> None:
         if not isinstance(self.turning, HadamardRotation) or not isinstance(self.code, SignCode):
-            raise InputError("A code of turned bits needs a turn and sign bits.")
+            raise InputError("A code of Hadamard bits needs a rotation and sign bits.")
         if self.turning.dim != self.code.dim:
             raise InputError(
-                f"A turn of {self.turning.dim} features does not fit sign bits of {self.code.dim}."
+                f"A rotation of {self.turning.dim} features does not fit sign bits of "
+                f"{self.code.dim}."
             )
 
     @property
@@ -117,39 +151,53 @@ class HadamardCode(Code, kind="turned"):
 
     @property
     def restores(self) -> bool:
-        """The learner sees signs of mixtures of the features."""
+        """Decoded rows hold the signs of mixtures of the features."""
         return False
 
     @property
     def bytes_per_row(self) -> int:
-        """Bytes that one coded row takes."""
+        """Number of bytes of a coded row."""
         return self.code.bytes_per_row
 
     @property
     def chosen(self) -> Ints:
-        """The turned features that are kept, the most informative first."""
+        """The rotated features that are kept, the most informative first."""
         return self.code.chosen
 
     @property
     def information(self) -> Float | None:
-        """Bits that each turned feature says about the class, if that was measured."""
+        """Mutual information of each rotated feature with the class, if that was measured."""
         return self.code.information
 
-    def shorten(self, n_bits: int) -> HadamardCode:
-        """Return the code of the first `n_bits` bits, whose rows begin the rows of this one."""
-        return replace(self, code=self.code.shorten(n_bits))
+    @property
+    def selection(self) -> Selection | None:
+        """The rotated features that are kept."""
+        return self.code.selection
+
+    def describe(self) -> dict[str, Any]:
+        """Return the kind and the number of features."""
+        return self.code.describe() | {"kind": self.kind}
+
+    def shorten(self, count: int) -> HadamardCode:
+        """Return the code of the first `count` bits, whose rows are prefixes of these rows."""
+        return replace(self, code=self.code.shorten(count))
 
     def project(self, rows: Float) -> Float:
-        """Return the turned values over their mean size: near +1 and -1, nothing rounded."""
-        return self.code.project(self.turning.turn(rows))
+        """Return the rotated values over their mean magnitude: near +1 and -1, not rounded."""
+        return self.code.project(self.turning.rotate(rows))
 
     def expand(self, decoded: Float) -> Float:
-        """Return the plain rows whose turned values are the signs times their mean sizes."""
+        """Return the plain rows whose rotated values are the signs times their mean magnitudes."""
         return self.turning.undo(self.code.expand(decoded))
 
+    def add_onnx(self, graph: Graph, rows: str) -> str:
+        """Add the rotation and the signs of the selected features."""
+        return self.code.add_onnx(graph, self.turning.add_onnx(graph, rows))
+
     def _encode(self, rows: Float, codes: Bytes) -> None:
-        for start in range(0, len(rows), 8):  # of so few rows the bits are made in the cache
-            self.code._encode(self.turning.turn(rows[start : start + 8]), codes[start : start + 8])
+        for start in range(0, len(rows), 8):  # 8 rows: their bits are made while in the cache
+            rotated = self.turning.rotate(rows[start : start + 8])
+            self.code._encode(rotated, codes[start : start + 8])
 
     def _decode(self, codes: Bytes, out: Float) -> None:
         decode_bits(codes, out)
@@ -161,10 +209,10 @@ def _choose_width(dim: int) -> int:
 
 
 def draw_rotation(sample: Float, *, seed: int = 0) -> HadamardRotation:
-    """Return a random turn about the mean of a sample (n_samples, dim); the same for a seed."""
-    rows = as_rows(sample, name="The sample for turned bits")
+    """Return a random rotation about the mean of a sample (n_samples, dim)."""
+    rows = as_rows(sample, name="The sample for Hadamard bits")
     if rows.size == 0:
-        raise InputError("Turned bits need a sample of at least one row and one feature.")
+        raise InputError("Hadamard bits need a sample of at least one row and one feature.")
     width = _choose_width(rows.shape[1])
     flips = 1 - 2 * generator(seed, "turned bits").integers(0, 2, (2, width))
     centre = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
@@ -180,21 +228,78 @@ def learn_hadamard(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> HadamardCode:
-    """Return the code of the `n_bits` most informative features of rows turned at random.
+    """Return the code of the `n_bits` most informative features of randomly rotated rows.
 
     Parameters
     ----------
-    sample : float32 (n_samples, dim), at least one row; gives the centre and the mean sizes.
+    sample : float32 (n_samples, dim), at least one row; gives the centre and the mean magnitudes.
     n_bits : None for one a feature.
-    information : (dim,) bits of the features as `draw_rotation` with the same sample and seed turns
-        them; None where it is not known: turned features are alike, and the first are taken.
+    information : (dim,) bits, of the features as `draw_rotation` with the same sample and seed
+        rotates them; None if not known: rotated features are alike, and the first ones are kept.
     """
-    rows = as_rows(sample, name="The sample for turned bits")
-    turning = draw_rotation(rows, seed=seed)
-    if n_bits is not None and not 1 <= n_bits <= turning.dim:
-        raise InputError(f"The number of bits to keep must lie between 1 and {turning.dim}.")
-    some = turning.turn(rows[:256])
+    rows = as_rows(sample, name="The sample for Hadamard bits")
+    rotation = draw_rotation(rows, seed=seed)
+    if n_bits is not None and not 1 <= n_bits <= rotation.dim:
+        raise InputError(f"The number of bits to keep must lie between 1 and {rotation.dim}.")
+    some = rotation.rotate(rows[:256])
     if information is None:
         code = learn_bits(some)
-        return HadamardCode(turning, code if n_bits is None else code.shorten(n_bits))
-    return HadamardCode(turning, learn_bits(some, n_bits=n_bits, information=information))
+        return HadamardCode(rotation, code if n_bits is None else code.shorten(n_bits))
+    return HadamardCode(rotation, learn_bits(some, n_bits=n_bits, information=information))
+
+
+@inlined
+def _combine(x, first, size, h):  # type: ignore[no-untyped-def]
+    """Replace pairs of values, h apart, by their sums and differences, in x[first:first + size]."""
+    for start in range(first, first + size, 2 * h):
+        a, b = x[start : start + h], x[start + h : start + 2 * h]
+        for j in range(h):
+            total = a[j] + b[j]
+            b[j] = a[j] - b[j]
+            a[j] = total
+
+
+@inlined
+def _combine_twice(x, first, size, h):  # type: ignore[no-untyped-def]
+    """Do the stages h and 2 h of `_combine` in one pass over the values."""
+    for start in range(first, first + size, 4 * h):
+        a, b = x[start : start + h], x[start + h : start + 2 * h]
+        c, d = x[start + 2 * h : start + 3 * h], x[start + 3 * h : start + 4 * h]
+        for j in range(h):
+            ab, a_b, cd, c_d = a[j] + b[j], a[j] - b[j], c[j] + d[j], c[j] - d[j]
+            a[j], b[j], c[j], d[j] = ab + cd, a_b + c_d, ab - cd, a_b - c_d
+
+
+@jit
+def _transform(values, flips, inverse):  # type: ignore[no-untyped-def]
+    """Rotate each row of `values`, float32 (n_samples, n), n a power of 2, in place.
+
+    x becomes ``H (flips * x) / sqrt(n)`` with the Walsh-Hadamard matrix H, an orthogonal map; if
+    `inverse`, ``flips * (H x) / sqrt(n)``, which undoes it because H is symmetric and H H = n I.
+    """
+    n = values.shape[1]
+    tile = min(n, _TILE)
+    scale = np.float32(1 / np.sqrt(n))
+    for i in range(values.shape[0]):
+        x = values[i]
+        if not inverse:
+            for j in range(n):
+                x[j] *= flips[j]
+        # Stages of stride below the tile size touch one tile only: all of them are done while it
+        # is in the cache of the core.
+        for first in range(0, n, tile):
+            h = 1
+            while 4 * h <= tile:
+                _combine_twice(x, first, tile, h)
+                h *= 4
+            if h < tile:
+                _combine(x, first, tile, h)
+        # The remaining stages combine values of different tiles, two stages in each pass.
+        h = tile
+        while 4 * h <= n:
+            _combine_twice(x, 0, n, h)
+            h *= 4
+        if h < n:
+            _combine(x, 0, n, h)
+        for j in range(n):
+            x[j] *= scale * flips[j] if inverse else scale

@@ -1,8 +1,9 @@
-"""How much each feature says about the class: mutual information from counts [CC, section 3.2].
+"""Mutual information of each feature with the class, from counts [CC, section 3.2].
 
-``I(x; y) = H(y) + H(x) - H(x, y)`` in bits, with x rounded to its sign (at least 0, or below) or to
-equal bins of its range. With several labels a row it is the sum of the informations about each
-class being there or not. One pass over the rows counts; entropies follow from the counts.
+``I(x; y) = H(y) + H(x) - H(x, y)`` in bits, with x quantised to its sign (at least 0, or below) or
+to equal bins of its range. For rows with several labels it is the sum over the classes of the
+information about the presence of the class. One pass over the rows counts; the entropies follow
+from the counts.
 """
 
 from __future__ import annotations
@@ -16,15 +17,14 @@ from scipy.special import xlogy
 
 from myriad.codes.counting import Counter, Question, Read, StreamCounter
 from myriad.codes.information_kernels import weigh_signs
+from myriad.codes.registry import BINS
 from myriad.errors import InputError
 from myriad.parallel import open_threads
 
-BINS = (2, 4, 8, 16, 32)
-"""Numbers of equal bins that a feature's range may be cut into."""
 MEMORY = 1 << 30
-"""Bytes of counters; where they would take more, the rows are read several times."""
+"""Most bytes of counters; where they would take more, the rows are read several times."""
 _ENTROPY_CELLS = 1 << 18  # counts whose entropy is computed at a time
-_TABLE = 1 << 22  # rows up to which logarithms are looked up
+_TABLE = 1 << 22  # number of rows up to which logarithms are looked up in a table
 
 
 Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
@@ -44,10 +44,11 @@ def measure_information(
 
     Parameters
     ----------
-    bins : None for the sign, else how many equal bins the range of a feature is cut into, which
-        takes one more pass to find the ranges.
+    read : yields blocks of rows with their labels; called once for each pass.
+    bins : None for the sign, else the number of equal bins of the range of a feature, which takes
+        one more pass to find the ranges.
     several : whether rows may have several classes; see the top of this file.
-    memory : bytes that counters may take; more passes are made where they would take more.
+    memory : most bytes of counters; more passes are made where they would take more.
     """
     with open_threads(threads) as pool:
         counter = StreamCounter(read, pool)
@@ -65,7 +66,7 @@ def inform_by(
     several: bool = False,
     memory: int = MEMORY,
 ) -> NDArray[np.float64]:
-    """Return the information of `measure_information` from what a counter counts."""
+    """Return the mutual information of `measure_information` from the counts of a counter."""
     if bins is not None and bins not in BINS:
         raise InputError(f"Information is measured in {BINS} bins, not {bins!r}.")
     cell = 5 if bins is None else 4 * bins
@@ -84,7 +85,7 @@ def inform_by(
 
 
 def rank_features(information: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return the numbers of the features, the most informative first, equals in their order."""
+    """Return the indices of the features, the most informative first, ties in their order."""
     return np.argsort(-information, kind="stable").astype(np.int32)
 
 
@@ -124,7 +125,7 @@ def _inform_about_one(
 def _inform_about_each(
     cells: NDArray[np.int64], sizes: NDArray[np.int64], total: int, weigh: Weigh
 ) -> NDArray[np.float64]:
-    """Return the sum of the informations about each class; the last row counts all rows."""
+    """Return the sum over classes of the information about each; the last row counts all rows."""
     present, every, sizes = cells[:-1], cells[-1], sizes[:-1]
     joint = (weigh(present) + weigh(every - present)).sum(axis=(0, 2))
     alone = len(present) * weigh(every).sum(axis=1)
@@ -133,11 +134,11 @@ def _inform_about_each(
 
 
 def _weigh(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return ``n log2 n``, which is 0 for none."""
+    """Return ``n log2 n``, which is 0 for n = 0."""
     weighed: NDArray[np.float64] = xlogy(counts, counts) / np.log(2)
     return weighed
 
 
 def _tabulate(total: int) -> NDArray[np.float64]:
-    """Return ``n log2 n`` of all counts up to `total`: looking it up takes a tenth of the time."""
+    """Return ``n log2 n`` of all counts up to `total`: a look-up takes a tenth of the time."""
     return _weigh(np.arange(total + 1))

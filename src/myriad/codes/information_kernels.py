@@ -1,8 +1,8 @@
 # mypy: disable-error-code="no-untyped-def"
-"""Kernels that count, for each class and feature, where the values of a block of rows lie.
+"""Kernels that count, for each class and feature, in which bins the values of rows lie.
 
 The classes of row i are ``classes[starts[i]:starts[i + 1]]``, none or several. Each call counts the
-features of one tile, so that threads share the tiles of a block.
+features of one tile, so that threads can share the tiles of a block.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 from myriad._jit import jit
 
 FULL = 255
-"""What a counter of one byte can hold."""
+"""The largest value of a counter of one byte."""
 
 
 @jit
 def mark_full(classes, held, full):
     """Set `full` (n,) where a class of the block has counted `FULL` rows since it was emptied.
 
-    `held` (n_classes,) int64, the rows in the small counters of each class, is brought up to date.
+    `held` (n_classes,) int64, the rows in the small counters of each class, is updated.
     """
     for p in range(classes.shape[0]):
         c = classes[p]
@@ -31,8 +31,8 @@ def mark_full(classes, held, full):
 def count_signs(X, starts, classes, full, small, counts, first, last):
     """Count the values of at least 0 among the features `first` to `last`.
 
-    `small` uint8 (n_classes, n_features) holds what was counted of late: adding to bytes moves a
-    quarter of the memory. Where `full` says so it is first emptied into `counts` uint32.
+    `small` uint8 (n_classes, n_features) holds the latest counts: adding to bytes moves a quarter
+    of the memory. Where `full` is set they are first added to `counts` uint32 and reset.
     """
     for i in range(X.shape[0]):
         x = X[i, first:last]
@@ -68,8 +68,8 @@ def count_bins(X, starts, classes, lows, scales, counts, first, last):
         for p in range(starts[i], starts[i + 1]):
             cells = counts[classes[p]]
             for j in range(first, last):
-                place = (np.float64(X[i, j]) - np.float64(lows[j])) * scales[j]
-                cells[j, min(np.int64(place), top)] += 1
+                position = (np.float64(X[i, j]) - np.float64(lows[j])) * scales[j]
+                cells[j, min(np.int64(position), top)] += 1
 
 
 @jit
@@ -77,7 +77,7 @@ def weigh_signs(counts, sizes, table, joint, ones):
     """Add up ``n log2 n`` of both cells of each class, into `joint`, and the counts, into `ones`.
 
     `counts` is uint32 (n_classes, n_features), `sizes` the rows of each class, and `table` holds
-    ``n log2 n`` of every number that may come.
+    ``n log2 n`` of every possible count.
     """
     for c in range(counts.shape[0]):
         row, size = counts[c], sizes[c]

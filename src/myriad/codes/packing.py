@@ -34,31 +34,33 @@ def unpack(packed: Bytes, bits: int, count: int) -> Bytes:
 @jit
 def _pack(indices, out, bits):
     for i in range(indices.shape[0]):
-        waiting = np.int64(0)
-        held, place = 0, 0
+        # `buffer` holds the `held` bits that have not yet filled a byte of the output.
+        buffer = np.int64(0)
+        held, byte = 0, 0
         for m in range(indices.shape[1]):
-            waiting |= np.int64(indices[i, m]) << held
+            buffer |= np.int64(indices[i, m]) << held
             held += bits
             if held >= 8:
-                out[i, place] = waiting & 255
-                waiting >>= 8
+                out[i, byte] = buffer & 255
+                buffer >>= 8
                 held -= 8
-                place += 1
+                byte += 1
         if held > 0:
-            out[i, place] = waiting
+            out[i, byte] = buffer
 
 
 @jit
 def _unpack(packed, indices, bits):
     mask = (1 << bits) - 1
     for i in range(indices.shape[0]):
-        waiting = np.int64(0)
-        held, place = 0, 0
+        # `buffer` holds the `held` bits that have been read but not yet used.
+        buffer = np.int64(0)
+        held, byte = 0, 0
         for m in range(indices.shape[1]):
             if held < bits:
-                waiting |= np.int64(packed[i, place]) << held
+                buffer |= np.int64(packed[i, byte]) << held
                 held += 8
-                place += 1
-            indices[i, m] = waiting & mask
-            waiting >>= bits
+                byte += 1
+            indices[i, m] = buffer & mask
+            buffer >>= bits
             held -= bits

@@ -1,7 +1,7 @@
-"""Product codes: each short sub-vector of a row is replaced by the index of its nearest centroid.
+"""Product codes: each short sub-vector of a row becomes the index of its nearest centroid.
 
 [GP, section 4.1; CC, section 3.1]: d = 8 and 8 bits make a row 32 times smaller, ratio
-``32 d / bits`` in general. Where the dimension is no multiple of d, rows are padded with zeros.
+``32 d / bits`` in general. Where the dimension is not a multiple of d, rows are padded with zeros.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,17 +18,17 @@ from numpy.typing import NDArray
 from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
 from myriad.codes.codebooks import learn_codebook
-from myriad.codes.lookup import look_up, look_up_eights
-from myriad.codes.nearest import assign_subvectors, turn
 from myriad.codes.packing import pack, packed_bytes, unpack
+from myriad.codes.product_kernels import assign_subvectors, look_up, look_up_eights, transpose
 from myriad.errors import InputError
 from myriad.parallel import SharedArray, Workers, share_array
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
-_ENOUGH = 4096  # sub-vectors that are never too many to learn a book from
-_PIECES = 8  # that a worker is sent, of as many books each
-_MOST_BOOKS = 64  # of a piece
+_MIN_VECTORS = 4096  # sub-vectors that a book is learned from, if there are as many
+_TASKS = 8  # a worker, of equally many books each
+_MAX_BOOKS = 64  # of a task
+_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)  # of sub-vectors to choose from
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,25 +72,32 @@ class ProductCode(Code, kind="pq"):
 
     @property
     def n_sub(self) -> int:
-        """Number of sub-vectors of a row, the last one padded if need be."""
+        """Number of sub-vectors of a row, the last one padded if necessary."""
         return -(-self.dim // self.d)
 
     @property
     def bytes_per_row(self) -> int:
-        """Bytes that one coded row takes."""
+        """Number of bytes of a coded row."""
         return packed_bytes(self.n_sub, self.bits)
 
+    def describe(self) -> dict[str, Any]:
+        """Return the length of sub-vectors, the bits of an index, and the padding if any."""
+        described = {"kind": self.kind, "d": self.d, "bits": self.bits}
+        if self.dim % self.d:
+            described["padding"] = self.d - self.dim % self.d
+        return described
+
     def _encode(self, rows: Float, codes: Bytes) -> None:
-        turned, halves = self._turned
+        transposed, halves = self._transposed
         n_full, rest = divmod(self.dim, self.d)
         indices = np.empty((len(rows), self.n_sub), np.uint8)
-        assign_subvectors(rows, turned, halves, indices, n_full)
+        assign_subvectors(rows, transposed, halves, indices, n_full)
         if rest:
-            last = n_full % len(turned)
+            last = n_full % len(transposed)
             padded = np.zeros((len(rows), self.d), np.float32)
             padded[:, :rest] = rows[:, n_full * self.d :]
             index = np.empty((len(rows), 1), np.uint8)
-            assign_subvectors(padded, turned[last:][:1], halves[last:][:1], index, 1)
+            assign_subvectors(padded, transposed[last:][:1], halves[last:][:1], index, 1)
             indices[:, -1:] = index
         pack(indices, self.bits, codes)
 
@@ -106,14 +114,40 @@ class ProductCode(Code, kind="pq"):
             out[:, n_full * self.d :] = book[indices[:, -1], :rest]
 
     @cached_property
-    def _turned(self) -> tuple[Float, Float]:
-        """The books turned for encoding, (n_books, d, 2**bits), and half the squared norms."""
+    def _transposed(self) -> tuple[Float, Float]:
+        """The books transposed for encoding, (n_books, d, 2**bits), and half the squared norms."""
         n_books, n_centroids, d = self.codebooks.shape
-        turned = np.empty((n_books, d, n_centroids), np.float32)
+        transposed = np.empty((n_books, d, n_centroids), np.float32)
         halves = np.empty((n_books, n_centroids), np.float32)
         for m, book in enumerate(self.codebooks):
-            turn(book, turned[m], halves[m])
-        return turned, halves
+            transpose(book, transposed[m], halves[m])
+        return transposed, halves
+
+
+def choose_product(dim: int, ratio: float) -> tuple[int, int]:
+    """Return the length of sub-vectors and the bits of an index that just meet a ratio.
+
+    Among those that give the longest rows the length 8 is preferred, as in [CC], then most bits.
+    """
+    found = [
+        (packed_bytes(-(-dim // d), bits), d, bits)
+        for d in _LENGTHS
+        for bits in range(8, 0, -1)
+        if d <= dim and 4 * dim >= ratio * packed_bytes(-(-dim // d), bits)
+    ]
+    if not found:
+        raise InputError(
+            f"--ratio {ratio:g} is more than product codes reach with {dim} features: use bits."
+        )
+    _, d, bits = max(found, key=lambda item: (item[0], item[1] == 8, item[2]))
+    return d, bits
+
+
+def draw_product(dim: int, period: int) -> ProductCode:
+    """Return a code of d = 8 and 8 bits with random books: encoding takes as long as with any."""
+    n_books = -(-period // 8)
+    books = np.random.default_rng(0).standard_normal((n_books, 256, 8), dtype=np.float32)
+    return ProductCode(books * np.float32(1e-2), dim)
 
 
 def learn_product(
@@ -137,12 +171,12 @@ def learn_product(
     d : length of a sub-vector.
     bits : 1 to 8; a book holds ``2**bits`` centroids.
     period : the number of features after which a row repeats its meaning, as the regions of a
-        Fisher vector do; sub-vectors at the same place of different periods then share one book,
-        which divides memory and time. None: each sub-vector has its own book.
-    place : whose workers learn the books, some of them each; None for threads of this process.
+        Fisher vector do; sub-vectors at the same position of different periods then share one
+        book, which saves memory and time. None: each sub-vector has its own book.
+    workers : workers that learn the books; None for threads of this process.
     max_rows_per_centroid : sub-vectors used for each centroid, at most; 4,096 of them are always
         used, if there are as many.
-    rounds : rounds of k-means, at most.
+    rounds : iterations of k-means, at most.
 
     The books are the same for a seed on any number of threads and workers.
     """
@@ -150,14 +184,14 @@ def learn_product(
     n_samples, dim = rows.shape
     n_books = count_books(dim, d, bits, period)
     n_centroids = 2**bits
-    n_places = n_samples * max(1, dim // d // n_books)  # sub-vectors that every book has
-    if n_places < n_centroids:
+    n_vectors = n_samples * max(1, dim // d // n_books)  # sub-vectors that every book has
+    if n_vectors < n_centroids:
         raise InputError(
-            f"{n_places} sample vectors are too few for {n_centroids} centroids ({bits} bits): "
+            f"{n_vectors} sample vectors are too few for {n_centroids} centroids ({bits} bits): "
             f"use more rows or fewer bits."
         )
-    places = generator(seed, "product codebooks").permutation(n_places)
-    chosen = places[: max(n_centroids * max_rows_per_centroid, _ENOUGH)]
+    order = generator(seed, "product codebooks").permutation(n_vectors)
+    chosen = order[: max(n_centroids * max_rows_per_centroid, _MIN_VECTORS)]
     books = np.empty((n_books, n_centroids, d), np.float32)
     learn_codebook(rows[:2, :d].copy(), 2, rounds=1)  # compiled once, before workers need it
     with (
@@ -165,19 +199,19 @@ def learn_product(
         share_array(rows, threads=threads, workers=workers) as (executor, shared),
     ):
         size = 1
-        if executor.remote:  # some pieces a worker, each worth sending
-            size = max(1, min(_MOST_BOOKS, n_books // (_PIECES * executor.n_workers)))
-        pieces = [range(m, min(m + size, n_books)) for m in range(0, n_books, size)]
+        if executor.remote:  # a few tasks a worker, each large enough to be worth sending
+            size = max(1, min(_MAX_BOOKS, n_books // (_TASKS * executor.n_workers)))
+        tasks = [range(m, min(m + size, n_books)) for m in range(0, n_books, size)]
         learning = _BookLearning(shared, chosen, n_books, n_centroids, d, rounds)
-        for piece, learned in zip(pieces, executor.map(learning, pieces), strict=True):
-            books[piece.start : piece.stop] = learned
-            advance(len(piece))
+        for task, learned in zip(tasks, executor.map(learning, tasks), strict=True):
+            books[task.start : task.stop] = learned
+            advance(len(task))
     return ProductCode(books, dim)
 
 
 @dataclass(frozen=True, eq=False)
 class _BookLearning:
-    """Learns some books from the chosen places of a sample."""
+    """Learns some books from the chosen sub-vectors of a sample."""
 
     sample: SharedArray
     chosen: NDArray[np.int64]
@@ -186,14 +220,14 @@ class _BookLearning:
     d: int
     rounds: int
 
-    def __call__(self, piece: range) -> list[Float]:
+    def __call__(self, task: range) -> list[Float]:
         rows = self.sample.open()
-        points = _gather_points(rows, self.chosen, piece, self.n_books, self.d)
+        points = _gather_points(rows, self.chosen, task, self.n_books, self.d)
         return [learn_codebook(some, self.n_centroids, rounds=self.rounds) for some in points]
 
 
 def count_books(dim: int, d: int, bits: int, period: int | None) -> int:
-    """Return how many different books the sub-vectors need.
+    """Return the number of distinct books that the sub-vectors need.
 
     Raises `InputError` if the settings are not whole numbers or do not fit rows of `dim` features.
     """
@@ -215,9 +249,9 @@ def count_books(dim: int, d: int, bits: int, period: int | None) -> int:
 def _gather_points(
     rows: Float, chosen: NDArray[np.int64], books: range, n_books: int, d: int
 ) -> Float:
-    """Return the chosen sub-vectors (len(books), n, d) that use some books in a row.
+    """Return the chosen sub-vectors (len(books), n, d) of some consecutive books.
 
-    Place p stands for row ``p % n_samples`` in period ``p // n_samples`` of the row. The last
+    Number p of `chosen` stands for period ``p // n_samples`` of row ``p % n_samples``. The last
     sub-vector of a row may be padded with zeros.
     """
     n_samples, dim = rows.shape

@@ -1,40 +1,40 @@
-"""Rotated codes: rows are turned before another code is applied, and turned back after it.
+"""Rotated codes: rows are rotated before another code is applied, and back after decoding.
 
-A rotation spreads what a row says evenly over its sub-vectors: at random, or learned for product
-codes so that their error falls (OPQ). Rows of more features than a rotation has are turned block by
-block, each by the same rotation, since one of all features would take the square of their number.
+A rotation spreads the variance of a row evenly over its sub-vectors: at random, or learned for
+product codes so that their error falls (OPQ). Rows of more features than a rotation has are rotated
+block by block, each by the same matrix, since one for all features would need dim x dim numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
 from myriad.codes.product import count_books, learn_product
+from myriad.codes.registry import ROTATIONS
 from myriad.errors import InputError
 from myriad.parallel import Workers, thread_executor
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
-ROTATIONS = ("none", "random", "opq")
-"""How rows may be turned before product quantisation."""
-MOST = 512
-"""Features that are turned together, at most."""
+MAX_SIZE = 512
+"""Features that are rotated together, at most."""
 _POINTS = 8192  # blocks that a rotation is learned from, at most
 _MOST_SQUARES = 1e37  # sum of squares below which no product that faiss makes of them overflows
 
 
 @dataclass(frozen=True, eq=False)
 class RotatedCode(Code, kind="rotated"):
-    """A code of rows that are turned first.
+    """A code of rows that are rotated first.
 
     Parameters
     ----------
     rotation : float32 (r, r), orthogonal; features beyond the last whole block of r stay.
-    code : what codes the turned rows; it must restore them.
+    code : the code of the rotated rows; it must restore them.
     """
 
     rotation: Float
@@ -58,8 +58,12 @@ class RotatedCode(Code, kind="rotated"):
 
     @property
     def bytes_per_row(self) -> int:
-        """Bytes that one coded row takes."""
+        """Number of bytes of a coded row."""
         return self.code.bytes_per_row
+
+    def describe(self) -> dict[str, Any]:
+        """Return the parameters of the inner code and the size of the rotation."""
+        return self.code.describe() | {"rotation": len(self.rotation)}
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
         self.code._encode(rotate(rows, self.rotation), codes)
@@ -70,13 +74,13 @@ class RotatedCode(Code, kind="rotated"):
 
 
 def rotate(rows: Float, rotation: Float) -> Float:
-    """Return rows with each block of features x turned into ``x R``."""
+    """Return rows with each block of features x replaced by ``x R``."""
     r = len(rotation)
     n_blocks = rows.shape[1] // r
-    turned = rows.copy()
+    rotated = rows.copy()
     blocks = rows[:, : n_blocks * r].reshape(len(rows) * n_blocks, r)
-    turned[:, : n_blocks * r] = (blocks @ rotation).reshape(len(rows), n_blocks * r)
-    return turned
+    rotated[:, : n_blocks * r] = (blocks @ rotation).reshape(len(rows), n_blocks * r)
+    return rotated
 
 
 def learn_rotated(
@@ -91,7 +95,7 @@ def learn_rotated(
     workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> Code:
-    """Learn a product code of turned rows; see `learn_product`.
+    """Learn a product code of rotated rows; see `learn_product`.
 
     Parameters
     ----------
@@ -122,8 +126,8 @@ def learn_rotated(
 
 
 def choose_size(dim: int, d: int) -> int:
-    """Return how many features to turn together: whole sub-vectors, which divide rows if any do."""
-    top = max(1, min(dim, MOST) // d) * d
+    """Return how many features to rotate together: whole sub-vectors, a divisor if possible."""
+    top = max(1, min(dim, MAX_SIZE) // d) * d
     dividing = [r for r in range(top, top // 4, -d) if r and dim % r == 0]
     return dividing[0] if dividing else min(top, dim)
 
@@ -159,6 +163,6 @@ def _learn_rotation(
     inner = faiss.ProductQuantizer(size, max(1, size // d), bits)
     inner.cp.min_points_per_centroid = 1
     matrix.pq, matrix.niter, matrix.niter_pq, matrix.niter_pq_0 = inner, 10, 4, 10
-    with thread_executor(1):  # its sums follow the number of threads
+    with thread_executor(1):  # the rounding of its sums depends on the number of threads
         matrix.train(points)
     return np.ascontiguousarray(faiss.vector_to_array(matrix.A).reshape(size, size).T)

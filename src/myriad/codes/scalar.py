@@ -1,4 +1,4 @@
-"""Scalar codes: 8 bits a feature, spread evenly over the feature's range in the sample [CC, LS]."""
+"""Scalar codes: 8 bits a feature, evenly spaced over its range in the sample [CC, LS]."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ScalarCode(Code, kind="scalar"):
 
     @property
     def bytes_per_row(self) -> int:
-        """Bytes that one coded row takes."""
+        """Number of bytes of a coded row."""
         return self.dim
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
@@ -63,8 +63,8 @@ def learn_scalar(
 ) -> ScalarCode:
     """Learn the range of each feature from a sample (n_samples, dim) of at least one row.
 
-    Values outside the range are later coded as its ends. Nothing here is random or slow: `seed`,
-    `threads` and `progress` are taken because every code is learned by the same call.
+    Values outside the range are clipped when they are encoded. Nothing here is random or slow:
+    `seed`, `threads` and `progress` are accepted because every code is learned by the same call.
     """
     rows = as_rows(sample, name="The sample for a scalar code")
     if rows.size == 0:

@@ -1,26 +1,24 @@
-"""Image to local descriptors."""
+"""Local descriptors of images; one descriptor a file, listed in the registry `DESCRIPTORS`.
 
-from myriad.descriptors.colour import LocalColour
-from myriad.descriptors.descriptor import Descriptor, LocalDescriptors
-from myriad.descriptors.grid import GridDescriptor
-from myriad.descriptors.sampling import SpreadImages
-from myriad.descriptors.sift import DenseSIFT
-from myriad.descriptors.sift_colour import SiftColour
+The package itself is light, because the help of the command is built from the registry. Any other
+name of `myriad.descriptors.api` is imported when it is first asked for.
+"""
 
-DESCRIPTORS: dict[str, type[GridDescriptor]] = {
-    "sift": DenseSIFT,
-    "colour": LocalColour,
-    "sift+colour": SiftColour,
-}
-"""By the name that options know them under."""
+from __future__ import annotations
 
-__all__ = [
-    "DESCRIPTORS",
-    "DenseSIFT",
-    "Descriptor",
-    "GridDescriptor",
-    "LocalColour",
-    "LocalDescriptors",
-    "SiftColour",
-    "SpreadImages",
-]
+from typing import TYPE_CHECKING, Any
+
+from myriad.descriptors.registry import DESCRIPTORS, DescriptorSpec, GridOptions, find_descriptor
+
+if TYPE_CHECKING:
+    from myriad.descriptors.api import *  # noqa: F403
+
+__all__ = ["DESCRIPTORS", "DescriptorSpec", "GridOptions", "find_descriptor"]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_") or name == "api":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import myriad.descriptors.api as api
+
+    return getattr(api, name)

@@ -1,4 +1,4 @@
-"""What every local descriptor is: an image in, many small vectors and their places out."""
+"""The base class of local descriptors: an image to many small vectors and their positions."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class LocalDescriptors:
 class Descriptor(Serialisable, ABC):
     """The base of all local descriptors; a subclass is one file.
 
-    `dim` is the length of a descriptor, `colour` whether `describe` wants images of shape
-    (height, width, 3) instead of grey ones of shape (height, width), `pca_dim` how many dimensions
-    a PCA keeps unless a caller says otherwise.
+    `dim` is the length of a descriptor, `colour` whether `describe` takes images of shape
+    (height, width, 3) instead of grey ones of shape (height, width), `pca_dim` the number of
+    dimensions that a PCA keeps by default.
     """
 
     dim: ClassVar[int]
@@ -47,7 +47,7 @@ class Descriptor(Serialisable, ABC):
 
     @property
     def pixels(self) -> int | None:
-        """The most pixels that `describe` looks at, or None if all."""
+        """The most pixels that `describe` uses, or None if all."""
         return None
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The size at which an image is described, and where on it the patches lie."""
+"""The size at which an image is described, and the positions of its patches."""
 
 from __future__ import annotations
 

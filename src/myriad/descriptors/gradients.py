@@ -1,4 +1,4 @@
-"""The gradient of an image, its magnitude shared out over eight orientations."""
+"""The gradient of an image, its magnitude divided among eight orientations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TINY = np.float32(1e-30)
 
 @inlined
 def octant_fraction(t: np.float32) -> np.float32:
-    """Return the angle whose tangent is `t` in [0, 1], in eighths of a turn, to 1e-5."""
+    """Return the angle whose tangent is `t` in [0, 1], in units of 45 degrees, to 1e-5."""
     s = t * t
     return t * (_A1 + s * (_A3 + s * (_A5 + s * (_A7 + s * (_A9 + s * _A11)))))
 
@@ -32,9 +32,9 @@ def orient_row(gx: Float, gy: Float, axial: Float, diagonal: Float, slots: Ints)
 
     Parameters
     ----------
-    gx, gy : float32 arrays of shape (width,), read.
-    axial, diagonal : float32 arrays of shape (width,), set to the two shares of the magnitude.
-    slots : int32 array of shape (2, width), set to the two orientations.
+    gx, gy : float32 arrays of shape (width,).
+    axial, diagonal : float32 arrays of shape (width,), filled with both shares of the magnitude.
+    slots : int32 array of shape (2, width), filled with the two orientations.
     """
     for x in range(gx.size):
         dx = gx[x]
@@ -58,15 +58,15 @@ def orient_row(gx: Float, gy: Float, axial: Float, diagonal: Float, slots: Ints)
 
 @jit_reassociated
 def orient_gradients(image: Float, planes: Float) -> None:
-    """Compute the gradient at every pixel and share its magnitude over eight orientations.
+    """Compute the gradient at every pixel and divide its magnitude among eight orientations.
 
     Orientation `o` is the direction ``(cos(o pi / 4), sin(o pi / 4))`` with y pointing down.
     Differences are central inside the image and one-sided on its border.
 
     Parameters
     ----------
-    image : float32 array of shape (height, width), both at least 2, read.
-    planes : float32 array of shape (height, width, 8), set.
+    image : float32 array of shape (height, width), both at least 2.
+    planes : float32 array of shape (height, width, 8), filled.
     """
     height, width = image.shape
     half = np.float32(0.5)
@@ -93,5 +93,5 @@ def orient_gradients(image: Float, planes: Float) -> None:
 
 
 def allocate_planes(height: int, width: int) -> Float:
-    """Return room for the orientation planes of an image."""
+    """Return an empty array for the orientation planes of an image."""
     return np.empty((height, width, ORIENTATIONS), np.float32)

@@ -1,4 +1,4 @@
-"""What descriptors on a dense grid share: the size of the image and the places of its patches."""
+"""The base of descriptors on a dense grid: the size of the image and the positions of patches."""
 
 from __future__ import annotations
 
@@ -8,53 +8,37 @@ from math import sqrt
 from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import Descriptor
 from myriad.descriptors.geometry import BINS, patch_positions, working_size
+from myriad.descriptors.registry import GridOptions
 from myriad.errors import InputError
-
-_LIMITS = {
-    "patch": (8, 1024),
-    "step": (1, 4096),
-    "scales": (1, 16),
-    "min_side": (1, 4096),
-    "max_pixels": (4096, 4_000_000),
-}
+from myriad.options import options_of
 
 Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class GridDescriptor(Descriptor):
+class GridDescriptor(GridOptions, Descriptor):
     """The base of descriptors of patches on a grid, in the geometry of [GP 5.1].
 
-    An image is first brought to its working size (`geometry.working_size`: large ones shrunk to
-    `max_pixels`, small ones enlarged). On it lie patches of 4 x 4 bins, `step` pixels apart at
+    An image is first resized to its working size (`geometry.working_size`: large ones shrunk to
+    `max_pixels`, small ones enlarged). Patches of 4 x 4 bins lie on it, `step` pixels apart at
     every scale; patches grow by sqrt 2 a scale, and a scale whose patch does not fit is left out.
-
-    Parameters
-    ----------
-    patch : the side of the smallest patch in pixels.
-    step : the distance of neighbouring patches in pixels, at every scale.
-    scales : the number of scales.
-    max_pixels : larger images are shrunk to this many pixels.
-    min_side : images whose smaller side is shorter are enlarged.
+    The parameters are those of `GridOptions`.
     """
 
-    patch: int = 24
-    step: int = 6
-    scales: int = 5
-    max_pixels: int = 100_000
-    min_side: int = 128
-
     def __post_init__(self) -> None:
-        for name, (least, most) in _LIMITS.items():
+        for name, known in options_of(GridOptions).items():
             value = getattr(self, name)
-            if type(value) is not int or not least <= value <= most:
-                raise InputError(f"{name} of {self.kind} must be {least} to {most}, not {value!r}.")
+            if type(value) is not int or not known.minimum <= value <= known.maximum:  # type: ignore[operator]
+                raise InputError(
+                    f"{name} of {self.kind} must be {known.minimum} to {known.maximum}, "
+                    f"not {value!r}."
+                )
         if self.max_pixels < self.patch**2:
             raise InputError(f"max_pixels of {self.kind} must be at least {self.patch}², a patch.")
 
     @property
     def pixels(self) -> int | None:
-        """The most pixels that are looked at."""
+        """The most pixels that are used."""
         return self.max_pixels
 
     def working_size(self, image: Bytes) -> tuple[int, int]:
@@ -76,7 +60,7 @@ class GridDescriptor(Descriptor):
         return [(w, positions) for w, positions in found if len(positions)]
 
     def find_patches(self, image: Bytes) -> list[Box]:
-        """Return where the patch of each descriptor lies: left, top, right, bottom in fractions."""
+        """Return the box of each descriptor's patch: left, top, right, bottom in fractions."""
         height, width = self.working_size(image)
         boxes = []
         for bin_width, positions in self.grids(height, width):

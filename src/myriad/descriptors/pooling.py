@@ -1,7 +1,7 @@
 """Oriented gradients summed over the bins of all patches, and the histograms normalised.
 
-Pixels are weighted by two tables (`windows`), one a side: a sum along y, then one along x. Both are
-products with a band matrix whose rows hold `taps` neighbouring weights.
+Pixels are weighted by two tables (`windows`), one an axis: a sum along y, then one along x. Both
+are products with a band matrix whose rows hold `taps` neighbouring weights.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from myriad._jit import jit, jit_reassociated
 from myriad.arrays import Float, Ints
 
-_STRIP = 512  # floats of a row worked on at a time, so that the rows of a bin stay in the L1 cache
+_STRIP = 512  # floats of a row summed at a time, so that the rows of a bin stay in the L1 cache
 _CLAMP = np.float32(0.2)
 _TINY = np.float32(1e-12)  # the squares of smaller numbers vanish in float32 or lose digits
 
@@ -22,9 +22,9 @@ def sum_band(rows: Float, starts: Ints, weights: Float, sums: Float) -> None:
 
     Parameters
     ----------
-    rows : float32 array of shape (length, size), read.
-    starts, weights : the table of `windows.window_table`, taps a multiple of 4, read.
-    sums : float32 array of shape (len(starts), size), set.
+    rows : float32 array of shape (length, size).
+    starts, weights : the table of `windows.window_table`, taps a multiple of 4.
+    sums : float32 array of shape (len(starts), size), filled.
     """
     size = rows.shape[1]
     taps = weights.shape[1]
@@ -35,6 +35,7 @@ def sum_band(rows: Float, starts: Ints, weights: Float, sums: Float) -> None:
             out = sums[m, left:right]
             out[:] = np.float32(0.0)
             for t in range(0, taps, 4):
+                # Four rows in one sweep: `out` is loaded and stored a quarter as often.
                 w0, w1, w2, w3 = (
                     weights[m, t],
                     weights[m, t + 1],
@@ -78,8 +79,8 @@ def normalise_histograms(sums: Float, values: Float, contrast: np.float32) -> No
 
     Parameters
     ----------
-    sums : float32 array of shape (columns * 4, rows * 4, 8), the bins of all patches, read.
-    values : float32 array of shape (rows * columns, 128), set; bins in the order y, x, orientation.
+    sums : float32 array of shape (columns * 4, rows * 4, 8), the bins of all patches.
+    values : float32 array of shape (rows * columns, 128), filled; bins in order y, x, orientation.
     contrast : histograms of a smaller norm become zero; a contrast below 1e-12 counts as 0.
     """
     columns = sums.shape[0] // 4

@@ -22,13 +22,13 @@ from myriad.randomness import generator
 
 Result = TypeVar("Result")
 Drawn = Float | Path
-"""Descriptors (n, dim), or the file that they were left in."""
+"""Descriptors (n, dim), or the file that holds them."""
 
 _BLOCK = 16_384
 
 
 class SpreadImages(ABC):
-    """Images that are not here yet: whoever holds them reads them where the work is done."""
+    """Images that workers read themselves, where they work on them."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -51,14 +51,14 @@ def sample_descriptors(
 ) -> Float:
     """Return at most `most` descriptors of a stream of images, float32 of shape (n, dim).
 
-    At most `per_image` descriptors of each image are drawn, fewer if so many images are known to
-    come that a third more than `most` are drawn of all; each gets a random rank, and the `most` of
-    lowest rank remain. So memory is bounded however many images come, every image has the same
-    chance, and the sample depends on the images and the seed alone, not on threads.
+    At most `per_image` descriptors of each image are drawn, fewer where the number of images is
+    known and a third more than `most` would be drawn in all; each gets a random rank, and the
+    `most` of lowest rank remain. Memory is bounded whatever the number of images, every image has
+    the same chance, and the sample depends on the images and the seed alone, not on threads.
 
     Parameters
     ----------
-    place : where workers that have the images leave descriptors, instead of sending them.
+    workers : workers that write descriptors to files of their folder instead of sending them.
     """
     if most < 1 or per_image < 1:
         raise InputError("A sample of descriptors needs room for at least one.")
@@ -70,8 +70,8 @@ def sample_descriptors(
     reservoir = _Reservoir(most, max(most // 4, per_image), descriptor.dim)
     try:
         with progress.step("Sampling descriptors", total, "images") as advance:
-            for ranks, left in map_images(draw, images, colour=descriptor.colour, threads=threads):
-                reservoir.add(ranks, left)
+            for ranks, drawn in map_images(draw, images, colour=descriptor.colour, threads=threads):
+                reservoir.add(ranks, drawn)
                 advance(1)
     finally:
         if folder is not None:
@@ -85,7 +85,7 @@ class _Draw:
 
     Attributes
     ----------
-    folder : where the descriptors are left in a file; None to return them as they are.
+    folder : where the descriptors are written to a file; None to return them.
     """
 
     descriptor: Descriptor
@@ -133,9 +133,9 @@ def _take(drawn: Drawn) -> Float:
 
 
 class _Reservoir:
-    """The descriptors of lowest rank seen so far, in the order in which they came.
+    """The descriptors of lowest rank so far, in the order in which they were added.
 
-    They lie in one array with some slack, which is compacted in place when it is full.
+    They are kept in one array with some slack, which is compacted in place when it is full.
     """
 
     def __init__(self, most: int, slack: int, dim: int) -> None:
@@ -146,9 +146,9 @@ class _Reservoir:
         self.values = np.empty((most + slack, dim), np.float32)
 
     def add(self, ranks: NDArray[np.float64], drawn: Drawn) -> None:
-        """Add descriptors, at most as many as the slack, unless they cannot remain anyway.
+        """Add descriptors, at most as many as the slack, except those that cannot remain.
 
-        A file that they were left in is removed.
+        A file that held them is removed.
         """
         values = _take(drawn)
         if self.bound < np.inf:
@@ -162,7 +162,7 @@ class _Reservoir:
         self.count = end
 
     def content(self) -> Float:
-        """Return what remains."""
+        """Return the descriptors that remain."""
         self._compact()
         return self.values[: self.count]
 
@@ -170,7 +170,9 @@ class _Reservoir:
         if self.count <= self.most:
             return
         kept = np.sort(np.argpartition(self.ranks[: self.count], self.most)[: self.most])
-        for start in range(0, self.most, _BLOCK):  # kept[i] >= i: nothing is overwritten too soon
+        for start in range(
+            0, self.most, _BLOCK
+        ):  # kept[i] >= i, so nothing is overwritten before it is read
             block = kept[start : start + _BLOCK]
             self.ranks[start : start + len(block)] = self.ranks[block]
             self.values[start : start + len(block)] = self.values[block]

@@ -18,7 +18,7 @@ from myriad.descriptors.pooling import normalise_histograms, sum_band, swap_axes
 from myriad.descriptors.windows import WINDOWS, window_table
 from myriad.errors import InputError
 
-_NOMINAL = 0.5  # the smoothing that a camera image already has, in pixels
+_NOMINAL = 0.5  # the smoothing of a camera image itself, in pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +29,13 @@ class DenseSIFT(GridDescriptor, kind="dense-sift"):
     ----------
     contrast : a patch whose histogram (the mean gradient of the patch, grey values in [0, 1], by
         bin and orientation) has a smaller L2 norm becomes the zero vector; it is kept, because
-        where an image is empty says something about it.
+        the empty areas of an image are informative too.
     window : ``"gaussian"`` or ``"flat"`` (see `windows`); both take the same time.
-    smoothing : each scale looks at the image smoothed by a Gaussian of this deviation, in widths of
-        its bins; 1/6 is VLFeat's choice. Without smoothing, the default, large patches still see
-        fine texture: on 15 classes of scenes that was worth 2 points of accuracy.
-    root : whether to take the square root of the L1-normalised descriptor (RootSIFT): distances
-        then weigh small and large bins alike.
+    smoothing : each scale uses the image smoothed by a Gaussian of this standard deviation, in
+        widths of its bins; 1/6 is VLFeat's choice. Without smoothing, the default, large patches
+        keep fine texture: on 15 classes of scenes that was worth 2 points of accuracy.
+    root : whether to take the square root of the L1-normalised descriptor (RootSIFT), so that
+        distances weight small and large bins alike.
     """
 
     contrast: float = 0.001
@@ -81,7 +81,7 @@ class DenseSIFT(GridDescriptor, kind="dense-sift"):
         return LocalDescriptors(values, np.concatenate([grid for _, grid in grids]))
 
     def _scratch(self, height: int, width: int) -> tuple[Float, Float]:
-        """Return room for two steps of the largest scale, the first; fresh memory costs time."""
+        """Return working space for the scale that needs most, the first; allocation is slow."""
         rows = len(window_table(height, self.patch / BINS, self.step, self.window)[0])
         columns = len(window_table(width, self.patch / BINS, self.step, self.window)[0])
         size = rows * max(columns, width) * ORIENTATIONS

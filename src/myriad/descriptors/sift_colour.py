@@ -1,8 +1,8 @@
-"""SIFT and local colour statistics of the same patches, side by side in one descriptor."""
+"""SIFT and local colour statistics of the same patches, concatenated."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from math import isfinite
 from typing import ClassVar
@@ -13,21 +13,22 @@ import numpy as np
 from myriad.arrays import Bytes
 from myriad.descriptors.colour import LocalColour
 from myriad.descriptors.descriptor import LocalDescriptors, check_image
+from myriad.descriptors.registry import GridOptions
 from myriad.descriptors.sift import DenseSIFT
 from myriad.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
 class SiftColour(DenseSIFT, kind="sift-colour"):
-    """Dense SIFT of the grey image and, behind it, the colour statistics of the same patch.
+    """Dense SIFT of the grey image, followed by the colour statistics of the same patch.
 
     [LS] reduces SIFT and local colour together to 128 dimensions and learns one mixture of them, so
-    that a Gaussian is a texture of certain colours.
+    that a Gaussian represents a texture of certain colours.
 
     Parameters
     ----------
-    share : what colour statistics are multiplied by. One half makes their variance about that of
-        the SIFT part in photographs, so that a PCA of both keeps enough of each.
+    share : factor of the colour statistics. One half makes their variance about that of SIFT in
+        photographs, so that a PCA of both keeps enough of each.
     """
 
     share: float = 0.5
@@ -45,12 +46,9 @@ class SiftColour(DenseSIFT, kind="sift-colour"):
     @cached_property
     def parts(self) -> tuple[DenseSIFT, LocalColour]:
         """The two descriptors."""
-        place = {
-            name: getattr(self, name)
-            for name in ("patch", "step", "scales", "max_pixels", "min_side")
-        }
-        kept = {name: getattr(self, name) for name in ("contrast", "window", "smoothing", "root")}
-        return DenseSIFT(**place, **kept), LocalColour(**place)
+        grid = {field.name: getattr(self, field.name) for field in fields(GridOptions)}
+        sift = {field.name: getattr(self, field.name) for field in fields(DenseSIFT)}
+        return DenseSIFT(**sift), LocalColour(**grid)
 
     def describe(self, image: Bytes) -> LocalDescriptors:
         """Return the descriptors of a colour image, scale by scale, each from top left.

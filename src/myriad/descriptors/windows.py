@@ -1,4 +1,4 @@
-"""How much each pixel counts in each bin of each patch, along one axis.
+"""The weight of each pixel in each bin of each patch, along one axis.
 
 A pixel at `x` belongs to the bin centred at `p` with the triangular weight ``1 - |x - p| / width``
 (bilinear interpolation between bins), times a Gaussian of deviation two bins around the centre of
@@ -23,7 +23,7 @@ TAPS_UNROLLED = 4
 
 @lru_cache(maxsize=256)
 def window_table(length: int, bin_width: float, step: int, window: str) -> tuple[Ints, Float]:
-    """Return where each bin starts and how much its pixels count.
+    """Return the first pixel of each bin and the weights of its pixels.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def window_table(length: int, bin_width: float, step: int, window: str) -> tuple
     -------
     starts : int32 array of shape (patches * BINS,), the first pixel of each bin.
     weights : float32 array of shape (patches * BINS, taps); `taps` is a multiple of TAPS_UNROLLED.
-        Pixels outside the image do not exist. The weights of a patch inside it sum to 1.
+        Pixels outside the image have no weight. The weights of a patch inside it sum to 1.
     """
     centres = np.repeat(patch_centres(length, bin_width, step), BINS)
     offsets = np.tile((np.arange(BINS) - (BINS - 1) / 2) * bin_width, len(centres) // BINS)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from myriad import descriptors
+from myriad.descriptors import GridOptions
 from myriad.errors import InputError
 from myriad.estimators.pictures import AHEAD, Picture, read_pictures
 from myriad.parallel import map_ordered, thread_executor
@@ -56,14 +57,14 @@ class DenseSIFT(_Local):
     def __init__(
         self,
         *,
-        patch: int = 24,
-        step: int = 6,
-        scales: int = 5,
-        max_pixels: int = 100_000,
-        contrast: float = 0.001,
-        window: str = "gaussian",
-        smoothing: float = 0.0,
-        root: bool = True,
+        patch: int = GridOptions.patch,
+        step: int = GridOptions.step,
+        scales: int = GridOptions.scales,
+        max_pixels: int = GridOptions.max_pixels,
+        contrast: float = descriptors.DenseSIFT.contrast,
+        window: str = descriptors.DenseSIFT.window,
+        smoothing: float = descriptors.DenseSIFT.smoothing,
+        root: bool = descriptors.DenseSIFT.root,
         threads: int | None = None,
     ) -> None:
         self.patch = patch
@@ -89,10 +90,10 @@ class LocalColour(_Local):
     def __init__(
         self,
         *,
-        patch: int = 24,
-        step: int = 6,
-        scales: int = 5,
-        max_pixels: int = 100_000,
+        patch: int = GridOptions.patch,
+        step: int = GridOptions.step,
+        scales: int = GridOptions.scales,
+        max_pixels: int = GridOptions.max_pixels,
         threads: int | None = None,
     ) -> None:
         self.patch = patch
@@ -105,7 +106,7 @@ class LocalColour(_Local):
         return descriptors.LocalColour
 
 
-def find_descriptor(choice: DenseSIFT | LocalColour | str) -> descriptors.GridDescriptor:
+def find_descriptor(choice: DenseSIFT | LocalColour | str) -> descriptors.Descriptor:
     """Return the descriptor that a signature's parameter stands for."""
     if isinstance(choice, _Local):
         return choice.part()
@@ -114,4 +115,4 @@ def find_descriptor(choice: DenseSIFT | LocalColour | str) -> descriptors.GridDe
         raise InputError(
             f"descriptor must be one of {known}, a DenseSIFT or a LocalColour, not {choice!r}."
         )
-    return descriptors.DESCRIPTORS[choice]()
+    return descriptors.DESCRIPTORS[choice].make()

@@ -181,8 +181,10 @@ class SignBits(_Quantizer):
     n_bits : features to keep, chosen by their mutual information with the labels given to `fit`;
         None for all.
     bins : None to measure information by the sign, or 2, 4, 8, 16 or 32 equal bins.
-    turned : whether rows are centred and turned at random first, so that bits are signs of mixtures
-        of all features: slower to encode, and nearer to the rows. `n_bits` then needs no labels.
+    hadamard : whether rows are centred and rotated at random first, so that bits are signs of
+        mixtures of all features: slower to encode, and nearer to the rows. `n_bits` then needs no
+        labels. None for the value of `turned`.
+    turned : the older name of `hadamard`.
     """
 
     _kinds = (SignCode, HadamardCode)
@@ -193,21 +195,24 @@ class SignBits(_Quantizer):
         n_bits: int | None = None,
         bins: int | None = None,
         turned: bool = False,
+        hadamard: bool | None = None,
         random_state: int = 0,
         threads: int | None = None,
     ) -> None:
         self.n_bits = n_bits
         self.bins = bins
         self.turned = turned
+        self.hadamard = hadamard
         self.random_state = random_state
         self.threads = threads
 
     def _learn(self, rows: Rows) -> Code:
+        rotated = self.turned if self.hadamard is None else self.hadamard
         sample, seed, information = self._sample(rows), self.random_state, None
         if (rows.labels >= 0).any():
-            turning = draw_rotation(sample, seed=seed) if self.turned else None
+            turning = draw_rotation(sample, seed=seed) if rotated else None
             information = inform_rows(rows, bins=self.bins, turning=turning, threads=self.threads)
-        learn = learn_hadamard if self.turned else learn_bits
+        learn = learn_hadamard if rotated else learn_bits
         return learn(sample, n_bits=self.n_bits, information=information, seed=seed)
 
 

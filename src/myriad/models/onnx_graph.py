@@ -1,7 +1,7 @@
-"""A model as an ONNX graph, for programs that have ONNX Runtime and not this package.
+"""A model as an ONNX graph, for programs that use ONNX Runtime without this package.
 
 Inputs: ``rows`` (n, dim) float32; for a model of a network's embeddings the network's own input,
-one image as `Backbone.fit` makes it. Outputs: ``scores`` (n, n_classes), or with k the best
+one image as `Backbone.fit` prepares it. Outputs: ``scores`` (n, n_classes), or with k the best
 ``top_scores`` and ``top_labels`` (n, k), best first. Class names, and how an image is fitted, are
 in the file's metadata as JSON.
 """
@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from myriad.codes.onnx_nodes import PREFIX, Graph
 from myriad.errors import InputError
 from myriad.models.coded import CodedModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder
 from myriad.models.linear import LinearModel
-from myriad.models.onnx_codes import add_code
-from myriad.models.onnx_nodes import PREFIX, Graph
 from myriad.serialisation import flatten, size_of
 from myriad.signatures import Backbone
 from myriad.signatures.sessions import import_onnx
@@ -47,7 +46,7 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
     if size_of(whole) + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
         raise InputError("The model is larger than the 2 GB that an ONNX file can be.")
     onnx = import_onnx()
-    told: dict[str, Any] = {"classes": folder.class_names}
+    metadata: dict[str, Any] = {"classes": folder.class_names}
     if recipe is None:
         rows = onnx.helper.make_tensor_value_info("rows", onnx.TensorProto.FLOAT, ["n", whole.dim])
         graph = onnx.helper.make_graph([], "myriad", [rows], [])
@@ -60,11 +59,11 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
         name = _normalise(Graph(onnx, file), recipe)
         settings = flatten(recipe)[0]
         words = ("size", "mean", "deviation", "crop", "layout", "order")
-        told["image"] = {word: settings[word] for word in words}
+        metadata["image"] = {word: settings[word] for word in words}
     if code is not None:
-        name = add_code(Graph(onnx, file), name, code)
+        name = code.add_onnx(Graph(onnx, file), name)
     _score(Graph(onnx, file), name, model, k)
-    onnx.helper.set_model_props(file, {word: json.dumps(value) for word, value in told.items()})
+    onnx.helper.set_model_props(file, {word: json.dumps(value) for word, value in metadata.items()})
     try:
         onnx.checker.check_model(file)
     except onnx.checker.ValidationError as error:
@@ -74,7 +73,7 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
 
 
 def _normalise(graph: Graph, recipe: Backbone) -> str:
-    """Add what `Backbone.describe` does with the output of the network."""
+    """Add the normalisation of `Backbone.describe` to the output of the network."""
     shape = graph.keep(np.array([1, recipe.features], np.int64), "shape")
     x = graph.add("Reshape", [recipe.output, shape], f"{PREFIX}embedding")
     if recipe.power != 1.0:
@@ -87,7 +86,7 @@ def _normalise(graph: Graph, recipe: Backbone) -> str:
 
 
 def _lift(graph: Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
-    """Add what turns rows into latents."""
+    """Add the map from rows to latents."""
     if isinstance(model, ChosenModel):
         features = graph.keep(model.features, "features")
         return graph.add("Gather", [rows, features], f"{PREFIX}latents", axis=1)

@@ -1,6 +1,6 @@
-"""Accuracy against ratio: every code on one store, trained on and measured alike [CC, section 4].
+"""Accuracy against ratio: every code on one store, trained and evaluated alike [CC, section 4].
 
-Results are written down as they come, so a comparison that was broken off goes on after them.
+Results are saved as they are found, so that an interrupted comparison can be resumed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from myriad.codes import CODES, CodeOptions, find_code
 from myriad.errors import InputError
 from myriad.files import read_json, write_json
 from myriad.measures import Measures, measure
 from myriad.models import ModelFolder, make_plain
 from myriad.parallel import Executor
-from myriad.pipelines.coding import KINDS, CodeOptions
 from myriad.pipelines.compare import compile_kernels
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import score_store
@@ -28,10 +28,9 @@ from myriad.progress import SILENT, Progress
 from myriad.store import Store
 from myriad.training import SGD, Method
 
-CODES = ("pq", "bits", "turned", "bilinear")
 RATIOS = (32.0, 64.0, 128.0, 256.0)
 RESULTS = "codes.json"
-"""What has been measured so far, in the folder of the comparison."""
+"""The file of the results so far, in the folder of the comparison."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,9 @@ class CodeRow:
     Attributes
     ----------
     codes, asked : the code, and the ratio that was asked for; ``"none"`` and 1 for plain rows.
-    ratio, bytes_per_row, error : what it came to; the error as in `Compressed`.
-    seconds_coding : of learning the code and coding all rows.
-    seconds_training, seconds_predicting : of the model, and of ranking the rows of the split.
+    ratio, bytes_per_row, error : those of the code; the error as in `Compressed`.
+    seconds_coding : time of learning the code and encoding all rows.
+    seconds_training, seconds_predicting : time of training, and of ranking the rows of the split.
     split, n : the rows that accuracies, in percent, are measured on.
     """
 
@@ -71,7 +70,7 @@ class ComparedCodes:
     seconds: float
 
     def best(self) -> CodeRow:
-        """Return the row of the highest accuracy over samples; of equals the smallest."""
+        """Return the row of the highest accuracy over samples; of ties the smallest."""
         return max(self.rows, key=lambda row: (row.top1 or 0.0, row.ratio))
 
     def to_json(self) -> dict[str, Any]:
@@ -91,7 +90,7 @@ def compare_codes(
     data: Path,
     work: Path,
     *,
-    codes: Sequence[str] = CODES,
+    codes: Sequence[str] | None = None,
     ratios: Sequence[float] = RATIOS,
     method: Method | None = None,
     threads: int | None = None,
@@ -101,12 +100,13 @@ def compare_codes(
 ) -> ComparedCodes:
     """Code the store `data` in every way, train on each, and measure accuracy and time.
 
-    Accuracy is that of the part ``test`` where the store has one, else of ``val``; settings are
-    always found on ``val``. A ratio that a code cannot meet is left out with a note.
+    Accuracy is that of the split ``test`` where the store has one, else of ``val``; settings are
+    always searched on ``val``. A ratio that a code cannot meet is left out with a note.
 
     Parameters
     ----------
-    work : a folder for coded rows, each removed once it is measured, and for the results so far.
+    work : a folder for coded rows, each removed once it is evaluated, and for the results so far.
+    codes : names in `myriad.codes.CODES`; None for those that are compared by default.
     cluster : where rows are coded and trained on; see `open_cluster`.
     """
     began = time.perf_counter()
@@ -115,16 +115,14 @@ def compare_codes(
     if source.code is not None:
         raise InputError(f"The rows of {data} are coded already: codes are compared on plain rows.")
     split = _choose_split(source)
-    for name in codes:
-        if name not in KINDS:
-            raise InputError(f"--codes must be some of {', '.join(KINDS)}, not {name!r}.")
+    words = parse_codes("all") if codes is None else [find_code(name).word for name in codes]
     done = _read_done(work, source, method, resume=resume)
     compile_kernels(method)
     rows = []
-    wanted = [("none", 1.0), *((name, ratio) for name in codes for ratio in ratios)]
+    asked = [("none", 1.0), *((name, ratio) for name in words for ratio in ratios)]
     with open_executor(cluster, progress=progress) as executor:
         common: dict[str, Any] = {"executor": executor, "threads": threads, "progress": progress}
-        for name, ratio in wanted:
+        for name, ratio in asked:
             key = f"{name} {ratio:g}"
             if key not in done:
                 row = _measure_one(source, work, name, ratio, method, split, **common)
@@ -137,19 +135,23 @@ def compare_codes(
 
 
 def parse_codes(text: str) -> tuple[str, ...]:
-    """Return the codes that a text names, with commas; ``all`` for those of the paper."""
-    names = CODES if text == "all" else tuple(text.split(","))
-    for name in names:
-        if name not in KINDS or name == "none":
-            known = ", ".join(kind for kind in KINDS if kind != "none")
-            raise InputError(f"--codes must be all or some of {known}, not {name!r}.")
-    return names
+    """Return the words of the codes in a list with commas; ``all`` for those of the registry."""
+    if text == "all":
+        return tuple(spec.word for spec in CODES.values() if spec.compared)
+    known = {word: spec.word for spec in CODES.values() for word in (spec.name, *spec.aliases)}
+    del known["none"]
+    words = text.split(",")
+    for word in words:
+        if word not in known:
+            names = ", ".join(name for name in CODES if name != "none")
+            raise InputError(f"--codes must be all or some of {names}, not {word!r}.")
+    return tuple(known[word] for word in words)
 
 
 def parse_ratios(text: str) -> tuple[float, ...]:
-    """Return the ratios that a text names, with commas."""
+    """Return the ratios in a list with commas."""
     try:
-        ratios = tuple(float(part) for part in text.split(","))
+        ratios = tuple(float(word) for word in text.split(","))
     except ValueError:
         raise InputError(f"--ratios must be numbers with commas, not {text!r}.") from None
     if not all(1 <= ratio < 1e9 for ratio in ratios):
@@ -170,7 +172,7 @@ def _key(store: Store, method: Method) -> dict[str, str]:
 
 
 def _read_done(work: Path, store: Store, method: Method, *, resume: bool) -> dict[str, Any]:
-    """Return what an earlier run has measured of the same store and method."""
+    """Return the results of an earlier run on the same store with the same method."""
     path = work / RESULTS
     if not resume or not path.exists():
         return {}
@@ -205,16 +207,16 @@ def _measure_one(
     threads: int | None,
     progress: Progress,
 ) -> CodeRow | None:
-    """Return the line of one code; None where the ratio is out of its reach."""
+    """Return the line of one code; None where it cannot reach the ratio."""
     common: dict[str, Any] = {"threads": threads, "progress": progress}
     store, error, seconds_coding = source, None, 0.0
-    place = work / f"{name}-{ratio:g}.store"
+    folder = work / f"{name}-{ratio:g}.store"
     if name != "none" or ratio > 1:
         try:
             options = CodeOptions(name, ratio)
             made = compress(
                 source.path,
-                place,
+                folder,
                 options=options,
                 seed=method.seed,
                 cluster=executor,
@@ -231,10 +233,10 @@ def _measure_one(
     seconds_training = time.perf_counter() - began
     found = validation
     if split != "val":
-        folder = ModelFolder(make_plain(fitted.model, store.code), store.class_names, None, {})
-        found = _measure_split(folder, store, split, **common)
+        model = ModelFolder(make_plain(fitted.model, store.code), store.class_names, None, {})
+        found = _measure_split(model, store, split, **common)
     if store is not source:
-        shutil.rmtree(place)
+        shutil.rmtree(folder)
     return CodeRow(
         name,
         ratio,

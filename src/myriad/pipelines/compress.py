@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -13,18 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.codes import Code, HadamardCode, SignCode
+from myriad.codes import Code, CodeOptions, Source
 from myriad.errors import InputError
-from myriad.parallel import Executor, map_ordered, thread_count, thread_executor
-from myriad.pipelines.coding import (
-    CodeOptions,
-    Source,
-    count_features,
-    describe_code,
-    inform,
-    learn_code,
-    measure_error,
-)
+from myriad.parallel import Context, Executor, map_ordered, thread_count, thread_executor
+from myriad.pipelines.coding import inform, learn_code, measure_error
 from myriad.pipelines.extract import CODE_BYTES, count_shards
 from myriad.pipelines.outputs import locks_output, pieces_beside, prepare_store, settle_store
 from myriad.pipelines.workers import open_executor, open_shared_workers
@@ -50,7 +42,7 @@ class Compressed:
 
     Attributes
     ----------
-    error : squared error of the rows over their squared norm, on a sample; None if not known.
+    error : squared error of the rows divided by their squared norm, on a sample; None if not known.
     """
 
     store: Store
@@ -67,7 +59,7 @@ class Compressed:
             "dim": self.store.dim,
             "bytes_per_row": self.store.bytes_per_row,
             "ratio": round(self.code.ratio, 3),
-            "code": describe_code(self.code),
+            "code": self.code.describe(),
             "error": None if self.error is None else round(self.error, 6),
             "seconds": round(self.seconds, 3),
         }
@@ -88,9 +80,9 @@ def compress(
 ) -> Compressed:
     """Write the rows of the store `data`, coded, to the store `out`, in the same order.
 
-    The code is learned from training rows, or from all if no part is called ``train``. It is kept
-    in the store with the recipe of the source. Broken off, it can be resumed to the same bytes.
-    Bits can be cut to fewer of the same bits; any other coded store is refused.
+    The code is learned from training rows, or from all if there is no split ``train``. It is kept
+    in the store with the recipe of the source. An interrupted run can be resumed to the same bytes.
+    Bits can be shortened to fewer of the same bits; any other coded store is refused.
 
     Parameters
     ----------
@@ -101,10 +93,10 @@ def compress(
     source = Store.open(data)
     if out.resolve() == data.resolve():
         raise InputError(f"--out {out} is the store itself: name another folder.")
-    cut = _check_source(source, options)
+    shorter = _check_source(source, options)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     plan = {
-        **asdict(options),
+        **options.to_plan(),
         "seed": seed,
         "source": source.fingerprint,
         "validation": source.plan.get("validation"),
@@ -113,10 +105,9 @@ def compress(
         if is_store(work):
             writer = Store.resume(work, plan=plan)
         else:
-            with open_shared_workers(executor, pieces_beside(work)) as place:
-                code = cut or _learn(
-                    source, options, seed=seed, threads=threads, place=place, progress=progress
-                )
+            with open_shared_workers(executor, pieces_beside(work)) as workers:
+                context = Context(seed, threads, workers, progress)
+                code = shorter or _learn(source, options, context)
             writer = Store.create(
                 work,
                 class_names=source.class_names,
@@ -132,25 +123,24 @@ def compress(
     settle_store(work, out)
     store = Store.open(out)
     assert store.code is not None
-    error = None if cut else _measure_error(source, store.code)
+    error = None if shorter else _measure_error(source, store.code)
     return Compressed(store, store.code, error, time.perf_counter() - began)
 
 
 def _check_source(source: Store, options: CodeOptions) -> Code | None:
-    """Refuse a store that cannot be coded; return the code of sign bits that are only cut."""
+    """Raise `InputError` for a store that cannot be coded; return the code of shortened rows."""
     code = source.code
     if source.n_rows == 0:
         raise InputError(f"{source.path} has no rows to code.")
     if code is None:
         return None
-    if isinstance(code, SignCode | HadamardCode) and options.codes == code.kind:
-        count = count_features(code.dim, options)
-        if code.information is not None and count < code.decoded_dim:
+    if options.codes == code.kind and code.selection is not None:
+        count = options.spec.count_features(code.dim, options)
+        if count < code.decoded_dim:
             return code.shorten(count)
     raise InputError(
         f"The rows of {source.path} are coded already ({code.kind}, {code.ratio:g} times smaller): "
-        "code the plain rows. Bits alone can be cut further, by the same --codes and a higher "
-        "--ratio."
+        "code the plain rows. Only bits can be shortened, by the same --codes and a higher --ratio."
     )
 
 
@@ -159,12 +149,12 @@ def training_rows(store: Store) -> Rows:
     return store.rows("train" if "train" in set(store.splits.tolist()) else None)
 
 
-def _learn(store: Store, options: CodeOptions, **common: Any) -> Code:
+def _learn(store: Store, options: CodeOptions, context: Context) -> Code:
     rows = training_rows(store)
-    sample = sample_rows(rows, seed=common["seed"])
-    information = inform(rows, sample, options, **common)
+    sample = sample_rows(rows, seed=context.seed)
+    information = inform(rows, sample, options, context)
     period = None if store.recipe is None or store.recipe.dim != store.dim else store.recipe.period
-    return learn_code(Source(sample, information, period), options, **common)
+    return learn_code(Source(sample, information, period), options, context)
 
 
 def _write_codes(
@@ -175,7 +165,7 @@ def _write_codes(
     executor: Executor | None,
     progress: Progress,
 ) -> None:
-    """Code all rows that no shard holds yet, and write them shard by shard."""
+    """Encode all rows that no shard holds yet, and write them shard by shard."""
     bounds = np.linspace(0, source.n_rows, writer.header.n_shards + 1).astype(int).tolist()
     done = writer.done_shards()
     jobs = [(number, *some) for number, some in enumerate(pairwise(bounds)) if number not in done]
@@ -187,12 +177,12 @@ def _write_codes(
             for n_rows in executor.map(coding, jobs):
                 advance(n_rows)
             return
-        with thread_executor(threads) as helpers:
+        with thread_executor(threads) as executor_threads:
 
             def encode(blocks: Iterable[Range]) -> Iterator[NDArray[np.uint8]]:
                 ahead = 2 * thread_count(threads)
                 work = partial(encode_block, source, writer)
-                for codes in map_ordered(work, blocks, helpers, ahead=ahead):
+                for codes in map_ordered(work, blocks, executor_threads, ahead=ahead):
                     advance(len(codes))
                     yield codes
 
@@ -204,7 +194,7 @@ def encode_block(source: Store, writer: StoreWriter, block: Range) -> NDArray[np
     """Return the codes of some rows."""
     code = writer.code
     assert code is not None
-    if source.code is not None:  # bits that are cut: a row's first ones are those wanted
+    if source.code is not None:  # shortened: the first bytes of a row
         return source.read_codes(*block)[:, : code.bytes_per_row]
     return code.encode(source.rows().read(np.arange(*block)))
 
@@ -215,7 +205,7 @@ def write_coded(
     job: tuple[int, int, int],
     encode: Callable[[Iterable[Range]], Iterable[NDArray[np.uint8]]],
 ) -> None:
-    """Write a shard of codes, given its number, its first row and the one after its last."""
+    """Write a shard of codes, given its number, its first row and the end of its rows."""
     number, first, last = job
     assert writer.code is not None
     size = rows_at_a_time(writer.code.dim)
@@ -233,13 +223,13 @@ def write_coded(
 
 @dataclass(frozen=True)
 class ShardCoding:
-    """Writes whole shards, on whatever machine sees the source and the store that was begun."""
+    """Writes whole shards, on any machine that sees the source and the unfinished store."""
 
     source: Path
     target: Path
 
     def __call__(self, job: tuple[int, int, int]) -> int:
-        """Write a shard; return how many rows it has."""
+        """Write a shard; return its number of rows."""
         source, writer = _open_both(self, (self.target / PLAN).stat().st_mtime_ns)
         write_coded(source, writer, job, partial(map, partial(encode_block, source, writer)))
         return job[2] - job[1]

@@ -1,4 +1,4 @@
-"""Images to rows, side by side in worker processes, bad ones told apart."""
+"""Images to rows, in parallel by worker processes; bad images are counted and left out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.codes import Code
-from myriad.descriptors import SpreadImages
+from myriad.descriptors import GridOptions, SpreadImages
 from myriad.errors import InputError, WorkError
 from myriad.files import atomic_write
 from myriad.images import BadImage, ImageFiles, ImageList, read_image
@@ -33,21 +33,21 @@ from myriad.signatures import Signature
 
 Result = TypeVar("Result")
 
-SAMPLE_PIXELS = 100_000
-"""What a vocabulary needs of an image; larger ones may be read at a fraction of their size."""
+SAMPLE_PIXELS = GridOptions.max_pixels
+"""Pixels that a vocabulary needs of an image; larger ones may be read at a smaller size."""
 MOST_REASONS = 5
-"""Reasons that a summary of bad images counts one by one."""
+"""Reasons that a summary of bad images lists, at most."""
 FEWEST = 128
-"""Images a worker process, at least: fewer are done before it has started."""
+"""Images a worker process, at least: fewer are described before it has started."""
 
 
 class ImageSource(Protocol):
-    """Where images come from: an `ImageList`, or the files given to ``predict``."""
+    """A source of images: an `ImageList`, or the files given to ``predict``."""
 
     def __len__(self) -> int: ...
 
     def files(self, indices: list[int]) -> ImageFiles:
-        """Return the files of the images with these numbers."""
+        """Return the files of the images with these indices."""
 
 
 @contextmanager
@@ -58,9 +58,9 @@ def open_workers(
     cluster: Any = None,
     progress: Progress = SILENT,
 ) -> Iterator[Executor]:
-    """Yield a mapper for work on images: a cluster, or processes if they are many, else threads.
+    """Yield an executor for images: a cluster, or processes if they are many, else threads.
 
-    What is computed does not depend on which.
+    The results do not depend on which.
     """
     if cluster is not None:
         with open_cluster(cluster, progress=progress) as executor:
@@ -82,8 +82,8 @@ class BadImages:
 
     Attributes
     ----------
-    total : images in all.
-    most : the part of them that may be bad.
+    total : number of images.
+    most : the fraction of them that may be bad.
     found : path and reason of each.
     """
 
@@ -92,7 +92,7 @@ class BadImages:
     found: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, path: str, reason: str) -> None:
-        """Count one more; too many stop the work."""
+        """Add one; raises `WorkError` if there are too many."""
         self.found.append({"path": path, "reason": reason})
         self.check()
 
@@ -112,25 +112,25 @@ class BadImages:
         """Return a sentence that counts the reasons and names an image for each."""
         reasons = Counter(bad["reason"] for bad in self.found)
         first = {bad["reason"]: bad["path"] for bad in reversed(self.found)}
-        told = [
+        listed = [
             f"{reason} ({count}, the first {first[reason]})"
             for reason, count in reasons.most_common(MOST_REASONS)
         ]
         rest = sum(reasons.values()) - sum(count for _, count in reasons.most_common(MOST_REASONS))
-        told += [f"other reasons ({rest})"] if rest else []
-        return f"Bad images left out: {len(self.found)} of {self.total}. {'; '.join(told)}."
+        listed += [f"other reasons ({rest})"] if rest else []
+        return f"Bad images left out: {len(self.found)} of {self.total}. {'; '.join(listed)}."
 
 
 @dataclass(frozen=True)
 class SampledImages(SpreadImages):
-    """Images to learn a vocabulary from; bad ones are passed over unless they are too many.
+    """Images to learn a vocabulary from; bad ones are skipped unless they are too many.
 
     Attributes
     ----------
-    images : where they come from.
-    indices : which of them to read.
-    max_bad : the part of all images that may be bad.
-    mapper : who reads them.
+    images : the list they are taken from.
+    indices : those to read.
+    max_bad : the fraction of all images that may be bad.
+    executor : the workers that read them.
     """
 
     images: ImageList
@@ -144,7 +144,7 @@ class SampledImages(SpreadImages):
     def spread(
         self, function: Callable[[int, NDArray[np.uint8]], Result], *, colour: bool
     ) -> Iterator[Result]:
-        """Yield ``function(number, image)`` for each good image in order, as a worker finds it."""
+        """Yield ``function(number, image)`` for each good image in order."""
         bad = BadImages(len(self.images), self.max_bad)
         work = _Reading(function, colour=colour, pixels=SAMPLE_PIXELS)
         for i, found in _map_images(self.images, self.indices.tolist(), work, self.executor):
@@ -171,7 +171,8 @@ def describe_images(
 
     Parameters
     ----------
-    place : where workers leave rows, instead of sending them; None if they are on this machine.
+    workers : workers that write rows to files of their folder instead of sending them; None if
+        they are on this machine.
     """
     describe = _Describing(
         signature, code, None if workers is None else workers.make_folder("rows")
@@ -188,38 +189,38 @@ def describe_images(
 def _map_images(
     source: ImageSource, indices: Iterable[int], work: _Reading, executor: Executor
 ) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each image with what the work makes of it, piece by piece."""
-    work.time_epochs()
+    """Yield the index of each image with the result for it."""
+    work.warm_up()
     numbers = iter(indices)
     sent: list[list[int]] = []
 
-    def cut() -> Iterator[tuple[int, ImageFiles]]:
+    def make_tasks() -> Iterator[tuple[int, ImageFiles]]:
         start = 0
-        while piece := list(islice(numbers, executor.grain)):
-            sent.append(piece)
-            yield start, source.files(piece)
-            start += len(piece)
+        while task := list(islice(numbers, executor.grain)):
+            sent.append(task)
+            yield start, source.files(task)
+            start += len(task)
 
-    for results in executor.map(work, cut()):
+    for results in executor.map(work, make_tasks()):
         yield from zip(sent.pop(0), results, strict=True)
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """Reads a piece of images and applies a function of ``(number, image)`` to each."""
+    """Reads some images and applies a function of ``(number, image)`` to each."""
 
     function: Callable[[int, NDArray[np.uint8]], Any]
     colour: bool
     pixels: int | None
 
-    def time_epochs(self) -> None:
-        """Work on a small image, so that kernels are compiled once, before workers need them."""
+    def warm_up(self) -> None:
+        """Apply the function to a small image: kernels are compiled before workers start."""
         noise = np.arange(64 * 64 * 3, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(24)
         image = noise.astype(np.uint8).reshape(64, 64, 3)
         self.function(0, image if self.colour else np.ascontiguousarray(image[:, :, 0]))
 
-    def __call__(self, piece: tuple[int, ImageFiles]) -> list[Any]:
-        start, files = piece
+    def __call__(self, task: tuple[int, ImageFiles]) -> list[Any]:
+        start, files = task
         return [self._apply(start + j, files, j) for j in range(len(files))]
 
     def _apply(self, number: int, files: ImageFiles, j: int) -> Any:
@@ -232,7 +233,7 @@ class _Reading:
 
 @dataclass(frozen=True)
 class _Describing:
-    """Makes an image the row that a store keeps of it; leaves it in a folder if there is one."""
+    """Maps an image to the row of a store; writes it to a file if there is a folder."""
 
     signature: Signature
     code: Code | None
@@ -249,13 +250,13 @@ class _Describing:
 
 
 def describe_one(image: NDArray[np.uint8], signature: Signature, code: Code | None) -> NDArray[Any]:
-    """Return the row that a store keeps of an image."""
+    """Return the row of an image in a store: coded if there is a code."""
     row = signature.describe(image)
     return row if code is None else code.encode(row[None, :])[0]
 
 
 def signature_of(folder: ModelFolder) -> Signature:
-    """Return the signature that a model's rows were made by; a model of plain rows has none."""
+    """Return the signature that made a model's rows; raises `InputError` if it has none."""
     if isinstance(folder.recipe, Signature):
         return folder.recipe
     raise InputError(

@@ -1,4 +1,4 @@
-"""A store to files that other tools read, a model to ONNX."""
+"""A store to files for other tools, a model to ONNX."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TABLE_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Exported:
-    """The files that were written, and what is in them."""
+    """The files that were written, and the size of their content."""
 
     source: Path
     files: list[Path]
@@ -126,7 +126,7 @@ def _tabulate(store: Store) -> Iterator[pa.RecordBatch]:
 
 
 def _readable(path: str) -> str:
-    """Return a path as text that any tool can read: bytes that are no UTF-8 become escapes."""
+    """Return a path as text that any tool can read: bytes that are not UTF-8 are escaped."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -134,7 +134,7 @@ def _readable(path: str) -> str:
 def export_model(
     source: Path, out: Path, *, k: int | None = None, overwrite: bool = False
 ) -> Exported:
-    """Write a model as an ONNX graph: rows in, or what its network takes; scores out."""
+    """Write a model as an ONNX graph from rows, or the input of its network, to scores."""
     began = time.perf_counter()
     if k is not None and k < 1:
         raise InputError(f"--top must be at least 1, not {k}.")

@@ -1,4 +1,4 @@
-"""Ready-made rows to a store: copied in random order, or left where they are and referred to."""
+"""Ready-made rows to a store: copied in random order, or referred to in their files."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from myriad.store.shuffling import WINDOW_BYTES, shuffle_groups, window_size
 from myriad.store.writing import explained
 
 BLOCK_BYTES, RUN_BYTES = 16 << 20, 1 << 20
-"""What is read at a time, and rows that stay together when the order is drawn."""
+"""Bytes that are read at a time, and of rows that stay together when the order is drawn."""
 AHEAD = 4
-"""Shards under way at a time; bounds memory."""
+"""Shards in progress at a time; bounds memory."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ImportOptions:
     Attributes
     ----------
     labels : see `read_labels`.
-    rows : the column or array that the rows are in; None if there is but one.
+    rows : the column or array that the rows are in; None if there is only one.
     in_place : whether to refer to .npy files instead of copying their rows.
     """
 
@@ -87,9 +87,9 @@ def import_rows(
     resume: bool = False,
     progress: Progress = SILENT,
 ) -> Imported:
-    """Write the rows of files to the store `out`; validation rows are set apart as for images.
+    """Write the rows of files to the store `out`; the validation split is drawn as for images.
 
-    Rows are streamed, never all in memory. A run that is broken off can be resumed.
+    Rows are streamed, never all in memory. An interrupted run can be resumed.
     """
     began = time.perf_counter()
     options = options or ImportOptions()
@@ -128,7 +128,7 @@ class _Rows:
         self.arrays = [file.array for file in files]
 
     def read(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Return rows by number, each file's read from front to back."""
+        """Return rows by index, those of each file read in their order."""
         X = np.empty((len(rows), self.dim), np.float32)
         file_of = np.searchsorted(self.starts, rows, side="right") - 1
         for number in np.unique(file_of):
@@ -141,14 +141,14 @@ class _Rows:
         return X
 
     def labels(self, rows: NDArray[np.int64] | slice) -> Any:
-        """Return the labels of rows: numbers, or sets where rows may have several."""
+        """Return the labels of rows: indices, or sets where rows may have several."""
         sets = self.known.sets
         if sets is None:
             return self.known.labels[rows]
         return sets if isinstance(rows, slice) else sets.select(rows)
 
     def name(self, rows: NDArray[np.int64]) -> list[str]:
-        """Return where rows come from."""
+        """Return the origin of rows."""
         if self.known.paths is not None:
             names: list[str] = self.known.paths.take(rows).to_pylist()
             return names
@@ -160,18 +160,18 @@ class _Rows:
 def _plan(
     files: list[RowFile], found: Labelled, options: ImportOptions, *, seed: int
 ) -> dict[str, Any]:
-    """Return all that the bytes of the store follow from; a file is known by size and time."""
-    told = []
+    """Return everything that determines the bytes of the store; files by size and time."""
+    stated = []
     for file in files:
         status = file.path.stat()
-        told.append([str(file.path.resolve()), status.st_size, status.st_mtime_ns])
+        stated.append([str(file.path.resolve()), status.st_size, status.st_mtime_ns])
     digest = hashlib.sha256(json.dumps(found.class_names).encode())
-    parts: list[Any] = [found.labels, found.splits, found.groups]
-    parts += [found.sets.starts, found.sets.classes] if found.sets is not None else []
-    for part in parts:
-        digest.update(b"" if part is None else np.ascontiguousarray(part).tobytes())
+    arrays: list[Any] = [found.labels, found.splits, found.groups]
+    arrays += [found.sets.starts, found.sets.classes] if found.sets is not None else []
+    for array in arrays:
+        digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
     return {
-        "files": hashlib.sha256(json.dumps(told).encode()).hexdigest(),
+        "files": hashlib.sha256(json.dumps(stated).encode()).hexdigest(),
         "labels": digest.hexdigest(),
         "rows": options.rows,
         "in_place": options.in_place,
@@ -202,12 +202,12 @@ def _check_in_place(files: list[RowFile]) -> None:
         if file.dtype not in [np.dtype(name) for name in FLOATS] or file.dtype != files[0].dtype:
             raise InputError(
                 f"{file.path} holds {file.dtype}: --in-place needs float32 or float16, the same "
-                "in all files. Leave it away to have the rows converted."
+                "in all files. Leave it out to have the rows converted."
             )
 
 
 def _refer(rows: _Rows, writer: StoreWriter, progress: Progress) -> None:
-    """Look at all rows once, then write references to their files."""
+    """Check all rows once, then write references to their files."""
     with progress.step("Checking rows", rows.n_rows, "rows") as advance:
         for file in rows.files:
             for block in file.checked_blocks(max(1, BLOCK_BYTES // rows.row_bytes)):
@@ -263,8 +263,8 @@ def _copy(
 def _draw_order(rows: _Rows, seed: int) -> NDArray[np.int64]:
     """Return the order of the rows in the store.
 
-    Runs of rows that lie together are drawn into windows that fit into memory, and the rows of a
-    window are mixed: a file larger than the memory is read in pieces, smaller ones are fully mixed.
+    Runs of adjacent rows are drawn into windows that fit into memory, and the rows of a window are
+    shuffled: a file larger than the memory is read in runs, smaller ones are fully shuffled.
     """
     run = max(1, RUN_BYTES // rows.row_bytes)
     groups = np.split(np.arange(rows.n_rows), range(run, rows.n_rows, run))
@@ -273,11 +273,11 @@ def _draw_order(rows: _Rows, seed: int) -> NDArray[np.int64]:
 
 
 def _stage(rows: _Rows, staged: Path, progress: Progress) -> None:
-    """Write the rows of files that cannot be mapped to one that can, and map it."""
-    places = [place for place, file in enumerate(rows.files) if file.array is None]
-    if not places:
+    """Write the rows of files that cannot be memory-mapped to one that can, and map it."""
+    numbers = [number for number, file in enumerate(rows.files) if file.array is None]
+    if not numbers:
         return
-    n_rows = sum(rows.files[place].n_rows for place in places)
+    n_rows = sum(rows.files[number].n_rows for number in numbers)
     if not staged.exists():
         with (
             explained(staged),
@@ -286,20 +286,20 @@ def _stage(rows: _Rows, staged: Path, progress: Progress) -> None:
             progress.step("Unpacking rows", n_rows, "rows") as advance,
         ):
             write_header(stream, (n_rows, rows.dim), rows.dtype)
-            for place in places:
-                file = rows.files[place]
+            for number in numbers:
+                file = rows.files[number]
                 for block in file.checked_blocks(max(1, BLOCK_BYTES // rows.row_bytes)):
                     stream.write(block.astype(rows.dtype).tobytes())
                     advance(len(block))
     array = np.load(staged, mmap_mode="r", allow_pickle=False)
     start = 0
-    for place in places:
-        rows.arrays[place] = array[start : start + rows.files[place].n_rows]
-        start += rows.files[place].n_rows
+    for number in numbers:
+        rows.arrays[number] = array[start : start + rows.files[number].n_rows]
+        start += rows.files[number].n_rows
 
 
 def write_header(stream: Any, shape: tuple[int, int], dtype: str) -> None:
-    """Write the head of a .npy file; the rows follow it as they lie in memory."""
+    """Write the header of a .npy file; the bytes of the rows follow it."""
     descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
     np.lib.format.write_array_header_1_0(
         stream, {"descr": descr, "fortran_order": False, "shape": shape}

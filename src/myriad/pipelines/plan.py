@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from myriad.codes.product import ProductCode
-from myriad.descriptors import DenseSIFT
+from myriad.codes import Code, find_code
 from myriad.errors import InputError
+from myriad.parallel import Context
 from myriad.pipelines.describing import describe_one
 from myriad.pipelines.epoch_timing import Passes, measure_speed
 from myriad.pipelines.extract import (
     CODE_BYTES,
     CODE_VECTORS,
-    LEARNERS,
     VOCABULARY_IMAGES,
     ExtractOptions,
 )
@@ -195,24 +194,17 @@ def plan(
     return Planned(job, machine, paces, dim, row_bytes, rows, advice)
 
 
-def time_describing(job: Job) -> tuple[Signature, ProductCode | None, float]:
+def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
     """Return a signature and a code of the job's sizes, and the seconds that an image takes."""
     options = job.extracting
     height = max(8, round(math.sqrt(job.pixels * 0.75)))
     shape = (height, max(8, job.pixels // height))
     drawn = [_draw_image(shape, seed) for seed in range(6)]
-    signature = LEARNERS[options.signature](
-        drawn,
-        options.components,
-        regions=options.regions,
-        descriptor=DenseSIFT(step=options.step),
-        threads=1,
-    )
+    context = Context(threads=1)
+    signature = options.spec.open(options) or options.spec.learn(drawn, options, context)
     code = None
-    if options.codes == "pq":
-        n_books = -(-signature.period // 8)
-        books = np.random.default_rng(0).standard_normal((n_books, 256, 8), dtype=np.float32)
-        code = ProductCode(books * np.float32(1e-2), signature.dim)
+    if options.codes != "none":
+        code = find_code(options.codes).estimate(signature.dim, signature.period)
     return signature, code, repeat(lambda: describe_one(drawn[0], signature, code), seconds=0.5)
 
 
@@ -227,16 +219,17 @@ def plan_extraction(
 ) -> list[Step]:
     """Return the steps from images to a store; `seconds` is what one image takes."""
     options = job.extracting
-    size = options.components or {"fisher": 256, "bov": 1024}.get(options.signature, 256)
+    size = options.components or options.spec.components or 0
     sampled = min(VOCABULARY_IMAGES, job.images)
     n_descriptors = min(SAMPLE, sampled * 1000)
     products = ROUNDS * n_descriptors * size * 64 * 4
     learning = sampled * seconds + products / machine.sgemm
     steps = [Step("learn the vocabulary", learning / speed, 0, n_descriptors * SAMPLE_BYTES)]
-    if options.codes == "pq":
-        vectors = min(-(-CODE_VECTORS // options.regions), CODE_BYTES // (4 * dim), job.images)
-        books = -(-dim // 8) // options.regions
-        work = books * 12 * 4096 * 256 * 8 / machine.sgemm * 4  # short products are slow
+    spec = find_code(options.codes)
+    if options.codes != "none":
+        shared = options.regions if spec.by_region else 1
+        vectors = min(-(-CODE_VECTORS // shared), CODE_BYTES // (4 * dim), job.images)
+        work = spec.estimate_work(dim, options.regions) / machine.sgemm
         steps.append(
             Step("learn the codes", (vectors * seconds + work) / speed, 0, 2 * vectors * 4 * dim)
         )
@@ -248,7 +241,7 @@ def plan_extraction(
             "extract",
             max(job.images * seconds / speed, writing),
             job.images * row_bytes,
-            buffers + (code_bytes if options.codes == "pq" else 0),
+            buffers + (code_bytes if spec.by_region else 0),
         )
     )
     return steps

@@ -1,4 +1,4 @@
-"""The shards of a store, made from images: here by all workers together, or each by one of them."""
+"""The shards of a store of images: here by all workers together, or each by one worker."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from myriad.store import StoreWriter
 
 @dataclass(frozen=True)
 class ShardJob:
-    """The images of one shard, with all that is written of them.
+    """The images of one shard, with everything that is written about them.
 
     Attributes
     ----------
-    number : of the shard.
-    files : where the images are.
-    places : how each is called in the store.
-    labels, splits : of each.
+    number : the index of the shard.
+    files : the files of the images.
+    names : the path of each image in the store.
+    labels, splits : those of each image.
     """
 
     number: int
     files: ImageFiles
-    places: list[str]
+    names: list[str]
     labels: NDArray[np.int32]
     splits: list[str]
 
     @classmethod
     def of(cls, images: ImageList, number: int, indices: NDArray[np.int64]) -> ShardJob:
-        """Return the job of the images at these places."""
+        """Return the job of the images with these indices."""
         chosen = indices.tolist()
         return cls(
             number,
@@ -51,7 +51,7 @@ class ShardJob:
         )
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.names)
 
 
 def write_shards(
@@ -71,8 +71,8 @@ def write_shards(
             for item in found:
                 bad.add(**item)
     else:
-        wanted = (i for indices in shards.values() for i in indices.tolist())
-        described = describe_images(images, wanted, recipe_of(writer), executor, code=writer.code)
+        every = (i for indices in shards.values() for i in indices.tolist())
+        described = describe_images(images, every, recipe_of(writer), executor, code=writer.code)
         for job in jobs:
             write_shard(job, (row for _, row in described), writer, bad, advance)
 
@@ -85,7 +85,7 @@ def write_shard(
     for i, row in zip(range(len(job)), described, strict=False):
         advance(1)
         if isinstance(row, BadImage):
-            bad.add(job.places[i], row.reason)
+            bad.add(job.names[i], row.reason)
             bad_here.append(bad.found[-1])
         else:
             rows.append(row)
@@ -94,14 +94,14 @@ def write_shard(
         job.number,
         np.stack(rows) if rows else _no_rows(writer),
         job.labels[kept],
-        [job.places[i] for i in kept],
+        [job.names[i] for i in kept],
         [job.splits[i] for i in kept],
         bad_here,
     )
 
 
 def recipe_of(writer: StoreWriter) -> Signature:
-    """Return what turns an image into a row of a store."""
+    """Return the signature that makes the rows of a store."""
     if isinstance(writer.recipe, Signature):
         return writer.recipe
     raise InputError(f"{writer.path} does not say how its rows are made.")
@@ -109,7 +109,7 @@ def recipe_of(writer: StoreWriter) -> Signature:
 
 @dataclass(frozen=True)
 class ShardWriting:
-    """Writes whole shards, on whatever machine sees the store that was begun at `path`."""
+    """Writes whole shards, on any machine that sees the unfinished store at `path`."""
 
     path: Path
 
@@ -125,7 +125,7 @@ class ShardWriting:
 
 @lru_cache(maxsize=1)
 def _open_writer(path: Path, changed: int) -> StoreWriter:
-    """Open a store that was begun, once for all shards that are written to it."""
+    """Open an unfinished store, once for all shards that are written to it."""
     return StoreWriter.reopen(path)
 
 

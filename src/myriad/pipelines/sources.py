@@ -1,4 +1,4 @@
-"""The rows that studies are made on: a store as it is, or one made from images."""
+"""The rows of a study: a given store, or one made from images."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ def open_source(
     resume: bool,
     progress: Progress,
 ) -> Store:
-    """Return the rows of `data`: the store that it is, or one made of all its images.
+    """Return the store that `data` is, or one made of all its images.
 
     Parameters
     ----------
-    out : the folder of the study; rows made from images go beside it, unless `store` says where.
+    out : the folder of the study.
+    store : where rows made from images are written; None for a folder beside `out`.
     """
     if is_store(data):
         return Store.open(data)

@@ -1,4 +1,4 @@
-"""Statistics of the values of rows: how they are distributed, and how features hang together."""
+"""Statistics of rows: the distribution of their values, and the correlation of features."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ SINGLE_FEATURES = 6
 BINS = 80
 
 Density = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Edges of bins (n + 1,), and the part of all values in each, (n,)."""
+"""Edges of bins (n + 1,), and the fraction of all values in each, (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """How the values of rows are distributed [CC, Figure 3].
+    """The distribution of the values of rows [CC, Figure 3].
 
     Attributes
     ----------
     after : the density of all values, each feature in units of its own root mean square.
-    before : the same with the power undone; None where rows went through none.
+    before : the same with the power inverted; None where there was none.
     power : that power.
-    zeros : the part of the values that is 0.
-    single : features drawn at random, by their number, each with its own density.
+    zeros : the fraction of the values that is 0.
+    single : some features by their index, each with its own density.
     """
 
     after: Density
@@ -45,7 +45,7 @@ class Correlation:
     ----------
     density : of the coefficients, -1 to 1.
     n_pairs : their number.
-    small : the part of them below 0.2 in size.
+    small : the fraction of them below 0.2 in magnitude.
     """
 
     density: Density
@@ -59,14 +59,14 @@ Correlations = dict[str, Correlation]
 def spread_values(rows: Float, numbers: NDArray[np.int64], *, power: float) -> Values | None:
     """Return the distribution of the values of some features; None if all of them are 0.
 
-    Undoing the power gives what a row was before it, up to a factor for each image and region,
-    since norms came after.
+    Inverting the power gives the row before it, up to a factor for each image and region, since
+    rows are normalised afterwards.
 
     Parameters
     ----------
     rows : float32 array of shape (n_rows, n_features).
-    numbers : which features these are.
-    power : the exponent that the values went through.
+    numbers : the indices of these features.
+    power : the exponent that was applied to the values.
     """
     values = rows.astype(np.float64)
     used = np.flatnonzero(values.any(axis=0))
@@ -104,7 +104,7 @@ def _scale(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _measure(values: NDArray[np.float64], bins: int = BINS) -> Density:
-    """Return the density of values; those far out count in the outermost bins."""
+    """Return the density of values; outliers count in the outermost bins."""
     clipped = np.clip(values, -MOST_DEVIATIONS, MOST_DEVIATIONS)
     low = -MOST_DEVIATIONS if values.min() < 0 else 0.0
     counts, edges = np.histogram(clipped, bins=bins, range=(low, MOST_DEVIATIONS))

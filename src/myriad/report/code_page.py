@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from myriad.codes.registry import code_name
 from myriad.files import atomic_write
 from myriad.report.page import render_page
 from myriad.report.plots import plot_ratios, plot_times
@@ -28,6 +29,7 @@ WORKS = ("coding", "training", "predicting")
 
 def write_code_page(rows: Sequence[Mapping[str, Any]], path: Path, *, title: str) -> None:
     """Write the page of a comparison; `rows` are its lines as plain JSON."""
+    rows = [{**row, "codes": code_name(row["codes"])} for row in rows]
     page = render_page(
         "codes.html",
         title=title,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from myriad.codes import Code
+from myriad.codes.registry import code_name
 from myriad.report.plots import plot_information, plot_shares
 from myriad.report.plots.codes import tell_shares
 from myriad.report.wording import show_count, show_number, show_percent
@@ -31,16 +32,17 @@ class CodeSection:
 def make_code_section(code: Code) -> CodeSection:
     """Return the section of a code; there are plots where its features were chosen."""
     facts = [
-        ("Code", code.kind),
+        ("Code", code_name(code.kind)),
         ("Features of a plain row", show_count(code.dim)),
         ("Features of a decoded row", show_count(code.decoded_dim)),
         ("Bytes a row", show_count(code.bytes_per_row)),
         ("Times smaller than float32", show_number(round(code.ratio, 2))),
     ]
-    information = getattr(code, "information", None)
-    if information is None or not information.max() > 0:
+    selection = code.selection
+    if selection is None or not selection.information.max() > 0:
         return CodeSection(facts, "", [])
-    kept = information[code.chosen].sum() / information.sum()  # type: ignore[attr-defined]
+    information = selection.information
+    kept = information[selection.chosen].sum() / information.sum()
     (part, share), *_ = [pair for pair in tell_shares(information) if pair[0] == 25.0]
     sentence = (
         f"The {show_count(code.decoded_dim)} features that are kept carry "

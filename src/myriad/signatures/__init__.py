@@ -1,29 +1,42 @@
-"""Images to one vector each: local descriptors pooled, or the embedding of a network."""
+"""Signatures: an image to one vector; one signature a file, listed in the registry `SIGNATURES`.
 
-from myriad.signatures.backbone import Backbone
-from myriad.signatures.backbones import EFFICIENTNET, is_backbone, open_backbone
-from myriad.signatures.bov import BagOfWordsSignature
-from myriad.signatures.fisher import FisherSignature
-from myriad.signatures.learning import MAPS, learn_bov, learn_fisher, learn_vlad
-from myriad.signatures.onnx_file import OnnxOptions, read_onnx
-from myriad.signatures.pooled import PooledSignature
-from myriad.signatures.signature import Signature
-from myriad.signatures.vlad import VladSignature
+The package itself is light, because the help of the command is built from the registry. Any other
+name of `myriad.signatures.api` is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from myriad.signatures.registry import (
+    MAPS,
+    SIGNATURES,
+    OnnxOptions,
+    SignatureOptions,
+    SignatureSpec,
+    find_signature,
+    is_backbone,
+    open_backbone,
+)
+
+if TYPE_CHECKING:
+    from myriad.signatures.api import *  # noqa: F403
 
 __all__ = [
-    "EFFICIENTNET",
     "MAPS",
-    "Backbone",
-    "BagOfWordsSignature",
-    "FisherSignature",
+    "SIGNATURES",
     "OnnxOptions",
-    "PooledSignature",
-    "Signature",
-    "VladSignature",
+    "SignatureOptions",
+    "SignatureSpec",
+    "find_signature",
     "is_backbone",
-    "learn_bov",
-    "learn_fisher",
-    "learn_vlad",
     "open_backbone",
-    "read_onnx",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_") or name == "api":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import myriad.signatures.api as api
+
+    return getattr(api, name)

@@ -1,4 +1,4 @@
-"""A backbone: an image in, the embedding of a network out, by ONNX Runtime on one thread."""
+"""A backbone: the embedding of an image by a network, by ONNX Runtime on one thread."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ ORDERS = ("rgb", "bgr")
 
 @dataclass(frozen=True, eq=False)
 class Backbone(Signature, kind="backbone"):
-    """The embedding of a network, after a signed power and division by its length.
+    """The embedding of a network, after a signed power and division by its norm.
 
-    The network travels with the signature, so a model folder needs nothing else.
+    The network is part of the signature, so a model folder needs nothing else.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class Backbone(Signature, kind="backbone"):
     size : height and width of the input.
     mean, deviation : three numbers each, for red, green and blue: ``(pixel - mean) / deviation``
         with pixels from 0 to 255.
-    crop : the part of the shorter side that the central square spans which is looked at; 0 to
-        squash the whole image into `size`.
-    layout : ``"nchw"`` or ``"nhwc"``, how the input lies.
+    crop : the fraction of the shorter side that the central crop spans; 0 to resize the whole
+        image to `size` whatever its proportions.
+    layout : ``"nchw"`` or ``"nhwc"``, the order of the axes of the input.
     order : ``"rgb"`` or ``"bgr"``, the order of the channels.
     power : the exponent of the signed power; 1 leaves values as they are.
-    sha256 : of the graph; worked out if not given, and checked if given.
+    sha256 : of the graph; computed if not given, and checked if given.
     """
 
     graph: Bytes
@@ -72,7 +72,9 @@ class Backbone(Signature, kind="backbone"):
         if min(self.deviation) <= 0:
             raise InputError("The deviation of a backbone must be above 0.")
         if not _is_row((self.crop,), 1) or not 0 <= self.crop <= 1:
-            raise InputError(f"The crop of a backbone is a part from 0 to 1, not {self.crop!r}.")
+            raise InputError(
+                f"The crop of a backbone is a fraction from 0 to 1, not {self.crop!r}."
+            )
         if self.layout not in LAYOUTS or self.order not in ORDERS:
             raise InputError(
                 f"A backbone has a layout of {' or '.join(LAYOUTS)} and an order of "
@@ -87,7 +89,7 @@ class Backbone(Signature, kind="backbone"):
 
     @property
     def colour(self) -> bool:
-        """Images must come in colour."""
+        """Images must be in colour."""
         return True
 
     @property
@@ -112,9 +114,9 @@ class Backbone(Signature, kind="backbone"):
         return normalise_regions(row, power=self.power)
 
     def fit(self, image: Bytes) -> Float:
-        """Return an image as the network wants it: resized, shifted, scaled, in its layout.
+        """Return an image as the network takes it: resized, normalised, in its layout.
 
-        Resizing is bicubic and smooths what it shrinks.
+        Resizing is bicubic with antialiasing.
         """
         height, width = image.shape[:2]
         box = (0.0, 0.0, float(width), float(height))
@@ -139,7 +141,7 @@ def _is_count(value: object) -> bool:
 
 
 def _is_row(values: object, length: int) -> bool:
-    """Tell whether something is a tuple of so many finite numbers."""
+    """Return whether something is a tuple of `length` finite numbers."""
     return (
         isinstance(values, tuple)
         and len(values) == length

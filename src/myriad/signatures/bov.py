@@ -1,24 +1,45 @@
-"""The bag of visual words: how often each word of a vocabulary occurs."""
+"""The bag of visual words: counts of each word of a vocabulary."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Unpack
 
 import numpy as np
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import Descriptor
+from myriad.descriptors import Descriptor, SpreadImages
+from myriad.descriptors.sampling import map_images
 from myriad.errors import InputError
-from myriad.signatures.maps import AdditiveMap, HistogramMap
+from myriad.parallel import thread_executor
+from myriad.progress import SILENT
+from myriad.signatures.learning import (
+    Learning,
+    common_fields,
+    learn_vocabulary,
+    project_sample,
+)
+from myriad.signatures.maps import (
+    AdditiveMap,
+    HistogramMap,
+    IntersectionMap,
+    choose_map,
+    join_regions,
+)
 from myriad.signatures.normalisation import normalise_regions
-from myriad.signatures.pooled import PooledSignature
 from myriad.signatures.pyramid import Pyramid, pyramid_of
-from myriad.vocabularies import PCA, Words
+from myriad.signatures.registry import MAPS
+from myriad.signatures.signature import PooledSignature
+from myriad.vocabularies import PCA, Words, learn_intersection_pca
 from myriad.vocabularies.mixture import split_cells
 from myriad.vocabularies.posteriors import soften
 
 _HELLINGER = AdditiveMap()
+KERNEL_PCA = "intersection-pca"
+KERNEL_PCA_DIM = 1024
+"""Components of the kernel PCA of histograms, at most [HM 8.2]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +48,13 @@ class BagOfWordsSignature(PooledSignature, kind="bov"):
 
     Attributes
     ----------
-    descriptor : what is computed on the image.
+    descriptor : the local descriptor of the image.
     pca : the projection of descriptors, ``descriptor.dim`` to ``words.dim``.
     words : the vocabulary.
     regions : 1, 4 (and three stripes) or 8 (and 2 x 2 quarters).
-    map : what histograms of sum 1 go through; Hellinger's square root by default.
-    width : the deviation of the Gaussian by which a descriptor is shared out over the words near
-        it; 0, the default, counts it whole for the nearest.
+    map : the map of histograms of sum 1; Hellinger's square root by default.
+    width : the standard deviation of the Gaussian by which a descriptor is divided among the words
+        near it; 0, the default, counts it for the nearest alone.
     """
 
     descriptor: Descriptor
@@ -59,12 +80,12 @@ class BagOfWordsSignature(PooledSignature, kind="bov"):
 
     @property
     def dim(self) -> int:
-        """The length of a signature: regions x words, times what the map makes of a count."""
+        """The length of a signature: regions x words x numbers that a count is mapped to."""
         return self.map.length(self.regions, self.words.n_words)
 
     @property
     def power(self) -> float:  # type: ignore[override]
-        """The exponent that counts went through."""
+        """The exponent applied to counts."""
         return 0.5 if isinstance(self.map, AdditiveMap) and self.map.kernel == "hellinger" else 1.0
 
     @property
@@ -92,7 +113,7 @@ class BagOfWordsSignature(PooledSignature, kind="bov"):
 
 
 def count_words(values: Float, positions: Float, words: Words, pyramid: Pyramid) -> Float:
-    """Return how often each word occurs in each region: float32 of shape (n_regions, n_words)."""
+    """Return the counts of each word in each region: float32 of shape (n_regions, n_words)."""
     cells = pyramid.locate(positions)
     flat = cells * np.int32(words.n_words) + words.assign(values)
     counts = np.bincount(flat, minlength=pyramid.n_cells * words.n_words)
@@ -105,8 +126,8 @@ def share_words(
 ) -> Float:
     """Return soft counts: float32 of shape (n_regions, n_words).
 
-    A descriptor adds to every word its share of ``exp(-|x - word|² / (2 width²))``; the shares of a
-    descriptor sum to 1. They are its posteriors under Gaussians of this width around the words.
+    A descriptor adds to every word its fraction of ``exp(-|x - word|² / (2 width²))``; the
+    fractions of a descriptor sum to 1. They are its posteriors under Gaussians of this width.
     """
     scale = np.float32(1 / (width * width))
     loadings = np.ascontiguousarray(words.centres.T) * scale
@@ -118,3 +139,76 @@ def share_words(
         soften(logits, logits.max(axis=1))
         counts[cell] += logits.sum(axis=0)
     return pyramid.sum_cells(counts).astype(np.float32)
+
+
+def learn_bov(
+    images: Iterable[Bytes] | SpreadImages,
+    *,
+    n_words: int = 1024,
+    soft: bool = False,
+    map: str = "hellinger",
+    **options: Unpack[Learning],
+) -> BagOfWordsSignature:
+    """Learn the PCA and the words of a bag of visual words; parameters as in `learn_fisher`.
+
+    Parameters
+    ----------
+    images : for a kernel PCA they are read twice, so they may not be an iterator.
+    soft : whether a descriptor is divided among the words near it, by a Gaussian as wide as the
+        descriptors are spread around their words.
+    map : one of `MAPS`.
+    """
+    if map not in MAPS:
+        raise InputError(f"The map must be one of {', '.join(MAPS)}, not {map!r}.")
+    if map == KERNEL_PCA and isinstance(images, Iterator):
+        raise InputError("A kernel PCA reads the images twice: give a list, not an iterator.")
+    pca, values = project_sample(images, n_words, **options)
+    words = learn_vocabulary(values, n_words, options)
+    signature = BagOfWordsSignature(
+        *common_fields(options, pca),
+        words,
+        options.get("regions", 4),
+        choose_map("hellinger" if map == KERNEL_PCA else map),
+        _spread(values, words) if soft else 0.0,
+    )
+    return _add_kernel_pca(signature, images, options) if map == KERNEL_PCA else signature
+
+
+def _spread(values: Float, words: Words) -> float:
+    """Return the standard deviation of descriptors around their words, along one dimension.
+
+    It is the maximum-likelihood width of Gaussians around the words, if all are equally wide.
+    """
+    with thread_executor(1):
+        residuals = values - words.centres[words.assign(values)]
+    squares = np.einsum("nd,nd->n", residuals, residuals).sum(dtype=np.float64) / residuals.size
+    return max(float(np.sqrt(squares)), 1e-6)
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """Counts the words of one image."""
+
+    signature: BagOfWordsSignature
+
+    def __call__(self, number: int, image: Bytes) -> Float:
+        return join_regions(self.signature.count(image))
+
+
+def _add_kernel_pca(
+    signature: BagOfWordsSignature, images: Iterable[Bytes] | SpreadImages, options: Learning
+) -> BagOfWordsSignature:
+    """Return the signature with kernel PCA on its histograms of the images."""
+    threads, progress = options.get("threads"), options.get("progress", SILENT)
+    total = len(images) if isinstance(images, Sized) else None
+    histograms = []
+    with progress.step("Counting words for the kernel PCA", total, "images") as advance:
+        counting = _Counting(signature)
+        for histogram in map_images(counting, images, colour=signature.colour, threads=threads):
+            histograms.append(histogram)
+            advance(1)
+    with thread_executor(1):
+        pca = learn_intersection_pca(
+            np.stack(histograms), KERNEL_PCA_DIM, seed=options.get("seed", 0)
+        )
+    return replace(signature, map=IntersectionMap(pca))

@@ -33,8 +33,8 @@ Weights = dict[str, NDArray[Any]]
 def make_efficientnet() -> Backbone:
     """Return EfficientNet-Lite0 as a signature of 1,280 features.
 
-    An image is cut to its central square of 7/8 of the shorter side and brought to 224 x 224 by
-    bicubic interpolation, as for the weights' published accuracy, but smoothed where it shrinks.
+    An image is cropped to its central square of 7/8 of the shorter side and resized to 224 x 224 by
+    bicubic interpolation, as for the published accuracy of the weights, but with antialiasing.
     """
     weights = read_torch_weights(find_weights())
     return Backbone(
@@ -76,7 +76,7 @@ def build_graph(weights: Weights, *, classify: bool = False, size: int = SIZE) -
         for number, stride in enumerate(strides):
             x = network.squeeze(x, f"_blocks.{number}", stride)
         x = network.convolve(x, "_conv_head", "_bn1", active=True)
-        outputs = network.thread_executor(x, "features")
+        outputs = network.pool(x, "features")
         if classify:
             outputs = network.classify(outputs)
     except KeyError as error:
@@ -85,7 +85,7 @@ def build_graph(weights: Weights, *, classify: bool = False, size: int = SIZE) -
 
 
 class _Network:
-    """A graph under construction; each method adds a piece and returns the name of its output."""
+    """A graph under construction; each method adds nodes and returns the name of their output."""
 
     def __init__(self, weights: Weights) -> None:
         self.onnx = import_onnx()
@@ -94,12 +94,12 @@ class _Network:
         self.constants: list[Any] = []
 
     def squeeze(self, x: str, name: str, stride: int) -> str:
-        """Add an inverted bottleneck: widen, convolve each channel alone, project."""
+        """Add an inverted bottleneck: expand, convolve each channel by itself, project."""
         y = x
         if f"{name}._expand_conv.weight" in self.weights:
             y = self.convolve(y, f"{name}._expand_conv", f"{name}._bn0", active=True)
         y = self.convolve(
-            y, f"{name}._depthwise_conv", f"{name}._bn1", stride=stride, active=True, apart=True
+            y, f"{name}._depthwise_conv", f"{name}._bn1", stride=stride, active=True, depthwise=True
         )
         y = self.convolve(y, f"{name}._project_conv", f"{name}._bn2")
         same = self.weights[f"{name}._project_conv.weight"].shape[0] == self._width(name)
@@ -119,7 +119,7 @@ class _Network:
         *,
         stride: int = 1,
         active: bool = False,
-        apart: bool = False,
+        depthwise: bool = False,
     ) -> str:
         """Add a convolution with its batch normalisation and, if `active`, ReLU6.
 
@@ -134,7 +134,7 @@ class _Network:
             auto_pad="SAME_UPPER",
             kernel_shape=list(kernel.shape[2:]),
             strides=[stride, stride],
-            group=len(kernel) if apart else 1,
+            group=len(kernel) if depthwise else 1,
         )
         if not active:
             return y
@@ -143,13 +143,13 @@ class _Network:
             self._keep(np.full((), 6, np.float32), "six")
         return self._add("Clip", [y, "nought", "six"], f"{name}.active")
 
-    def thread_executor(self, x: str, name: str) -> str:
-        """Add the mean over all places."""
+    def pool(self, x: str, name: str) -> str:
+        """Add the mean over all positions."""
         return self._add("Flatten", [self._add("GlobalAveragePool", [x], "pooled")], name, axis=1)
 
     def classify(self, x: str) -> str:
         """Add the scores of the classes that the network was trained on."""
-        names = [self._keep(self.weights[f"_fc.{part}"], part) for part in ("weight", "bias")]
+        names = [self._keep(self.weights[f"_fc.{array}"], array) for array in ("weight", "bias")]
         return self._add("Gemm", [x, *names], "scores", transB=1)
 
     def finish(self, output: str, size: int) -> bytes:
@@ -173,12 +173,12 @@ class _Network:
 
 
 def fold(weights: Weights, name: str, norm: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return kernel and bias of a convolution with the batch normalisation after it.
+    """Return kernel and bias of a convolution with the batch normalisation folded in.
 
-    ``gamma (K x - mean) / sqrt(variance + epsilon) + beta``, worked out in float64.
+    ``gamma (K x - mean) / sqrt(variance + epsilon) + beta``, computed in float64.
     """
-    parts = ("weight", "bias", "running_mean", "running_var")
-    gamma, beta, mean, variance = (weights[f"{norm}.{part}"].astype(np.float64) for part in parts)
+    arrays = ("weight", "bias", "running_mean", "running_var")
+    gamma, beta, mean, variance = (weights[f"{norm}.{a}"].astype(np.float64) for a in arrays)
     scale = gamma / np.sqrt(variance + EPSILON)
     kernel = weights[f"{name}.weight"] * scale[:, None, None, None]
     return kernel.astype(np.float32), (beta - scale * mean).astype(np.float32)

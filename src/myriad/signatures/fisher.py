@@ -1,19 +1,23 @@
-"""The Fisher vector: how an image's descriptors would pull at the Gaussians of a mixture."""
+"""The Fisher vector: the gradient of an image's likelihood with respect to a Gaussian mixture."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import Descriptor
+from myriad.descriptors import Descriptor, SpreadImages
 from myriad.errors import InputError
+from myriad.progress import SILENT
+from myriad.signatures.learning import Learning, common_fields, project_sample
 from myriad.signatures.normalisation import check_power, normalise_regions
-from myriad.signatures.pooled import PooledSignature
 from myriad.signatures.pyramid import Pyramid, pyramid_of
-from myriad.vocabularies import PCA, GaussianMixture
+from myriad.signatures.signature import PooledSignature
+from myriad.vocabularies import PCA, GaussianMixture, learn_mixture
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,12 +26,12 @@ class FisherSignature(PooledSignature, kind="fisher"):
 
     Attributes
     ----------
-    descriptor : what is computed on the image.
+    descriptor : the local descriptor of the image.
     pca : the projection of descriptors, ``descriptor.dim`` to ``mixture.dim``.
     mixture : the Gaussians.
     regions : 1, 4 (and three stripes) or 8 (and 2 x 2 quarters).
     power : the exponent of the signed power that each value goes through.
-    weights : whether the gradient with respect to the weights of the Gaussians is part of it, one
+    weights : whether it includes the gradient with respect to the weights of the Gaussians, one
         number a Gaussian and region, before the others.
     """
 
@@ -43,7 +47,9 @@ class FisherSignature(PooledSignature, kind="fisher"):
         if not all(isinstance(value, kind) for value, kind in fields):
             raise InputError("A Fisher signature needs a descriptor, a PCA and a Gaussian mixture.")
         if self.pca.n_features != self.descriptor.dim or self.pca.dim != self.mixture.dim:
-            raise InputError("The PCA of a Fisher signature fits not its descriptor or mixture.")
+            raise InputError(
+                "The PCA of a Fisher signature does not fit its descriptor or mixture."
+            )
         pyramid_of(self.regions)
         check_power(self.power)
         if type(self.weights) is not bool:
@@ -66,7 +72,7 @@ class FisherSignature(PooledSignature, kind="fisher"):
         return self.mixture.n_components
 
     def columns_of(self, word: int) -> NDArray[np.int64]:
-        """Return which features belong to one Gaussian, in all regions."""
+        """Return the features that belong to one Gaussian, in all regions."""
         size, n_gaussians = self.mixture.dim, self.mixture.n_components
         front = n_gaussians if self.weights else 0
         first = front + word * size + np.arange(size)
@@ -138,3 +144,34 @@ def _weight_gradients(
     weights = mixture.weights.astype(np.float64)
     shares = counts / np.maximum(sizes, 1.0)[:, None]
     return np.where(sizes[:, None] > 0, shares - weights, 0.0) / np.sqrt(weights)
+
+
+def learn_fisher(
+    images: Iterable[Bytes] | SpreadImages,
+    *,
+    n_components: int = 256,
+    weights: bool = False,
+    **options: Unpack[Learning],
+) -> FisherSignature:
+    """Learn the PCA and the mixture of a Fisher signature from images.
+
+    Parameters
+    ----------
+    images : uint8 images, grey or in colour as the descriptor takes them; each is read once. A
+        thousand, of all classes, are plenty. `SpreadImages` are sampled by their workers.
+    n_components : the number of Gaussians.
+    weights : whether signatures hold the gradient with respect to the Gaussians' weights too.
+    options : see `Learning`.
+    """
+    pca, values = project_sample(images, n_components, **options)
+    mixture = learn_mixture(
+        values,
+        n_components,
+        seed=options.get("seed", 0),
+        threads=options.get("threads"),
+        workers=options.get("workers"),
+        progress=options.get("progress", SILENT),
+    )
+    return FisherSignature(
+        *common_fields(options, pca), mixture, options.get("regions", 4), weights=weights
+    )

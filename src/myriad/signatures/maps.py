@@ -1,4 +1,4 @@
-"""Maps of histograms into spaces where a linear model works like one with an additive kernel."""
+"""Maps of histograms to vectors whose inner products are an additive kernel."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ STEPS = {
     "chi2": (0.585, 0.501, 0.442, 0.400),
     "intersection": (0.747, 0.678, 0.599, 0.561),
 }
-"""For orders 1 to 4, the distance of the frequencies with the least mean squared error of
-``k(x, z) / sqrt(x z)`` where neither of x and z is more than 30 times the other."""
+"""For orders 1 to 4, the spacing of the frequencies with the least mean squared error of
+``k(x, z) / sqrt(x z)`` where the ratio of x and z is at most 30."""
 
 
 class HistogramMap(Serialisable, ABC):
@@ -35,7 +35,7 @@ class HistogramMap(Serialisable, ABC):
 
     @abstractmethod
     def length(self, n_regions: int, n_words: int) -> int:
-        """Return the length of what `embed` makes of histograms of this shape."""
+        """Return the length of the result of `embed` for histograms of this shape."""
 
     @abstractmethod
     def embed(self, histograms: Float) -> Float:
@@ -44,7 +44,7 @@ class HistogramMap(Serialisable, ABC):
         Parameters
         ----------
         histograms : float32 array of shape (n_regions, n_words); each row sums to 1, or to 0 if
-            nothing lies in its region.
+            its region has no descriptors.
 
         Returns
         -------
@@ -70,7 +70,7 @@ class AdditiveMap(HistogramMap, kind="additive-map"):
     ----------
     kernel : ``"hellinger"``, ``"chi2"`` or ``"intersection"``.
     order : frequencies above zero that are sampled; 0 for Hellinger's kernel.
-    step : their distance.
+    step : their spacing.
     """
 
     kernel: str = "hellinger"
@@ -133,7 +133,7 @@ class IntersectionMap(HistogramMap, kind="intersection-map"):
         return self.pca.dim
 
     def embed(self, histograms: Float) -> Float:
-        """Map histograms, which count alike."""
+        """Map histograms, all with the same weight."""
         return self.pca.project(join_regions(histograms)[None, :])[0]
 
     @property
@@ -148,11 +148,11 @@ def join_regions(histograms: Float) -> Float:
 
 
 def choose_map(kernel: str, order: int = 1) -> AdditiveMap:
-    """Return the map of a kernel with `order` frequencies above zero, their distance the best."""
+    """Return the map of a kernel with `order` frequencies above zero, optimally spaced."""
     if kernel == "hellinger":
         return AdditiveMap()
     if kernel not in STEPS:
-        return AdditiveMap(kernel)  # says what is wrong
+        return AdditiveMap(kernel)  # raises the error
     if type(order) is not int or not 1 <= order <= len(STEPS[kernel]):
         raise InputError(f"The order of a map must be 1 to {len(STEPS[kernel])}, not {order!r}.")
     return AdditiveMap(kernel, order, STEPS[kernel][order - 1])

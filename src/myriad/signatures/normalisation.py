@@ -11,11 +11,11 @@ from myriad.errors import InputError
 
 
 def normalise_regions(regions: Float, *, power: float) -> Float:
-    """Return the signature made of the vectors of all regions.
+    """Return the normalised concatenation of the vectors of all regions.
 
     Parameters
     ----------
-    regions : float32 array of shape (n_regions, size), changed.
+    regions : float32 array of shape (n_regions, size), changed in place.
     power : the exponent of ``sign(x) |x|^power``; 1 leaves values as they are.
 
     Returns

@@ -1,8 +1,7 @@
-"""The user's own network: an ONNX file, and how images are to be brought to it."""
+"""The user's own network: an ONNX file, and how images are prepared for it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from myriad.errors import InputError
 from myriad.signatures.backbone import Backbone
+from myriad.signatures.registry import OnnxOptions
 from myriad.signatures.sessions import brief, import_onnx, start_session
 
 MAX_BYTES = 2**31 - 1
@@ -26,27 +26,8 @@ NORMS = {
 _TYPES = ("tensor(float)",)
 
 
-@dataclass(frozen=True)
-class OnnxOptions:
-    """How images are brought to a network.
-
-    Attributes
-    ----------
-    size : height and width of the input; None for what the file says, else 224.
-    mean, deviation : of pixels from 0 to 255: one number, three with commas between them (red,
-        green, blue), or a word of `NORMS`.
-    output : the name of the output to take, or of any value within the network; None for the first
-        output.
-    """
-
-    size: int | None = None
-    mean: str = "imagenet"
-    deviation: str = "imagenet"
-    output: str | None = None
-
-
 def read_onnx(path: Path, options: OnnxOptions | None = None, **fields: Any) -> Backbone:
-    """Return the network in an ONNX file as a signature, after trying it on a grey image.
+    """Return the network in an ONNX file as a signature, after a trial on a grey image.
 
     Parameters
     ----------
@@ -88,10 +69,10 @@ def read_onnx(path: Path, options: OnnxOptions | None = None, **fields: Any) -> 
     )
 
 
-def parse_numbers(option: str, text: str, place: int) -> tuple[float, float, float]:
+def parse_numbers(option: str, text: str, index: int) -> tuple[float, float, float]:
     """Return three numbers from one, from three with commas between them, or from a word."""
     if text in NORMS:
-        return NORMS[text][place]
+        return NORMS[text][index]
     try:
         numbers = tuple(float(word) for word in text.split(","))
     except ValueError:

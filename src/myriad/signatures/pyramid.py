@@ -1,7 +1,7 @@
-"""Spatial pyramids: regions of an image, each described on its own.
+"""Spatial pyramids: regions of an image, each described by itself.
 
-The edges of all regions cut the image into its finest cells. Descriptors are summed once, cell by
-cell, and every region is a sum of cells.
+The edges of all regions divide the image into cells. Descriptors are summed once, cell by cell, and
+every region is a sum of cells.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Pyramid:
     """Regions, each ``(left, top, right, bottom)`` in fractions of width and height.
 
     A region holds the positions with ``left <= x < right`` and ``top <= y < bottom``; one that
-    reaches to 1 holds everything beyond as well, so that no descriptor is lost to rounding.
+    ends at 1 holds everything beyond as well, so that no descriptor is lost to rounding.
     """
 
     regions: tuple[Region, ...]
@@ -40,7 +40,7 @@ class Pyramid:
 
     @property
     def n_cells(self) -> int:
-        """The number of finest cells."""
+        """The number of cells."""
         return (len(self.x_edges) + 1) * (len(self.y_edges) + 1)
 
     @cached_property

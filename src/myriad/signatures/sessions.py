@@ -16,7 +16,7 @@ _LOCK = threading.Lock()
 
 
 def import_onnx() -> Any:
-    """Return the package onnx, which builds and takes apart graphs."""
+    """Return the package onnx, which builds and edits graphs."""
     try:
         import onnx
         import onnx.helper
@@ -29,8 +29,8 @@ def import_onnx() -> Any:
 def open_session(read: Callable[[], bytes], sha256: str) -> Any:
     """Return the session of the graph that `read` returns, the same one for the same hash.
 
-    It computes on one thread, since images are described side by side, and may be used by many
-    threads at a time. A session is never part of what is saved: it is made from the graph again.
+    It computes on one thread, since images are described in parallel, and may be used by many
+    threads at a time. Sessions are never saved: they are made from the graph again.
     """
     with _LOCK:
         if sha256 not in _SESSIONS:
@@ -42,7 +42,7 @@ def open_session(read: Callable[[], bytes], sha256: str) -> Any:
 
 
 def start_session(graph: bytes, name: str = "The ONNX graph") -> Any:
-    """Return a new session of a graph; `InputError` if it is none that can be run here."""
+    """Return a new session of a graph; raises `InputError` if it cannot be run."""
     try:
         import onnxruntime
     except ImportError:
@@ -57,7 +57,7 @@ def start_session(graph: bytes, name: str = "The ONNX graph") -> Any:
 
 
 def brief(error: Exception) -> str:
-    """Return the first line of what ONNX Runtime says, without its code, of bearable length."""
+    """Return the first line of a message of ONNX Runtime, without its code, shortened."""
     line = str(error).partition("\n")[0]
     line = line.rpartition("] : ")[2].rpartition(" : ")[2].strip().rstrip(".")
     return line if len(line) <= 160 else f"{line[:157]}..."

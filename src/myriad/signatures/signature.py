@@ -1,19 +1,25 @@
-"""What every signature is: an image in, one vector out."""
+"""The base classes of signatures: an image to one vector."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from myriad.arrays import Bytes, Float
+from myriad.descriptors import Descriptor
 from myriad.serialisation import Serialisable
+from myriad.vocabularies import PCA
 
 
 @dataclass(frozen=True, eq=False)
 class Signature(Serialisable, ABC):
     """The base of all signatures; a subclass is one file.
 
-    `describe` works on one thread and lets others run: callers describe images side by side.
+    `describe` works on one thread, without Python's lock where it computes: callers describe images
+    in parallel. Its entry in `myriad.signatures.registry` makes a signature known to the command.
     """
 
     @property
@@ -24,11 +30,11 @@ class Signature(Serialisable, ABC):
     @property
     @abstractmethod
     def colour(self) -> bool:
-        """Whether `describe` wants images of shape (height, width, 3) instead of grey ones."""
+        """Whether `describe` takes images of shape (height, width, 3) instead of grey ones."""
 
     @property
     def pixels(self) -> int | None:
-        """The most pixels that `describe` looks at: a larger image may be read at a lower size."""
+        """The most pixels that `describe` uses: a larger image may be read at a smaller size."""
         return None
 
     @property
@@ -42,3 +48,45 @@ class Signature(Serialisable, ABC):
 
         An image without descriptors has the zero vector.
         """
+
+
+class PooledSignature(Signature):
+    """The base of Fisher vectors, bags of words and VLAD; all have these fields.
+
+    Local descriptors are pooled over the regions of a spatial pyramid. `power` is the exponent that
+    values are raised to before they are normalised, 1 if none.
+    """
+
+    descriptor: Descriptor
+    pca: PCA
+    regions: int
+    power: float
+
+    @property
+    def colour(self) -> bool:
+        """Whether images must be in colour."""
+        return self.descriptor.colour
+
+    @property
+    def pixels(self) -> int | None:
+        """The most pixels that are used."""
+        return self.descriptor.pixels
+
+    @property
+    def period(self) -> int:
+        """The features of one region."""
+        return self.dim // self.regions
+
+    @property
+    def n_words(self) -> int:
+        """The number of words or Gaussians that have features of their own."""
+        return 0
+
+    def columns_of(self, word: int) -> NDArray[np.int64]:
+        """Return the features that belong to one word or Gaussian, in all regions; none here."""
+        return np.zeros(0, np.int64)
+
+    def _repeat(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the same features in every region."""
+        starts = np.arange(self.regions)[:, None] * self.period
+        return (starts + columns).reshape(-1)

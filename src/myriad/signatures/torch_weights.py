@@ -1,16 +1,17 @@
 """Arrays from a PyTorch file of the legacy format, read without PyTorch and without running it.
 
-Such a file is a row of pickles (a magic number, a version, the writer's machine, the tensors'
-names and forms, the keys of their storages) and then the storages themselves, each as a count and
-raw little-endian values. A pickle is a program for a stack, which may call any function it names.
-The few instructions that such files need are followed here one by one; they build numbers, texts,
-tuples, lists and tables, and a call is but taken down. Only four names are known.
+Such a file is a sequence of pickles (a magic number, a version, the writer's machine, the names and
+shapes of the tensors, the keys of their storages) followed by the storages themselves, each as a
+count and raw little-endian values. A pickle may call any function that it can look up, so nothing
+is looked up by its name here: the four names that such files need stand for plain data and for one
+function of this module, and any other name is refused before it is imported.
 """
 
 from __future__ import annotations
 
-import pickletools
-from dataclasses import dataclass, field
+import pickle
+from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,29 +21,11 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
-_TABLE, _TENSOR = "collections OrderedDict", "torch._utils _rebuild_tensor_v2"
-_TYPES: dict[str, np.dtype[Any]] = {
-    "torch FloatStorage": np.dtype("<f4"),
-    "torch LongStorage": np.dtype("<i8"),
-}
-_VALUES = {
-    *("BINUNICODE", "SHORT_BINUNICODE", "BININT", "BININT1", "BININT2", "LONG1"),
-    *("NONE", "NEWTRUE", "NEWFALSE"),
-}
-_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-_SHORT = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-
-
-@dataclass(frozen=True)
-class _Name:
-    """A name that stands in the file for something to call."""
-
-    text: str
 
 
 @dataclass(frozen=True)
 class _Storage:
-    """A run of values that tensors are cut from."""
+    """A sequence of values that tensors are views of."""
 
     key: str
     dtype: np.dtype[Any]
@@ -51,7 +34,7 @@ class _Storage:
 
 @dataclass(frozen=True)
 class _Tensor:
-    """Where a tensor lies in its storage; shape and strides in elements."""
+    """The position of a tensor in its storage; shape and strides in elements."""
 
     storage: _Storage
     start: int
@@ -59,7 +42,7 @@ class _Tensor:
     strides: tuple[int, ...]
 
     def cut(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return a copy of the tensor, after making sure that it lies within the storage."""
+        """Return a copy of the tensor; raises `ValueError` if it is not within the storage."""
         numbers = (self.start, *self.shape, *self.strides)
         whole = all(type(number) is int and number >= 0 for number in numbers)
         if not whole or len(self.shape) != len(self.strides):
@@ -73,98 +56,46 @@ class _Tensor:
         return view.copy()
 
 
-@dataclass
-class _Machine:
-    """The stack of a pickle, where its marks lie, and what it remembers by number."""
-
-    stack: list[Any] = field(default_factory=list)
-    marks: list[int] = field(default_factory=list)
-    memory: dict[int, Any] = field(default_factory=dict)
-
-    def run(self, stream: BinaryIO) -> Any:
-        """Follow the pickle that a stream is at; return what it builds."""
-        for instruction, argument, _ in pickletools.genops(stream):
-            if instruction.name == "STOP":
-                return self.stack.pop()
-            self.follow(instruction.name, argument)
-        raise ValueError("a pickle without an end")
-
-    def follow(self, word: str, argument: Any) -> None:
-        """Follow one instruction."""
-        stack = self.stack
-        if word in _VALUES:
-            stack.append(_CONSTANTS.get(word, argument))
-        elif word in ("BINPUT", "LONG_BINPUT"):
-            self.memory[argument] = stack[-1]
-        elif word in ("BINGET", "LONG_BINGET"):
-            stack.append(self.memory[argument])
-        elif word in ("EMPTY_DICT", "EMPTY_LIST", "EMPTY_TUPLE"):
-            stack.append({"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple}[word]())
-        elif word == "MARK":
-            self.marks.append(len(stack))
-        elif word == "TUPLE":
-            stack.append(tuple(self.take()))
-        elif word in _SHORT:
-            self.marks.append(len(stack) - _SHORT[word])
-            stack.append(tuple(self.take()))
-        elif word in ("SETITEM", "SETITEMS", "APPEND", "APPENDS"):
-            if not word.endswith("S"):
-                self.marks.append(len(stack) - (2 if word == "SETITEM" else 1))
-            self.fill(self.take())
-        elif word == "GLOBAL":
-            stack.append(_know(argument))
-        elif word == "REDUCE":
-            arguments = stack.pop()
-            stack.append(_take_down(stack.pop(), arguments))
-        elif word == "BINPERSID":
-            stack.append(_refer(stack.pop()))
-        elif word == "BUILD":  # what PyTorch adds to its table of tensors is of no use here
-            stack.pop()
-        elif word != "PROTO":
-            raise ValueError(f"it holds the instruction {word}, which is not allowed")
-
-    def take(self) -> list[Any]:
-        """Take all above the last mark off the stack."""
-        start = self.marks.pop()
-        taken = self.stack[start:]
-        del self.stack[start:]
-        return taken
-
-    def fill(self, items: list[Any]) -> None:
-        """Put items into the list or table on top of the stack."""
-        place = self.stack[-1]
-        if isinstance(place, dict):
-            place.update(zip(items[::2], items[1::2], strict=True))
-        else:
-            place.extend(items)
+def _make_tensor(storage: Any, start: Any, shape: Any, strides: Any, *ignored: Any) -> _Tensor:
+    """Return what a call of PyTorch's own function in the file stands for."""
+    if not isinstance(storage, _Storage):
+        raise ValueError("a tensor without a storage")
+    return _Tensor(storage, start, tuple(shape), tuple(strides))
 
 
-def _know(name: str) -> _Name:
-    if name not in (_TABLE, _TENSOR, *_TYPES):
-        raise ValueError(f"it names {name.replace(' ', '.')}, which is not allowed")
-    return _Name(name)
+_NAMES = {
+    ("collections", "OrderedDict"): OrderedDict,
+    ("torch._utils", "_rebuild_tensor_v2"): _make_tensor,
+    ("torch", "FloatStorage"): np.dtype("<f4"),
+    ("torch", "LongStorage"): np.dtype("<i8"),
+}
+"""All names that a file may use, and what each stands for."""
 
 
-def _take_down(called: Any, arguments: Any) -> Any:
-    """Return what a call of one of the known names stands for."""
-    if called == _Name(_TABLE) and arguments == ():
-        return {}
-    if called == _Name(_TENSOR) and isinstance(arguments[0], _Storage):
-        storage, start, shape, strides = arguments[:4]
-        return _Tensor(storage, start, tuple(shape), tuple(strides))
-    raise ValueError("it calls something that is not allowed")
+class _Unpickler(pickle.Unpickler):
+    """Reads pickles of plain data and tensors; refuses every other name."""
 
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what a name stands for, without importing anything."""
+        if (module, name) not in _NAMES:
+            raise ValueError(f"it names {module}.{name}, which is not allowed")
+        return _NAMES[module, name]
 
-def _refer(told: Any) -> _Storage:
-    word, kind, key, _, size, view = told
-    if word != "storage" or view is not None or type(size) is not int:
-        raise ValueError("it refers to something that is no storage")
-    dtype: np.dtype[Any] = _TYPES[kind.text]
-    return _Storage(str(key), dtype, size)
+    def persistent_load(self, pid: Any) -> _Storage:
+        """Return the storage that a tensor refers to."""
+        word, dtype, key, _, size, view = pid
+        if word != "storage" or view is not None or type(size) is not int or size < 0:
+            raise ValueError("it refers to something that is no storage")
+        if not isinstance(dtype, np.dtype):
+            raise ValueError("a storage of an unknown type")
+        return _Storage(str(key), dtype, size)
 
 
 def read_torch_weights(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the named arrays of a legacy PyTorch file of tensors; nothing in it is executed."""
+    """Return the named arrays of a legacy PyTorch file of tensors; nothing in it is executed.
+
+    Raises `InputError` where the file cannot be read, is damaged or names anything else.
+    """
     try:
         with path.open("rb") as stream:
             tensors = _read_tensors(stream)
@@ -177,10 +108,10 @@ def read_torch_weights(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _read_tensors(stream: BinaryIO) -> dict[str, _Tensor]:
-    if _Machine().run(stream) != _MAGIC or _Machine().run(stream) != _PROTOCOL:
+    if _Unpickler(stream).load() != _MAGIC or _Unpickler(stream).load() != _PROTOCOL:
         raise ValueError("its first bytes are not those of such a file")
-    _Machine().run(stream)  # the machine that wrote it; values are little-endian all the same
-    tensors = _Machine().run(stream)
+    _Unpickler(stream).load()  # the writer's machine; values are little-endian on all of them
+    tensors = _Unpickler(stream).load()
     if not isinstance(tensors, dict):
         raise ValueError("it holds no table of tensors")
     return {str(name): value for name, value in tensors.items() if isinstance(value, _Tensor)}
@@ -189,10 +120,10 @@ def _read_tensors(stream: BinaryIO) -> dict[str, _Tensor]:
 def _read_storages(stream: BinaryIO, tensors: dict[str, _Tensor]) -> dict[str, NDArray[Any]]:
     stated = {tensor.storage.key: tensor.storage for tensor in tensors.values()}
     found: dict[str, NDArray[Any]] = {}
-    for key in _Machine().run(stream):
+    for key in _Unpickler(stream).load():
         storage = stated[key]
         if int.from_bytes(stream.read(8), "little") != storage.size:
-            raise ValueError("a storage has not the size that is stated")
+            raise ValueError("a storage does not have the stated size")
         content = stream.read(storage.size * storage.dtype.itemsize)
         found[key] = np.frombuffer(content, storage.dtype, count=storage.size)
     return found

@@ -1,18 +1,26 @@
-"""VLAD: for each visual word, the sum of what its descriptors differ from it."""
+"""VLAD: for each visual word, the sum of the residuals of its descriptors."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import Descriptor
+from myriad.descriptors import Descriptor, SpreadImages
 from myriad.errors import InputError
+from myriad.signatures.learning import (
+    Learning,
+    common_fields,
+    learn_vocabulary,
+    project_sample,
+)
 from myriad.signatures.normalisation import check_power, normalise_regions
-from myriad.signatures.pooled import PooledSignature
 from myriad.signatures.pyramid import Pyramid, pyramid_of
+from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, Words
 from myriad.vocabularies.residuals import add_residuals
 
@@ -23,13 +31,13 @@ class VladSignature(PooledSignature, kind="vlad"):
 
     Attributes
     ----------
-    descriptor : what is computed on the image.
+    descriptor : the local descriptor of the image.
     pca : the projection of descriptors, ``descriptor.dim`` to ``words.dim``.
     words : the vocabulary, a few hundred words at most.
     regions : 1, 4 (and three stripes) or 8 (and 2 x 2 quarters).
     power : the exponent of the signed power that each value goes through.
-    within : whether each word's sum is first brought to norm 1 (intra-normalisation), which keeps
-        a texture that fills the image from drowning the rest.
+    within : whether the sum of each word is first divided by its norm (intra-normalisation), so
+        that a texture which fills the image does not dominate.
     """
 
     descriptor: Descriptor
@@ -61,7 +69,7 @@ class VladSignature(PooledSignature, kind="vlad"):
         return self.words.n_words
 
     def columns_of(self, word: int) -> NDArray[np.int64]:
-        """Return which features belong to one word, in all regions."""
+        """Return the features that belong to one word, in all regions."""
         size = self.words.dim
         return self._repeat(word * size + np.arange(size))
 
@@ -82,3 +90,18 @@ def sum_residuals(values: Float, positions: Float, words: Words, pyramid: Pyrami
     cells = pyramid.locate(positions)
     add_residuals(values, words.assign(values), cells, words.centres, sums)
     return pyramid.sum_cells(sums)
+
+
+def learn_vlad(
+    images: Iterable[Bytes] | SpreadImages,
+    *,
+    n_words: int = 256,
+    within: bool = False,
+    **options: Unpack[Learning],
+) -> VladSignature:
+    """Learn the PCA and the words of a VLAD signature; parameters as in `learn_fisher`."""
+    pca, values = project_sample(images, n_words, **options)
+    words = learn_vocabulary(values, n_words, options)
+    return VladSignature(
+        *common_fields(options, pca), words, options.get("regions", 4), within=within
+    )

@@ -49,7 +49,7 @@ def labels_of(rows: Rows, index: NDArray[np.int64]) -> LabelSets:
 
 def turn_block(turning: HadamardRotation | None, block: Block) -> Block:
     """Return a block of turned rows."""
-    return block if turning is None else Block(block.index, turning.turn(block.X))
+    return block if turning is None else Block(block.index, turning.rotate(block.X))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is learned once from descriptors and then frozen: PCA, kernel PCA, k-means, mixtures."""
+"""PCA, kernel PCA, k-means and Gaussian mixtures: learned once from descriptors, then frozen."""
 
 from myriad.vocabularies.expectation import learn_mixture, refine_mixture, start_mixture
 from myriad.vocabularies.intersection_pca import IntersectionPCA, learn_intersection_pca

@@ -1,6 +1,6 @@
-"""Rows of an array in blocks, for sums over all of them that are the same wherever they are made.
+"""Rows of an array in blocks, for sums over all rows that do not depend on threads or workers.
 
-The number of rows alone fixes the blocks, and their sums are added in the order of the blocks.
+The blocks depend on the number of rows alone, and their sums are added in the order of the blocks.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from myriad.parallel import Executor, SharedArray, Workers, share_array
 
 BLOCK = 16_384
 """Rows of a block."""
-PIECES = 2
-"""Pieces that a worker is sent, of several blocks each: few cost least, more are shared evenly."""
+TASKS = 2
+"""Tasks a worker, of several blocks each: few cost least, more are balanced better."""
 Result = TypeVar("Result")
 
 
 class Blocks:
-    """The blocks of an array, and who works on them; see `open_blocks`."""
+    """The blocks of an array, and the workers that process them; see `open_blocks`."""
 
     def __init__(self, executor: Executor, array: SharedArray, n_rows: int) -> None:
         self._executor, self._array, self._n_rows = executor, array, n_rows
 
     def sum(self, function: Callable[[Float], NDArray[Any]]) -> NDArray[np.float64]:
-        """Return the sum of what the function returns of each block, in float64."""
-        parts = self.map(function)
-        total = next(parts).astype(np.float64)
-        for part in parts:
-            total += part
+        """Return the sum over blocks of the results of the function, in float64."""
+        results = self.map(function)
+        total = next(results).astype(np.float64)
+        for result in results:
+            total += result
         return total
 
     def map(self, function: Callable[[Float], Result]) -> Iterator[Result]:
         """Yield ``function(block)`` of each block in order; the function is pickled."""
         ends = [(i, min(i + BLOCK, self._n_rows)) for i in range(0, self._n_rows, BLOCK)]
-        most = PIECES * self._executor.n_workers if self._executor.remote else len(ends)
+        most = TASKS * self._executor.n_workers if self._executor.remote else len(ends)
         bounds = np.linspace(0, len(ends), min(most, len(ends)) + 1).round().astype(int)
-        pieces = [ends[first:last] for first, last in pairwise(bounds)]
-        for found in self._executor.map(_BlockWork(self._array, function), pieces):
+        tasks = [ends[first:last] for first, last in pairwise(bounds)]
+        for found in self._executor.map(_BlockWork(self._array, function), tasks):
             yield from found
 
 
@@ -62,8 +62,8 @@ def open_blocks(
 
     Parameters
     ----------
-    threads : of this machine that share the blocks.
-    place : whose workers share them instead: they read the rows from a file.
+    threads : number of threads of this process that share the blocks.
+    workers : workers that share them instead: they read the rows from a file.
     """
     with share_array(values, threads=threads, workers=workers) as (executor, array):
         yield Blocks(executor, array, len(values))
@@ -71,11 +71,11 @@ def open_blocks(
 
 @dataclass(frozen=True)
 class _BlockWork(Generic[Result]):
-    """Applies a function to blocks of an array, each from its first row to before its last."""
+    """Applies a function to blocks of an array, given the first row and the end of each."""
 
     array: SharedArray
     function: Callable[[Float], Result]
 
-    def __call__(self, piece: list[tuple[int, int]]) -> list[Result]:
+    def __call__(self, task: list[tuple[int, int]]) -> list[Result]:
         values = self.array.open()
-        return [self.function(values[first:last]) for first, last in piece]
+        return [self.function(values[first:last]) for first, last in task]

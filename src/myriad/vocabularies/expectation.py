@@ -1,4 +1,4 @@
-"""Learning a Gaussian mixture: a start by k-means, then rounds of expectation and maximisation."""
+"""Expectation-maximisation (EM) of a Gaussian mixture, initialised by k-means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from myriad.vocabularies.kmeans import check_enough, draw_rows, learn_centres, n
 from myriad.vocabularies.mixture import GaussianMixture, MixtureSums
 
 _ROWS_A_GAUSSIAN = 256
-_FLOOR = 1e-3  # least variance of a Gaussian, as a part of the variance of all descriptors
+_FLOOR = 1e-3  # least variance of a Gaussian, as a fraction of the variance of all descriptors
 _EMPTY = 1.0  # a Gaussian with fewer descriptors than this is empty
 
 
@@ -37,8 +37,8 @@ def learn_mixture(
     Parameters
     ----------
     values : float32 array of shape (n_samples, dim), n_samples at least n_components.
-    rounds : of expectation and maximisation.
-    place : whose workers sum over blocks of rows in each round; None for threads of this process.
+    rounds : number of EM iterations.
+    workers : workers that sum over blocks of rows in each round; None for threads of this process.
     """
     values = as_rows(values, name="The descriptors")
     start = start_mixture(values, n_components, seed=seed, threads=threads, workers=workers)
@@ -55,7 +55,7 @@ def start_mixture(
     threads: int | None = None,
     workers: Workers | None = None,
 ) -> GaussianMixture:
-    """Return a mixture whose Gaussians describe the clusters that k-means finds in a sample."""
+    """Return the mixture of the clusters that k-means finds in a sample."""
     check_enough(len(values), n_components)
     centres = learn_centres(values, n_components, seed=seed, threads=threads, workers=workers)
     sample = values[draw_rows(len(values), _ROWS_A_GAUSSIAN * n_components, seed, "mixture start")]
@@ -81,7 +81,7 @@ def refine_mixture(
     workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> GaussianMixture:
-    """Improve a mixture by `rounds` rounds of expectation and maximisation over blocks of rows."""
+    """Improve a mixture by `rounds` iterations of EM over blocks of rows."""
     draws = generator(seed, "empty Gaussians")
     mixture = start
     with (
@@ -123,7 +123,7 @@ def _maximise(
     least: NDArray[np.float64],
     draws: np.random.Generator,
 ) -> GaussianMixture:
-    """Return the mixture that fits the sums best; sums are relative to the old means."""
+    """Return the mixture of maximum likelihood; sums are relative to the old means."""
     empty = totals.counts < _EMPTY
     counts = np.where(empty, 1.0, totals.counts)[:, None]
     deviations = np.sqrt(mixture.variances.astype(np.float64))
@@ -144,7 +144,7 @@ def _split_heaviest(
     variances: NDArray[np.float64],
     draws: np.random.Generator,
 ) -> None:
-    """Make the empty Gaussian `k` one half of the heaviest, the two half a deviation apart."""
+    """Split the heaviest Gaussian with the empty one `k`; changes the arrays in place."""
     heavy = int(weights.argmax())
     offset = 0.25 * np.sqrt(variances[heavy]) * draws.choice([-1.0, 1.0], means.shape[1])
     weights[heavy] = weights[k] = weights[heavy] / 2
@@ -170,7 +170,7 @@ class _Squares:
 
 
 def _least_variances(overall: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the least variance along each dimension, positive also where all values agree."""
+    """Return the least variance along each dimension, positive even if all values agree."""
     return np.maximum(_FLOOR * overall, max(1e-6 * float(overall.mean()), 1e-12))
 
 

@@ -7,27 +7,27 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad._jit import jit_reassociated
 from myriad.arrays import Float, as_rows
 from myriad.errors import InputError
 from myriad.serialisation import Serialisable
-from myriad.vocabularies.intersections import sum_minima
 from myriad.vocabularies.kmeans import draw_rows
 
-_LEAST = 1e-6  # components of a smaller part of the largest variance are noise of float32
+_LEAST = 1e-6  # components below this fraction of the largest variance are noise of float32
 
 
 @dataclass(frozen=True, eq=False)
 class IntersectionPCA(Serialisable, kind="intersection-pca"):
     """A projection on the kernel principal components of a sample [HM 8.2].
 
-    The kernel is ``k(x, z) = sum_j min(x_j, z_j)``. A histogram is known by its kernel values with
-    the landmarks alone (Nyström): their inner products after projection approximate the centred
-    kernel, and are exact on the landmarks if all components are kept.
+    The kernel is ``k(x, z) = sum_j min(x_j, z_j)``. A histogram is represented by its kernel values
+    with the landmarks (Nyström): inner products after projection approximate the centred kernel,
+    and are exact on the landmarks if all components are kept.
 
     Attributes
     ----------
     landmarks : float32 array of shape (n_landmarks, n_features), the sample.
-    components : float32 array of shape (n_landmarks, dim), what kernel values are multiplied by.
+    components : float32 array of shape (n_landmarks, dim), the factors of kernel values.
     offset : float32 array of shape (dim,), subtracted: it makes the mean of the landmarks zero.
     """
 
@@ -67,7 +67,7 @@ class IntersectionPCA(Serialisable, kind="intersection-pca"):
 def intersect(rows: Float, others: Float) -> Float:
     """Return the intersection kernel of all pairs: float32 of shape (len(rows), len(others))."""
     kernel = np.empty((len(rows), len(others)), np.float32)
-    sum_minima(np.ascontiguousarray(rows), np.ascontiguousarray(others), kernel)
+    _sum_minima(np.ascontiguousarray(rows), np.ascontiguousarray(others), kernel)
     return kernel
 
 
@@ -76,7 +76,7 @@ def learn_intersection_pca(
 ) -> IntersectionPCA:
     """Find the kernel principal components of a sample of histograms.
 
-    Each component points to where its largest entry is positive, so the same rows give the same
+    The sign of each component makes its largest entry positive, so that the same rows give the same
     bits. Fewer than `dim` are kept if the sample has no more.
 
     Parameters
@@ -111,8 +111,8 @@ def _scale(
 ) -> IntersectionPCA:
     """Return the projection on unit vectors of the kernel's space.
 
-    The vectors sum to zero, as they belong to variances above zero of a centred kernel: so of the
-    centring only the means of the landmarks remain, and those are an offset.
+    The vectors sum to zero, since they belong to positive eigenvalues of a centred kernel: all that
+    remains of the centring is the means of the landmarks, which become the offset.
     """
     largest = np.abs(vectors).argmax(axis=0)
     signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
@@ -121,3 +121,23 @@ def _scale(
     return IntersectionPCA(
         np.ascontiguousarray(landmarks), components.astype(np.float32), offset.astype(np.float32)
     )
+
+
+@jit_reassociated
+def _sum_minima(rows: Float, others: Float, sums: Float) -> None:
+    """Fill ``sums[i, j] = sum_d min(rows[i, d], others[j, d])``.
+
+    Parameters
+    ----------
+    rows : float32 array of shape (n, n_features).
+    others : float32 array of shape (m, n_features).
+    sums : float32 array of shape (n, m), filled.
+    """
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for j in range(others.shape[0]):
+            other = others[j]
+            total = np.float32(0.0)
+            for d in range(row.size):
+                total += min(row[d], other[d])
+            sums[i, j] = total

@@ -1,7 +1,7 @@
-"""k-means by Lloyd's rounds: sums over blocks of rows, here by threads or by workers elsewhere.
+"""k-means by Lloyd's algorithm: sums over blocks of rows, by threads or workers.
 
 As fast as faiss, the reference in the tests, on one thread; and the same bits for a seed on any
-number of threads and workers, which its own sums are not.
+number of threads and workers, which faiss does not give.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from myriad.vocabularies.blocks import open_blocks
 from myriad.vocabularies.residuals import add_residuals
 
 _ROWS_A_CENTRE = 256
-_SCORES = 1 << 19  # scores held at a time: they stay in the cache
-_SPREAD_ABOVE = 1 << 28  # multiplications of a round; fewer are done before workers hear of them
-_APART = 1 / 1024  # how far the halves of a cluster are set apart, as a part of its centre
+_SCORES = 1 << 19  # scores computed at a time: they stay in the cache
+_SPREAD_ABOVE = 1 << 28  # multiplications of a round; fewer are not worth sending to workers
+_SPLIT = 1 / 1024  # distance of the halves of a split cluster, as a fraction of its centre
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +79,13 @@ def learn_centres(
 ) -> Float:
     """Return `n_centres` centres of the rows of `values`, float32, of shape (n_centres, dim).
 
-    At most 256 rows a centre are looked at, drawn by the seed, and some of them are the start. The
-    same values and seed give the same bits on any number of threads and workers.
+    At most 256 rows a centre are used, drawn by the seed, and some of them are the initial centres.
+    The same values and seed give the same bits on any number of threads and workers.
 
     Parameters
     ----------
-    threads : of this process, that share the rows.
-    place : whose workers share them instead, if they are worth it.
+    threads : number of threads of this process that share the rows.
+    workers : workers that share them instead, if there is enough work.
     """
     values = as_rows(values, name="The descriptors")
     n_samples, dim = values.shape
@@ -107,7 +107,7 @@ def learn_centres(
 
 @dataclass(frozen=True, eq=False)
 class _Assigning:
-    """Counts the rows of a block that each centre is nearest to, and sums what they differ by."""
+    """Counts the rows of a block nearest to each centre, and sums their residuals."""
 
     centres: Float
 
@@ -119,12 +119,12 @@ class _Assigning:
 
 
 def _move_centres(centres: Float, counts: NDArray[np.int64], sums: NDArray[np.float64]) -> Float:
-    """Return each centre at the mean of its rows; one that has none takes half of the largest."""
+    """Return the means of the rows of each centre; the largest is split with an empty one."""
     moved = centres + sums / np.maximum(counts, 1)[:, None]
     counts = counts.copy()
     for empty in np.flatnonzero(counts == 0):
         largest = counts.argmax()
-        offset = _APART * moved[largest] * np.where(np.arange(moved.shape[1]) % 2, -1.0, 1.0)
+        offset = _SPLIT * moved[largest] * np.where(np.arange(moved.shape[1]) % 2, -1.0, 1.0)
         moved[empty] = moved[largest] - offset
         moved[largest] += offset
         counts[empty] = counts[largest] // 2
@@ -133,16 +133,16 @@ def _move_centres(centres: Float, counts: NDArray[np.int64], sums: NDArray[np.fl
 
 
 def nearest_centres(values: Float, centres: Float) -> Ints:
-    """Return the index of the centre nearest to each row, the lowest among equals."""
+    """Return the index of the centre nearest to each row, the lowest in a tie."""
     half_norms = 0.5 * np.einsum("kd,kd->k", centres, centres)
-    turned = np.ascontiguousarray(centres.T)
+    transposed = np.ascontiguousarray(centres.T)
     nearest = np.empty(len(values), np.int32)
     size = min(max(128, _SCORES // len(centres)), 4096)
     scores = np.empty((min(size, len(values)), len(centres)), np.float32)
     for start in range(0, len(values), size):
         block = values[start : start + size]
         here = scores[: len(block)]
-        np.matmul(block, turned, out=here)
+        np.matmul(block, transposed, out=here)
         np.subtract(here, half_norms, out=here)
         nearest[start : start + size] = here.argmax(axis=1)
     return nearest

@@ -1,4 +1,4 @@
-"""A mixture of Gaussians with diagonal covariances, and the sums EM and Fisher vectors take."""
+"""A Gaussian mixture with diagonal covariances, and the sums for EM and Fisher vectors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from myriad.errors import InputError
 from myriad.serialisation import Serialisable
 from myriad.vocabularies.posteriors import soften
 
-_BLOCK = 1024  # rows whose logits are held at a time: they stay in the cache
+_BLOCK = 1024  # rows whose logits are computed at a time: they stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
 class MixtureSums:
-    """Posterior-weighted sums over descriptors, a cell of the image at a time.
+    """Posterior-weighted sums over the descriptors in each cell of an image.
 
     With ``z = (x - mean) / deviation`` for each Gaussian:
 
@@ -79,7 +79,7 @@ class GaussianMixture(Serialisable, kind="gmm"):
 
     @cached_property
     def _centre(self) -> Float:
-        """The mean of the mixture; x² loses fewer digits about it than about the origin."""
+        """The mean of the mixture; x² loses fewer digits around it than around the origin."""
         mean = self.weights.astype(np.float64) @ self.means
         return (mean / self.weights.sum(dtype=np.float64)).astype(np.float32)
 
@@ -96,7 +96,7 @@ class GaussianMixture(Serialisable, kind="gmm"):
     def sum_moments(
         self, values: Float, cells: Ints | None = None, n_cells: int = 1
     ) -> MixtureSums:
-        """Return the posterior-weighted sums of descriptors, a cell at a time.
+        """Return the posterior-weighted sums of the descriptors in each cell.
 
         A block of rows ``(x, x², 1)`` is multiplied by the loadings, which gives the logits, and
         its transpose by the posteriors, which gives all three sums: two products, float32, whose
@@ -123,7 +123,7 @@ class GaussianMixture(Serialisable, kind="gmm"):
         return self._standardise(sums, evidence)
 
     def _standardise(self, sums: NDArray[np.float64], evidence: float) -> MixtureSums:
-        """Take sums of (x, x², 1), a row a Gaussian, to the Gaussians' own units."""
+        """Convert sums of (x, x², 1), a row a Gaussian, to standardised ones."""
         means = self.means.astype(np.float64) - self._centre
         variances = self.variances.astype(np.float64)
         x, squares = sums[..., : self.dim], sums[..., self.dim : -1]
@@ -135,7 +135,7 @@ class GaussianMixture(Serialisable, kind="gmm"):
 
 
 def split_cells(values: Float, cells: Ints | None, n_cells: int) -> Iterator[tuple[int, Float]]:
-    """Yield each cell's rows, at most 1024 at a time, so that what is made of them stays small."""
+    """Yield the rows of each cell, at most 1024 at a time, so that products stay small."""
     if cells is None or n_cells == 1:
         for start in range(0, len(values), _BLOCK):
             yield 0, values[start : start + _BLOCK]

@@ -1,4 +1,4 @@
-"""Principal components: descriptors rotated and shortened."""
+"""Principal component analysis of descriptors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PCA(Serialisable, kind="pca"):
     mean : float32 array of shape (n_features,).
     components : float32 array of shape (dim, n_features), orthonormal rows, largest variance first.
     variances : float32 array of shape (dim,), the variance along each component.
-    whiten : whether projected values are divided by their deviation.
+    whiten : whether projected values are divided by their standard deviation.
     total : the variance along all directions, those left out included; 0 where it is not known.
     """
 
@@ -59,7 +59,7 @@ class PCA(Serialisable, kind="pca"):
 
     @cached_property
     def _matrix(self) -> Float:
-        """The projection as an array of shape (n_features, dim), with the whitening in it."""
+        """The projection as an array of shape (n_features, dim), with the whitening included."""
         if not self.whiten:
             return np.ascontiguousarray(self.components.T)
         least = max(float(self.variances.max()) * 1e-6, 1e-30)
@@ -84,14 +84,14 @@ def learn_pca(
     """Find the `dim` directions of largest variance of the rows of `values`.
 
     The mean and the covariance are summed block by block, float32 products added in float64, and
-    each component points to where its largest entry is positive, so the same rows give the same
+    the sign of each component makes its largest entry positive, so that the same rows give the same
     bits.
 
     Parameters
     ----------
     values : float32 array of shape (n_samples, n_features).
     dim : at most n_features.
-    place : whose workers sum the blocks; None for this thread.
+    workers : workers that sum the blocks; None for this thread.
     """
     values = as_rows(values, name="The descriptors")
     n_samples, n_features = values.shape
@@ -113,7 +113,7 @@ def learn_pca(
 
 @dataclass(frozen=True, eq=False)
 class _Scatter:
-    """Sums the products of the features of a block's rows, about a mean."""
+    """Sums the products of the features of a block's rows, around a mean."""
 
     mean: Float
 

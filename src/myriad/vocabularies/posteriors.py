@@ -1,4 +1,4 @@
-"""From logits to posteriors, in place: the kernel between the two products of EM and Fisher."""
+"""Softmax in place: the kernel between the two matrix products of EM and Fisher vectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from myriad._jit import inlined, jit_reassociated
 from myriad.arrays import Float
 
 CUT = 1e-6
-"""A Gaussian whose posterior is below this part of the largest one gets none of a descriptor."""
+"""Posteriors below this fraction of the largest are set to zero."""
 
 _LOG_CUT = np.float32(math.log(CUT))
 _SIXTEENTH = np.float32(1 / 16)
@@ -25,7 +25,7 @@ _E5, _E6 = np.float32(0.00779139672), np.float32(0.00090204357)
 def short_exp(x: np.float32) -> np.float32:
     """Return exp(x) for x in [log(CUT), 0] to a relative error of 4e-6, without branches.
 
-    It is the 16th power of exp(x / 16), so that a loop over it runs in vector registers, which the
+    It is the 16th power of exp(x / 16), so that a loop over it is vectorised, which a call of the
     library's function would prevent.
     """
     t = x * _SIXTEENTH
@@ -38,13 +38,13 @@ def short_exp(x: np.float32) -> np.float32:
 
 @jit_reassociated
 def soften(logits: Float, tops: Float) -> float:
-    """Turn logits into posteriors, row by row.
+    """Replace logits by posteriors, row by row.
 
     Parameters
     ----------
     logits : float32 array of shape (n, n_components), log of weight times density; changed to the
         posteriors, which sum to 1 in each row; those below CUT times the largest are zero.
-    tops : float32 array of shape (n,), the largest logit of each row, read.
+    tops : float32 array of shape (n,), the largest logit of each row.
 
     Returns
     -------

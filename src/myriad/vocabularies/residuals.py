@@ -1,4 +1,4 @@
-"""Sums of what is left of descriptors when their visual word is taken away: the kernel of VLAD."""
+"""Sums of the residuals of descriptors to their visual words: the kernel of VLAD and k-means."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def add_residuals(rows: Float, words: Ints, cells: Ints, centres: Float, sums: F
 
     Parameters
     ----------
-    rows : float32 array of shape (n, dim), read.
-    words, cells : int32 arrays of shape (n,), the word and the cell of each row, read.
-    centres : float32 array of shape (n_words, dim), read.
-    sums : float32 array of shape (n_cells, n_words, dim), changed.
+    rows : float32 array of shape (n, dim).
+    words, cells : int32 arrays of shape (n,), the word and the cell of each row.
+    centres : float32 array of shape (n_words, dim).
+    sums : float32 array of shape (n_cells, n_words, dim), added to.
     """
     for i in range(rows.shape[0]):
         row = rows[i]

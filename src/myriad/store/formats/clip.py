@@ -1,22 +1,31 @@
-"""Output folders of clip-retrieval: ``img_emb/*.npy`` with ``metadata/*.parquet`` beside them."""
+"""Output folders of clip-retrieval: ``img_emb/*.npy`` and ``metadata/*.parquet``."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from myriad.errors import InputError
 from myriad.store.formats.npy import NpyFile
 from myriad.store.formats.parquet import open_parquet, read_parquet_column
-from myriad.store.formats.row_file import Column, check_same_length
+from myriad.store.formats.row_file import Column, RowFile, check_same_length
 
 EMBEDDINGS, METADATA = "img_emb", "metadata"
 
 
 class ClipFile(NpyFile):
-    """One array of embeddings with its table of metadata."""
+    """One array of embeddings with its table of metadata.
 
-    def __init__(self, path: Path, metadata: Path) -> None:
+    Parameters
+    ----------
+    metadata : the Parquet file of the same number.
+    """
+
+    suffixes = ()
+    description = "output folder of clip-retrieval"
+
+    def __init__(self, path: Path, rows: str | None = None, *, metadata: Path) -> None:
         super().__init__(path)
         self.metadata = metadata
         self._table = open_parquet(metadata)
@@ -25,6 +34,24 @@ class ClipFile(NpyFile):
                 f"{metadata} has {self._table.metadata.num_rows} rows, {path} has {self.n_rows}: "
                 "they do not belong together."
             )
+
+    @classmethod
+    def matches_folder(cls, path: Path) -> bool:
+        """Return whether clip-retrieval wrote the folder."""
+        return any((path / EMBEDDINGS).glob("*.npy"))
+
+    @classmethod
+    def open(cls, path: Path, rows: str | None = None) -> Sequence[RowFile]:
+        """Open the arrays of a folder, each with the metadata of the same number."""
+        arrays = _by_number(path / EMBEDDINGS, "npy")
+        tables = _by_number(path / METADATA, "parquet")
+        for number, array in arrays.items():
+            if number not in tables:
+                raise InputError(
+                    f"{array} has no metadata: there is no .parquet file of the number {number} in "
+                    f"{path / METADATA}."
+                )
+        return [cls(array, metadata=tables[number]) for number, array in sorted(arrays.items())]
 
     @property
     def columns(self) -> list[str]:
@@ -35,24 +62,6 @@ class ClipFile(NpyFile):
         """Return a column of the metadata."""
         column = read_parquet_column(self._table, name, self.metadata)
         return check_same_length(column, self.n_rows, f"{self.metadata}: {name}")
-
-
-def is_clip_folder(folder: Path) -> bool:
-    """Tell whether a folder is one that clip-retrieval wrote."""
-    return any((folder / EMBEDDINGS).glob("*.npy"))
-
-
-def open_clip_folder(folder: Path) -> list[ClipFile]:
-    """Open the arrays of such a folder, each with the metadata of the same number."""
-    arrays = _by_number(folder / EMBEDDINGS, "npy")
-    tables = _by_number(folder / METADATA, "parquet")
-    for number, path in arrays.items():
-        if number not in tables:
-            raise InputError(
-                f"{path} has no metadata: there is no .parquet file of the number {number} in "
-                f"{folder / METADATA}."
-            )
-    return [ClipFile(path, tables[number]) for number, path in sorted(arrays.items())]
 
 
 def _by_number(folder: Path, suffix: str) -> dict[int, Path]:

@@ -1,4 +1,4 @@
-"""Rows of files as a source of blocks, streamed in their order without a store."""
+"""Rows of files as labelled rows, streamed in their order without a store."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class FileRows(Rows):
 
     Parameters
     ----------
-    files : where they lie.
-    known : their labels.
-    chosen : int64 (n_rows,), rising, the numbers of the rows over all files; None for all.
+    files : the files.
+    known : the labels of their rows.
+    chosen : int64 (n_rows,), ascending, the indices of the rows over all files; None for all.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class FileRows(Rows):
 
     @property
     def paths(self) -> list[str]:
-        """Where each row comes from."""
+        """The origin of each row."""
         if self._known.paths is not None:
             names: list[str] = self._known.paths.take(self._chosen).to_pylist()
             return names
@@ -67,20 +67,20 @@ class FileRows(Rows):
         """Yield all rows once in their order, at most `size` at a time."""
         if seed is not None:
             raise InputError(_IMPORT)
-        start, place = 0, 0
+        start, first = 0, 0
         for file in self._files:
             for X in file.checked_blocks(size):
                 stop = int(np.searchsorted(self._chosen, start + len(X)))
-                if stop > place:
-                    yield Block(np.arange(place, stop), X[self._chosen[place:stop] - start])
-                start, place = start + len(X), stop
+                if stop > first:
+                    yield Block(np.arange(first, stop), X[self._chosen[first:stop] - start])
+                start, first = start + len(X), stop
 
     def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
-        """Raise `InputError`: there is but one order."""
+        """Raise `InputError`: files have only one order."""
         raise InputError(_IMPORT)
 
     def select(self, indices: ArrayLike) -> FileRows:
-        """Return the rows with these rising numbers."""
+        """Return the rows of ascending indices."""
         index = check_indices(indices, self.n_rows)
         if (np.diff(index) <= 0).any():
             raise InputError(_IMPORT)

@@ -22,26 +22,26 @@ from myriad.store.formats.parquet import open_parquet, read_parquet_column
 from myriad.store.formats.row_file import Column, RowFile, brief, to_column
 
 FOLDER = "folder"
-"""The word for the name of the folder that a file lies in."""
+"""The word for the name of the folder that a file is in."""
 MARK = ";"
-"""What stands between several labels of a row in a text."""
+"""The separator of several labels of a row in a text."""
 LABEL, SPLIT, GROUP = "label", "split", "group"
 PATHS = ("path", "image_path")
-"""Columns that say where a row comes from."""
+"""Columns with the origin of a row."""
 
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """What is known of the rows of some files, in their order.
+    """The labels, splits, groups and paths of the rows of some files, in their order.
 
     Attributes
     ----------
-    labels : int32 (n_rows,), places in `class_names`; of several labels the lowest, -1 for none.
+    labels : int32 (n_rows,), indices into `class_names`; of several labels the lowest, -1 for none.
     sets : all labels of each row, or None where rows have one.
     class_names : sorted, numbers by their value.
     splits : (n_rows,) of "train", "val", "test", or "" where nothing is stated.
     groups : int32 (n_rows,), -1 for a row of no group; None if there are none.
-    paths : where each row comes from; None if that is not known.
+    paths : the origin of each row; None if not known.
     """
 
     labels: Ints
@@ -54,7 +54,7 @@ class Labelled:
 
 @dataclass(frozen=True)
 class _Table:
-    """A source of columns: its name for people, its rows, what it has, and how that is read."""
+    """A source of columns: its name in messages, its number of rows, its columns, their reader."""
 
     name: str
     n_rows: int
@@ -87,8 +87,8 @@ def read_labels(files: Sequence[RowFile], wanted: Sequence[str] = ()) -> Labelle
     class_names = sort_names(pc.unique(flat).to_pylist())
     if "" in class_names:
         raise InputError(f"{tables[0].name}: one of the several labels of a row is empty.")
-    places = pc.index_in(flat, value_set=pa.array(class_names, pa.string()))
-    numbers = places.to_numpy(zero_copy_only=False).astype(np.int32)
+    indices = pc.index_in(flat, value_set=pa.array(class_names, pa.string()))
+    numbers = indices.to_numpy(zero_copy_only=False).astype(np.int32)
     sets = _collect_sets(names, numbers, len(class_names)) if several else None
     return Labelled(
         labels=numbers if sets is None else sets.first(),
@@ -108,7 +108,7 @@ def sort_names(names: Sequence[str]) -> list[str]:
 
 
 def open_label_file(path: Path) -> _Table:
-    """Open a file with a label a row: lines of text, CSV with a head, .npy or .parquet."""
+    """Open a file with a label a row: lines of text, CSV with a header, .npy or .parquet."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         file = open_parquet(path)
@@ -143,7 +143,7 @@ def _read_lines(path: Path) -> list[str]:
 
 
 def _read_csv(path: Path) -> dict[str, Column]:
-    """Return the columns of a CSV file with a head."""
+    """Return the columns of a CSV file with a header."""
     try:
         lines = csv.reader(_stream_text(path), strict=True)
         head = [name.strip().lower() for name in next(lines, [])]
@@ -158,9 +158,7 @@ def _read_csv(path: Path) -> dict[str, Column]:
     wrong = next((i for i, row in enumerate(rows) if len(row) != len(head)), None)
     if wrong is not None:
         raise InputError(f"{path}, row {wrong}: {len(rows[wrong])} cells, not {len(head)}.")
-    return {
-        name: pa.array([row[place] for row in rows], pa.string()) for place, name in enumerate(head)
-    }
+    return {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(head)}
 
 
 def _stream_text(path: Path) -> Iterator[str]:
@@ -174,7 +172,7 @@ def _stream_text(path: Path) -> Iterator[str]:
 
 
 def _check_lengths(files: Sequence[RowFile], tables: Sequence[_Table]) -> None:
-    n_rows, n_labels = (sum(part.n_rows for part in parts) for parts in (files, tables))
+    n_rows, n_labels = (sum(one.n_rows for one in every) for every in (files, tables))
     if n_rows != n_labels:
         rows = files[0].path if len(files) == 1 else f"the {len(files)} files of rows"
         labels = tables[0].name if len(tables) == 1 else f"the {len(tables)} files of labels"
@@ -197,7 +195,7 @@ def _choose_column(tables: Sequence[_Table], wanted: Sequence[str]) -> str:
 
 
 def _gather(tables: Sequence[_Table], column: str) -> Column:
-    """Return a column of all tables as texts; `InputError` names a row that has none."""
+    """Return a column of all tables as texts; raises `InputError` at an empty value."""
     texts = []
     for table in tables:
         if column not in table.columns:
@@ -233,7 +231,7 @@ def _rebuild(lists: Column, values: Column) -> Column:
 
 
 def _collect_sets(names: Column, numbers: Ints, n_classes: int) -> LabelSets:
-    """Return the class numbers of each row, rising, each once."""
+    """Return the classes of each row, ascending, each once."""
     lengths = pc.list_value_length(names).to_numpy(zero_copy_only=False)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     pairs = np.unique(rows * n_classes + numbers)

@@ -1,10 +1,10 @@
-"""NumPy's .npy: one array, mapped; nothing of it is read before it is used."""
+"""NumPy's .npy: one array, memory-mapped; nothing is read before it is used."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,10 @@ from myriad.store.formats.row_file import Column, RowFile, brief
 
 
 def map_array(path: Path) -> NDArray[Any]:
-    """Map the array of a .npy file; `InputError` if it is cut, damaged or holds Python objects."""
+    """Memory-map the array of a .npy file.
+
+    Raises `InputError` if it is cut short, damaged or holds Python objects.
+    """
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
@@ -33,6 +36,9 @@ def map_array(path: Path) -> NDArray[Any]:
 
 class NpyFile(RowFile):
     """Rows of a .npy file of shape (n_rows, dim)."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".npy",)
+    description = "NumPy array (rows, features)"
 
     def __init__(self, path: Path, rows: str | None = None) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""NumPy's .npz: several arrays in a zip; the rows are streamed, compressed or not."""
+"""NumPy's .npz: several arrays in a zip file; the rows are streamed, compressed or not."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ class NpzFile(RowFile):
 
     Parameters
     ----------
-    rows : the name of the array of rows; None if there is but one of two dimensions.
+    rows : the name of the array of rows; None if only one has two dimensions.
     """
+
+    suffixes = (".npz",)
+    description = "NumPy arrays: the rows, and one value a row in each of the others"
 
     def __init__(self, path: Path, rows: str | None = None) -> None:
         self.path = path
@@ -64,13 +67,13 @@ class NpzFile(RowFile):
     def _read_header(self, stream: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         try:
             version = np.lib.format.read_magic(stream)
-            shape, turned, dtype = _HEADERS[version](stream)
+            shape, by_column, dtype = _HEADERS[version](stream)
         except Exception as error:  # a damaged header raises nearly every kind of exception
             raise InputError(f"{self.path}: {name} is no array: {brief(error)}.") from None
         if dtype.hasobject:
             raise InputError(f"{self.path}: {name} holds Python objects, which are never read.")
-        if turned and len(shape) == 2:
-            raise InputError(f"{self.path}: {name} lies column by column; save it in C order.")
+        if by_column and len(shape) == 2:
+            raise InputError(f"{self.path}: {name} is stored column by column; save it in C order.")
         return shape, dtype
 
     @property
@@ -91,7 +94,7 @@ class NpzFile(RowFile):
         return check_same_length(to_column(array, where), self.n_rows, where)
 
     def blocks(self, size: int) -> Iterator[NDArray[Any]]:
-        """Yield the rows as they are unpacked."""
+        """Yield the rows as they are decompressed."""
         row_bytes = self.dim * self.dtype.itemsize
         with self._opened() as archive, archive.open(f"{self._rows}.npy") as stream:
             self._read_header(stream, self._rows)

@@ -1,4 +1,4 @@
-"""Parquet: rows in a column of lists, everything else in columns of values."""
+"""Parquet: rows in a column of lists, labels and others in columns of values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from myriad.store.formats.row_file import Column, RowFile, brief
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
-    """Open a Parquet file; `InputError` if it is none."""
+    """Open a Parquet file; raises `InputError` if it is not one."""
     try:
         return pq.ParquetFile(path)
     except OSError as error:
@@ -41,8 +41,11 @@ class ParquetFile(RowFile):
 
     Parameters
     ----------
-    rows : the name of the column of rows; None if there is but one of lists of numbers.
+    rows : the name of the column of rows; None if only one holds lists of numbers.
     """
+
+    suffixes = (".parquet",)
+    description = "table with a column of lists, the rows, and columns of values"
 
     def __init__(self, path: Path, rows: str | None = None) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""svmlight: a text line a row, ``label index:value index:value ...``, read in pieces."""
+"""svmlight: a line of text a row, ``label index:value index:value ...``, read in chunks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.store.formats.row_file import Column, RowFile, brief
 
-PIECE_BYTES = 8 << 20
+CHUNK_BYTES = 8 << 20
 MAX_FEATURES = 1 << 24
 
 
@@ -24,13 +24,16 @@ class SvmlightFile(RowFile):
     The file is read once when it is opened, for its shape and its labels.
     """
 
+    suffixes = (".svm", ".svmlight", ".libsvm")
+    description = "text, a line a row: label index:value index:value"
+
     dtype = np.dtype(np.float32)
 
     def __init__(self, path: Path, rows: str | None = None) -> None:
         self.path = path
         labels: list[NDArray[Any]] = [np.empty(0)]
         least, most, self.n_rows = 1, 0, 0
-        for X, y in self._pieces(None):
+        for X, y in self._chunks(None):
             labels.append(y)
             self.n_rows += X.shape[0]
             if X.nnz:
@@ -46,7 +49,7 @@ class SvmlightFile(RowFile):
 
     @property
     def columns(self) -> list[str]:
-        """There is the label, the first number of each line."""
+        """The label, the first number of each line."""
         return ["label"]
 
     def read_column(self, name: str) -> Column:
@@ -56,18 +59,18 @@ class SvmlightFile(RowFile):
         return pa.array(self._labels)
 
     def blocks(self, size: int) -> Iterator[NDArray[Any]]:
-        """Yield the rows, nought where a line says nothing."""
-        for X, _ in self._pieces(self.dim + self._first):
+        """Yield the rows, zero where a line has no value."""
+        for X, _ in self._chunks(self.dim + self._first):
             for start in range(0, X.shape[0], size):
                 yield X[start : start + size].toarray()[:, self._first :]
 
-    def _pieces(self, n_features: int | None) -> Iterator[tuple[Any, NDArray[Any]]]:
+    def _chunks(self, n_features: int | None) -> Iterator[tuple[Any, NDArray[Any]]]:
         """Yield rows (sparse, indices as in the file) and labels of some lines at a time."""
         from sklearn.datasets import load_svmlight_file
 
         try:
             with self.path.open("rb") as stream:
-                while lines := stream.readlines(PIECE_BYTES):
+                while lines := stream.readlines(CHUNK_BYTES):
                     yield load_svmlight_file(
                         io.BytesIO(b"".join(lines)),
                         n_features=n_features or MAX_FEATURES + 2,

@@ -1,0 +1,334 @@
+"""The registry of codes: what everything else knows of each code, by the word of ``--codes``.
+
+The command line, ``extract``, ``compress``, ``compare --codes``, ``plan``, the tables of the
+documentation and the contract tests iterate over `CODES`. A new code is one file with its class
+(see `myriad.codes.code.Code`), its test, and one entry here; an entry may also be added from
+outside the package::
+
+    CODES["mine"] = MyCodeSpec()
+
+This module imports nothing heavy: the help of the command is built from it. What learns a code is
+imported when it is called.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from myriad.codes.spec import CodeSpec, Source
+from myriad.errors import InputError
+from myriad.options import Option, flat_values, option, options_of, select_options
+
+if TYPE_CHECKING:
+    from myriad.arrays import Float
+    from myriad.codes.code import Code
+    from myriad.codes.hadamard import HadamardRotation
+    from myriad.parallel import Context
+
+ROTATIONS = ("none", "random", "opq")
+"""How rows may be rotated before product quantisation."""
+BINS = (2, 4, 8, 16, 32)
+"""Numbers of equal bins that the range of a feature may be divided into."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductOptions:
+    """The options of product codes."""
+
+    rotation: str = option(
+        "none",
+        choices=ROTATIONS,
+        help="pq: how rows are rotated before quantisation: none, random or opq (learned).",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionOptions:
+    """The options of codes that keep the most informative features."""
+
+    keep: float | None = option(
+        None,
+        above=0,
+        maximum=1,
+        help="bits, hadamard, none: fraction of the features to keep, instead of --ratio.",
+    )
+    bins: int | None = option(
+        None,
+        help="bits, hadamard, none: bins that mutual information is measured with: "
+        f"{', '.join(map(str, BINS[:-1]))} or {BINS[-1]}.",
+        default_text="the sign",
+    )
+
+    def __post_init__(self) -> None:
+        if self.bins is not None and self.bins not in BINS:
+            known = ", ".join(map(str, BINS))
+            raise InputError(f"--bins must be one of {known}, not {self.bins}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BilinearOptions:
+    """The options of bilinear codes."""
+
+    random: bool = option(
+        False, help="bilinear: keep the random projections instead of learning them."
+    )
+
+
+@dataclass(frozen=True, init=False)
+class CodeOptions:
+    """Which code to learn, and how.
+
+    Attributes
+    ----------
+    codes : the `CodeSpec.word` of a code; any of its names is accepted.
+    ratio : how many times smaller rows become, at least; None for the default of the code.
+    own : instance of `CodeSpec.options`, the options that belong to the code.
+    """
+
+    codes: str = option("pq", help="Code of the rows")
+    ratio: float | None = option(
+        None, minimum=1, below=1e9, help="How many times smaller coded rows are, at least."
+    )
+    own: Any = None
+
+    def __init__(self, codes: str = "pq", ratio: float | None = None, **own: Any) -> None:
+        spec = find_code(codes)
+        object.__setattr__(self, "codes", spec.word)
+        object.__setattr__(
+            self, "ratio", options_of(CodeOptions)["ratio"].parse(ratio, name="--ratio")
+        )
+        kinds = {entry.name: entry.options for entry in CODES.values()}
+        own_options = select_options(kinds, spec.name, own, flag="--codes")
+        object.__setattr__(self, "own", own_options)
+        spec.check(self)
+
+    @property
+    def spec(self) -> CodeSpec:
+        """The entry of the code in the registry."""
+        return find_code(self.codes)
+
+    def to_plan(self) -> dict[str, Any]:
+        """Return the options as a store states them in its plan."""
+        return {"codes": self.codes, "ratio": self.ratio} | _IN_EVERY_PLAN | flat_values(self.own)
+
+
+_IN_EVERY_PLAN = {"keep": None, "rotation": "none", "bins": None, "random": False}
+"""Options that the plan of every compressed store states, whatever its code."""
+
+
+def code_options() -> dict[str, Option]:
+    """Return the options that belong to single codes, those of all codes in one list."""
+    return {name: o for spec in CODES.values() for name, o in options_of(spec.options).items()}
+
+
+def find_code(word: str) -> CodeSpec:
+    """Return the entry of a code by its name, an alias, or the word for it in stores.
+
+    Raises `InputError` where there is no such code.
+    """
+    for spec in CODES.values():
+        if word in (spec.name, spec.word, *spec.aliases):
+            return spec
+    raise InputError(f"--codes must be one of {', '.join(CODES)}, not {word!r}.")
+
+
+def code_name(kind: str) -> str:
+    """Return the name of a code for people, given the word for it in a store."""
+    return next((spec.name for spec in CODES.values() if spec.word == kind), kind)
+
+
+class ProductSpec(CodeSpec):
+    """Product codes, after a rotation if asked [GP, CC]."""
+
+    name = "pq"
+    description = "the nearest of up to 256 centroids for every 8 features"
+    options = ProductOptions
+    by_region = True
+    min_vectors = 1024
+    compared = True
+
+    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+        """Learn codebooks of the length and size that just meet the ratio."""
+        from myriad.codes.product import choose_product
+        from myriad.codes.rotated import learn_rotated
+
+        d, bits = choose_product(source.sample.shape[1], asked.ratio or self.ratio)
+        rotation = asked.own.rotation
+        return learn_rotated(
+            source.sample,
+            rotation=rotation,
+            d=d,
+            bits=bits,
+            period=source.period,
+            seed=context.seed,
+            threads=context.threads,
+            workers=context.workers,
+            progress=context.progress,
+        )
+
+    def estimate_work(self, dim: int, regions: int) -> float:
+        """Return the work of k-means: 12 rounds over 4,096 sub-vectors for each book of 256."""
+        books = -(-dim // 8) // regions
+        return 4 * books * 12 * 4096 * 256 * 8  # short products run at a quarter of the speed
+
+    def estimate(self, dim: int, period: int) -> Code:
+        """Return random codebooks: encoding takes the same time with any."""
+        from myriad.codes.product import draw_product
+
+        return draw_product(dim, period)
+
+
+class SelectionSpec(CodeSpec):
+    """The base of codes that keep the features which say most about the class."""
+
+    options = SelectionOptions
+    uses_information = True
+    needs_labels = True
+    otherwise: ClassVar[str] = "all of them"
+
+    def count_features(self, dim: int, asked: CodeOptions) -> int:
+        """Return how many features to keep."""
+        if asked.own.keep is not None:
+            return max(1, round(asked.own.keep * dim))
+        return super().count_features(dim, asked)
+
+    def bins(self, asked: CodeOptions) -> int | None:
+        """Return the number of bins that the user asks for."""
+        found: int | None = asked.own.bins
+        return found
+
+    def check(self, asked: CodeOptions) -> None:
+        """Refuse two statements of the same number."""
+        super().check(asked)
+        if asked.own.keep is not None and asked.ratio is not None:
+            raise InputError("--keep and --ratio both say how many features stay: give one.")
+
+    def check_information(self, source: Source, asked: CodeOptions) -> None:
+        """Raise `InputError` where no feature says anything about the class."""
+        if source.information is None or source.information.max() > 0:
+            return
+        raise InputError(
+            "No feature says anything about the class"
+            + (" by its sign" if asked.own.bins is None else "")
+            + f", so none can be chosen: use {self.otherwise}."
+        )
+
+
+class SignSpec(SelectionSpec):
+    """Signs of the most informative features [CC, section 3]."""
+
+    name = "bits"
+    description = "the sign of each of the features that say most about the class"
+    otherwise = "scalar or pq"
+    compared = True
+
+    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+        """Select the features and measure their mean magnitudes."""
+        from myriad.codes.bits import learn_bits
+
+        count = self.count_features(source.sample.shape[1], asked)
+        self.check_information(source, asked)
+        return learn_bits(source.sample, n_bits=count, information=source.information)
+
+
+class HadamardSpec(SelectionSpec):
+    """Signs of randomly rotated rows; older versions called them turned bits."""
+
+    name = "hadamard"
+    kind = "turned"
+    aliases = ("turned",)
+    description = "the sign of each of the features that say most, of the rotated row"
+    needs_labels = False
+    compared = True
+
+    def rotate(self, sample: Float, seed: int) -> HadamardRotation:
+        """Return the random rotation about the mean of the sample."""
+        from myriad.codes.hadamard import draw_rotation
+
+        return draw_rotation(sample, seed=seed)
+
+    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+        """Draw the rotation and select rotated features."""
+        from myriad.codes.hadamard import learn_hadamard
+
+        count = self.count_features(source.sample.shape[1], asked)
+        self.check_information(source, asked)
+        information = source.information
+        return learn_hadamard(
+            source.sample, n_bits=count, information=information, seed=context.seed
+        )
+
+
+class BilinearSpec(CodeSpec):
+    """Signs of bilinear projections [CC, section 2]."""
+
+    name = "bilinear"
+    description = "the signs of the row as a matrix, projected from both sides"
+    options = BilinearOptions
+    compared = True
+
+    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+        """Learn both projections, or leave them random."""
+        from myriad.codes.bilinear import learn_bilinear
+
+        return learn_bilinear(
+            source.sample,
+            n_bits=self.count_features(source.sample.shape[1], asked),
+            learned=not asked.own.random,
+            seed=context.seed,
+            threads=context.threads,
+            workers=context.workers,
+            progress=context.progress,
+        )
+
+
+class ScalarSpec(CodeSpec):
+    """Eight bits a feature [CC, LS]."""
+
+    name = "scalar"
+    description = "eight bits a feature, evenly spaced over its range"
+    ratio = 4.0
+    max_ratio = 4.0
+
+    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+        """Learn the range of each feature."""
+        from myriad.codes.scalar import learn_scalar
+
+        return learn_scalar(source.sample)
+
+
+class FeaturesSpec(SelectionSpec):
+    """The most informative features as float32, or all of them [CC, section 3.3]."""
+
+    name = "none"
+    description = "the features that say most about the class, as float32"
+    ratio = 1.0
+
+    def count_features(self, dim: int, asked: CodeOptions) -> int:
+        """Return how many features to keep."""
+        if asked.own.keep is not None:
+            return super().count_features(dim, asked)
+        return max(1, int(dim / (asked.ratio or self.ratio)))
+
+    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+        """Select the features."""
+        from myriad.codes.chosen import learn_chosen
+
+        count = self.count_features(source.sample.shape[1], asked)
+        self.check_information(source, asked)
+        return learn_chosen(source.sample, count=count, information=source.information)
+
+
+CODES: dict[str, CodeSpec] = {
+    spec.name: spec
+    for spec in (
+        ProductSpec(),
+        SignSpec(),
+        HadamardSpec(),
+        BilinearSpec(),
+        ScalarSpec(),
+        FeaturesSpec(),
+    )
+}
+"""All codes by name; ``"none"`` keeps float32 features."""

@@ -1,0 +1,135 @@
+"""The base class of the entries of the registry of codes, and what a code is learned from.
+
+This module imports nothing heavy: the help of the command is built from the registry.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from myriad.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from myriad.arrays import Float
+    from myriad.codes.code import Code
+    from myriad.codes.hadamard import HadamardRotation
+    from myriad.codes.registry import CodeOptions
+    from myriad.parallel import Context
+
+RATIO = 32.0
+"""How many times smaller rows become unless the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """The options of a code that has none of its own."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a code is learned from.
+
+    Attributes
+    ----------
+    sample : float32 (n_samples, dim), some training rows.
+    information : (dim,) mutual information of each feature with the class in bits, for codes that
+        select features; for Hadamard bits that of the rotated features. None if not measured.
+    period : number of features after which rows repeat their meaning; None if they never do.
+    """
+
+    sample: Float
+    information: NDArray[np.float64] | None = None
+    period: int | None = None
+
+
+class CodeSpec(ABC):
+    """An entry of the registry: what is known of a code before one is learned.
+
+    Attributes
+    ----------
+    name : the word of ``--codes``.
+    aliases : other words that are accepted for it.
+    kind : the word for it in stores, plans and JSON; the name unless an older word has to stay.
+    description : one line for the help and the documentation.
+    options : dataclass of its own options, each a field declared with `myriad.options.option`.
+    ratio : how many times smaller rows become by default.
+    max_ratio : the largest ratio it can reach, None for no limit.
+    uses_information : whether it selects features by their mutual information with the class.
+    needs_labels : whether that information must be known.
+    by_region : whether it is learned from the regions of a signature, all of one meaning, rather
+        than from whole rows.
+    min_vectors : fewest rows, or regions of rows, that ``extract`` learns it from.
+    compared : whether ``compare --codes all`` includes it.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    kind: ClassVar[str] = ""
+    options: ClassVar[type] = NoOptions
+    ratio: ClassVar[float] = RATIO
+    max_ratio: ClassVar[float | None] = None
+    uses_information: ClassVar[bool] = False
+    needs_labels: ClassVar[bool] = False
+    by_region: ClassVar[bool] = False
+    min_vectors: ClassVar[int] = 1
+    compared: ClassVar[bool] = False
+
+    @property
+    def word(self) -> str:
+        """The word for it in stores, plans and JSON."""
+        return self.kind or self.name
+
+    @abstractmethod
+    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+        """Return a code that meets the options, learned from a sample of rows."""
+
+    def count_features(self, dim: int, asked: CodeOptions) -> int:
+        """Return how many bits of a row to keep: whole bytes that meet the ratio."""
+        ratio = asked.ratio or self.ratio
+        count = min(dim, int(32 * dim / ratio))
+        if count < 8 and dim >= 8:
+            raise InputError(
+                f"--ratio {ratio:g} leaves less than a byte of {dim} features: ask less."
+            )
+        return count // 8 * 8 or dim
+
+    def rotate(self, sample: Float, seed: int) -> HadamardRotation | None:
+        """Return the rotation of rows whose features are selected; None for the rows themselves."""
+        return None
+
+    def bins(self, asked: CodeOptions) -> int | None:
+        """Return the number of bins that mutual information is measured with; None for signs."""
+        return None
+
+    def check(self, asked: CodeOptions) -> None:
+        """Raise `InputError` where options do not fit together."""
+        if self.max_ratio is not None and (asked.ratio or 0) > self.max_ratio:
+            raise InputError(
+                f"--ratio {asked.ratio:g} is more than the {self.max_ratio:g} that {self.name} "
+                "codes reach: use pq or bits."
+            )
+
+    def estimate_work(self, dim: int, regions: int) -> float:
+        """Return the multiply-adds of learning the code, beyond describing the sample."""
+        return 0.0
+
+    def estimate(self, dim: int, period: int) -> Code:
+        """Return a code of the default size for rows of `dim` features, for ``plan`` to time.
+
+        By default it is learned from a few random rows.
+        """
+        import numpy as np
+
+        from myriad.codes.registry import CodeOptions
+        from myriad.parallel import Context
+
+        rows = np.random.default_rng(0).standard_normal((16, dim), dtype=np.float32)
+        information = np.ones(dim) if self.uses_information else None
+        source = Source(rows, information, period)
+        return self.learn(source, CodeOptions(self.name), Context(threads=1))

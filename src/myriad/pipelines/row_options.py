@@ -1,0 +1,100 @@
+"""The options of how images become rows, in a module that imports nothing heavy.
+
+The command line reads them from here: the options that all signatures share, those of single
+signatures, and the code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from myriad.codes.registry import CODES, CodeOptions, find_code
+from myriad.errors import InputError
+from myriad.options import Option, flat_values, option, options_of, same_option
+from myriad.signatures.registry import NetworkSpec, SignatureOptions, signature_options
+
+
+@dataclass(frozen=True)
+class ExtractOptions(SignatureOptions):
+    """How images become rows; see `SignatureOptions` for the options of the signature.
+
+    Attributes
+    ----------
+    codes : a name in `myriad.codes.CODES`, the code of the rows; ``"none"`` keeps float32.
+    ratio : how many times smaller coded rows are; None for the default of the code.
+    max_bad : the fraction of the images that may be bad.
+    """
+
+    codes: str = same_option(CodeOptions, "codes")
+    ratio: float | None = same_option(CodeOptions, "ratio")
+    max_bad: float = option(
+        0.05, minimum=0, maximum=1, help="Fraction of the images that may be bad."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known = options_of(ExtractOptions)
+        known["max_bad"].parse(self.max_bad, name="--max-bad")
+        object.__setattr__(self, "codes", find_code(self.codes).word)
+        if self.codes == "none" and self.ratio is not None:
+            raise InputError("--ratio belongs to codes; with --codes none rows stay as they are.")
+        _ = self.coding
+
+    @property
+    def coding(self) -> CodeOptions:
+        """The code that is asked for."""
+        return CodeOptions(self.codes, self.ratio)
+
+    def to_plan(self) -> dict[str, Any]:
+        """Return the options as a store states them in its plan.
+
+        The fraction of bad images is left out: a run that found too many can be resumed with a
+        higher limit. The options of a network are in its fingerprint.
+        """
+        own = {} if isinstance(self.spec, NetworkSpec) else flat_values(self.own)
+        stated = {
+            "signature": self.signature,
+            "components": self.components,
+            "regions": self.regions,
+            "step": self.step,
+            "codes": self.codes,
+            "descriptor": self.descriptor,
+            "whiten": self.whiten,
+        }
+        return stated | _IN_EVERY_PLAN | own | {"ratio": self.ratio}
+
+
+_IN_EVERY_PLAN = {"weights": False, "soft": False, "map": "hellinger", "within": False}
+"""Options that the plan of every store of images states, whatever its signature."""
+
+
+def make_extract_options(given: dict[str, Any]) -> ExtractOptions:
+    """Return the options from a flat list, those of single signatures among them."""
+    own = {name: value for name, value in given.items() if name in signature_options()}
+    known = options_of(ExtractOptions)
+    shared = {
+        name: known[name].parse(value, name=known[name].flag)
+        for name, value in given.items()
+        if name not in own
+    }
+    return ExtractOptions(**shared, own=own)
+
+
+def extraction_options() -> dict[str, Option]:
+    """Return all options of how images become rows in one flat list, as the command shows them."""
+    shared = options_of(ExtractOptions)
+    first = ("signature", "components", "regions", "step", "descriptor", "whiten")
+    last = ("codes", "ratio", "max_bad")
+    return (
+        {name: shared[name] for name in first}
+        | signature_options()
+        | {name: shared[name] for name in last}
+    )
+
+
+def default_ratios() -> str:
+    """Return the default ratios of the codes as the help shows them."""
+    usual = CODES["pq"].ratio
+    others = [f"{s.name} {s.ratio:g}" for s in CODES.values() if s.ratio not in (usual, 1.0)]
+    return "; ".join([f"{usual:g}", *others])

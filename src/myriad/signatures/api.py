@@ -1,0 +1,21 @@
+"""The names of `myriad.signatures` whose modules need NumPy and Numba, imported together."""
+
+from myriad.signatures.backbone import Backbone
+from myriad.signatures.bov import BagOfWordsSignature, learn_bov
+from myriad.signatures.fisher import FisherSignature, learn_fisher
+from myriad.signatures.onnx_file import read_onnx
+from myriad.signatures.signature import PooledSignature, Signature
+from myriad.signatures.vlad import VladSignature, learn_vlad
+
+__all__ = [
+    "Backbone",
+    "BagOfWordsSignature",
+    "FisherSignature",
+    "PooledSignature",
+    "Signature",
+    "VladSignature",
+    "learn_bov",
+    "learn_fisher",
+    "learn_vlad",
+    "read_onnx",
+]
