@@ -19,6 +19,7 @@ from myriad.progress import Progress
 from myriad.store import Rows, Store
 from myriad.training import (
     SGD,
+    Context,
     Fitted,
     IncrementalTraining,
     Method,
@@ -228,7 +229,7 @@ class LinearSGD(RowsClassifier):
             if before is not None:
                 method = method.settled(Fitted(before, self.settings_ | {"scale": False}, 1))
             session = IncrementalTraining.begin(method, rows, n_classes, before)
-        self._session = session.run(rows, n_classes, threads=self.threads)
+        self._session = session.run(rows, n_classes, context=Context(threads=self.threads))
         epochs = self._session.trainer.epoch
         self._take(Fitted(self._session.model, self._session.settings, epochs))
 

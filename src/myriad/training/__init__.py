@@ -1,8 +1,9 @@
-"""The block engine and what drives it: methods that turn rows into models."""
+"""Training: methods that turn rows into models, and the engine that they share."""
 
 from myriad.training.baselines.nearest_means import MEANS_METHOD, ClassSums, Means
 from myriad.training.baselines.nearest_neighbours import KNN_METHOD
 from myriad.training.checkpoints import Checkpoint
+from myriad.training.context import Context
 from myriad.training.dual.method import Certified
 from myriad.training.dual.spaces import check_gram
 from myriad.training.dual.svms import DUAL_METHODS, BinaryDual, TopK
@@ -19,11 +20,11 @@ from myriad.training.method import (
     whole_number,
 )
 from myriad.training.schedules import Schedule
-from myriad.training.sgd.fitting import hold_out
 from myriad.training.sgd.incremental import IncrementalTraining
 from myriad.training.sgd.joint import WarpOptions
 from myriad.training.sgd.method import SGD, SGD_METHODS
 from myriad.training.trace.method import TRACE_METHOD, AtomDescent
+from myriad.training.validation import hold_out
 
 METHODS: dict[str, MethodSpec] = {
     **SGD_METHODS,
@@ -43,6 +44,7 @@ __all__ = [
     "Certified",
     "Checkpoint",
     "ClassSums",
+    "Context",
     "EmbeddingOptions",
     "Fitted",
     "IncrementalTraining",

@@ -1,4 +1,4 @@
-"""What every way of training is: a method with its options, from rows to a fitted model."""
+"""Methods: ways of training with their options, from rows to a fitted model."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import Any, Self
 
 from myriad.errors import InputError
 from myriad.models import Model
-from myriad.progress import SILENT, Progress
 from myriad.store import Rows
-from myriad.training.checkpoints import Checkpoint
+from myriad.training.context import DEFAULT_CONTEXT, Context
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained model, and how it came about.
+    """A trained model, and how it was found.
 
     Attributes
     ----------
     model : what was learned.
-    settings : the numbers used, plain JSON; what ``train`` prints and the model folder keeps.
-    epochs : passes after which the model is as returned.
-    history : a row for each epoch, at least ``epoch``, ``top1``, ``top5`` and ``seconds``.
-    table : settings tried, with the validation accuracy of each.
+    settings : the numbers used, plain JSON; ``train`` prints them and the model folder keeps them.
+    epochs : number of epochs after which the model is as returned.
+    history : a row for each epoch, with at least ``epoch``, ``top1``, ``top5`` and ``seconds``.
+    table : the settings tried, with the validation accuracy of each.
     """
 
     model: Model
@@ -38,12 +37,12 @@ class Fitted:
 class Method(ABC):
     """A way of training with its options; the base of all.
 
-    Options are numbers; one left at None is found on validation rows.
+    Options are numbers; one that is None is searched for on validation rows.
 
     Attributes
     ----------
-    objective : the name by which the method is known.
-    seed : what order and draws follow.
+    objective : the name of the method in `METHODS`.
+    seed : what the order of rows and all draws follow.
     """
 
     objective: str
@@ -55,7 +54,7 @@ class Method(ABC):
 
     @property
     def spreads(self) -> bool:
-        """Whether `fit` takes a workers, whose workers do pieces of the training."""
+        """Whether workers can train shards; if not, `fit` ignores those of its context."""
         return False
 
     @property
@@ -70,20 +69,38 @@ class Method(ABC):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
         """Train on rows.
 
-        With validation rows, what is left open is searched on them and the best model is kept;
-        without, modest numbers stand in. A run with a checkpoint goes on from where another one
-        with the same checkpoint was broken off, to the same model.
+        With validation rows, the numbers left open are searched for and the best model is kept;
+        without, modest numbers are used. With a checkpoint, an interrupted training resumes and
+        ends with the same model.
+
+        Parameters
+        ----------
+        train, val : the rows to train and to validate on.
+        n_classes : number of classes; labels are below it.
+        context : threads, progress, checkpoint and workers.
         """
 
     @abstractmethod
     def settled(self, fitted: Fitted) -> Self:
-        """Return the method with nothing left to find, as `fitted` found it."""
+        """Return the method with nothing left to search for, as `fitted` found it."""
+
+    def with_memory(self, size: int) -> Self:
+        """Return the method with a limit in bytes for what its search trains side by side.
+
+        A method that trains one setting at a time ignores it.
+        """
+        return self
+
+    def without_early_stopping(self, epochs: int) -> Self:
+        """Return the method that trains for all of so many epochs.
+
+        A method without early stopping ignores it.
+        """
+        return self
 
 
 @dataclass(frozen=True)

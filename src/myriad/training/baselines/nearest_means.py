@@ -1,4 +1,4 @@
-"""Nearest class means: the first baseline, learned in one pass and with nothing to tune."""
+"""Nearest class means: the first baseline, learned in one epoch, with nothing to tune."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from myriad.arrays import Float
 from myriad.errors import WorkError
 from myriad.measures import LabelSets
 from myriad.models import LinearModel
-from myriad.parallel import ThreadPool, open_threads
+from myriad.parallel import ThreadPool
 from myriad.progress import SILENT, Progress
 from myriad.store import Block, Rows
 from myriad.training.baselines.mean_kernels import add_rows
-from myriad.training.checkpoints import Checkpoint
+from myriad.training.context import DEFAULT_CONTEXT, Context
 from myriad.training.method import Fitted, Method, MethodSpec
 
 BLOCK_BYTES = 16 << 20
 FEATURES = 256
 """Features that a thread adds at a time."""
 NEVER = np.finfo(np.float32).min
-"""The bias of a class without rows: it is ranked after all that have some."""
+"""The bias of a class without rows: it is ranked after all others."""
 
 
 class ClassSums:
@@ -42,7 +42,7 @@ class ClassSums:
         self.counts = np.zeros(n_classes, np.float64)
 
     def add(self, rows: Rows, *, pool: ThreadPool, progress: Progress = SILENT) -> None:
-        """Add all rows; one of several classes counts in each, one of none nowhere."""
+        """Add all rows; a row with several labels counts for each, one without a label for none."""
         sets = rows.sets if rows.sets is not None else LabelSets.from_labels(rows.labels)
         size = max(1, min(1024, BLOCK_BYTES // (4 * rows.dim)))
         with progress.step("Adding up classes", rows.n_rows, "rows") as advance:
@@ -67,9 +67,9 @@ class ClassSums:
     def to_model(self) -> LinearModel:
         """Return the linear model that ranks classes by the distance of a row to their means.
 
-        ``-|x - mu|^2`` is ``2 mu . x - |mu|^2`` but for what all classes share. Rows and means are
-        taken from the mean of all means, which changes no distance, so that float32 does not lose
-        small differences of large numbers.
+        ``-|x - mu|^2`` is ``2 mu . x - |mu|^2`` up to a term that all classes share. Rows and means
+        are centred at the mean of all means, which changes no distance, so that float32 does not
+        lose small differences of large numbers.
         """
         seen = self.counts > 0
         means = self.sums[seen] / self.counts[seen, None]
@@ -102,14 +102,12 @@ class Means(Method):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
-        """Learn the means in one pass, which is too short to be kept on the way."""
+        """Learn the means in one epoch, which is too short for a checkpoint."""
         sums = ClassSums(n_classes, train.dim)
-        with open_threads(threads) as pool:
-            sums.add(train, pool=pool, progress=progress)
+        with context.open() as running:
+            sums.add(train, pool=running.pool, progress=running.progress)
         return Fitted(sums.to_model(), {}, 1)
 
     def settled(self, fitted: Fitted) -> Self:

@@ -8,18 +8,16 @@ from typing import Any, Self
 import numpy as np
 
 from myriad.errors import InputError
-from myriad.measures import Truths, measure
 from myriad.models.neighbours import NeighboursModel
-from myriad.parallel import open_threads
-from myriad.progress import SILENT, Progress
 from myriad.store import Rows
-from myriad.training.checkpoints import Checkpoint
+from myriad.training.context import DEFAULT_CONTEXT, Context
 from myriad.training.method import Fitted, Method, MethodSpec, number_or
+from myriad.training.validation import ModelRanker, validate
 
 VOTERS = (1, 3, 5, 9)
 """Numbers of voters tried."""
-JUDGED = 256
-"""Validation rows judged at a time."""
+RANKED_ROWS = 256
+"""Validation rows that are ranked at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +39,7 @@ class NeighboursMethod(Method):
 
     @property
     def is_open(self) -> bool:
-        """Whether k is left to be searched."""
+        """Whether k is left to be searched for."""
         return self.k is None
 
     def fit(
@@ -50,11 +48,9 @@ class NeighboursMethod(Method):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
-        """Take the rows, and find how many should vote; see `Method.fit`."""
+        """Take the rows, and find how many neighbours should vote; see `Method.fit`."""
         if train.sets is not None:
             raise InputError("knn takes rows of one label each.")
         known = np.flatnonzero(train.labels >= 0)
@@ -65,11 +61,13 @@ class NeighboursMethod(Method):
         table: list[dict[str, Any]] = []
         if val is not None and len(ks) > 1:
             with (
-                open_threads(threads),
-                progress.step("Trying k", len(ks) * val.n_rows, "rows") as advance,
+                context.open() as running,
+                running.progress.step("Trying k", len(ks) * val.n_rows, "rows") as advance,
             ):
                 for k in ks:
-                    table.append({"k": k, **judge(replace(model, k=k), val)})
+                    ranker = ModelRanker(replace(model, k=k), RANKED_ROWS)
+                    (measures,) = validate(ranker, val, pool=running.pool)
+                    table.append({"k": k, "top1": measures.at(1), "top5": measures.at(5)})
                     advance(val.n_rows)
         best = max(table, key=lambda row: (row["top1"], row["top5"]))["k"] if table else ks[0]
         return Fitted(replace(model, k=best), {"k": best}, 1, [], table)
@@ -77,17 +75,6 @@ class NeighboursMethod(Method):
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with the number of voters that was found."""
         return replace(self, k=fitted.settings["k"])
-
-
-def judge(model: NeighboursModel, rows: Rows) -> dict[str, float]:
-    """Return the accuracies of a model on rows."""
-    truths: Truths = rows.labels
-    ranks = [
-        model.judge(block.X, rows.labels[block.index])[0]
-        for block in rows.blocks(max(1, min(JUDGED, rows.n_rows)))
-    ]
-    measures = measure(np.concatenate(ranks), truths, n_classes=model.n_classes)
-    return {"top1": measures.at(1), "top5": measures.at(5)}
 
 
 def parse_k(name: str, value: Any) -> int | None:

@@ -14,7 +14,7 @@ from myriad.objectives.topk import TOPK_VARIANTS
 from myriad.store import Rows
 from myriad.training.distributed.dual_shards import DualShards, needs_shards
 from myriad.training.distributed.workers import TrainingWorkers
-from myriad.training.dual.ascent import Ascending
+from myriad.training.dual.ascent import DualTrainer
 from myriad.training.dual.method import DualMethod, check_labels
 from myriad.training.dual.one_vs_rest import DUAL_LOSSES, BinaryAscent
 from myriad.training.dual.topk import TopKAscent
@@ -51,7 +51,7 @@ class TopK(DualMethod):
             raise InputError("With a kernel, lam must be a number and bias 0.")
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> TopKAscent:
-        """Return the dual variables to train."""
+        """Return the dual variables to train in this process."""
         if self.k >= n_classes:
             raise InputError(
                 f"k is {self.k}, but there are {n_classes} classes: it must be at most "
@@ -103,7 +103,7 @@ class BinaryDual(DualMethod):
     def make(
         self, rows: Rows, n_classes: int, lam: float, own: range | None = None
     ) -> BinaryAscent:
-        """Return the dual variables to train, of all classes or of some."""
+        """Return the dual variables to train in this process, of all classes or of some."""
         check_labels(rows.labels, n_classes)
         weights = None
         if self.class_weights is not None:
@@ -124,13 +124,13 @@ class BinaryDual(DualMethod):
 
     @property
     def spreads(self) -> bool:
-        """Whether workers can do pieces: each takes some classes."""
+        """Whether workers can train shards: each takes some classes."""
         return True
 
-    def make_at(
-        self, workers: TrainingWorkers | None, rows: Rows, n_classes: int, lam: float
-    ) -> Ascending:
-        """Return the dual variables to train, a shard of classes at a time where that helps."""
+    def trainer(
+        self, rows: Rows, n_classes: int, lam: float, workers: TrainingWorkers | None = None
+    ) -> DualTrainer:
+        """Return the dual variables to train, in class shards where workers help."""
         if workers is None or not needs_shards(workers, n_classes, rows.dim):
             return self.make(rows, n_classes, lam)
         return DualShards(self.make, rows, n_classes, lam, workers)

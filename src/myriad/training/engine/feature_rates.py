@@ -1,7 +1,7 @@
-"""Adagrad by feature: steps of a feature shrink by the root of its squared gradient entries.
+"""AdaGrad by feature: the learning rate of a feature shrinks with its squared gradient entries.
 
-Within a chunk of rows the rates ``h`` are fixed. Stored weights and rows are both kept divided and
-multiplied by ``sqrt(h)``, so that their products stay what they are, a step adds the row times
+Within a chunk of rows the rates ``h`` are fixed. Stored weights are divided and rows multiplied by
+``sqrt(h)``, so that their products do not change, a step adds the row times
 ``h``, and kernels need not know of it.
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class FeatureRates:
-    """The rates of all settings.
+    """The learning rates of features, for all settings.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class FeatureRates:
 
     @classmethod
     def begin(cls, moments: NDArray[Any], n_settings: int) -> FeatureRates:
-        """Begin as if one step with a coefficient of 1 had been made on an average row."""
+        """Return the rates after one step with a coefficient of 1 on an average row."""
         squares = np.where(moments > 0, moments, 1.0).astype(np.float64)
         return cls(np.tile(squares, (n_settings, 1)))
 
@@ -39,7 +39,7 @@ class FeatureRates:
     def learn(
         self, number: int, X: NDArray[Any], energy: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Add the squared gradients of a chunk; return what its stored weights are to be times.
+        """Add the squared gradients of a chunk; return the factors for the stored weights.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Means against features and classes of unlike scales: adagrad, averages, bounds [GP; HM, 7]."""
+"""Options of the optimiser: AdaGrad, averaging and bounds of norms [GP; HM, 7]."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ PLAIN_SGD = OptimiserOptions()
 
 
 def begins_window(epoch: int) -> bool:
-    """Tell whether averages begin anew before an epoch: before 0, 1, 2, 4, 8, ..."""
+    """Return whether averages start again before an epoch: before 0, 1, 2, 4, 8, ..."""
     return epoch & (epoch - 1) == 0

@@ -1,4 +1,4 @@
-"""Targets: what kernels know of the rows of a chunk beside their features."""
+"""Targets: labels, weights and random keys of the rows of a chunk, as kernels take them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def make_targets(
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the targets of the rows `index`, the first at `start` in the epoch, and their labels.
 
-    Labels rise within a row; a row without a known label has none.
+    Labels are sorted within a row; a row without a known label has none.
     """
     targets = np.zeros(len(index), TARGET)
     targets["key"] = np.arange(start, start + len(index)) if repeats(rows) else index
@@ -45,14 +45,14 @@ def make_targets(
 
 
 def repeats(rows: Rows) -> bool:
-    """Tell whether a row may come twice in an epoch; then its place makes its draws, not it."""
+    """Return whether a row may come twice in an epoch; its draws then follow from its position."""
     return isinstance(rows, BalancedRows) or (isinstance(rows, View) and repeats(rows.rows))
 
 
 def sort_by_class(
     targets: NDArray[Any], classes: NDArray[np.int32], start: int, n_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places in the epoch of the rows of each class, class by class, and its bounds."""
+    """Return the positions in the epoch of the rows of each class, class by class, and bounds."""
     places, bounds = np.empty(len(classes), np.int64), np.zeros(n_classes + 1, np.int64)
     sort_places(targets, classes, start, places, bounds)
     return places, bounds

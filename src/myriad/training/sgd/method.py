@@ -11,11 +11,12 @@ from typing import Any, Self
 from myriad.errors import InputError
 from myriad.models import LinearModel
 from myriad.objectives import BINARY_LOSSES, JOINT_OBJECTIVES
-from myriad.progress import SILENT, Progress
 from myriad.store import Rows
-from myriad.training.checkpoints import Checkpoint
-from myriad.training.distributed.workers import ROUNDS, TrainingWorkers, check_rounds
+from myriad.training.context import DEFAULT_CONTEXT, Context
+from myriad.training.distributed.workers import ROUNDS, check_rounds
+from myriad.training.engine.chunks import EpochCost
 from myriad.training.engine.optimiser_options import ADAGRADS, PLAIN_SGD, OptimiserOptions
+from myriad.training.loop import run, start_clock
 from myriad.training.method import (
     Fitted,
     Method,
@@ -27,8 +28,12 @@ from myriad.training.method import (
 )
 from myriad.training.schedules import FIXED, NUMBERS, Schedule
 from myriad.training.settings import Setting
-from myriad.training.sgd.fitting import fit
-from myriad.training.sgd.joint import WarpOptions
+from myriad.training.sgd.fitting import UNSEARCHED_BETA, Task
+from myriad.training.sgd.joint import Joint, WarpOptions
+from myriad.training.sgd.one_vs_rest import OneVsRest
+from myriad.training.sgd.search import Search
+from myriad.training.stopping import AccuracyMonitor, EarlyStopping
+from myriad.training.training_state import TrainingState
 
 OBJECTIVES = ("ovr", *JOINT_OBJECTIVES)
 
@@ -129,13 +134,13 @@ class SGD(Method):
 
     @property
     def spreads(self) -> bool:
-        """Whether workers can do pieces: rates of features and averages need all in one place."""
+        """Whether workers can train shards: rates of features and averages need all rows."""
         optimiser = self.optimiser
         return optimiser.adagrad != "feature" and (self.objective == "ovr" or not optimiser.average)
 
     @property
     def is_open(self) -> bool:
-        """Whether a number is left to be searched."""
+        """Whether a number is left to be searched for."""
         open_beta = self.objective == "ovr" and self.beta is None
         return self.eta is None or open_beta or self.scale is None or self.lam is None
 
@@ -145,10 +150,7 @@ class SGD(Method):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
-        workers: TrainingWorkers | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
         """Train on rows; see `Method.fit`."""
         if train.sets is not None and self.objective not in SEVERAL_LABELS:
@@ -156,19 +158,64 @@ class SGD(Method):
                 f"The objective {self.objective} is for one label a row; for several use "
                 f"{', '.join(SEVERAL_LABELS)}."
             )
-        return fit(
-            self,
-            train,
-            val,
-            n_classes=n_classes,
-            threads=threads,
-            progress=progress,
-            checkpoint=checkpoint,
-            workers=workers,
-        )
+        with context.open() as running:
+            workers = running.workers if self.spreads else None
+            task = Task(self, train, val, n_classes, workers)
+            state, found, clock = TrainingState(running.checkpoint), None, start_clock()
+            if not state.facts:
+                setting, table = task.stated, []
+                if val is not None and self.is_open:
+                    found = Search(task, val, running, clock).run()
+                    setting, table = found.setting, found.table
+                state.facts = {"setting": setting.to_json(), "table": table}
+                if found is None or found.trainer is None:
+                    state.save()
+            setting = Setting.from_json(state.facts["setting"])
+            rows, held = task.see(task.train, setting), val and task.see(val, setting)
+            if found is not None and found.trainer is not None:
+                trainer, monitor = found.trainer, AccuracyMonitor([found.stopping], held)
+                state.save(trainer, monitor, seconds=clock())
+            else:
+                trainer = task.make([setting], task.train)
+                monitor = AccuracyMonitor([EarlyStopping(self.theta, task.patience)], held)
+                state.resume(trainer, monitor, pool=running.pool)
+                clock = start_clock(state.seconds)
+            with running.progress.step("Training", self.epochs * rows.n_rows, "rows") as advance:
+                advance(trainer.epoch * rows.n_rows)
+                run(
+                    trainer,
+                    rows,
+                    monitor,
+                    until=self.epochs,
+                    seed=self.seed,
+                    pool=running.pool,
+                    clock=clock,
+                    advance=advance,
+                    callback=self.callback,
+                    state=state,
+                )
+            weights, epochs = monitor.take_final(trainer)
+            state.save(trainer, monitor, seconds=clock())
+            settings = setting.to_json() | self.stated_json() | task.describe_rounds()
+            model = task.model(*weights, setting)
+        return Fitted(model, settings, epochs, monitor.history, state.facts["table"])
+
+    def with_memory(self, size: int) -> Self:
+        """Return the method with a limit for the weights that are trained side by side."""
+        return replace(self, memory=size)
+
+    def without_early_stopping(self, epochs: int) -> Self:
+        """Return the method that trains for all of so many epochs."""
+        return replace(self, patience=epochs)
+
+    def cost(self, n_classes: int, dim: int) -> EpochCost:
+        """Return what an epoch takes."""
+        if self.objective == "ovr":
+            return OneVsRest.cost(n_classes, dim, self.beta or UNSEARCHED_BETA)
+        return Joint.cost(self.objective, n_classes, dim)
 
     def stated_json(self) -> dict[str, Any]:
-        """Return what is not searched for, as plain JSON; what is not used is left out."""
+        """Return the settings that are not searched for, as plain JSON, without unused ones."""
         optimiser = self.optimiser
         found: dict[str, Any] = {"schedule": self.schedule.name}
         found |= {"t0": self.schedule.t0} if self.schedule.name == "decay" else {}
@@ -182,7 +229,7 @@ class SGD(Method):
         return found | {name: value for name, value in drawn.items() if value != usual[name]}
 
     def settled(self, fitted: Fitted) -> Self:
-        """Return the method with nothing left to search or to stop early."""
+        """Return the method with nothing left to search for or to stop early."""
         setting = Setting.from_json(fitted.settings)
         return replace(
             self,
