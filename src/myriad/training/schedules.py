@@ -1,7 +1,7 @@
-"""The size of a step after so many of them: the three schedules of [GP, 4.2] and [LS].
+"""Schedules of the learning rate: the three of [GP, 4.2] and [LS].
 
-All begin at the step ``eta``, which is searched for on accuracy. Bottou's search for ``t0`` is that
-same search: ``1 / (lam (t + t0))`` begins at ``eta`` where ``t0 = 1 / (lam eta)``.
+All begin at ``eta``, which is searched for by validation accuracy. Bottou's search for ``t0`` is
+the same search: ``1 / (lam (t + t0))`` begins at ``eta`` where ``t0 = 1 / (lam eta)``.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ NUMBERS = {"fixed": CONSTANT, "lam": BY_LAM, "decay": DECAYING}
 
 @dataclass(frozen=True)
 class Schedule:
-    """How steps shrink.
+    """How the learning rate shrinks.
 
     Attributes
     ----------
     name : ``fixed``: eta. ``lam``: 1 / (lam (t + t0)) with t0 = 1 / (lam eta). ``decay``:
         eta t0 / (t + t0).
-    t0 : steps after which ``decay`` has halved the step.
+    t0 : steps after which ``decay`` has halved the learning rate.
     """
 
     name: str = "fixed"
@@ -39,7 +39,7 @@ class Schedule:
 
     @property
     def number(self) -> int:
-        """The number by which a kernel knows the schedule."""
+        """The number of the schedule in kernels."""
         return NUMBERS[self.name]
 
     def delay(self, setting: Setting) -> float:
@@ -56,7 +56,7 @@ FIXED = Schedule()
 
 @inlined
 def step_size(schedule, eta, lam, t, t0):
-    """Return the size of step number `t`, counted from 0."""
+    """Return the learning rate of step number `t`, counted from 0."""
     if schedule == BY_LAM:
         return 1.0 / (lam * (t + t0))
     if schedule == DECAYING:

@@ -164,5 +164,5 @@ def test_rungs_are_those_that_a_search_runs(monkeypatch):
 
 def test_a_search_that_exceeds_the_memory_trains_again():
     weights = 4 * 100 * 1000
-    assert plan_rungs(30, 10_000, 100, 1000, 30 * weights)[-1] == Rung(2, 10_000, 2)
-    assert plan_rungs(30, 10_000, 100, 1000, weights)[-1] == Rung(2, 10_000, 3)
+    assert plan_rungs(30, 10_000, 100, 1000, 30 * weights)[-1] == Rung(8, 10_000, 2)
+    assert plan_rungs(30, 10_000, 100, 1000, weights)[-1] == Rung(8, 10_000, 3)

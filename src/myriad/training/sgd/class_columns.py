@@ -1,7 +1,7 @@
 """Columns: one binary problem each, with its own class, settings and state.
 
 One-vs-rest training is a set of columns that share nothing but the rows. Several settings are
-trained together by giving every class a column for each of them: the rows are read once, and the
+trained side by side by giving every class a column for each: the rows are read once, and the
 scores of all columns are one product.
 """
 
@@ -29,11 +29,11 @@ COLUMN = np.dtype(
         ("eta", np.float64),
         ("lam", np.float64),
         ("t0", np.float64),
-        ("bias_rate", np.float64),  # the step of the bias as a part of eta
+        ("bias_rate", np.float64),  # the learning rate of the bias as a fraction of eta
         ("log_miss", np.float64),  # log of the probability that a negative is not drawn
-        ("max_norm", np.float64),  # the most that the norm of the weights may be
-        ("adagrad", np.bool_),  # whether steps shrink by the root of squared gradients
-        ("conditioned", np.bool_),  # whether any of `OptimiserOptions` is wanted
+        ("max_norm", np.float64),  # the largest norm that the weights may have
+        ("adagrad", np.bool_),  # whether learning rates shrink by squared gradients
+        ("conditioned", np.bool_),  # whether any of `OptimiserOptions` is used
         ("feature_share", np.float64),  # one over the number of features
     ]
 )
@@ -47,7 +47,7 @@ STATE = np.dtype(
         ("next", np.int64),  # position in the epoch of the next negative
         ("square", np.float64),  # squared norm of the stored row, where norms are bounded
         ("alpha", np.float64),  # sum of mean squared gradient entries, where steps shrink by it
-        ("window", np.int64),  # steps that the average is taken over
+        ("window", np.int64),  # steps over which the average is taken
         ("scales", np.float64),  # sum of the scales after these steps
         ("bias_sum", np.float64),  # sum of the biases after them
     ]
@@ -71,18 +71,18 @@ def make_columns(
     counts : int64 array of shape (n_classes,), training rows of each class.
     n_rows : number of rows, by default one for each count.
     dim : number of features.
-    bias_rate : the step of the bias as a part of `eta`.
+    bias_rate : the learning rate of the bias as a fraction of `eta`.
     """
     n_classes = len(counts)
     columns = np.zeros(len(settings) * n_classes, COLUMN)
     others = np.maximum((counts.sum() if n_rows is None else n_rows) - counts, 1)
     for number, setting in enumerate(settings):
         part = columns[number * n_classes : (number + 1) * n_classes]
-        # A beta of infinity times no positive at all is no negative, not NaN.
+        # Without positives there are no negatives either, also where beta is infinite.
         beta = math.inf if setting.beta is None else setting.beta
-        layout = np.where(counts > 0, beta * np.maximum(counts, 1), 0.0)
+        expected = np.where(counts > 0, beta * np.maximum(counts, 1), 0.0)
         with np.errstate(divide="ignore"):
-            part["log_miss"] = np.log1p(-np.minimum(1.0, layout / others))
+            part["log_miss"] = np.log1p(-np.minimum(1.0, expected / others))
         part["label"] = np.arange(n_classes)
         part["eta"] = setting.eta
         part["lam"] = setting.lam
@@ -102,10 +102,10 @@ def drawn_share(columns: NDArray[Any]) -> float:
 
 @inlined
 def advance(state, log_miss):
-    """Move a column's next negative on: skip a geometric number of rows.
+    """Advance to the next negative of a column: skip a geometric number of rows.
 
-    Rows are skipped by the same law as if each were drawn with its own probability, at the cost of
-    one logarithm a negative instead of one draw a row.
+    Skips have the same distribution as if each row were drawn by itself, at the cost of one
+    logarithm for each negative instead of one draw for each row.
     """
     skip = 0.0 if log_miss == -np.inf else math.log(unit(mix(state.key, state.drawn))) / log_miss
     state.drawn += 1
@@ -114,7 +114,7 @@ def advance(state, log_miss):
 
 @jit
 def begin_epoch(columns, states, seed, epoch):
-    """Give every column the draws of this (seed, epoch): a function of its class, not its place."""
+    """Set the keys of this (seed, epoch): draws depend on a column's class, not its position."""
     root = mix(mix(np.uint64(seed), 0x0E7A), epoch)
     for c in range(len(columns)):
         states[c].key = mix(root, columns[c].label)
