@@ -2,7 +2,7 @@
 
 Of a row's C variables only a few are not zero, so the memory grows with these and not with rows x
 classes. Rows are kept in one pool: a row that grows moves to the end, and the pool is packed
-anew before it would overflow.
+again before it would overflow.
 """
 
 from __future__ import annotations

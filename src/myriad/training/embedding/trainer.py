@@ -315,6 +315,6 @@ def draw_signs(dim: int, n_features: int, seed: int) -> NDArray[np.int8]:
 
 
 def make_keys(targets: NDArray[Any], root: np.uint64) -> None:
-    """Turn the numbers of rows among their `targets` into keys of draws, in place."""
+    """Replace the row numbers among the `targets` by keys of draws, in place."""
     with np.errstate(over="ignore"):
         targets["key"] = mix.py_func(root, targets["key"])

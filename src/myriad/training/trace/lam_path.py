@@ -191,11 +191,11 @@ class LamPath:
                 f"the prior alone. Below {most:.3g} it would learn something."
             )
         names = ("lam", "relax", "rank", "atoms", "objective", "bound")
-        told = {name: row[name] for name in names}
-        told["value"] = told.pop("objective")
+        chosen = {name: row[name] for name in names}
+        chosen["value"] = chosen.pop("objective")
         table = _show_path(facts["table"]) if len(lams) > 1 else []
         model = to_model(point_of(state.arrays), trainer.biases, trainer.dim)
-        return Fitted(model, settings | told, max(1, history[-1]["epoch"]), history, table)
+        return Fitted(model, settings | chosen, max(1, history[-1]["epoch"]), history, table)
 
     def _list_lams(self, lam: float | None, most: float) -> list[float]:
         if lam is not None:

@@ -2,7 +2,7 @@
 
 ``R(W) = sum_i w_i (log sum_c exp s_ic - s_iy)`` with ``s_i = W^T x_i + b`` and weights ``w`` that
 add up to 1. Its gradient is ``G = X^T E`` with the residuals ``E_ic = w_i (p_ic - [c = y_i])``; it
-is met only in products, a block of rows at a time, and never formed.
+is used only in products, a block of rows at a time, and never formed.
 """
 
 from __future__ import annotations

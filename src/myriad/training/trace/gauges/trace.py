@@ -15,7 +15,7 @@ from myriad.training.trace.latents import Directions, Point, Real
 from myriad.training.trace.multinomial import Slope
 
 OVERSAMPLED = 4
-"""Random vectors beyond the atoms that are wanted."""
+"""Random vectors in addition to the number of atoms searched for."""
 MOST_STEPS = 12
 NEW = 1e-3
 """A vector is new to a basis if more than this part of it lies outside."""
