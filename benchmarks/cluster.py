@@ -32,7 +32,7 @@ from myriad.parallel import ClusterExecutor, open_cluster, open_threads
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.progress import Advance, Progress
 from myriad.store import Store
-from myriad.training import SGD, Method, WsabieMethod
+from myriad.training import SGD, Context, Method, WsabieMethod
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.training.settings import Setting
 from myriad.training.sgd.fitting import make_trainer
@@ -82,7 +82,9 @@ def time_ovr(store: Store, folder: Path, executor: ClusterExecutor | None) -> fl
         callback=lambda row: seen.append(time.perf_counter()),
     )
     n_classes = len(store.class_names)
-    method.fit(store.rows("train"), None, n_classes=n_classes, threads=1, workers=workers)
+    method.fit(
+        store.rows("train"), None, n_classes=n_classes, context=Context(threads=1, workers=workers)
+    )
     return min(np.diff(seen))
 
 
@@ -193,7 +195,7 @@ def run_both(method: Method, store: Store, workers: TrainingWorkers) -> tuple[fl
     """Return the best top-1 accuracy of a single run and of one in rounds."""
     rows, n_classes = (store.rows("train"), store.rows("val")), len(store.class_names)
     single, spread = (
-        method.fit(*rows, n_classes=n_classes, threads=1, workers=where)
+        method.fit(*rows, n_classes=n_classes, context=Context(threads=1, workers=where))
         for where in (None, workers)
     )
     best = [max(row["top1"] for row in fitted.history) for fitted in (single, spread)]

@@ -31,8 +31,8 @@ from myriad.codes import Code, ProductCode, learn_bits, learn_hadamard
 from myriad.parallel import map_ordered, open_threads, thread_executor
 from myriad.store import ArrayRows, Rows, Store, inform_rows, rows_at_a_time
 from myriad.training import SGD
-from myriad.training.settings import Setting
-from myriad.training.sgd.fitting import make_trainer, mean_square
+from myriad.training.settings import Setting, mean_square
+from myriad.training.sgd.fitting import make_trainer
 
 DIM = 131_072
 SHAPES = {"wide": (512, DIM, 300), "narrow": (4096, 8192, 100), "a": (40_000, 1024, 500)}

@@ -41,7 +41,7 @@ from sklearn.svm import LinearSVC
 from myriad.models import LinearModel
 from myriad.parallel import ThreadPool, open_threads
 from myriad.store import ArrayRows
-from myriad.training import BinaryDual, TopK
+from myriad.training import BinaryDual, Context, TopK
 from myriad.training.dual.ascent import Ascent
 from myriad.training.dual.method import Certified, DualMethod
 
@@ -66,7 +66,7 @@ def time_passes(ascent: Ascent, pool: ThreadPool) -> tuple[list[float], list[boo
     for _ in range(PASSES):
         wide.append(not getattr(ascent, "narrow", False))
         began = time.perf_counter()
-        ascent.run_epoch(seed=0, pool=pool, advance=lambda n: None)
+        ascent.run_epoch(ascent.rows, seed=0, pool=pool, advance=lambda n: None)
         seconds.append(time.perf_counter() - began)
     return seconds, wide
 
@@ -133,9 +133,9 @@ def race_peer(
     """Return the seconds to a gap of 1e-3, and those of LinearSVC to the same primal value."""
     method, lam = TopK(k=1, lam=1.0 / rows.n_rows, tol=1e-3), 1.0 / rows.n_rows
     some = rows.select(np.arange(min(rows.n_rows, 4096)))  # compiles all that is needed
-    method.fit(some, None, n_classes=n_classes, threads=1)
+    method.fit(some, None, n_classes=n_classes, context=Context(threads=1))
     began = time.process_time()
-    fitted = method.fit(rows, None, n_classes=n_classes, threads=1)
+    fitted = method.fit(rows, None, n_classes=n_classes, context=Context(threads=1))
     seconds = time.process_time() - began
     last = fitted.history[-1]
     ours = find_value(rows.X, rows.labels, weights_of(fitted), lam)
@@ -186,7 +186,7 @@ def measure_memory(rows: ArrayRows, n_classes: int) -> dict[str, Any]:
     ascent = TopK(k=1).make(rows, n_classes, 1.0 / rows.n_rows)
     with open_threads(1) as pool:
         for _ in range(6):
-            ascent.run_epoch(seed=0, pool=pool, advance=lambda n: None)
+            ascent.run_epoch(ascent.rows, seed=0, pool=pool, advance=lambda n: None)
     duals = ascent.duals
     return {
         "nonzeros": duals.n_nonzero,
@@ -199,7 +199,7 @@ def measure_memory(rows: ArrayRows, n_classes: int) -> dict[str, Any]:
 
 def certify(method: DualMethod, rows: ArrayRows, n_classes: int) -> dict[str, Any]:
     """Return how many passes the certificate took."""
-    fitted = method.fit(rows, None, n_classes=n_classes, threads=1)
+    fitted = method.fit(rows, None, n_classes=n_classes, context=Context(threads=1))
     return {"tol": method.tol, "lam": method.lam, **fitted.history[-1]}
 
 
@@ -241,7 +241,7 @@ def measure_agreement(shrink: int) -> list[dict[str, Any]]:
                 peer = LinearSVC(loss=loss, dual=True, fit_intercept=False, **options)
                 method = BinaryDual(loss=loss, lam=lam, tol=1e-6, bias=0.0)
             peer.fit(X, rows.labels)
-        fitted = method.fit(rows, None, n_classes=20, threads=1)
+        fitted = method.fit(rows, None, n_classes=20, context=Context(threads=1))
         value = find_value if loss == "crammer_singer" else find_binary_value
         extra = () if loss == "crammer_singer" else (loss == "squared_hinge",)
         here, theirs = (

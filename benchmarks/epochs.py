@@ -23,7 +23,8 @@ from record import describe_run, write_results
 from myriad.parallel import ThreadPool, open_threads
 from myriad.store import ArrayRows
 from myriad.training import SGD
-from myriad.training.sgd.fitting import Task, mean_square
+from myriad.training.settings import mean_square
+from myriad.training.sgd.fitting import Task
 
 SHAPES = {"a": (40_000, 1024, 500), "b": (8_192, 4096, 1000), "c": (20_000, 1024, 10_000)}
 OBJECTIVES = {

@@ -26,9 +26,7 @@ from record import describe_run, write_results
 
 from myriad.codes import ProductCode
 from myriad.store import Store
-from myriad.training import SGD
-from myriad.training.engine.chunks import ChunkLayout
-from myriad.training.engine.linear_trainer import BLOCK
+from myriad.training import SGD, Context
 
 DIM, N_CLASSES, BOOK = 1024, 500, 8
 VALIDATION = 2_000
@@ -99,12 +97,15 @@ def measure(folder: Path, name: str, epochs: int, threads: int) -> dict[str, Any
         store = Store.open(folder, verify=False)
         method = SGD(**METHODS[name], epochs=epochs, patience=epochs)
         fitted = method.fit(
-            store.rows("train"), store.rows("val"), n_classes=N_CLASSES, threads=threads
+            store.rows("train"),
+            store.rows("val"),
+            n_classes=N_CLASSES,
+            context=Context(threads=threads),
         )
     weights = 4 * N_CLASSES * DIM
     copies = 2 + len(fitted.table)  # in training, the best so far, and those of a search
-    rows = ChunkLayout(BLOCK).count_rows(DIM)
-    blocks = 2 * 4 * rows * (DIM + N_CLASSES + BLOCK)
+    layout = method.cost(N_CLASSES, DIM).layout
+    blocks = 2 * 4 * layout.count_rows(DIM) * (DIM + N_CLASSES + layout.block)
     books = 4 * DIM * 256
     allowed = copies * weights + blocks + books + ALLOWANCE
     return {

@@ -29,7 +29,7 @@ from myriad.codes import learn_scalar
 from myriad.parallel import LocalExecutor
 from myriad.pipelines.workers import APART
 from myriad.store import ArrayRows, Store
-from myriad.training import SGD
+from myriad.training import SGD, Context
 from myriad.training.distributed.workers import TrainingWorkers
 
 DIM, CLASSES, BETA = 512, 100, 64.0
@@ -85,7 +85,7 @@ def time_epoch(
             ends[0] = time.perf_counter()
 
     method = SGD(eta=0.1, beta=BETA, scale=False, epochs=epochs, callback=note)
-    method.fit(rows, None, n_classes=CLASSES, threads=threads, workers=workers)
+    method.fit(rows, None, n_classes=CLASSES, context=Context(threads=threads, workers=workers))
     return float(np.median(np.diff(ends)))
 
 

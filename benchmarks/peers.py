@@ -43,7 +43,7 @@ from peer_trainers import (
 from record import describe_run, write_results
 
 from myriad.parallel import open_threads
-from myriad.training import SGD, Means, OptimiserOptions
+from myriad.training import SGD, Context, Means, OptimiserOptions
 
 FULL, QUICK = (40_000, 1024, 500), (3_000, 64, 20)
 SUBSET = 0.1
@@ -67,7 +67,9 @@ OURS: dict[str, dict[str, Any]] = {
 def train_ours(problem: Problem, method: SGD) -> tuple[dict[str, Any], list[tuple[float, float]]]:
     """Train, and return settings and the curve of (seconds since the start, top1)."""
     began = time.perf_counter()
-    fitted = method.fit(problem.train, problem.val, n_classes=problem.n_classes, threads=1)
+    fitted = method.fit(
+        problem.train, problem.val, n_classes=problem.n_classes, context=Context(threads=1)
+    )
     wall = time.perf_counter() - began
     before = wall - fitted.history[-1]["seconds"]  # a search that the history does not count
     curve = [(before + row["seconds"], row["top1"]) for row in fitted.history]
@@ -114,7 +116,9 @@ def measure_means(problem: Problem, target: float) -> dict[str, Any]:
     """Return accuracy and time of class means, which have nothing to search and no epochs."""
     for rows in (problem.val, problem.train):
         began = time.perf_counter()
-        model = Means().fit(rows, None, n_classes=problem.n_classes, threads=1).model
+        model = (
+            Means().fit(rows, None, n_classes=problem.n_classes, context=Context(threads=1)).model
+        )
         seconds = time.perf_counter() - began
     X_val, y_val = problem.arrays()[2:]
     top1 = to_percent(model.rank(X_val, 1)[0][:, 0], y_val)

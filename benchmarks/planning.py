@@ -28,7 +28,7 @@ from record import describe_run, write_results
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.plan import Job, plan
 from myriad.store import ArrayRows
-from myriad.training import SGD, hold_out
+from myriad.training import SGD, Context, hold_out
 from signatures import HEIGHT, WIDTH, draw_image
 
 PASSES = 6
@@ -87,9 +87,11 @@ def run_training(job: Job, threads: int) -> tuple[float, float]:
     options: dict[str, Any] = {"objective": job.objective, "eta": 0.3, "beta": beta}
     warm = SGD(**options, scale=False, epochs=1)
     few = rows.select(np.arange(256))
-    warm.fit(few, few, n_classes=job.classes, threads=threads)
+    warm.fit(few, few, n_classes=job.classes, context=Context(threads=threads))
     method = SGD(**options, scale=False, epochs=PASSES)
-    return measure(lambda: method.fit(train, val, n_classes=job.classes, threads=threads))
+    return measure(
+        lambda: method.fit(train, val, n_classes=job.classes, context=Context(threads=threads))
+    )
 
 
 def foretell(name: str, job: Job) -> tuple[float, float]:

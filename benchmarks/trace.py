@@ -34,7 +34,7 @@ from scipy.optimize import minimize
 from myriad.models import FactoredModel, LinearModel, Model
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows, Rows, Store
-from myriad.training import SGD, AtomDescent
+from myriad.training import SGD, AtomDescent, Context
 from myriad.training.trace.latents import Chosen
 from myriad.training.trace.method import prior_biases
 from myriad.training.trace.multinomial import Risk
@@ -113,7 +113,7 @@ def measure_speed(size: dict[str, Any]) -> dict[str, Any]:
 
         began = time.perf_counter()
         fitted = AtomDescent(callback=watch).fit(
-            ArrayRows(mapped, y), None, n_classes=n_classes, threads=1
+            ArrayRows(mapped, y), None, n_classes=n_classes, context=Context(threads=1)
         )
         seconds = time.perf_counter() - began
         gradients = 30 * (gradients + time_gradients(mapped, y, n_classes, 3)) / 6
@@ -149,7 +149,9 @@ def measure_path(size: dict[str, Any]) -> dict[str, Any]:
         for part in (slice(n), slice(n, n + HELD), slice(n + HELD, n + 2 * HELD))
     )
     began = time.perf_counter()
-    fitted = AtomDescent(callback=show).fit(train, val, n_classes=size["n_classes"], threads=1)
+    fitted = AtomDescent(callback=show).fit(
+        train, val, n_classes=size["n_classes"], context=Context(threads=1)
+    )
     return {
         **{name: value for name, value in size.items() if name != "rank"},
         "planted_rank": size["rank"],
@@ -182,9 +184,9 @@ def compare_penalties(
     train: ArrayRows, val: ArrayRows, test: ArrayRows, n_classes: int, seed: int
 ) -> dict[str, Any]:
     """Train by the trace norm, by L2 and SGD, and to the minimum under L2; return what is found."""
-    trace = AtomDescent(seed=seed).fit(train, val, n_classes=n_classes, threads=1)
+    trace = AtomDescent(seed=seed).fit(train, val, n_classes=n_classes, context=Context(threads=1))
     plain = SGD(objective="softmax", lam=None, seed=seed).fit(
-        train, val, n_classes=n_classes, threads=1
+        train, val, n_classes=n_classes, context=Context(threads=1)
     )
     exact, lam = minimise_l2(train, val, n_classes)
     return {

@@ -39,7 +39,7 @@ import numpy as np
 
 from myriad.models.embedding import EmbeddingModel
 from myriad.store import ArrayRows
-from myriad.training import SGD, EmbeddingOptions, Fitted, Method, WsabieMethod
+from myriad.training import SGD, Context, EmbeddingOptions, Fitted, Method, WsabieMethod
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from record import describe_run
@@ -235,7 +235,7 @@ def train(
         model: Any = None  # only settings are taken over
         settled = method.settled(Fitted(model, found["settings"], found["epochs"]))
         method = replace(settled, epochs=EPOCHS)  # type: ignore[call-arg]
-    fitted = method.fit(rows, val, n_classes=len(rows.class_names), threads=1)
+    fitted = method.fit(rows, val, n_classes=len(rows.class_names), context=Context(threads=1))
     return {
         "test": score(fitted.model, test),
         "validation": score(fitted.model, val),

@@ -24,7 +24,7 @@ from myriad.parallel import open_threads
 from myriad.store import ArrayRows
 from myriad.training import EmbeddingOptions
 from myriad.training.embedding.trainer import Embedding
-from myriad.training.sgd.fitting import mean_square
+from myriad.training.settings import mean_square
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from record import describe_run, write_results
@@ -58,10 +58,9 @@ def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[st
     options = EmbeddingOptions(last_violators=order)
     shape = len(rows.class_names), rows.dim, DIM
     trainer = Embedding(*shape, square=mean_square(rows), eta=eta, margin=margin, options=options)
+    trainer.forgets = forget
     with open_threads(1) as pool:
         for _ in range(EPOCHS):
-            if forget:
-                trainer.forget()
             before = trainer.tally
             trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
     model = EmbeddingModel(trainer.V, trainer.P)

@@ -34,11 +34,10 @@ import numpy as np
 from scipy.io import loadmat
 
 from myriad.parallel import open_threads
-from myriad.progress import SILENT
 from myriad.store import ArrayRows
-from myriad.training import TopK
-from myriad.training.dual.ascent import ascend
-from myriad.training.dual.method import as_model, judge
+from myriad.training import TopK, loop
+from myriad.training.dual.gap_stopping import GapStopping
+from myriad.training.validation import ModelRanker, validate
 
 LAMS = [10 ** (half / 2) for half in range(6, -11, -1)]
 DEPTHS = (1, 2, 3, 4, 5, 10)
@@ -71,15 +70,15 @@ def run(
         ascent = TopK(k=k, variant=variant, tol=tol).make(parts["train"], N_CLASSES, LAMS[0])
         for lam in LAMS:
             ascent.change_lam(lam)
-            last = ascend(
-                ascent, tol=tol, epochs=epochs, seconds=None, seed=0, pool=pool, progress=SILENT
-            )[-1]
-            val = judge(as_model(ascent), parts["val"], N_CLASSES, pool).at(1)
+            monitor = GapStopping(ascent, tol=tol, epochs=epochs)
+            loop.run(ascent, ascent.rows, monitor, until=monitor.until, seed=0, pool=pool)
+            last = monitor.history[-1]
+            val = validate(ascent, parts["val"], pool=pool)[0].at(1)
             path.append({"lam": lam, "val": round(val, 2), "gap": last["gap"]})
             if val > best["val"]:
-                model = as_model(ascent)
+                model = ascent.model()
                 best = {"val": val, "lam": lam, "gap": last["gap"], "epochs": last["epoch"]}
-        test = judge(model, parts["test"], N_CLASSES, pool)
+        (test,) = validate(ModelRanker(model), parts["test"], pool=pool)
     seconds = round(time.perf_counter() - began, 1)
     accuracies = [round(test.at(depth), 2) for depth in range(1, 11)]
     row = {"k": k, "variant": variant, **best, "path": path, "seconds": seconds}

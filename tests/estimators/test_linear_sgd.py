@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from myriad import InputError, LinearSGD, WorkError
 from myriad.store import ArrayRows
-from myriad.training import SGD
+from myriad.training import SGD, Context
 
 STOCHASTIC = "a weight makes a step larger, a repeated row makes two steps, each at its own time"
 
@@ -349,7 +349,10 @@ def test_a_class_without_a_row_does_not_disturb_the_search(digits):
     names, labels = np.unique(y_train, return_inverse=True)
     rows = ArrayRows(X_train, labels.astype(np.int32))
     part = rows.select(np.arange(0, len(labels), 2)), rows.select(np.arange(1, len(labels), 2))
-    fitted = [SGD(epochs=3).fit(*part, n_classes=len(names) + more, threads=1) for more in (0, 3)]
+    fitted = [
+        SGD(epochs=3).fit(*part, n_classes=len(names) + more, context=Context(threads=1))
+        for more in (0, 3)
+    ]
     best = [max(row["top1"] for row in found.history) for found in fitted]
     assert best[1] > best[0] - 3
     guesses = fitted[1].model.rank(X_test, 1)[0][:, 0]

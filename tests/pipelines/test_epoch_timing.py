@@ -1,11 +1,12 @@
-"""Rehearsals: what is counted, how large jobs are made small, and what is remembered."""
+"""Timed epochs: what is counted, how large jobs are made small, and what is remembered."""
 
 import json
 import math
 
 import pytest
 
-from myriad.pipelines import epoch_timing as rehearsal
+from myriad.objectives import JOINT_OBJECTIVES
+from myriad.pipelines import epoch_timing as epoch_timing
 from myriad.pipelines.epoch_timing import (
     MOST_NUMBERS,
     Passes,
@@ -14,6 +15,9 @@ from myriad.pipelines.epoch_timing import (
     time_epochs,
 )
 from myriad.pipelines.machine import remember
+from myriad.training import SGD
+from myriad.training.settings import Setting
+from myriad.training.sgd.fitting import make_trainer
 
 
 @pytest.mark.parametrize(
@@ -32,6 +36,26 @@ def test_what_is_multiplied(passes, kind, work):
     assert passes.shrink() == passes
 
 
+@pytest.mark.parametrize(
+    "passes",
+    [
+        Passes("ovr", 100, 32, 9.0),
+        Passes("ovr", 100, 32, math.inf),
+        *(Passes(objective, 100, 32) for objective in JOINT_OBJECTIVES),
+    ],
+    ids=lambda passes: f"{passes.objective} {passes.beta}",
+)
+def test_chunks_are_those_of_the_trainer(passes):
+    rows = draw_rows(passes)
+    method = SGD(objective=passes.objective, beta=passes.beta)
+    trainer = make_trainer(method, [Setting(0.1, passes.beta)], rows, passes.classes, 1.0)
+    trainer._begin_epoch(0)
+    layout, stated = trainer._layout, passes.cost.layout
+    assert stated.block == layout.block == trainer.block
+    assert stated.grams == layout.grams
+    assert stated.count_rows(32) == layout.count_rows(32)
+
+
 @pytest.mark.parametrize("beta", [8.0, 500.0, 9000.0, math.inf])
 def test_large_weights_are_made_small_and_stay_of_their_kind(beta):
     large = Passes("ovr", 10_184, 131_072, beta)
@@ -42,7 +66,7 @@ def test_large_weights_are_made_small_and_stay_of_their_kind(beta):
     web = Passes("warp", 96_812, 1024).shrink()
     assert web.dim == 1024
     assert web.beta is None
-    assert web.count_rows() >= 2 * web.wanted.count_rows(1024)
+    assert web.count_rows() >= 2 * web.cost.layout.count_rows(1024)
 
 
 def test_features_without_end_leave_some_rows():
@@ -65,7 +89,7 @@ def test_passes_are_made_and_counted(monkeypatch, passes, threads):
 def test_a_pace_is_measured_once(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     calls = []
-    monkeypatch.setattr(rehearsal, "rehearse", lambda *known: calls.append(known) or 7.0)
+    monkeypatch.setattr(epoch_timing, "time_epochs", lambda *known: calls.append(known) or 7.0)
     passes = Passes("warp", 96_812, 1024)
     assert measure_speed(passes, 2) == measure_speed(passes, 2) == 7.0
     assert calls == [(passes.shrink(), 2)]

@@ -1,18 +1,9 @@
-"""The search of settings, and early stopping."""
-
-import math
+"""What searches share: subsamples, halving, and the end of a path."""
 
 import numpy as np
-import pytest
 
-from myriad.errors import InputError
-from myriad.measures import measure
 from myriad.store import ArrayRows
-from myriad.training import METHODS, SGD, Checkpoint, Schedule, hold_out, make_method
-from myriad.training.engine.linear_trainer import LinearTrainer
-from myriad.training.search import decays, default_betas, grid, part_of
-from myriad.training.settings import Setting
-from myriad.training.stopping import Stopping
+from myriad.training.search import halve, has_peaked, subsample
 
 
 def make_rows(n=600, dim=8, n_classes=6, seed=0, spread=1.2):
@@ -22,193 +13,21 @@ def make_rows(n=600, dim=8, n_classes=6, seed=0, spread=1.2):
     return ArrayRows(X.astype(np.float32), labels)
 
 
-def test_betas_are_powers_of_two_up_to_all():
-    assert default_betas(2) == [math.inf]
-    assert default_betas(16) == [1.0, 2.0, 4.0, math.inf]
-    assert default_betas(300) == [1.0, 4.0, 16.0, 64.0, math.inf]
-    assert default_betas(100_000) == [1.0, 4.0, 16.0, 64.0, 256.0]
-
-
-def test_given_numbers_are_not_searched():
-    stated = SGD(eta=0.5, beta=4.0, lam=0.1, scale=True)
-    assert grid(stated, 10, 2.0) == [Setting(0.5, 4.0, 0.1, True)]
-    assert not stated.is_open
-    assert {s.eta for s in grid(SGD(eta=0.5), 10, 2.0)} == {0.5}
-    assert {s.beta for s in grid(SGD(objective="warp"), 10, 2.0)} == {None}
-
-
-def test_steps_scale_with_the_rows():
-    warp = SGD(objective="warp")
-    small, large = grid(warp, 10, 1.0), grid(warp, 10, 0.01)
-    for a, b in zip(small, large, strict=True):
-        assert a.eta == pytest.approx(100 * b.eta)
-
-
 def test_large_problems_are_searched_on_a_part():
     rows = make_rows(n=5000)
-    assert part_of(rows, 10, 6, seed=0) is rows
-    part = part_of(rows, 10**8, 6, seed=0)
+    assert subsample(rows, 10, 6, seed=0) is rows
+    part = subsample(rows, 10**8, 6, seed=0)
     assert part.n_rows == 2000
     assert set(part.labels) == set(range(6))
 
 
-@pytest.mark.parametrize("objective", ["ovr", "multiclass", "ranking", "warp", "softmax"])
-def test_the_best_weights_on_validation_are_kept(objective):
-    train, val = hold_out(make_rows(), 0.2, seed=0)
-    fitted = SGD(objective=objective, epochs=12).fit(train, val, n_classes=6, threads=1)
-    scores = val.read(np.arange(val.n_rows)) @ fitted.model.weights.T + fitted.model.biases
-    top1 = 100 * (scores.argmax(axis=1) == val.labels).mean()
-    assert top1 == pytest.approx(max(h["top1"] for h in fitted.history), abs=0.9)
-    assert fitted.history[fitted.epochs - 1]["top1"] == max(h["top1"] for h in fitted.history)
-    chosen = [
-        row
-        for row in fitted.table
-        if Setting.from_json(fitted.settings).to_json().items() <= row.items()
-    ]
-    keys = ("epochs", "top1", "top5")
-    assert max(tuple(row[key] for key in keys) for row in fitted.table) == tuple(
-        chosen[0][key] for key in keys
-    )
+def test_the_best_survive_and_the_first_of_equals_comes_first():
+    scores = {"a": 1, "b": 3, "c": 3, "d": 0, "e": 2, "f": 1, "g": 0, "h": 0, "i": 0}
+    assert halve(list(scores), scores.get, 1 / 3) == ["b", "c", "e"]
+    assert halve(["a", "b", "c"], scores.get, 1 / 4) == ["b", "c"]
 
 
-def test_a_step_that_diverges_loses_the_search_and_breaks_nothing():
-    train, val = hold_out(make_rows(), 0.2, seed=0)
-    method = SGD(
-        loss="squared", beta=math.inf, epochs=5
-    )  # the squared loss diverges at the largest step
-    fitted = method.fit(train, val, n_classes=6, threads=2)
-    assert np.isfinite(fitted.model.weights).all()
-    assert fitted.history[-1]["top1"] > 40
-
-
-def test_hold_out_takes_from_every_class_that_can_spare_a_row():
-    labels = np.array([0] * 10 + [1] * 2 + [2], np.int32)
-    rows = ArrayRows(np.eye(13, dtype=np.float32), labels)
-    kept, held = hold_out(rows, 0.1, seed=0)
-    assert sorted(held.labels) == [0, 1]
-    assert kept.n_rows + held.n_rows == 13
-    alone, nothing = hold_out(rows.select([0, 10, 12]), 0.1, seed=0)
-    assert alone.n_rows == 3
-    assert nothing is None
-
-
-def measures(top1):
-    ranks = np.array([1] * top1 + [9] * (100 - top1), np.int32)
-    return measure(ranks, np.zeros(100, np.int32), n_classes=20)
-
-
-def test_stopping_waits_and_remembers_the_best():
-    stopping = Stopping(theta=1.0, patience=2)
-    for epoch, top1 in enumerate([50, 60, 60, 61], start=1):
-        stopping.watch(epoch, measures(top1))
-    assert stopping.done  # 61 is no rise of more than a point over 60
-    assert stopping.best_epoch == 4
-    assert stopping.best[0] == 61
-
-
-@pytest.mark.parametrize(
-    ("wrong", "name"),
-    [
-        ({"eta": -1.0}, "eta"),
-        ({"eta": math.inf}, "eta"),
-        ({"beta": 0.0}, "beta"),
-        ({"lam": math.nan}, "lam"),
-        ({"patience": 0}, "patience"),
-        ({"schedule": Schedule("lam")}, "lam"),
-        ({"seed": -1}, "seed"),
-    ],
-)
-def test_a_wrong_plan_is_refused(wrong, name):
-    with pytest.raises(InputError, match=name):
-        SGD(**wrong)
-
-
-def test_a_search_ends_where_plain_training_would_be():
-    """What the search trained is gone on with, and comes to the same as training anew."""
-    train, val = hold_out(make_rows(), 0.2, seed=0)
-    method = SGD(objective="warp", epochs=6, scale=False)
-    fitted = method.fit(train, val, n_classes=6, threads=1)
-    setting = Setting.from_json(fitted.settings)
-    alone = SGD(objective="warp", epochs=6, eta=setting.eta, scale=False)
-    again = alone.fit(train, val, n_classes=6, threads=1)
-    np.testing.assert_array_equal(fitted.model.weights, again.model.weights)
-    assert [h["top1"] for h in fitted.history] == [h["top1"] for h in again.history]
-
-
-def test_scaling_is_found_where_it_helps_and_folded_into_the_weights():
-    rng = np.random.default_rng(0)
-    labels = np.repeat(np.arange(20), 60).astype(np.int32)
-    X = rng.standard_normal((1200, 30)) + 1.5 * rng.standard_normal((20, 30))[labels]
-    X *= 0.6 ** np.arange(30)  # a decaying spectrum: plain steps hardly move the last features
-    train, val = hold_out(ArrayRows(X.astype(np.float32), labels), 0.3, seed=0)
-    options = {"objective": "multiclass", "epochs": 5}
-    fitted = {
-        scale: SGD(scale=scale, **options).fit(train, val, n_classes=20, threads=1)
-        for scale in (None, True, False)
-    }
-    best = {scale: max(h["top1"] for h in found.history) for scale, found in fitted.items()}
-    assert best[True] > best[False] + 5
-    assert best[None] == best[True]
-    assert fitted[None].settings["scale"] is True
-    scores = fitted[None].model.scores(val.read(np.arange(val.n_rows)))
-    top1 = 100 * (scores.argmax(axis=1) == val.labels).mean()
-    assert top1 == pytest.approx(best[None], abs=0.6)
-
-
-def test_lam_is_tried_on_small_data():
-    train, val = hold_out(make_rows(n=200), 0.3, seed=0)
-    method = SGD(objective="multiclass", lam=None, scale=False, epochs=12)
-    fitted = method.fit(train, val, n_classes=6, threads=1)
-    assert len({row["lam"] for row in fitted.table}) == 4
-    assert all(setting.eta * setting.lam < 0.5 for setting in decays(Setting(0.5), 10, 6))
-
-
-def test_training_goes_on_from_a_checkpoint_to_the_same_weights(tmp_path, monkeypatch):
-    train, val = hold_out(make_rows(), 0.2, seed=0)
-    for objective in ("ovr", "warp", "softmax"):
-        method = SGD(objective=objective, epochs=8, patience=8)
-        whole = method.fit(train, val, n_classes=6, threads=1)
-        place = tmp_path / f"{objective}.safetensors"
-        for stop in (3, 4, 7):
-            with monkeypatch.context() as patch:
-                patch.setattr(
-                    LinearTrainer, "run_epoch", break_off_after(stop, LinearTrainer.run_epoch)
-                )
-                checkpoint = Checkpoint(place, {"objective": objective}, every=0.0)
-                with pytest.raises(KeyboardInterrupt):
-                    method.fit(train, val, n_classes=6, threads=1, checkpoint=checkpoint)
-        checkpoint = Checkpoint(place, {"objective": objective}, every=0.0)
-        fitted = method.fit(train, val, n_classes=6, threads=1, checkpoint=checkpoint)
-        np.testing.assert_array_equal(fitted.model.weights, whole.model.weights)
-        assert [h["top1"] for h in fitted.history] == [h["top1"] for h in whole.history]
-        assert fitted.table == whole.table
-
-
-def break_off_after(epochs, run_epoch):
-    def run(self, *args, **kwargs):
-        if self.epoch == epochs and len(self.settings) == 1:
-            raise KeyboardInterrupt
-        run_epoch(self, *args, **kwargs)
-
-    return run
-
-
-def test_a_checkpoint_of_another_training_is_not_gone_on_from(tmp_path):
-    Checkpoint(tmp_path / "c", {"seed": 1}).save({"epoch": 3}, {})
-    assert Checkpoint(tmp_path / "c", {"seed": 2}).load() is None
-    assert Checkpoint(tmp_path / "c", {"seed": 1}).load() == ({"epoch": 3}, {})
-    (tmp_path / "c").write_bytes(b"x" * 100)
-    with pytest.raises(InputError, match="damaged"):
-        Checkpoint(tmp_path / "c", {"seed": 1}).load()
-
-
-def test_words_for_numbers():
-    assert make_method(METHODS, "ovr", beta="all").beta == math.inf
-    assert make_method(METHODS, "ovr", beta="auto").beta is None
-    assert make_method(METHODS, "ovr", beta="2.5").beta == 2.5
-    with pytest.raises(InputError, match="--beta must be a number above 0 or auto or all"):
-        make_method(METHODS, "ovr", beta="many")
-    with pytest.raises(InputError, match="--beta does not belong to --objective warp"):
-        make_method(METHODS, "warp", beta="2")
-    with pytest.raises(InputError, match="--objective must be one of ovr"):
-        make_method(METHODS, "wrap")
+def test_a_path_ends_after_some_values_without_a_rise():
+    assert not has_peaked([], 2)
+    assert not has_peaked([(1, 0), (2, 0), (2, 0)], 2)
+    assert has_peaked([(1, 0), (2, 0), (2, 0), (1, 9)], 2)

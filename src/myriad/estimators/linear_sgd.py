@@ -16,7 +16,7 @@ from myriad.measures import LabelSets
 from myriad.models import LinearModel
 from myriad.progress import Progress
 from myriad.store import Rows, Store
-from myriad.training import SGD, Fitted, IncrementalTraining, Method
+from myriad.training import SGD, Context, Fitted, IncrementalTraining, Method
 
 
 class LinearSGD(RowsClassifier):
@@ -217,7 +217,7 @@ class LinearSGD(RowsClassifier):
             if before is not None:
                 method = method.settled(Fitted(before, self.settings_ | {"scale": False}, 1))
             session = IncrementalTraining.begin(method, rows, n_classes, before)
-        self._session = session.run(rows, n_classes, threads=self.threads)
+        self._session = session.run(rows, n_classes, context=Context(threads=self.threads))
         epochs = self._session.trainer.epoch
         self._take(Fitted(self._session.model, self._session.settings, epochs))
 

@@ -26,7 +26,7 @@ from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr
-from myriad.training import Fitted, Method, hold_out
+from myriad.training import Context, Fitted, Method, hold_out
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.urls import UrlPath
 
@@ -148,21 +148,18 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         self.history_, self.search_ = fitted.history, fitted.table
 
     def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
+        context = Context(threads=self.threads, progress=self.progress or SILENT)
         if self.client is None or not method.spreads:
-            return self._fit_at(rows, held_out, method, {})
+            return self._fit_in(context, rows, held_out, method)
         with open_cluster(self.client) as executor, _leaving(rows) as folder:
-            return self._fit_at(
-                rows, held_out, method, {"workers": TrainingWorkers(executor, folder)}
-            )
+            workers = TrainingWorkers(executor, folder)
+            return self._fit_in(replace(context, workers=workers), rows, held_out, method)
 
-    def _fit_at(
-        self, rows: Rows, held_out: Rows | None, method: Method, place: dict[str, Any]
+    def _fit_in(
+        self, context: Context, rows: Rows, held_out: Rows | None, method: Method
     ) -> Fitted:
-        options: dict[str, Any] = place | {
-            "n_classes": len(self.classes_),
-            "threads": self.threads,
-            "progress": self.progress or SILENT,
-        }
+        """Hold rows out if that is needed, train, and train again on all rows if wanted."""
+        options: dict[str, Any] = {"n_classes": len(self.classes_), "context": context}
         kept, own_split = rows, held_out is None
         if not 0 <= self.validation_fraction < 1:
             raise InputError(

@@ -16,7 +16,7 @@ from myriad.parallel import open_threads
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows
 from myriad.training import Fitted, WsabieMethod
-from myriad.training.embedding.fitting import Task, model_of
+from myriad.training.embedding.fitting import Task
 from myriad.training.embedding.trainer import Embedding
 
 
@@ -154,16 +154,16 @@ class Wsabie(RowsClassifier):
         trainer = self._trainer or self._begin(rows, method)
         with open_threads(self.threads) as pool:
             trainer.run_epoch(rows, seed=method.seed, pool=pool, advance=lambda n: None)
-        self._trainer, self.model_ = trainer, model_of(trainer, method.options)
+        self._trainer, self.model_ = trainer, trainer.model()
         self.n_epochs_ = self.n_iter_ = trainer.epoch
         return self
 
     def _begin(self, rows: Rows, method: WsabieMethod) -> Embedding:
         """Return an embedding at its start, or as `fit` has left it."""
         fitted = getattr(self, "model_", None)
-        dim = method.dim_for(rows.dim)
-        task = Task.of(method, rows, len(self.classes_), dim, SILENT)
-        trainer = task.make(method.stated(dim))
+        task = Task.of(method, rows, len(self.classes_), SILENT)
+        trainer = task.make(method.stated(task.dim))
+        trainer.forgets = False  # batches may be short: what they have found is kept
         if fitted is not None:
             if fitted.map.shape != trainer.V.shape:
                 raise InputError("partial_fit resumes one embedding, not an ensemble.")

@@ -26,7 +26,7 @@ from myriad.pipelines.train import fit_store
 from myriad.pipelines.workers import open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.store import Store
-from myriad.training import SGD, Method
+from myriad.training import SGD, Context, Method
 
 RATIOS = (32.0, 64.0, 128.0, 256.0)
 RESULTS = "codes.json"
@@ -229,7 +229,8 @@ def _measure_one(
         store, error, seconds_coding = made.store, made.error, made.seconds
     began = time.perf_counter()
     with open_training_workers(executor, work / "pieces", memory=None, threads=threads) as workers:
-        fitted, _, validation = fit_store(store, method, workers=workers, **common)
+        context = Context(threads=threads, progress=progress, workers=workers)
+        fitted, _, validation = fit_store(store, method, context)
     seconds_training = time.perf_counter() - began
     found = validation
     if split != "val":

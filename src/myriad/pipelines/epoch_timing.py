@@ -1,4 +1,4 @@
-"""Passes of the very trainer of a job over a few drawn rows, timed: what its passes will take."""
+"""The speed of training: epochs of a job's own trainer on a few random rows, timed."""
 
 from __future__ import annotations
 
@@ -13,32 +13,29 @@ from myriad.pipelines.machine import is_rate, recall, remember
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows
 from myriad.training import SGD
-from myriad.training.engine.chunks import ChunkLayout
-from myriad.training.engine.linear_trainer import BLOCK, SMALL_BLOCK
+from myriad.training.engine.chunks import EpochCost
 from myriad.training.settings import Setting
 from myriad.training.sgd.fitting import make_trainer
-from myriad.training.sgd.joint import DRAWN_OBJECTIVES, count_sampled_rows
-from myriad.training.sgd.one_vs_rest import SAMPLED_BELOW
 
 MOST_DIM, MOST_NUMBERS = 8192, 1 << 24
-"""Features of a row, and numbers of all weights or of all rows, that are rehearsed with."""
+"""Most features of a row, and most numbers of all weights or of all rows, in a timed epoch."""
 PRODUCTS = 8e9
-"""Multiply-adds of a pass that is long enough to be timed."""
+"""Multiply-adds of an epoch that is long enough to be timed."""
 FEWEST_CHUNKS, MOST_CHUNKS = 2, 16
 SECONDS, TIMED = 0.9, 3
-"""How long passes are timed, and how many after the first of a training."""
+"""How long epochs are timed, and how many after the first of a training."""
 STEP = 0.3
 
 
 @dataclass(frozen=True)
 class Passes:
-    """Passes of SGD over rows.
+    """Epochs of SGD.
 
     Attributes
     ----------
     objective : what is trained.
     classes, dim : the shape of the weights.
-    beta : negatives a positive of ``ovr``, else None.
+    beta : negatives for each positive of ``ovr``, else None.
     """
 
     objective: str
@@ -47,34 +44,23 @@ class Passes:
     beta: float | None = None
 
     @property
+    def cost(self) -> EpochCost:
+        """What an epoch takes, as its trainer states it."""
+        method = SGD(objective=self.objective, beta=self.beta)
+        return method.cost(self.classes, self.dim)
+
+    @property
     def kind(self) -> str:
-        """What passes of the same pace have in common, sizes apart."""
-        if self.beta is None:
-            return self.objective
-        return "dense" if 1 + self.beta >= SAMPLED_BELOW * self.classes else "sampled"
-
-    @property
-    def few(self) -> bool:
-        """Whether a row is multiplied with few classes, one at a time."""
-        return self.objective in DRAWN_OBJECTIVES or self.kind == "sampled"
-
-    @property
-    def wanted(self) -> ChunkLayout:
-        """What is made of blocks of rows on the way."""
-        if self.beta is not None or self.objective == "softmax":
-            return ChunkLayout(BLOCK, grams=not self.few)
-        return ChunkLayout(SMALL_BLOCK, grams=not self.few, rows=count_sampled_rows(4 * self.dim))
+        """Epochs of the same kind have the same speed."""
+        return self.cost.kind
 
     @property
     def work(self) -> float:
-        """Multiply-adds of a row and the classes that look at it."""
-        drawn = 2.0 if self.objective in DRAWN_OBJECTIVES else float(self.classes)
-        if self.beta is not None and self.kind == "sampled":
-            drawn = 1 + self.beta
-        return drawn * self.dim
+        """Multiply-adds of a row with the classes that it is compared with."""
+        return self.cost.multiply_adds
 
     def shrink(self) -> Passes:
-        """Return passes of the same kind that are small enough to be rehearsed."""
+        """Return epochs of the same kind that are small enough to be timed."""
         dim = min(self.dim, MOST_DIM)
         classes = min(self.classes, max(2, MOST_NUMBERS // dim))
         beta = self.beta
@@ -83,8 +69,8 @@ class Passes:
         return replace(self, classes=classes, dim=dim, beta=beta)
 
     def count_rows(self) -> int:
-        """Return how many rows make a pass that can be timed: several chunks."""
-        chunk = self.wanted.count_rows(self.dim)
+        """Return how many rows make an epoch that can be timed: several chunks."""
+        chunk = self.cost.layout.count_rows(self.dim)
         rows = min(MOST_CHUNKS * chunk, max(FEWEST_CHUNKS * chunk, int(PRODUCTS / self.work)))
         return max(FEWEST_CHUNKS, min(rows, MOST_NUMBERS // self.dim))
 
@@ -92,7 +78,7 @@ class Passes:
 def measure_speed(
     passes: Passes, threads: int, *, again: bool = False, progress: Progress = SILENT
 ) -> float:
-    """Return multiply-adds a second of all threads, as measured last unless `again`."""
+    """Return the multiply-adds per second of all threads, as measured last unless `again`."""
     small = passes.shrink()
     name = f"{small} on {threads} threads"
     kept: Any = None if again else recall(name)
@@ -105,11 +91,11 @@ def measure_speed(
 
 
 def time_epochs(passes: Passes, threads: int) -> float:
-    """Return multiply-adds a second of passes by so many threads.
+    """Return the multiply-adds per second of epochs by so many threads.
 
-    Training begins anew after a few passes: so few rows are soon learned by heart, and then there
-    are no more steps to make. Threads that wait for each other suffer far more from other work in
-    a second than in an hour, so the pace is that of the quicker passes.
+    Training begins again after a few epochs: so few rows are soon fitted, and then there are no
+    more steps to make. Threads that wait for each other suffer far more from other work in a second
+    than in an hour, so the speed is that of the faster epochs.
     """
     rows = draw_rows(passes)
     method = SGD(objective=passes.objective, eta=STEP, beta=passes.beta)

@@ -28,7 +28,8 @@ from myriad.pipelines.machine import Machine, know_machine, repeat
 from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
 from myriad.store.shards import SHARD_BYTES
-from myriad.training.search import JOINT_STEPS, SEARCH_FLOPS, STEPS, default_betas
+from myriad.training import SGD, AtomDescent
+from myriad.training.sgd.search import RUNG_EPOCHS, count_together, grid, plan_rungs
 
 SAMPLE = 300_000
 """Descriptors that a vocabulary is learned from, and the bytes that each takes meanwhile."""
@@ -39,10 +40,6 @@ SIDE_BY_SIDE = 0.9
 HELD_OUT = 0.1
 BESIDE = 4 << 20
 """Bytes that training takes beside weights and rows: scores, targets, threads."""
-GRADIENTS = 200
-"""Full gradients that the path of ``trace`` costs: measured by `benchmarks/trace.py`."""
-FACTORS_BYTES = 200 << 20
-"""What atom descent holds beside its factors and blocks."""
 PLANNED = ("ovr", "multiclass", "ranking", "warp", "softmax", "trace")
 
 
@@ -250,7 +247,7 @@ def plan_extraction(
 def measure_speeds(
     job: Job, dim: int, threads: int, *, again: bool, progress: Progress
 ) -> dict[str, float]:
-    """Return multiply-adds a second of each kind of passes that a job makes."""
+    """Return the multiply-adds per second of each kind of epochs of a job."""
     if job.objective == "trace":
         return {}
     kinds = {passes.kind: passes for passes in [*_grid(job, dim), _passes(job, dim, job.beta)]}
@@ -268,20 +265,16 @@ def plan_training(
     if job.objective == "trace":
         return [plan_path(job, machine, dim, row_bytes, speed)]
     weights = 4.0 * job.classes * dim
-    passes = _passes(job, dim, job.beta)
-    chunks = max(_count_chunks(some) for some in (passes, *_grid(job, dim)))
+    passes, grid = _passes(job, dim, job.beta), _grid(job, dim)
+    chunks = max(_count_chunks(some) for some in (passes, *grid))
     n_train = job.images * (1 - HELD_OUT)
-    grid = _grid(job, dim)
     machines = _machines(machine, n_workers)
-    together = max(1, min(len(grid), int((2 << 30) // weights)))
-    part = max(SEARCH_FLOPS / (len(grid) * job.classes * dim), 10 * job.classes, 2000)
-    part = n_train if part >= n_train / 2 else part
-    alive = max(2, math.ceil(len(grid) / 4))
-    first = sum(passes.work / paces[passes.kind] for passes in grid) / machines
-    mean = first / len(grid)
-    searching = part * first + (1 if part < n_train else 0) * n_train * alive * mean
-    searching += 2 * n_train * max(2, math.ceil(alive / 4)) * mean
-    n_passes = max(1, job.epochs - 3)
+    memory = SGD(objective=job.objective).memory
+    together = min(len(grid), count_together(memory, job.classes, dim))
+    mean = sum(some.work / paces[some.kind] for some in grid) / machines / len(grid)
+    rungs = plan_rungs(len(grid), int(n_train), job.classes, dim, memory)
+    searching = mean * sum(rung.n_candidates * rung.n_rows * rung.epochs for rung in rungs)
+    n_passes = max(1, job.epochs - RUNG_EPOCHS[-1])
     read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
     row = passes.work / paces[passes.kind] / machines
     row += dim / machine.decode / speed if row_bytes < 4 * dim else 0
@@ -294,27 +287,23 @@ def plan_training(
 
 
 def plan_path(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float) -> Step:
-    """Return the step that follows the path of ``trace``; the rank is taken to be at most 256.
-
-    A gradient is two products of a row with all weights; rows that do not fit are read for each.
-    """
-    rank = min(256, dim, job.classes)
-    products = 2 * job.classes * dim / machine.sgemm
+    """Return the step that follows the path of ``trace``; rows that do not fit are read again."""
+    cost = AtomDescent.cost(job.classes, dim)
+    products = cost.multiply_adds / machine.sgemm
     products += dim / machine.decode if row_bytes < 4 * dim else 0
     read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
     seconds = max(job.images * (1 - HELD_OUT) * products / speed, read)
-    factors = 4.0 * rank * (job.classes + dim)
-    return Step("train", GRADIENTS * seconds, factors, 6 * factors + FACTORS_BYTES)
+    return Step("train", cost.gradients * seconds, cost.model_bytes, cost.memory)
 
 
 def _count_chunks(passes: Passes) -> float:
-    """Return the bytes of four chunks of rows, of what is made of them, and of all beside.
+    """Return the bytes of four chunks of rows, of their products, and of everything else.
 
-    One is trained on, two are being made, and one was given back a moment ago.
+    One is trained on, two are being prepared, and one has just been freed.
     """
-    wanted = passes.wanted
-    copies = 1 + wanted.grams
-    return 4.0 * copies * wanted.count_rows(passes.dim) * 4 * passes.dim + BESIDE
+    layout = passes.cost.layout
+    copies = 1 + layout.grams
+    return 4.0 * copies * layout.count_rows(passes.dim) * 4 * passes.dim + BESIDE
 
 
 def _passes(job: Job, dim: int, beta: float) -> Passes:
@@ -322,10 +311,9 @@ def _passes(job: Job, dim: int, beta: float) -> Passes:
 
 
 def _grid(job: Job, dim: int) -> list[Passes]:
-    """Return the passes of each setting that is tried."""
-    if job.objective != "ovr":
-        return [_passes(job, dim, math.inf)] * (2 * len(JOINT_STEPS))
-    return [_passes(job, dim, beta) for beta in default_betas(job.classes)] * (2 * len(STEPS))
+    """Return the epochs of each setting that the search tries."""
+    settings = grid(SGD(objective=job.objective), job.classes, 1.0)
+    return [_passes(job, dim, setting.beta or math.inf) for setting in settings]
 
 
 def _speed(machine: Machine, n_workers: int) -> float:

@@ -27,12 +27,11 @@ from myriad.pipelines.outputs import (
     training_beside,
 )
 from myriad.pipelines.replacement import Replacement, describe_source
-from myriad.pipelines.workers import open_executor, open_training_workers, workers_option
+from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
 from myriad.store import Store, is_store
-from myriad.training import SGD, Checkpoint, Fitted, Method
-from myriad.training.distributed.workers import TrainingWorkers
+from myriad.training import SGD, Checkpoint, Context, Fitted, Method
 
 TRAIN_AGAIN_BELOW = 20_000
 """Rows below which the model is trained once more, on validation rows too."""
@@ -99,7 +98,7 @@ def train(
     """
     began = time.perf_counter()
     asked = method or SGD()
-    method = limit_memory(asked, memory)
+    method = asked if memory is None else asked.with_memory(memory // 2)
     rows = Store.open(data) if is_store(data) else None
     store = None if rows is not None else store or store_beside(out)
     check_model_place(out, overwrite=overwrite, resume=resume, store=store)
@@ -132,9 +131,8 @@ def train(
         with open_training_workers(
             executor, state / "pieces", memory=memory, threads=threads
         ) as workers:
-            fitted, scored, validation = fit_store(
-                rows, method, threads=threads, progress=progress, state=state, workers=workers
-            )
+            context = Context(threads=threads, progress=progress, workers=workers)
+            fitted, scored, validation = fit_store(rows, method, context, state=state)
     seconds_training = time.perf_counter() - training
     settings = {
         "objective": method.objective,
@@ -158,22 +156,17 @@ def train(
 
 
 def fit_store(
-    store: Store,
-    method: Method,
-    *,
-    threads: int | None,
-    progress: Progress,
-    state: Path | None = None,
-    workers: TrainingWorkers | None = None,
+    store: Store, method: Method, context: Context, *, state: Path | None = None
 ) -> tuple[Fitted, Scored, Measures]:
     """Train on a store; return the final model, and the validation rows as scored before the
     validation rows themselves were trained on.
 
     Parameters
     ----------
-    state : a folder for checkpoints, from which a run that was broken off goes on.
-    site : where pieces of the training are done, if not all here.
+    context : threads, progress and workers.
+    state : a folder for checkpoints, from which an interrupted training resumes.
     """
+    progress = context.progress
     n_classes = len(store.class_names)
     parts = set(store.splits.tolist())
     train_rows = store.rows("train")
@@ -181,11 +174,9 @@ def fit_store(
     check_classes(train_rows.labels, store, progress)
     if val_rows is None:
         progress.note("No validation images: settings are not searched, accuracy is not measured.")
-    options: dict[str, Any] = {"n_classes": n_classes, "threads": threads, "progress": progress}
-    options |= workers_option(workers, method, progress)
-    fitted = method.fit(
-        train_rows, val_rows, **options, checkpoint=checkpoint_in(state, "first", method, store)
-    )
+    note_unused(context, method)
+    first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))
+    fitted = method.fit(train_rows, val_rows, n_classes=n_classes, context=first)
     if val_rows is None:
         nothing = np.zeros(0, np.int32)
         return (
@@ -196,7 +187,7 @@ def fit_store(
     began = time.perf_counter()
     plain = make_plain(fitted.model, store.code)
     folder = ModelFolder(plain, store.class_names, None, {})
-    scored, truths = score_store(folder, store, "val", threads=threads, progress=progress)
+    scored, truths = score_store(folder, store, "val", threads=context.threads, progress=progress)
     validation = measure(
         scored.ranks, truths, n_classes=n_classes, seconds=time.perf_counter() - began
     )
@@ -205,16 +196,11 @@ def fit_store(
         refitted = again.fit(
             store.rows(trained_parts(store)),
             None,
-            **options,
-            checkpoint=checkpoint_in(state, "again", again, store),
+            n_classes=n_classes,
+            context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),
         )
         fitted = replace(refitted, history=fitted.history, table=fitted.table)
     return fitted, scored, validation
-
-
-def limit_memory(method: Method, memory: int | None) -> Method:
-    """Return the method within a limit of memory, where it knows of one."""
-    return method if memory is None else method.with_memory(memory // 2)
 
 
 def check_classes(labels: NDArray[np.int32], store: Store, progress: Progress) -> None:

@@ -18,11 +18,10 @@ from myriad.pipelines.sources import open_source
 from myriad.pipelines.train import check_classes
 from myriad.pipelines.trial_log import TrialLog, check_trial_log
 from myriad.pipelines.trials import SWEPT, Trial, Tuned
-from myriad.pipelines.workers import open_executor, open_training_workers, workers_option
+from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.store import Store
-from myriad.training import METHODS, Method, make_method
-from myriad.training.distributed.workers import TrainingWorkers
+from myriad.training import METHODS, Context, Method, make_method
 
 LEDGER, PAGE = "tuning.json", "tuning.html"
 EPOCHS = 20
@@ -88,7 +87,8 @@ def tune(
             raise InputError(f"{rows.path} has no validation rows, on which settings are judged.")
         key = {"store": rows.fingerprint, "seed": seed, "objective": objective}
         trial_log = TrialLog(out / LEDGER, key, resume=resume)
-        study = _Study(rows, objective, epochs, seed, threads, trial_log, progress, workers)
+        context = Context(threads=threads, progress=progress, workers=workers)
+        study = _Study(rows, objective, epochs, seed, trial_log, context)
         study.search()
         study.cross(stated)
         study.regularise(stated["lam"])
@@ -128,18 +128,11 @@ class _Study:
         objective: str,
         epochs: int,
         seed: int,
-        threads: int | None,
         trial_log: TrialLog,
-        progress: Progress,
-        workers: TrainingWorkers | None,
+        context: Context,
     ) -> None:
         self.rows, self.objective, self.epochs, self.seed = rows, objective, epochs, seed
-        self.threads, self.trial_log, self.progress, self.workers = (
-            threads,
-            trial_log,
-            progress,
-            workers,
-        )
+        self.trial_log, self.context = trial_log, context
         self.options = METHODS[objective].command_options(objective)
         self.trials: list[Trial] = []
 
@@ -190,7 +183,7 @@ class _Study:
             if kept is not None:
                 self.trials.append(Trial.from_record(study, kept))
                 return
-            self.progress.note(f"Trial {len(self.trials) + 1}: {told}.")
+            self.context.progress.note(f"Trial {len(self.trials) + 1}: {told}.")
             trial = self._measure(study, method, words)
         except (InputError, WorkError) as error:
             self.trials.append(Trial(study, words, error=str(error)))
@@ -201,18 +194,15 @@ class _Study:
     def _measure(self, study: str, method: Method, words: Words) -> Trial:
         rows, began = self.rows, time.perf_counter()
         n_classes = len(rows.class_names)
+        context = self.context
+        note_unused(context, method)
         fitted = method.fit(
-            rows.rows("train"),
-            rows.rows("val"),
-            n_classes=n_classes,
-            threads=self.threads,
-            progress=self.progress,
-            **workers_option(self.workers, method, self.progress),
+            rows.rows("train"), rows.rows("val"), n_classes=n_classes, context=context
         )
         seconds = time.perf_counter() - began
         folder = ModelFolder(fitted.model, rows.class_names, None, {})
         scored, truths = score_store(
-            folder, rows, "val", threads=self.threads, progress=self.progress
+            folder, rows, "val", threads=context.threads, progress=context.progress
         )
         measures = measure(scored.ranks, truths, n_classes=n_classes)
         return Trial(

@@ -1,4 +1,4 @@
-"""The workers of a training, from what a user says: a cluster, a limit of memory, or neither."""
+"""The workers of a training, by what a user states: a cluster, a limit of memory, or neither."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from myriad.errors import InputError
 from myriad.parallel import Executor, LocalExecutor, Workers, open_cluster
 from myriad.progress import Progress
-from myriad.training import Method
+from myriad.training import Context, Method
 from myriad.training.distributed.workers import PIECE_BYTES, TrainingWorkers
 
 APART = 192 << 20
-"""Bytes that training takes beside weights: chunks of rows, scores of held-out rows."""
+"""Bytes that training takes in addition to weights: chunks of rows, scores of held-out rows."""
 LEAST = 256_000_000
 
 
@@ -46,7 +46,7 @@ def open_shared_workers(executor: Executor | None, folder: Path) -> Iterator[Wor
 def open_training_workers(
     executor: Executor | None, folder: Path, *, memory: int | None, threads: int | None
 ) -> Iterator[TrainingWorkers | None]:
-    """Yield where pieces of a training are done; None if it is done whole, here.
+    """Yield the workers that train shards; None to train everything in this process.
 
     Parameters
     ----------
@@ -68,14 +68,8 @@ def open_training_workers(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def workers_option(
-    workers: TrainingWorkers | None, method: Method, progress: Progress
-) -> dict[str, Any]:
-    """Return what a method's `fit` is told of a workers; a method that cannot use it says so."""
-    if workers is None:
-        return {}
-    if method.spreads:
-        return {"workers": workers}
-    if workers.executor.remote:
-        progress.note(f"The objective {method.objective} is trained on this machine alone.")
-    return {}
+def note_unused(context: Context, method: Method) -> None:
+    """Tell the user if a method cannot use the workers of other machines."""
+    workers = context.workers
+    if workers is not None and workers.executor.remote and not method.spreads:
+        context.progress.note(f"The objective {method.objective} is trained on this machine alone.")

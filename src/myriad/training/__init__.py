@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from myriad.lazy import import_on_use
 from myriad.training.baselines.nearest_means import Means
 from myriad.training.baselines.nearest_neighbours import NeighboursMethod
+from myriad.training.context import Context
 from myriad.training.dual.method import Certified
 from myriad.training.dual.svms import BinaryDual, TopK
 from myriad.training.embedding.method import EmbeddingOptions, WsabieMethod
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from myriad.training.baselines.class_sums import ClassSums
     from myriad.training.checkpoints import Checkpoint
     from myriad.training.dual.spaces import check_gram
-    from myriad.training.sgd.fitting import hold_out
     from myriad.training.sgd.incremental import IncrementalTraining
+    from myriad.training.validation import hold_out
 
 METHODS: dict[str, type[Method]] = {
     **dict.fromkeys(OBJECTIVES, SGD),
@@ -40,6 +41,7 @@ __all__ = [
     "Certified",
     "Checkpoint",
     "ClassSums",
+    "Context",
     "EmbeddingOptions",
     "Fitted",
     "IncrementalTraining",
@@ -63,6 +65,6 @@ __getattr__ = import_on_use(
         "ClassSums": "myriad.training.baselines.class_sums",
         "IncrementalTraining": "myriad.training.sgd.incremental",
         "check_gram": "myriad.training.dual.spaces",
-        "hold_out": "myriad.training.sgd.fitting",
+        "hold_out": "myriad.training.validation",
     },
 )

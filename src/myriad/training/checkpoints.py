@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a long training in one file, replaced whole, to go on from."""
+"""Checkpoints: the state of a long training in one file, replaced as a whole, to resume from."""
 
 from __future__ import annotations
 
@@ -15,25 +15,31 @@ from safetensors import SafetensorError, safe_open
 from myriad.errors import InputError
 from myriad.files import atomic_write, read_arrays, write_arrays
 
+FORMAT = 2
+"""Part of every key: checkpoints of another format are ignored like those of another training."""
+
 
 class Checkpoint:
-    """Where training keeps its state.
+    """The file in which a training keeps its state; see `TrainingState` for what is in it.
 
     Parameters
     ----------
     path : the file; it need not exist.
-    key : what the training depends on, plain JSON; a state of another key is not gone on from.
+    key : what the training depends on, plain JSON; a checkpoint with another key is ignored.
     every : seconds from one writing to the next.
     """
 
     def __init__(self, path: Path, key: dict[str, Any], *, every: float = 30.0) -> None:
         self.path = path
-        self.key = json.dumps(key, sort_keys=True, default=str)
+        self.key = json.dumps({"format": FORMAT, **key}, sort_keys=True, default=str)
         self.every = every
         self._written = time.monotonic()
 
     def load(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Return the state and the arrays kept, or None if there are none for this key."""
+        """Return the state and the arrays kept, or None where there are none for this key.
+
+        Raises `InputError` for a damaged file.
+        """
         if not self.path.exists():
             return None
         try:
@@ -50,18 +56,14 @@ class Checkpoint:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to write."""
+        """Whether the last writing is at least `every` seconds ago."""
         return time.monotonic() - self._written >= self.every
 
     def save(self, state: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Replace what is kept."""
+        """Replace the file, at once and as a whole."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         texts = {"key": self.key, "state": json.dumps(state)}
         plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         with atomic_write(self.path) as beside:
             write_arrays(beside, plain, texts)
         self._written = time.monotonic()
-
-    def drop(self) -> None:
-        """Forget what is kept."""
-        self.path.unlink(missing_ok=True)

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
 from myriad.options import Option, check_options, make_from_options, option, options_of
-from myriad.progress import SILENT, Progress
+from myriad.training.context import DEFAULT_CONTEXT, Context
 
 if TYPE_CHECKING:
     from myriad.models import Model
     from myriad.store import Rows
-    from myriad.training.checkpoints import Checkpoint
 
 SGD_PANEL = "Gradient descent: ovr, multiclass, ranking, warp, auc, softmax, wsabie"
 """The heading of the options that methods of this kind share."""
@@ -26,14 +25,14 @@ SGD_PANEL = "Gradient descent: ovr, multiclass, ranking, warp, auc, softmax, wsa
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained model, and how it came about.
+    """A trained model, and how it was found.
 
     Attributes
     ----------
     model : what was learned.
-    settings : the numbers used, plain JSON; what ``train`` prints and the model folder keeps.
-    epochs : epochs after which the model is as returned.
-    history : a row for each epoch, at least ``epoch``, ``top1``, ``top5`` and ``seconds``.
+    settings : the numbers used, plain JSON; ``train`` prints them and the model folder keeps them.
+    epochs : number of epochs after which the model is as returned.
+    history : a row for each epoch, with at least ``epoch``, ``top1``, ``top5`` and ``seconds``.
     table : the candidates of the search, with the validation accuracy of each.
     """
 
@@ -78,7 +77,7 @@ class Method(ABC):
 
     @property
     def spreads(self) -> bool:
-        """Whether `fit` takes `workers`, which train parts of the model."""
+        """Whether workers can train shards; if not, `fit` ignores those of its context."""
         return False
 
     @property
@@ -93,20 +92,24 @@ class Method(ABC):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
         """Train on rows.
 
-        With validation rows, options that are None are searched on them and the best model is
-        returned; without, they get modest values. A run with a checkpoint resumes an interrupted
-        run with the same checkpoint, and ends with the same model.
+        With validation rows, the numbers left open are searched for and the best model is kept;
+        without, modest numbers are used. With a checkpoint, an interrupted training resumes and
+        ends with the same model.
+
+        Parameters
+        ----------
+        train, val : the rows to train and to validate on.
+        n_classes : number of classes; labels are below it.
+        context : threads, progress, checkpoint and workers.
         """
 
     @abstractmethod
     def settled(self, fitted: Fitted) -> Self:
-        """Return the method with nothing left to search, as `fitted` found it."""
+        """Return the method with nothing left to search for, as `fitted` found it."""
 
     def with_memory(self, size: int) -> Self:
         """Return the method with a limit in bytes for what its search trains side by side.

@@ -1,7 +1,7 @@
-"""The learning rate after so many steps: the three schedules of [GP, 4.2] and [LS].
+"""Schedules of the learning rate: the three of [GP, 4.2] and [LS].
 
-All begin at the learning rate ``eta``, which is searched for on accuracy. Bottou's search for
-``t0`` is that same search: ``1 / (lam (t + t0))`` begins at ``eta`` where ``t0 = 1 / (lam eta)``.
+All begin at ``eta``, which is searched for by validation accuracy. Bottou's search for ``t0`` is
+the same search: ``1 / (lam (t + t0))`` begins at ``eta`` where ``t0 = 1 / (lam eta)``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Schedule:
 
     @property
     def number(self) -> int:
-        """The number by which a kernel knows the schedule."""
+        """The number of the schedule in kernels."""
         return NUMBERS[self.name]
 
     def delay(self, setting: Setting) -> float:

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+import numpy as np
+
+from myriad.store import Rows
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -14,12 +18,12 @@ class Setting:
 
     Attributes
     ----------
-    eta : step.
-    beta : one-vs-rest: negatives a positive, on average; infinity for all of them [GP, 3.2]. None
-        for the joint objectives.
-    lam : weight of the squared norm.
-    scale : whether features are brought to unit variance; the weights are for plain rows all the
-        same.
+    eta : learning rate.
+    beta : one-vs-rest: negatives for each positive, on average; infinity for all of them [GP, 3.2].
+        None for the joint objectives.
+    lam : regularisation strength, the weight of the squared norm.
+    scale : whether features are scaled to unit variance; the weights returned are for the rows as
+        they were before.
     """
 
     eta: float
@@ -42,3 +46,14 @@ class Setting:
         elif math.isinf(self.beta):
             found["beta"] = "all"
         return found
+
+
+def mean_square(rows: Rows, *, most: int = 1000, most_bytes: int = 64 << 20) -> float:
+    """Return the mean squared norm of (the first of) the rows; 1 where all are zero.
+
+    Learning rates and regularisation strengths that are searched are counted in units of it.
+    """
+    size = max(1, min(most, rows.n_rows, most_bytes // (4 * rows.dim)))
+    X = next(iter(rows.blocks(size))).X
+    square = float(np.einsum("ij,ij->i", X, X, dtype=np.float64).mean())
+    return square if square > 0 else 1.0

@@ -1,4 +1,4 @@
-"""What a search and a run ask of weights in training, wherever they are trained."""
+"""What the training loop and a search ask of what is being trained, wherever it is trained."""
 
 from __future__ import annotations
 
@@ -16,48 +16,70 @@ from myriad.store import Rows
 from myriad.training.settings import Setting
 
 Weights = tuple[NDArray[Any], NDArray[Any]]
+Arrays = Mapping[str, NDArray[Any]]
 
 
-class Trainer(Protocol):
-    """Weights of one or several settings in training: a `LinearTrainer` or workers.
+class EpochTrainer(Protocol):
+    """What the loop asks of every trainer.
 
     Attributes
     ----------
-    settings : what is trained side by side.
-    n_classes : rows of the weights of each.
-    epoch : passes made.
+    epoch : number of epochs finished.
     """
 
-    settings: list[Setting]
-    n_classes: int
     epoch: int
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Pass once more over the rows."""
+        """Train for one more epoch, in the order that the seed gives it."""
 
     def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:
-        """Return the rank of the truth of held-out rows, (n_settings, n_rows)."""
-
-    def weights(self, number: int = 0) -> Weights:
-        """Return weights and biases of one setting."""
-
-    def keep(self, numbers: Sequence[int]) -> None:
-        """Forget all settings but these."""
+        """Return the ranks of the true labels of held-out rows, of shape (n_settings, n_rows)."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that a checkpoint keeps."""
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` gave."""
+    def restore(self, arrays: Arrays) -> None:
+        """Take the arrays that `state` returned."""
+
+
+class Trainer(EpochTrainer, Protocol):
+    """A trainer whose epochs are compared by validation accuracy.
+
+    Attributes
+    ----------
+    n_classes : number of classes.
+    """
+
+    n_classes: int
+
+    def weights(self, number: int = 0) -> Weights:
+        """Return copies of the two arrays that one setting has learned."""
+
+    def spent(self) -> dict[str, float]:
+        """Return what else the history says of the last epoch."""
+
+
+class SettingsTrainer(Trainer, Protocol):
+    """A trainer of one or several settings side by side: a `LinearTrainer`, or class shards.
+
+    Attributes
+    ----------
+    settings : what is trained side by side.
+    """
+
+    settings: list[Setting]
+
+    def keep(self, numbers: Sequence[int]) -> None:
+        """Drop all settings but these."""
 
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
         """Begin every setting at some weights instead of at zero."""
 
 
 def overflow(settings: Sequence[Setting], epoch: int, modest: float = math.inf) -> WorkError:
-    """Return the error of weights that are no numbers any more; it names a smaller step."""
-    step = max(setting.eta for setting in settings)
+    """Return the error of weights that have overflowed; it names a smaller learning rate."""
+    rate = max(setting.eta for setting in settings)
     return WorkError(
-        f"The weights overflowed in epoch {epoch} with eta={step:g}. "
-        f"Try a smaller step, such as {min(step / 10, modest):.1g}."
+        f"The weights overflowed in epoch {epoch} with eta={rate:g}. "
+        f"Try a smaller step, such as {min(rate / 10, modest):.1g}."
     )

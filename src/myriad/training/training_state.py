@@ -1,87 +1,95 @@
-"""One training from its setting to its last epoch, kept in a checkpoint on the way."""
+"""The state of a training as a checkpoint keeps it: one format for all methods."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from myriad.parallel import ThreadPool
 from myriad.training.checkpoints import Checkpoint
-from myriad.training.search import Searched
-from myriad.training.settings import Setting
-from myriad.training.stopping import Stopping
-from myriad.training.trainer import Trainer
+from myriad.training.trainer import EpochTrainer
 
-Weights = tuple[NDArray[Any], NDArray[Any]]
+if TYPE_CHECKING:
+    from myriad.training.stopping import Monitor
+
+Arrays = dict[str, NDArray[Any]]
+_FACTS, _TRAINER, _MONITOR = "facts.", "trainer.", "monitor."
+"""What the names of arrays begin with in a checkpoint."""
 
 
 class TrainingState:
-    """What training has come to, and where it is kept.
+    """What a training has come to, read from its checkpoint and written to it.
+
+    Parameters
+    ----------
+    checkpoint : the file; None to keep nothing.
 
     Attributes
     ----------
-    setting : the setting found, None before the search.
-    table : the settings tried.
-    history : a row for each epoch.
-    seconds : time spent on the epochs so far.
+    facts : what is known beside the loop, plain JSON: the setting that a search has found, the
+        settings it tried, and so on. Empty in a training that begins.
+    arrays : arrays that belong to the facts.
+    seconds : time spent on the epochs before an interruption.
     """
 
     def __init__(self, checkpoint: Checkpoint | None) -> None:
         self._checkpoint = checkpoint
-        self._kept = checkpoint.load() if checkpoint is not None else None
-        state: dict[str, Any] = self._kept[0] if self._kept else {}
-        self.setting = Setting.from_json(state["setting"]) if state else None
-        self.table: list[dict[str, Any]] = state.get("table", [])
-        self.history: list[dict[str, Any]] = state.get("history", [])
+        kept = checkpoint.load() if checkpoint is not None else None
+        state, arrays = kept or ({}, {})
+        self.facts: dict[str, Any] = state.get("facts", {})
+        self.arrays: Arrays = _below(arrays, _FACTS)
         self.seconds: float = state.get("seconds", 0.0)
+        self._loop: dict[str, Any] | None = state.get("loop")
+        self._loop_arrays = _below(arrays, _TRAINER), _below(arrays, _MONITOR)
 
     @property
-    def chosen(self) -> Setting:
-        """The setting to train by; the search is over."""
-        assert self.setting is not None
-        return self.setting
+    def is_running(self) -> bool:
+        """Whether the checkpoint was written by a loop that `resume` can continue."""
+        return self._loop is not None
 
-    def begin(self, setting: Setting, table: list[dict[str, Any]], found: Searched | None) -> None:
-        """Take what a search has found, and what it has trained on the way if that is kept."""
-        self.setting, self.table = setting, table
-        if found is not None and found.trainer is not None:
-            candidate = found.candidate
-            self.history = candidate.history
-            self.keep(found.trainer, candidate.stopping, candidate.best, last=True)
-        elif self._checkpoint is not None:
-            self._checkpoint.save(self._state(None), {})
-
-    def restore(self, trainer: Trainer, stopping: Stopping) -> Weights | None:
-        """Put trainer and stopping into the state kept; return the best weights, if any."""
-        if self._kept is None or self._kept[0]["stopping"] is None:
-            return None
-        state, arrays = self._kept
-        for name, value in state["stopping"].items():
-            setattr(stopping, name, tuple(value) if isinstance(value, list) else value)
-        trainer.epoch = state["epoch"]
-        best = (arrays.pop("best.W"), arrays.pop("best.b")) if "best.W" in arrays else None
+    def resume(self, trainer: EpochTrainer, monitor: Monitor, *, pool: ThreadPool) -> None:
+        """Put a trainer and its monitor into the state kept, if there is any."""
+        if self._loop is None:
+            return
+        (arrays, monitored), self._loop_arrays = self._loop_arrays, ({}, {})
+        trainer.epoch = self._loop["epoch"]
         trainer.restore(arrays)
-        self._kept = None
-        return best
+        monitor.restore(self._loop["monitor"], monitored, trainer, pool=pool)
+        self._loop = None
 
-    def keep(
-        self, trainer: Trainer, stopping: Stopping, best: Weights | None, *, last: bool
+    def save(
+        self,
+        trainer: EpochTrainer | None = None,
+        monitor: Monitor | None = None,
+        *,
+        seconds: float = 0.0,
     ) -> None:
-        """Write the state down, if it is time to."""
-        checkpoint = self._checkpoint
-        if checkpoint is not None and (last or checkpoint.is_due):
-            arrays = trainer.state()
-            if best is not None:
-                arrays |= {"best.W": best[0], "best.b": best[1]}
-            state = self._state(asdict(stopping)) | {"epoch": trainer.epoch}
-            checkpoint.save(state, arrays)
+        """Write the facts and, where a loop is running, its trainer and monitor."""
+        self.seconds = seconds
+        if self._checkpoint is None:
+            return
+        arrays = _prefixed(self.arrays, _FACTS)
+        loop = None
+        if trainer is not None and monitor is not None:
+            monitored, kept = monitor.state()
+            loop = {"epoch": trainer.epoch, "monitor": monitored}
+            arrays |= _prefixed(trainer.state(), _TRAINER) | _prefixed(kept, _MONITOR)
+        self._checkpoint.save({"facts": self.facts, "seconds": seconds, "loop": loop}, arrays)
 
-    def _state(self, stopping: dict[str, Any] | None) -> dict[str, Any]:
-        return {
-            "setting": self.chosen.to_json(),
-            "table": self.table,
-            "history": self.history,
-            "seconds": self.seconds,
-            "stopping": stopping,
-        }
+    def save_if_due(self, trainer: EpochTrainer, monitor: Monitor, *, seconds: float) -> None:
+        """Write the state if the last time is long enough ago."""
+        if self._checkpoint is not None and self._checkpoint.is_due:
+            self.save(trainer, monitor, seconds=seconds)
+
+
+def _prefixed(arrays: Arrays, prefix: str) -> Arrays:
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def _below(arrays: Arrays, prefix: str) -> Arrays:
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }

@@ -1,77 +1,135 @@
-"""Held-out accuracy of weights in training, scored against all classes."""
+"""Held-out accuracy of what is being trained, scored against all classes.
+
+The rows that are scored by one product are stated by the model or trainer: a product of another
+shape may round differently, so a number of rows that depended on the number of threads would
+change the last bits of scores.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.measures import Measures, Truths, measure, rank_truths
+from myriad.measures import Measures, Truths, measure
+from myriad.models import Model
 from myriad.parallel import ThreadPool
+from myriad.randomness import generator
 from myriad.store import Rows
 
-if TYPE_CHECKING:
-    from myriad.training.trainer import Trainer
-
-BLOCK_BYTES = 16 << 20
+BLOCK_ROWS, BLOCK_BYTES = 1024, 16 << 20
+"""Most held-out rows that are ranked at a time, and most bytes of their features or scores."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scorer:
-    """Stored weights of some classes of a setting: scores are ``scale (V x) + bias``.
+class Ranker(Protocol):
+    """Ranks the true labels of held-out rows: a trainer, or a `ModelRanker`."""
 
-    Classes are scored a shard at a time, whose bounds depend on their number alone: so scores are
-    the same, bit for bit, wherever the weights are kept.
-    """
+    @property
+    def n_classes(self) -> int:
+        """The number of classes that are ranked."""
 
-    classes: slice
-    V: NDArray[Any]
-    scales: NDArray[np.float32]
-    biases: NDArray[np.float32]
-
-    def score(self, X: NDArray[np.float32], scores: NDArray[np.float32]) -> None:
-        """Fill the columns of `scores` (n_samples, n_classes) that belong to the classes."""
-        part = scores[:, self.classes]
-        np.matmul(X, self.V.T, out=part)
-        part *= self.scales
-        part += self.biases
+    def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:
+        """Return the ranks of the true labels, of shape (n_settings, n_rows)."""
 
 
-def validate(training: Trainer, rows: Rows, *, pool: ThreadPool) -> list[Measures]:
-    """Return the measures of every setting in training on held-out rows."""
-    known = rows.labels if rows.sets is None else rows.sets
-    ranks = training.rank(rows, pool=pool)
-    return [measure(r, known, n_classes=training.n_classes) for r in ranks]
+def validate(ranker: Ranker, rows: Rows, *, pool: ThreadPool) -> list[Measures]:
+    """Return the accuracies on held-out rows, one entry for each setting that is trained."""
+    truths: Truths = rows.labels if rows.sets is None else rows.sets
+    ranks = ranker.rank(rows, pool=pool)
+    return [measure(some, truths, n_classes=ranker.n_classes) for some in ranks]
 
 
-def cut_ranges(rows: Rows, n_classes: int) -> list[range]:
-    """Return the ranges of rows that are ranked at a time; the number of threads is no matter."""
-    size = max(1, min(1024, BLOCK_BYTES // (4 * max(rows.dim, n_classes))))
+def count_block_rows(
+    dim: int, n_classes: int, *, most: int = BLOCK_ROWS, most_bytes: int = BLOCK_BYTES
+) -> int:
+    """Return how many held-out rows are ranked at a time."""
+    return max(1, min(most, most_bytes // (4 * max(dim, n_classes))))
+
+
+def cut_ranges(rows: Rows, size: int) -> list[range]:
+    """Return the ranges of rows that are ranked at a time."""
     starts = range(0, rows.n_rows, size)
     return [range(start, min(start + size, rows.n_rows)) for start in starts]
 
 
-@np.errstate(over="ignore", invalid="ignore")
-def rank_range(
-    scorers: Sequence[Sequence[Scorer]], rows: Rows, some: range, n_classes: int
+def truths_of(rows: Rows, some: range) -> Truths:
+    """Return the true label, or the set of labels, of each row of a range."""
+    part = slice(some.start, some.stop)
+    return rows.labels[part] if rows.sets is None else rows.sets.part(part)
+
+
+def rank_ranges(
+    rank: Callable[[range], NDArray[np.int32]],
+    rows: Rows,
+    *,
+    n_settings: int,
+    size: int,
+    pool: ThreadPool,
 ) -> NDArray[np.int32]:
-    """Return the ranks of the truths of a range of rows, (n_settings, m).
+    """Return the ranks of the true labels, of shape (n_settings, n_rows).
 
     Parameters
     ----------
-    scorers : of each setting, those of all classes.
+    rank : returns those of a range of rows, of shape (n_settings, m); called from all threads.
+    size : rows of a range.
     """
-    X = rows.read(some)
-    truths: Truths = rows.labels[some.start : some.stop]
-    if rows.sets is not None:
-        truths = rows.sets.part(slice(some.start, some.stop))
-    ranks = np.empty((len(scorers), len(some)), np.int32)
-    scores = np.empty((len(some), n_classes), np.float32)
-    for number, parts in enumerate(scorers):
-        for part in parts:
-            part.score(X, scores)
-        ranks[number] = rank_truths(scores, truths)
+    ranks = np.empty((n_settings, rows.n_rows), np.int32)
+
+    def fill(some: range) -> None:
+        ranks[:, some.start : some.stop] = rank(some)
+
+    pool.share(fill, cut_ranges(rows, size))
     return ranks
+
+
+@dataclass(frozen=True)
+class ModelRanker:
+    """Ranks by a model.
+
+    Attributes
+    ----------
+    model : the model.
+    size : rows that are ranked at a time.
+    """
+
+    model: Model
+    size: int = BLOCK_ROWS
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.model.n_classes
+
+    def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:
+        """Return the ranks of the true labels, of shape (1, n_rows)."""
+
+        def rank(some: range) -> NDArray[Any]:
+            X = rows.read(some).astype(np.float32, copy=False)
+            return self.model.judge(X, truths_of(rows, some))[0][None]
+
+        return rank_ranges(rank, rows, n_settings=1, size=self.size, pool=pool)
+
+
+def hold_out(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | None]:
+    """Split off a fraction of the rows of each class for validation.
+
+    A class with one row stays in training, and so do rows without a label. Returns the rows to
+    train on and the held-out ones, None where no class can spare a row.
+    """
+    order = generator(seed, "hold out").permutation(rows.n_rows)
+    order = order[rows.labels[order] >= 0]
+    labels = rows.labels[order]
+    by_class = order[np.argsort(labels, kind="stable")]
+    sizes = np.bincount(labels)
+    spared = np.minimum(np.ceil(fraction * sizes), sizes - 1).clip(0).astype(np.int64)
+    starts = np.cumsum(sizes) - sizes
+    held = np.concatenate(
+        [by_class[s : s + n] for s, n in zip(starts, spared, strict=True)] or [by_class[:0]]
+    )
+    if len(held) == 0:
+        return rows, None
+    kept = np.setdiff1d(np.arange(rows.n_rows), held)
+    return rows.select(kept), rows.select(np.sort(held))

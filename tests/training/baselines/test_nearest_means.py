@@ -7,7 +7,7 @@ from myriad.errors import WorkError
 from myriad.measures import LabelSets
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows
-from myriad.training import METHODS, ClassSums, Means, make_method
+from myriad.training import METHODS, ClassSums, Context, Means, make_method
 from tests.reference.means import find_means, rank_by_distance
 
 N, DIM, CLASSES = 900, 300, 7  # several blocks of features, one not full
@@ -25,7 +25,7 @@ def data():
 
 
 def train(rows, threads=1):
-    return Means().fit(rows, None, n_classes=CLASSES, threads=threads).model
+    return Means().fit(rows, None, n_classes=CLASSES, context=Context(threads=threads)).model
 
 
 @pytest.mark.parametrize("offset", [0, 1000])

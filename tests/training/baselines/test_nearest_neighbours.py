@@ -8,7 +8,7 @@ from myriad.errors import InputError
 from myriad.models.neighbours import NeighboursModel
 from myriad.serialisation import flatten, restore
 from myriad.store import ArrayRows
-from myriad.training import METHODS, make_method
+from myriad.training import METHODS, Context, make_method
 
 
 def make_rows(n, seed):
@@ -21,7 +21,7 @@ def make_rows(n, seed):
 
 def test_votes_are_those_of_scikit_learn():
     train, val = make_rows(300, 0), make_rows(100, 1)
-    fitted = make_method(METHODS, "knn").fit(train, val, n_classes=6, threads=1)
+    fitted = make_method(METHODS, "knn").fit(train, val, n_classes=6, context=Context(threads=1))
     assert [row["k"] for row in fitted.table] == [1, 3, 5, 9]
     best = max(fitted.table, key=lambda row: (row["top1"], row["top5"]))
     assert fitted.settings == {"k": best["k"]}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from myriad.training.distributed.class_shards import Problem
-from myriad.training.engine.linear_trainer import SCORED_SHARD, class_shards, scored_shards
+from myriad.training.engine.shards import SCORED_SHARD, class_shards, scored_shards
 from myriad.training.settings import Setting
 from myriad.training.sgd.one_vs_rest import SHARD
 

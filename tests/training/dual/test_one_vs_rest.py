@@ -5,7 +5,7 @@ import pytest
 
 from myriad.progress import Progress
 from myriad.store import ArrayRows
-from myriad.training import BinaryDual, TopK
+from myriad.training import BinaryDual, Context, TopK
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.dual.ascent import Certificate
 
@@ -58,7 +58,7 @@ def make_rows(n=200, seed=0, n_classes=5):
 @pytest.mark.parametrize("name", METHODS)
 def test_a_run_broken_off_ends_with_the_same_weights(tmp_path, name):
     train, val, method = make_rows(), make_rows(80, seed=1), METHODS[name]
-    whole = method.fit(train, val, n_classes=5, threads=1)
+    whole = method.fit(train, val, n_classes=5, context=Context(threads=1))
     assert len(whole.history) > 2
 
     def keep():
@@ -67,10 +67,14 @@ def test_a_run_broken_off_ends_with_the_same_weights(tmp_path, name):
     for passes in (7, 9):
         with pytest.raises(Broken):
             method.fit(
-                train, val, n_classes=5, threads=1, checkpoint=keep(),
-                progress=Breaking(passes * train.n_rows - 1),
-            )  # fmt: skip
-    resumed = method.fit(train, val, n_classes=5, threads=2, checkpoint=keep())
+                train,
+                val,
+                n_classes=5,
+                context=Context(
+                    threads=1, checkpoint=keep(), progress=Breaking(passes * train.n_rows - 1)
+                ),
+            )
+    resumed = method.fit(train, val, n_classes=5, context=Context(threads=2, checkpoint=keep()))
     assert resumed.model.weights.tobytes() == whole.model.weights.tobytes()
     assert resumed.model.biases.tobytes() == whole.model.biases.tobytes()
     assert resumed.epochs == whole.epochs

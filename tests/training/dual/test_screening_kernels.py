@@ -71,7 +71,7 @@ def test_certificates_in_float32_are_those_of_float64(k, bias):
     ascent = TopKAscent(rows, 9, k=k, variant=0, lam=0.01, bias=bias)
     with open_threads(1) as pool:
         for _ in range(4):
-            ascent.run_epoch(seed=0, pool=pool, advance=lambda n: None)
+            ascent.run_epoch(ascent.rows, seed=0, pool=pool, advance=lambda n: None)
         found = ascent.certify(pool)
         plain = TopKAscent(rows, 9, k=k, variant=0, lam=0.01, bias=bias, dtype=np.float64)
         plain.duals = ascent.duals

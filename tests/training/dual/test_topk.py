@@ -5,9 +5,9 @@ import pytest
 
 from myriad.objectives.topk import ALPHA, BETA, TOPK_VARIANTS, conjugate, value
 from myriad.parallel import open_threads
-from myriad.progress import SILENT
 from myriad.store import ArrayRows
-from myriad.training.dual.ascent import ascend
+from myriad.training import loop
+from myriad.training.dual.gap_stopping import GapStopping
 from myriad.training.dual.sparse_duals import SparseDuals
 from myriad.training.dual.topk import TopKAscent
 from tests.reference import topk as reference
@@ -20,6 +20,13 @@ def make_rows(n=60, dim=9, n_classes=N_CLASSES, dtype=np.float64):
     labels = rng.integers(0, n_classes, n).astype(np.int32)
     X = rng.standard_normal((n, dim)) + 0.7 * rng.standard_normal((n_classes, dim))[labels]
     return ArrayRows(X, labels, dtype=dtype)
+
+
+def train(ascent, pool, **options):
+    """Train to a gap; return the certificates on the way."""
+    monitor = GapStopping(ascent, **options)
+    loop.run(ascent, ascent.rows, monitor, until=monitor.until, seed=0, pool=pool)
+    return monitor.history
 
 
 def dense_columns(ascent):
@@ -43,7 +50,7 @@ def test_equals_plain_ascent(k, variant, block):
         for epoch in range(9):
             ascent.narrow = ascent.narrow and epoch != 5
             narrow += [epoch] * ascent.narrow
-            ascent.run_epoch(seed=SEED, pool=pool, advance=lambda n: None)
+            ascent.run_epoch(ascent.rows, seed=SEED, pool=pool, advance=lambda n: None)
         certificate = ascent.certify(pool)
     assert narrow[0] == 2  # the first two passes are over all classes, later ones of both kinds
     assert {3, 4, 6, 7, 8} & set(narrow)
@@ -67,7 +74,7 @@ def test_rows_begin_with_few_variables(k, variant):
     plain = {"k": k, "lam": LAM, "variant": variant, "n_classes": n_classes}
     with open_threads(1) as pool:
         for epoch in range(2):
-            ascent.run_epoch(seed=SEED, pool=pool, advance=lambda n: None)
+            ascent.run_epoch(ascent.rows, seed=SEED, pool=pool, advance=lambda n: None)
             W, A = reference.train(rows.X, rows.labels, orders[: epoch + 1], **plain)
             np.testing.assert_allclose(dense_columns(ascent), A, rtol=0, atol=1e-8)
             np.testing.assert_allclose(ascent.space.V, W, rtol=0, atol=1e-8)
@@ -84,7 +91,7 @@ def test_every_size_of_block_gives_the_same():
         ascent = TopKAscent(rows, N_CLASSES, **options)
         with open_threads(1) as pool:
             for _ in range(4):
-                ascent.run_epoch(seed=SEED, pool=pool, advance=lambda n: None)
+                ascent.run_epoch(ascent.rows, seed=SEED, pool=pool, advance=lambda n: None)
             ascent.certify(pool)
         found.append(ascent.weights()[0])
     for weights in found[1:]:
@@ -96,13 +103,12 @@ def test_every_size_of_block_gives_the_same():
 def test_gap_closes_and_lam_can_change(variant, bias):
     rows = make_rows(n=200)
     options = {"k": 3, "variant": variant, "dtype": np.float64, "bias": bias}
-    ascending = {"seconds": None, "seed": 0, "progress": SILENT, "watched": True}
     warm, cold = (TopKAscent(rows, N_CLASSES, lam=lam, **options) for lam in (0.1, 0.05))
     with open_threads(1) as pool:
-        ascend(warm, tol=1e-6, epochs=300, pool=pool, **ascending)
+        train(warm, pool, tol=1e-6, epochs=300, watched=True)
         warm.change_lam(0.05)
-        first = ascend(warm, tol=1e-6, epochs=6, pool=pool, **ascending)
-        history = ascend(cold, tol=1e-6, epochs=600, pool=pool, **ascending)
+        first = train(warm, pool, tol=1e-6, epochs=6, watched=True)
+        history = train(cold, pool, tol=1e-6, epochs=600, watched=True)
     assert history[-1]["gap"] <= 1e-6
     assert all(row["dual"] <= history[-1]["primal"] for row in history)
     assert (first[0]["epoch"], history[0]["epoch"]) == (6, 6)
@@ -118,7 +124,7 @@ def test_gap_is_estimated_on_the_way(variant):
     with open_threads(1) as pool:
         for _ in range(23):
             narrow = ascent.narrow
-            ascent.run_epoch(seed=SEED, pool=pool, advance=lambda n: None)
+            ascent.run_epoch(ascent.rows, seed=SEED, pool=pool, advance=lambda n: None)
             coming = ascent.narrow
             seen.append((narrow, ascent.estimate, ascent.certify(pool).gap))
             assert not ascent.narrow  # where training goes on, all classes are looked at
@@ -133,11 +139,10 @@ def test_gap_is_estimated_on_the_way(variant):
 
 def test_certificates_follow_the_estimates():
     rows, histories = make_rows(n=200), []
-    options = {"tol": 1e-4, "epochs": 600, "seconds": None, "seed": 0, "progress": SILENT}
     for watched in (True, False):
         ascent = TopKAscent(rows, N_CLASSES, k=2, variant=ALPHA, lam=0.02, dtype=np.float64)
         with open_threads(1) as pool:
-            histories.append(ascend(ascent, pool=pool, watched=watched, **options))
+            histories.append(train(ascent, pool, tol=1e-4, epochs=600, watched=watched))
     for history, first in zip(histories, (6, 16), strict=True):
         epochs = [row["epoch"] for row in history]
         record = [epoch for epoch in (first * 2**n for n in range(9)) if epoch < epochs[-1]]

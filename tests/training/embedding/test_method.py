@@ -6,7 +6,7 @@ import pytest
 from myriad.measures import LabelSets
 from myriad.progress import Progress
 from myriad.store import ArrayRows
-from myriad.training import Checkpoint, WsabieMethod
+from myriad.training import Checkpoint, Context, WsabieMethod
 from myriad.training.embedding.method import make_wsabie
 from myriad.training.embedding.search import grid
 
@@ -48,17 +48,21 @@ def make_rows(n=400, n_classes=10, seed=0):
 def test_a_run_broken_off_ends_with_the_same_model(tmp_path, after):
     train, val = make_rows(), make_rows(100, seed=1)
     method = WsabieMethod(dim=6, epochs=5, ensemble=2, patience=5)
-    whole = method.fit(train, val, n_classes=10, threads=1)
+    whole = method.fit(train, val, n_classes=10, context=Context(threads=1))
 
     def keep():
         return Checkpoint(tmp_path / "state", {"a": 1}, every=0.0)
 
     with pytest.raises(Broken):
         method.fit(
-            train, val, n_classes=10, threads=1, checkpoint=keep(),
-            progress=Breaking(after * train.n_rows - 1),
-        )  # fmt: skip
-    resumed = method.fit(train, val, n_classes=10, threads=1, checkpoint=keep())
+            train,
+            val,
+            n_classes=10,
+            context=Context(
+                threads=1, checkpoint=keep(), progress=Breaking(after * train.n_rows - 1)
+            ),
+        )
+    resumed = method.fit(train, val, n_classes=10, context=Context(threads=1, checkpoint=keep()))
     assert resumed.model.prototypes.tobytes() == whole.model.prototypes.tobytes()
     assert resumed.model.map.tobytes() == whole.model.map.tobytes()
     assert resumed.epochs == whole.epochs
@@ -77,7 +81,7 @@ def test_rows_without_labels_or_with_all_are_passed_over_and_told():
 
     several = ArrayRows(rows.X, LabelSets.from_lists(lists), rows.class_names)
     method = WsabieMethod(dim=4, eta=0.1, margin=0.03, epochs=2)
-    fitted = method.fit(several, None, n_classes=10, threads=1, progress=Telling())
+    fitted = method.fit(several, None, n_classes=10, context=Context(threads=1, progress=Telling()))
     assert np.isfinite(fitted.model.prototypes).all()
     assert any(": 2." in note for note in notes)
 
@@ -85,7 +89,7 @@ def test_rows_without_labels_or_with_all_are_passed_over_and_told():
 def test_classes_without_rows_stay_in_the_middle():
     rows = make_rows(n_classes=10)
     method = WsabieMethod(dim=4, eta=0.1, margin=0.03, epochs=3)
-    fitted = method.fit(rows, None, n_classes=12, threads=1)
+    fitted = method.fit(rows, None, n_classes=12, context=Context(threads=1))
     assert fitted.model.n_classes == 12
     ranks, _ = fitted.model.judge(rows.X, rows.labels)
     assert (ranks == 1).mean() > 0.5
@@ -100,10 +104,10 @@ def test_stated_numbers_are_not_searched():
 def test_settled_repeats_what_was_found():
     train, val = make_rows(), make_rows(100, seed=1)
     method = WsabieMethod(epochs=4)
-    fitted = method.fit(train, val, n_classes=10, threads=1)
+    fitted = method.fit(train, val, n_classes=10, context=Context(threads=1))
     settled = method.settled(fitted)
     assert not settled.is_open
-    again = settled.fit(train, None, n_classes=10, threads=1)
+    again = settled.fit(train, None, n_classes=10, context=Context(threads=1))
     assert again.epochs == fitted.epochs
     assert again.model.prototypes.tobytes() == fitted.model.prototypes.tobytes()
 
@@ -116,7 +120,7 @@ def test_forgetting_last_violators_lets_no_class_starve():
 
     def count_starved(**options):
         method = make_wsabie(dim=8, eta=0.03, margin=0.1, epochs=20, **options)
-        model = method.fit(rows, None, n_classes=100, threads=1).model
+        model = method.fit(rows, None, n_classes=100, context=Context(threads=1)).model
         right = model.judge(rows.X, rows.labels)[0] == 1
         return int(np.count_nonzero(np.bincount(labels, right, minlength=100) == 0))
 

@@ -38,7 +38,7 @@ def train(rows, setting, *, objective="ranking", threads=1, **more):
 @pytest.mark.parametrize("lam", [0.0, 1.0])  # the second is folded into the weights again and again
 @pytest.mark.parametrize("tame", [{}, {"average": True}, {"adagrad": "class"}, {"max_norm": 0.4}])
 def test_threads_side_by_side_equal_plain_sgd(objective, lam, tame, monkeypatch):
-    monkeypatch.setattr(joint, "LENT_ROWS", 701)
+    monkeypatch.setattr(joint, "ZERO_COPY_ROWS", 701)
     rows, setting = make_rows(weights=np.linspace(0.5, 2.0, 1500)), Setting(0.05, lam=lam)
     expected = reference.train(
         rows.X,

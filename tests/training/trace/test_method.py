@@ -9,7 +9,7 @@ from myriad.measures import LabelSets
 from myriad.parallel import open_threads
 from myriad.progress import Progress
 from myriad.store import ArrayRows
-from myriad.training import AtomDescent, Checkpoint
+from myriad.training import AtomDescent, Checkpoint, Context
 from myriad.training.trace.descent import Descent, find_step
 from myriad.training.trace.gauges import GAUGES
 from myriad.training.trace.method import prior_biases
@@ -47,7 +47,7 @@ def test_agrees_with_proximal_gradient(problem, gauge, part):
     _, best = minimise(X, y, b, lam, gauge)
     rows = ArrayRows(X.astype(np.float64), y, dtype=np.float64)
     fitted = AtomDescent(lam=lam, gauge=gauge, batch=64, tol=1e-7, steps=200).fit(
-        rows, None, n_classes=C, threads=1
+        rows, None, n_classes=C, context=Context(threads=1)
     )
     W = weights_of(fitted)
     value = risk_and_gradient(W, X, y, b)[0] + lam * measure(W, gauge)
@@ -61,7 +61,7 @@ def test_bound_is_an_upper_bound_in_every_round(problem, gauge):
     lam = 0.1 * polar(risk_and_gradient(np.zeros((D, C)), X, y, b)[1], gauge)
     _, best = minimise(X, y, b, lam, gauge)
     method = AtomDescent(lam=lam, gauge=gauge, batch=32, subspace_every=2, steps=3, tol=1e-4)
-    fitted = method.fit(ArrayRows(X, y), None, n_classes=C, threads=1)
+    fitted = method.fit(ArrayRows(X, y), None, n_classes=C, context=Context(threads=1))
     assert len(fitted.history) >= 2
     for row in fitted.history:
         assert row["bound"] >= row["objective"] - best - 1e-6
@@ -79,7 +79,10 @@ def test_l1_agrees_with_scikit_learn():
         l1_ratio=1.0, C=1 / (lam * n), solver="saga", fit_intercept=False, tol=1e-6, max_iter=5000
     ).fit(X.astype(np.float64), y)
     fitted = AtomDescent(lam=lam, gauge="l1", tol=1e-6).fit(
-        ArrayRows(X.astype(np.float64), y, dtype=np.float64), None, n_classes=C, threads=1
+        ArrayRows(X.astype(np.float64), y, dtype=np.float64),
+        None,
+        n_classes=C,
+        context=Context(threads=1),
     )
     W, b = weights_of(fitted), np.zeros(C)
     values = [risk_and_gradient(V, X, y, b)[0] + lam * measure(V, "l1") for V in (W, peer.coef_.T)]
@@ -92,7 +95,9 @@ def test_same_bits_on_any_number_of_threads():
     X, y = draw(1500)
     rows = ArrayRows(X, y)
     one, two = (
-        AtomDescent(lam=0.02, batch=128).fit(rows, None, n_classes=C, threads=threads).model
+        AtomDescent(lam=0.02, batch=128)
+        .fit(rows, None, n_classes=C, context=Context(threads=threads))
+        .model
         for threads in (1, 2)
     )
     np.testing.assert_array_equal(one.directions, two.directions)
@@ -103,7 +108,7 @@ def test_path_chooses_on_validation_and_finds_the_planted_rank():
     X, y = draw(3700, dim=40, n_classes=20, rank=3)
     train, val = ArrayRows(X[:1000], y[:1000]), ArrayRows(X[1000:], y[1000:])
     method = AtomDescent()
-    fitted = method.fit(train, val, n_classes=20, threads=1)
+    fitted = method.fit(train, val, n_classes=20, context=Context(threads=1))
     lams = [row["lam"] for row in fitted.table]
     assert method.is_open
     assert lams == sorted(lams, reverse=True)
@@ -111,7 +116,7 @@ def test_path_chooses_on_validation_and_finds_the_planted_rank():
     assert 3 <= fitted.settings["rank"] <= 5
     settled = method.settled(fitted)
     assert not settled.is_open
-    again = settled.fit(train, None, n_classes=20, threads=1)
+    again = settled.fit(train, None, n_classes=20, context=Context(threads=1))
     assert again.settings["value"] == pytest.approx(fitted.settings["value"], rel=0.02)
 
 
@@ -123,7 +128,7 @@ def test_relaxed_weights_are_the_best_for_their_part_of_lam_on_the_support(probl
     lam, part = 0.4 * polar(at_zero, gauge), 0.1
     plain, relaxed = (
         AtomDescent(lam=lam, relax=relax, gauge=gauge, tol=1e-5, steps=500).fit(
-            rows, None, n_classes=C, threads=1
+            rows, None, n_classes=C, context=Context(threads=1)
         )
         for relax in (1.0, part)
     )
@@ -147,7 +152,8 @@ def test_relaxing_keeps_the_planted_rank_and_predicts_better():
         ArrayRows(X[part], y[part]) for part in (slice(1000), slice(1000, 3700), slice(3700, 8000))
     )
     plain, relaxed = (
-        AtomDescent(relax=relax).fit(train, val, n_classes=20, threads=1) for relax in (1.0, None)
+        AtomDescent(relax=relax).fit(train, val, n_classes=20, context=Context(threads=1))
+        for relax in (1.0, None)
     )
     top1 = [
         (fitted.model.rank(test.X, 1)[0][:, 0] == test.labels).mean() for fitted in (plain, relaxed)
@@ -176,14 +182,14 @@ def test_goes_on_to_the_same_model(tmp_path, rounds):
             raise Broken
 
     method = AtomDescent(batch=32, tol=1e-4)
-    whole = method.fit(train, val, n_classes=C, threads=1)
+    whole = method.fit(train, val, n_classes=C, context=Context(threads=1))
     checkpoint = Checkpoint(tmp_path / "state.safetensors", {}, every=0.0)
     with pytest.raises(Broken):
         AtomDescent(batch=32, tol=1e-4, callback=stop).fit(
-            train, val, n_classes=C, threads=1, checkpoint=checkpoint
+            train, val, n_classes=C, context=Context(threads=1, checkpoint=checkpoint)
         )
     assert checkpoint.path.exists()
-    resumed = method.fit(train, val, n_classes=C, threads=1, checkpoint=checkpoint)
+    resumed = method.fit(train, val, n_classes=C, context=Context(threads=1, checkpoint=checkpoint))
     np.testing.assert_array_equal(whole.model.directions, resumed.model.directions)
     np.testing.assert_array_equal(whole.model.classes, resumed.model.classes)
     untimed = [
@@ -191,7 +197,9 @@ def test_goes_on_to_the_same_model(tmp_path, rounds):
         for fitted in (whole, resumed)
     ]
     assert untimed[0] == untimed[1]
-    finished = method.fit(train, val, n_classes=C, threads=1, checkpoint=checkpoint)
+    finished = method.fit(
+        train, val, n_classes=C, context=Context(threads=1, checkpoint=checkpoint)
+    )
     np.testing.assert_array_equal(whole.model.strengths, finished.model.strengths)
 
 
@@ -208,7 +216,7 @@ def test_large_lam_predicts_the_prior_and_says_so(problem, gauge):
     X, y, _ = problem
     notes = Notes()
     fitted = AtomDescent(lam=100.0, gauge=gauge).fit(
-        ArrayRows(X, y), None, n_classes=C, threads=1, progress=notes
+        ArrayRows(X, y), None, n_classes=C, context=Context(threads=1, progress=notes)
     )
     assert fitted.settings["rank"] == fitted.settings["atoms"] == 0
     assert "zero model is optimal" in notes.sentences[0]
@@ -220,7 +228,9 @@ def test_large_lam_predicts_the_prior_and_says_so(problem, gauge):
 def test_separable_data_and_a_class_without_rows():
     X = np.repeat(np.eye(3, 5, dtype=np.float32), 20, axis=0)
     y = np.repeat(np.array([0, 1, 3], np.int32), 20)
-    fitted = AtomDescent(lam=1e-6, rounds=5).fit(ArrayRows(X, y), None, n_classes=4, threads=1)
+    fitted = AtomDescent(lam=1e-6, rounds=5).fit(
+        ArrayRows(X, y), None, n_classes=4, context=Context(threads=1)
+    )
     assert len(fitted.history) <= 6
     assert (fitted.model.rank(X, 1)[0][:, 0] == y).all()
     assert np.isfinite(fitted.model.biases).all()
@@ -229,7 +239,7 @@ def test_separable_data_and_a_class_without_rows():
 def test_rows_that_are_all_zero_and_rows_without_label():
     y = np.array([0, 1, 1, -1], np.int32)
     fitted = AtomDescent(lam=0.1).fit(
-        ArrayRows(np.zeros((4, 3), np.float32), y), None, n_classes=2, threads=1
+        ArrayRows(np.zeros((4, 3), np.float32), y), None, n_classes=2, context=Context(threads=1)
     )
     assert fitted.settings["rank"] == 0
     np.testing.assert_allclose(np.exp(fitted.model.biases), [1 / 3, 2 / 3], rtol=1e-6)
@@ -240,7 +250,9 @@ def test_weights_of_rows_count_like_repeated_rows():
     weights = np.where(np.arange(200) < 50, 3.0, 1.0)
     repeated = np.repeat(np.arange(200), weights.astype(int))
     weighted, plain = (
-        AtomDescent(lam=0.05, batch=400, tol=1e-5).fit(rows, None, n_classes=C, threads=1)
+        AtomDescent(lam=0.05, batch=400, tol=1e-5).fit(
+            rows, None, n_classes=C, context=Context(threads=1)
+        )
         for rows in (ArrayRows(X, y, weights=weights), ArrayRows(X[repeated], y[repeated]))
     )
     assert weighted.settings["value"] == pytest.approx(plain.settings["value"], rel=1e-4)
@@ -271,20 +283,22 @@ def test_several_labels_and_no_labels_are_refused():
     X, _ = draw(4)
     several = ArrayRows(X, LabelSets.from_lists([[0], [1], [0, 1], [1]]))
     with pytest.raises(InputError, match="one label"):
-        AtomDescent(lam=0.1).fit(several, None, n_classes=2, threads=1)
+        AtomDescent(lam=0.1).fit(several, None, n_classes=2, context=Context(threads=1))
     with pytest.raises(InputError, match="No row"):
-        AtomDescent(lam=0.1).fit(ArrayRows(X), None, n_classes=2, threads=1)
+        AtomDescent(lam=0.1).fit(ArrayRows(X), None, n_classes=2, context=Context(threads=1))
 
 
 def test_gradient_and_latents_too_large_to_keep_give_the_same_model(problem, monkeypatch):
     X, y, _ = problem
     method = AtomDescent(lam=0.03, tol=1e-4)
-    kept = method.fit(ArrayRows(X, y), None, n_classes=C, threads=1)
+    kept = method.fit(ArrayRows(X, y), None, n_classes=C, context=Context(threads=1))
     monkeypatch.setattr("myriad.training.trace.multinomial.CACHE_BYTES", 0)
     monkeypatch.setattr("myriad.training.trace.gauges.features.TILE_BYTES", 100)
-    made = method.fit(ArrayRows(X, y), None, n_classes=C, threads=1)
+    made = method.fit(ArrayRows(X, y), None, n_classes=C, context=Context(threads=1))
     assert made.settings["value"] == pytest.approx(kept.settings["value"], rel=1e-4)
-    tiled = AtomDescent(lam=0.03, gauge="l1_l2").fit(ArrayRows(X, y), None, n_classes=C, threads=1)
+    tiled = AtomDescent(lam=0.03, gauge="l1_l2").fit(
+        ArrayRows(X, y), None, n_classes=C, context=Context(threads=1)
+    )
     assert tiled.settings["bound"] <= 0.01 * tiled.settings["value"]
 
 

@@ -1,4 +1,4 @@
-"""Nearest class means: the first baseline, learned in one pass over the rows."""
+"""Nearest class means: the first baseline, learned in one epoch, with nothing to tune."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from myriad.progress import SILENT, Progress
+from myriad.training.context import DEFAULT_CONTEXT, Context
 from myriad.training.method import Fitted, Method
 
 if TYPE_CHECKING:
     from myriad.store import Rows
-    from myriad.training.checkpoints import Checkpoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,17 +32,14 @@ class Means(Method):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
-        """Learn the means in one pass, which is too short for checkpoints."""
-        from myriad.parallel import open_threads
+        """Learn the means in one epoch, which is too short for a checkpoint."""
         from myriad.training.baselines.class_sums import ClassSums
 
         sums = ClassSums(n_classes, train.dim)
-        with open_threads(threads) as pool:
-            sums.add(train, pool=pool, progress=progress)
+        with context.open() as running:
+            sums.add(train, pool=running.pool, progress=running.progress)
         return Fitted(sums.to_model(), {}, 1)
 
     def settled(self, fitted: Fitted) -> Self:

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
 from myriad.options import option
-from myriad.progress import SILENT, Progress
+from myriad.training.context import DEFAULT_CONTEXT, Context
 from myriad.training.method import Fitted, Method
 
 if TYPE_CHECKING:
-    from myriad.models.neighbours import NeighboursModel
     from myriad.store import Rows
-    from myriad.training.checkpoints import Checkpoint
 
 VOTERS = (1, 3, 5, 9)
 """Numbers of voters tried."""
-JUDGED = 256
-"""Validation rows scored at a time."""
+RANKED_ROWS = 256
+"""Validation rows that are ranked at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +36,7 @@ class NeighboursMethod(Method):
 
     @property
     def is_open(self) -> bool:
-        """Whether k is left to be searched."""
+        """Whether k is left to be searched for."""
         return self.k is None
 
     def fit(
@@ -47,15 +45,13 @@ class NeighboursMethod(Method):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
-        """Keep the rows, and search how many should vote; see `Method.fit`."""
+        """Keep the rows, and search how many neighbours should vote; see `Method.fit`."""
         import numpy as np
 
         from myriad.models.neighbours import NeighboursModel
-        from myriad.parallel import open_threads
+        from myriad.training.validation import ModelRanker, validate
 
         if train.sets is not None:
             raise InputError("knn takes rows of one label each.")
@@ -67,11 +63,13 @@ class NeighboursMethod(Method):
         table: list[dict[str, Any]] = []
         if val is not None and len(ks) > 1:
             with (
-                open_threads(threads),
-                progress.step("Trying k", len(ks) * val.n_rows, "rows") as advance,
+                context.open() as running,
+                running.progress.step("Trying k", len(ks) * val.n_rows, "rows") as advance,
             ):
                 for k in ks:
-                    table.append({"k": k, **judge(replace(model, k=k), val)})
+                    ranker = ModelRanker(replace(model, k=k), RANKED_ROWS)
+                    (measures,) = validate(ranker, val, pool=running.pool)
+                    table.append({"k": k, "top1": measures.at(1), "top5": measures.at(5)})
                     advance(val.n_rows)
         best = max(table, key=lambda row: (row["top1"], row["top5"]))["k"] if table else ks[0]
         return Fitted(replace(model, k=best), {"k": best}, 1, [], table)
@@ -79,17 +77,3 @@ class NeighboursMethod(Method):
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with the number of voters that was found."""
         return replace(self, k=fitted.settings["k"])
-
-
-def judge(model: NeighboursModel, rows: Rows) -> dict[str, float]:
-    """Return the accuracies of a model on rows."""
-    import numpy as np
-
-    from myriad.measures import measure
-
-    ranks = [
-        model.judge(block.X, rows.labels[block.index])[0]
-        for block in rows.blocks(max(1, min(JUDGED, rows.n_rows)))
-    ]
-    measures = measure(np.concatenate(ranks), rows.labels, n_classes=model.n_classes)
-    return {"top1": measures.at(1), "top5": measures.at(5)}

@@ -1,11 +1,11 @@
 """Joint objectives on many workers: rounds of local SGD on shards of rows, weights averaged.
 
-Every step of a joint objective may touch every class, so its rows cannot be shared out exactly. In
-a round each worker begins at the same weights and steps through a part of its own rows; then the
-mean of all weights is taken, and so on. A mean of K shards moves as far as one of them, with a K-th
-of the rows; so that a pass still gets as far as a single run, steps are K times larger meanwhile,
-and each counts for K where steps shrink with their number. The result depends on the number of
-shards and rounds, and on nothing else: neither on who did a piece nor on who died meanwhile.
+Every step of a joint objective may change every class, so its rows cannot be distributed exactly.
+In a round each worker begins at the same weights and trains on some of its own rows; then the mean
+of all weights is taken, and so on. The mean over K shards moves as far as one of them, with a K-th
+of the rows; so that an epoch still moves as far as on one machine, learning rates are K times
+larger, and each step counts for K where learning rates shrink with the number of steps. The result
+depends on the number of shards and rounds alone: not on which worker ran a task or died.
 """
 
 from __future__ import annotations
@@ -31,34 +31,34 @@ from myriad.training.sgd.joint import Joint
 from myriad.training.sgd.joint_kernels import STATE
 
 RUNS = 64
-"""Runs of rows that lie together, of each shard: few are kind to the disk, many mix well."""
+"""Runs of consecutive rows of each shard: few make for fast reads, many for good mixing."""
 Arrays = Mapping[str, NDArray[Any]]
 
 
 class Stepper(Protocol):
-    """What is trained in rounds: a `Joint` or an `Embedding`."""
+    """A trainer that can be trained in rounds: a `Joint` or an `Embedding`."""
 
     epoch: int
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Pass over some rows."""
+        """Train for an epoch on some rows."""
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays that training changes."""
 
     def restore(self, arrays: Arrays) -> None:
-        """Take the arrays that `state` gave."""
+        """Take the arrays that `state` returned."""
 
 
 @dataclass(frozen=True)
-class RoundPiece:
-    """The part that one worker has in a round.
+class RoundTask:
+    """The shard of rows of one worker in a round.
 
     Attributes
     ----------
-    make : makes what is trained, at its beginning.
+    make : makes the trainer, before its first epoch.
     runs : the rows, as (first, one after the last).
-    source, target : the files that it begins from and ends in.
+    source, target : the files with its state before and after the round.
     """
 
     make: Callable[[], Stepper]
@@ -70,31 +70,31 @@ class RoundPiece:
     target: Path
 
 
-def run_round(piece: RoundPiece) -> int:
-    """Train a piece and leave it in its file; return the number of its rows."""
-    stepper = piece.make()
-    stepper.restore(read_arrays(piece.source))
-    stepper.epoch = piece.epoch
-    chosen = np.concatenate([np.arange(*run) for run in piece.runs])
+def run_round(task: RoundTask) -> int:
+    """Train on a shard of rows and write the state; return the number of rows."""
+    stepper = task.make()
+    stepper.restore(read_arrays(task.source))
+    stepper.epoch = task.epoch
+    chosen = np.concatenate([np.arange(*run) for run in task.runs])
     with open_threads(1) as pool:
         stepper.run_epoch(
-            open_rows(piece.rows).select(chosen),
-            seed=piece.seed,
+            open_rows(task.rows).select(chosen),
+            seed=task.seed,
             pool=pool,
             advance=lambda n: None,
         )
-    with atomic_write(piece.target, lasting=False) as beside:
+    with atomic_write(task.target, lasting=False) as beside:
         write_arrays(beside, stepper.state())
     return len(chosen)
 
 
 class Rounds:
-    """An epoch of rounds by the workers of a workers.
+    """Runs epochs in rounds on workers.
 
     Attributes
     ----------
-    rounds : in an epoch.
-    shards : of the rows, as many as there were workers at the beginning.
+    rounds : rounds in an epoch.
+    shards : shards of rows, as many as there were workers when training began.
     """
 
     def __init__(self, workers: TrainingWorkers, rounds: int) -> None:
@@ -110,17 +110,17 @@ class Rounds:
         seed: int,
         advance: Advance,
     ) -> None:
-        """Train for an epoch; `merge` makes one of the states that the workers of a round leave."""
-        address, folder = self.workers.leave(rows), self.workers.make_folder("rounds")
+        """Train for an epoch; `merge` combines the states that the workers of a round wrote."""
+        shared, folder = self.workers.leave(rows), self.workers.make_folder("rounds")
         try:
             dealt = deal_runs(rows.n_rows, self.shards, self.rounds, seed=seed, epoch=stepper.epoch)
             for number, shares in enumerate(dealt):
                 source = folder / f"{number}.safetensors"
                 write_arrays(source, stepper.state())
-                jobs = [
-                    RoundPiece(
+                tasks = [
+                    RoundTask(
                         make,
-                        address,
+                        shared,
                         runs,
                         (seed + 1_000_003 * (1 + shard) + 7919 * number) % 2**63,
                         stepper.epoch,
@@ -130,11 +130,11 @@ class Rounds:
                     for shard, runs in enumerate(shares)
                     if runs
                 ]
-                for n_rows in self.workers.executor.map(run_round, jobs):
+                for n_rows in self.workers.executor.map(run_round, tasks):
                     advance(n_rows)
-                merge([read_arrays(job.target) for job in jobs])
-                for job in jobs:
-                    job.target.unlink()
+                merge([read_arrays(task.target) for task in tasks])
+                for task in tasks:
+                    task.target.unlink()
                 source.unlink()
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -144,7 +144,7 @@ class Rounds:
 def deal_runs(
     n_rows: int, shards: int, rounds: int, *, seed: int, epoch: int
 ) -> list[list[tuple[tuple[int, int], ...]]]:
-    """Return the runs of rows of each round and shard; a row keeps to its shard in all epochs."""
+    """Return the runs of rows of each round and shard; a row stays in its shard in all epochs."""
     n_runs = min(n_rows, max(RUNS, rounds) * shards)
     bounds = np.linspace(0, n_rows, n_runs + 1).astype(np.int64)
     own = np.array_split(generator(seed, "shards of rows").permutation(n_runs), shards)
@@ -160,7 +160,7 @@ def deal_runs(
 
 
 class JointRounds(Joint):
-    """A joint objective trained in rounds; averages and adagrad by feature are not."""
+    """A joint objective trained in rounds; neither averaging nor AdaGrad by feature can be."""
 
     def __init__(
         self, *arguments: Any, workers: TrainingWorkers, rounds: int, **options: Any
@@ -170,14 +170,14 @@ class JointRounds(Joint):
         self._given = options | {"gain": self._rounds.shards}
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Pass once more over the rows, in rounds."""
+        """Train for one more epoch, in rounds."""
         make = partial(Joint, self.settings, self.n_classes, self.V.shape[1], **self._given)
         self._rounds.run_epoch(self, make, self._merge, rows, seed=seed, advance=advance)
         self._check_finite()
 
     @np.errstate(over="ignore", invalid="ignore")
     def _merge(self, states: list[Arrays]) -> None:
-        """Take the mean of weights, biases and steps, and the sum of what else has been counted."""
+        """Take the mean of weights, biases and numbers of steps, and add up all other counts."""
         ends = [state["states"].view(STATE).reshape(-1) for state in states]
         V = np.zeros_like(self.V)
         for state, end in zip(states, ends, strict=True):
@@ -210,11 +210,12 @@ class EmbeddingRounds(Embedding):
         self._make = partial(Embedding, *arguments, **options)
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Pass once more over the rows, in rounds."""
+        """Train for one more epoch, in rounds."""
+        self._begin_epoch(rows)
         self._rounds.run_epoch(self, self._make, self._merge, rows, seed=seed, advance=advance)
 
     def _merge(self, states: list[Arrays]) -> None:
-        """Take the mean of map and prototypes, and the sum of what has been counted."""
+        """Take the mean of map and prototypes, and add up all counts."""
         V, P = (sum_of(states, name) / np.float32(len(states)) for name in ("V", "P"))
         for name, counted in (
             ("memory", ("alpha",)),

@@ -1,51 +1,35 @@
-"""Sites: where the pieces of a training are done, and where what they leave to each other lies."""
+"""The workers of a training, and the folder through which they share rows and weights."""
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from myriad.parallel import Workers
 from myriad.store import LocalRows, Rows, SharedRows, share_rows
 
 PIECE_BYTES = 2 << 30
-"""Bytes of weights that a worker holds at a time, unless stated."""
+"""Most bytes of weights that a worker holds at a time, unless stated."""
 
 
 @dataclass(frozen=True)
 class TrainingWorkers(Workers):
-    """Workers, and a folder that all of them see.
+    """Workers that train shards, and a folder that all of them see.
 
     Attributes
     ----------
-    mapper : the workers.
-    folder : for weights in training and for what is known of the rows.
-    memory : bytes of weights that a worker may hold at a time.
-    threads : that a worker uses; None for all cores.
+    executor : the workers.
+    folder : for weights in training and for descriptions of the rows.
+    memory : most bytes of weights that a worker holds at a time.
+    threads : threads of each worker; None for all cores.
     """
 
     memory: int = PIECE_BYTES
     threads: int | None = 1
 
     def leave(self, rows: Rows) -> SharedRows | LocalRows:
-        """Return rows as workers take them: by address, or as they are where all is one process."""
+        """Return rows as workers open them: shared by files, or as they are in this process."""
         if not self.executor.remote:
             return LocalRows(rows)
-        address = share_rows(rows, self.folder)
-        self.executor.require(*address.files)
-        return address
-
-
-def make_mapped(folder: Path, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Return an array of zeros in a file that ends with it: it may be larger than the memory."""
-    if 0 in shape:
-        return np.zeros(shape, dtype)
-    with tempfile.TemporaryFile(dir=folder) as stream:
-        size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        stream.truncate(size)
-        return np.asarray(np.memmap(stream, dtype, "r+", shape=shape))
+        shared = share_rows(rows, self.folder)
+        self.executor.require(*shared.files)
+        return shared

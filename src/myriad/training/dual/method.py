@@ -1,7 +1,8 @@
-"""Training in the dual: what the top-k SVM and one-vs-rest in the dual share, as methods.
+"""Training in the dual: what the top-k SVM and one-vs-rest in the dual share as methods.
 
 Both train until a certificate says that they are within `tol` of the optimum. A `lam` left open is
-searched along a path from strong to weak, each step going on from the variables of the one before.
+searched along a path from strong to weak; each value continues from the variables of the one
+before.
 """
 
 from __future__ import annotations
@@ -13,24 +14,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 from myriad.errors import InputError
 from myriad.options import option
-from myriad.progress import SILENT, Progress
+from myriad.training.context import DEFAULT_CONTEXT, Context, RunningContext
 from myriad.training.method import Fitted, Method
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from myriad.measures import Measures, Truths
-    from myriad.models import LinearModel, Model
-    from myriad.parallel import ThreadPool
+    from myriad.progress import Progress
     from myriad.store import Rows
-    from myriad.training.checkpoints import Checkpoint
     from myriad.training.distributed.workers import TrainingWorkers
-    from myriad.training.dual.ascent import Ascending, Ascent, Certificate
+    from myriad.training.dual.ascent import Ascent, Certificate, DualTrainer
 
 DUAL_PANEL = "Training in the dual: topk, dual"
 LAM_PARTS = tuple(10 ** (-half / 2) for half in range(1, 14))
-"""Values of lam tried, in half decades, as parts of the mean squared norm of the rows."""
+"""Values of lam tried, in half decades, as fractions of the mean squared norm of the rows."""
 UNSEARCHED_PART = 1e-3
 SEARCH_TOL, SEARCH_EPOCHS = 1e-2, 20
 WORSE_IN_A_ROW = 3
@@ -82,7 +80,7 @@ class DualMethod(Method):
 
     @property
     def is_open(self) -> bool:
-        """Whether lam is left to be searched."""
+        """Whether lam is left to be searched for."""
         return self.lam is None
 
     @property
@@ -94,12 +92,12 @@ class DualMethod(Method):
 
     @abstractmethod
     def make(self, rows: Rows, n_classes: int, lam: float) -> Ascent:
-        """Return the dual variables to train."""
+        """Return the dual variables to train in this process."""
 
-    def make_at(
-        self, workers: TrainingWorkers | None, rows: Rows, n_classes: int, lam: float
-    ) -> Ascending:
-        """Return the dual variables to train, by the workers of a workers where there is one."""
+    def trainer(
+        self, rows: Rows, n_classes: int, lam: float, workers: TrainingWorkers | None = None
+    ) -> DualTrainer:
+        """Return the dual variables to train, in class shards where workers help."""
         return self.make(rows, n_classes, lam)
 
     @abstractmethod
@@ -116,59 +114,54 @@ class DualMethod(Method):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
-        workers: TrainingWorkers | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Certified:
         """Train on rows; see `Method.fit`."""
-        from myriad.parallel import open_threads
-        from myriad.training.dual.ascent import ascend
+        from myriad.training.dual.gap_stopping import GapStopping
+        from myriad.training.loop import run, start_clock
+        from myriad.training.training_state import TrainingState
 
         if train.sets is not None:
             raise InputError(f"The objective {self.objective} takes rows with one label each.")
         if train.weights is not None:
             raise InputError(f"The objective {self.objective} counts all rows alike: no weights.")
-        kept = checkpoint.load() if checkpoint is not None else None
-        state: dict[str, Any] = kept[0] if kept else {}
-        with open_threads(threads) as pool:
-            if "lam" not in state:
-                lam, table = self._choose(train, val, n_classes, pool, progress, workers)
-                state = {"lam": lam, "table": table, "history": [], "epoch": 0}
-            ascent = self.make_at(workers, train, n_classes, state["lam"])
-            if kept and state["history"]:
-                ascent.restore(kept[1], state["epoch"], pool)
-
-            def observe(history: list[dict[str, Any]]) -> None:
-                if val is not None:
-                    measures = judge(as_model(ascent), val, n_classes, pool)
-                    history[-1] |= {"top1": measures.at(1), "top5": measures.at(5)}
-                if checkpoint is not None and checkpoint.is_due:
-                    now = state | {"history": history, "epoch": ascent.epoch}
-                    checkpoint.save(now, ascent.state())
-
-            history = ascend(
-                ascent,
-                tol=self.tol,
-                epochs=self.epochs,
-                seconds=self.seconds,
-                seed=self.seed,
-                pool=pool,
-                progress=progress,
-                history=state["history"],
-                observe=observe,
-                watched=val is not None,
+        with context.open() as running:
+            state = TrainingState(running.checkpoint)
+            if not state.facts:
+                lam, table = self._choose(train, val, n_classes, running)
+                state.facts = {"lam": lam, "table": table}
+                state.save()
+            lam, table = state.facts["lam"], state.facts["table"]
+            trainer = self.trainer(train, n_classes, lam, running.workers)
+            monitor = GapStopping(
+                trainer, tol=self.tol, epochs=self.epochs, seconds=self.seconds, val=val
             )
-        self._warn(history[-1], progress)
+            state.resume(trainer, monitor, pool=running.pool)
+            title, work = f"Training to a gap of {self.tol:g}", self.epochs * train.n_rows
+            with running.progress.step(title, work, "rows") as advance:
+                advance(trainer.epoch * train.n_rows)
+                run(
+                    trainer,
+                    train,
+                    monitor,
+                    until=monitor.until,
+                    seed=self.seed,
+                    pool=running.pool,
+                    clock=start_clock(state.seconds),
+                    advance=advance,
+                    state=state,
+                )
+        history = monitor.history
+        self._warn(history[-1], context.progress)
         reached = {n: float(f"{history[-1][n]:.6g}") for n in ("gap", "primal", "dual")}
-        settings = self.describe() | {"lam": state["lam"], "tol": self.tol} | reached
+        settings = self.describe() | {"lam": lam, "tol": self.tol} | reached
         return Certified(
-            as_model(ascent),
+            trainer.model(),
             settings,
-            ascent.epoch,
+            trainer.epoch,
             history,
-            state["table"],
-            certificate=ascent.certificate,
+            table,
+            certificate=trainer.certificate,
         )
 
     def settled(self, fitted: Fitted) -> Self:
@@ -183,29 +176,21 @@ class DualMethod(Method):
             )
 
     def _choose(
-        self,
-        train: Rows,
-        val: Rows | None,
-        n_classes: int,
-        pool: ThreadPool,
-        progress: Progress,
-        workers: TrainingWorkers | None = None,
+        self, train: Rows, val: Rows | None, n_classes: int, running: RunningContext
     ) -> tuple[float, list[dict[str, Any]]]:
-        """Return the lam to train with, and what was tried to find it."""
-        from myriad.training.search import part_of
-        from myriad.training.sgd.fitting import mean_square
+        """Return the lam to train with, and a table of the values tried."""
+        from myriad.training.search import subsample
+        from myriad.training.settings import mean_square
 
         if self.lam is not None:
             return self.lam, []
         square = mean_square(train) + self.bias**2
         if val is None:
             return UNSEARCHED_PART * square, []
-        some = part_of(train, len(LAM_PARTS), n_classes, seed=self.seed)
+        some = subsample(train, len(LAM_PARTS), n_classes, seed=self.seed)
         path = [float(f"{part * square:.3g}") for part in LAM_PARTS]
-        table = self.follow(
-            path, some, val, n_classes, pool=pool, progress=progress, workers=workers
-        )
-        best = max(table, key=lambda row: (row["top1"], row["top5"]))
+        table = self.follow(path, some, val, n_classes, running=running)
+        best = max(table, key=_score)
         # What counts is lam times the number of rows: fewer rows need a larger one.
         return best["lam"] * some.n_rows / train.n_rows, table
 
@@ -216,77 +201,52 @@ class DualMethod(Method):
         val: Rows,
         n_classes: int,
         *,
-        pool: ThreadPool,
-        progress: Progress,
-        workers: TrainingWorkers | None = None,
+        running: RunningContext,
     ) -> list[dict[str, Any]]:
-        """Train along a path of lam, coarsely; return the accuracy of each.
+        """Train along a path of lam, coarsely; return a table of the accuracy of each value.
 
-        The path ends early where accuracy has not risen for a while, once something is learned.
+        Each value continues from the variables of the one before. The path ends once accuracy has
+        peaked, not counting values so large that nothing is learned.
         """
-        from myriad.training.dual.ascent import ascend
+        from myriad.training.dual.gap_stopping import GapStopping
+        from myriad.training.loop import run
+        from myriad.training.search import has_peaked
+        from myriad.training.validation import validate
 
         table: list[dict[str, Any]] = []
-        ascent = self.make_at(workers, rows, n_classes, path[0])
         learned = LEARNED * self.untrained_loss(rows.labels, n_classes)
-        best, since = (-1.0, -1.0), 0
-        with progress.step("Trying values of lam", len(path), "values") as advance:
+        scores: list[tuple[float, float]] = []
+        trainer = self.trainer(rows, n_classes, path[0], running.workers)
+        with running.progress.step("Trying values of lam", len(path), "values") as advance:
             for lam in path:
-                ascent.change_lam(lam)
-                last = ascend(
-                    ascent,
+                trainer.change_lam(lam)
+                monitor = GapStopping(
+                    trainer,
                     tol=max(self.tol, SEARCH_TOL),
                     epochs=min(self.epochs, SEARCH_EPOCHS),
                     seconds=self.seconds,
-                    seed=self.seed,
-                    pool=pool,
-                    progress=SILENT,
-                )[-1]
-                found = judge(as_model(ascent), val, n_classes, pool)
+                )
+                until, pool = monitor.until, running.pool
+                run(trainer, rows, monitor, until=until, seed=self.seed, pool=pool)
+                last = monitor.history[-1]
+                (found,) = validate(trainer, val, pool=pool)
                 row = {"lam": lam, "epochs": last["epoch"], "gap": last["gap"]}
                 table.append(row | {"top1": found.at(1), "top5": found.at(5)})
                 advance(1)
-                score = found.at(1), found.at(5)
-                if score > best:
-                    best, since = score, 0
-                elif last["primal"] < learned:
-                    since += 1
-                if since == WORSE_IN_A_ROW:
+                if last["primal"] < learned or _score(table[-1]) > max(
+                    scores, default=(-1.0, -1.0)
+                ):
+                    scores.append(_score(table[-1]))
+                if has_peaked(scores, WORSE_IN_A_ROW):
                     break
         return table
 
 
-def as_model(ascent: Ascending) -> LinearModel:
-    """Return the linear model of the certified weights."""
-    import numpy as np
-
-    from myriad.models import LinearModel
-
-    W, b = ascent.weights()
-    return LinearModel(W.astype(np.float32, copy=False), b.astype(np.float32, copy=False))
-
-
-def judge(model: Model, rows: Rows, n_classes: int, pool: ThreadPool) -> Measures:
-    """Return the accuracies of a model on held-out rows, scored against all classes."""
-    import numpy as np
-
-    from myriad.measures import measure
-
-    ranks = np.empty(rows.n_rows, np.int32)
-
-    def rank(some: range) -> None:
-        truths: Truths = rows.labels[some.start : some.stop]
-        if rows.sets is not None:
-            truths = rows.sets.part(slice(some.start, some.stop))
-        ranks[some.start : some.stop], _ = model.judge(rows.read(some), truths)
-
-    starts = range(0, rows.n_rows, 1024)
-    pool.share(rank, [range(start, min(start + 1024, rows.n_rows)) for start in starts])
-    known = rows.labels if rows.sets is None else rows.sets
-    return measure(ranks, known, n_classes=n_classes)
+def _score(row: dict[str, Any]) -> tuple[float, float]:
+    return row["top1"], row["top5"]
 
 
 def check_labels(labels: NDArray[np.int32], n_classes: int) -> None:
-    """Raise `InputError` unless every row has a class."""
+    """Raise `InputError` unless every row has a class as its label."""
     if len(labels) == 0 or labels.min() < 0 or labels.max() >= n_classes:
         raise InputError("Every row that is trained on needs one of the classes as its label.")

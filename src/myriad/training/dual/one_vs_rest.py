@@ -1,7 +1,7 @@
 """One-vs-rest support vector machines in the dual, in blocks: what LIBLINEAR solves.
 
-Class c minimises ``lam/2 |w|^2 + sum_i weight_i loss(z_i w.x_i)``; the weights are 1/n, or say how
-much the positives and the negatives count. Hinge or squared hinge.
+Class c minimises ``lam/2 |w|^2 + sum_i weight_i loss(z_i w.x_i)`` with the hinge or squared hinge
+loss; the weights are 1/n, or differ between positives and negatives.
 """
 
 from __future__ import annotations
@@ -30,28 +30,30 @@ from myriad.training.dual.one_vs_rest_kernels import (
 from myriad.training.dual.spaces import sum_columns
 from myriad.training.dual.sparse_duals_kernels import SparseBlock, add_signed_columns
 from myriad.training.engine.chunks import Chunk
-from myriad.training.engine.linear_trainer import class_shards
+from myriad.training.engine.shards import class_shards
 from myriad.training.sgd.one_vs_rest_kernels import add_rows
 
-BLOCK = 64
 SHARD = 128
-"""Classes that one thread steps through a block."""
+"""Classes that one thread trains on a block."""
 DENSE_ABOVE = 0.1
-"""The part of steps not zero from which a product is faster than adding row by row."""
+"""The fraction of nonzero steps from which a product is faster than adding row by row."""
 
 
 class BinaryAscent(Ascent):
-    """The duals of all classes.
+    """The dual variables of all classes, or of a class shard, in training.
 
     Parameters
     ----------
     loss : one of `DUAL_LOSSES`.
-    beta : how much all negatives count together, as times the positives [GP, 3.2]; None counts
-        every row alike.
-    class_weights : float array (n_classes,), how much more the positives of a class count, or None.
+    beta : weight of all negatives together, relative to the positives [GP, 3.2]; None gives every
+        row the same weight.
+    class_weights : float array of shape (n_classes,), factors of the weights of positives, or None.
     bias : value of a constant feature, 0 for none.
-    own : the classes that are trained, from shard to shard; by default all of `n_classes`.
+    own : the classes that are trained, a range of whole shards; by default all of `n_classes`.
     """
+
+    BLOCK = 64
+    """Rows whose scores come from one product."""
 
     def __init__(
         self,
@@ -134,7 +136,7 @@ class BinaryAscent(Ascent):
         self.constants[shard] += self.bias * steps.sum(axis=1)
 
     def _certify(self, pool: ThreadPool) -> Certificate:
-        """Make the weights anew from the variables, and return the values of every class."""
+        """Compute the weights from the variables, and return the values of every class."""
         weights = sum_columns(self.rows, self.duals, self.n_classes, pool, signed=True)
         columns, table = np.zeros((self.n_classes, 1)), self.duals.table()
         constant = np.full((self.rows.n_rows, 1), self.bias)
@@ -145,7 +147,7 @@ class BinaryAscent(Ascent):
         def measure(X: NDArray[Any], some: range) -> NDArray[np.float64]:
             X = X.astype(np.float64, copy=False)
             S = np.empty((len(X), self.n_classes))
-            for shard in self.shards:  # so that some classes have the bits that all have
+            for shard in self.shards:  # the same bits as where a shard is trained alone
                 np.matmul(X, weights[shard].T, out=S[:, shard])
             S += biases
             totals = np.zeros(self.n_classes)
@@ -166,7 +168,7 @@ class BinaryAscent(Ascent):
         return self._certified
 
     def change_lam(self, lam: float) -> None:
-        """Go on with another `lam`; where its bounds are narrower, the variables shrink alike."""
+        """Continue with another `lam`; where its bounds are narrower, all variables shrink."""
         if lam > self.lam:
             factor = self.lam / lam
             self.duals.scale(factor)
@@ -177,7 +179,7 @@ class BinaryAscent(Ascent):
 
 
 def shards_in(own: range, n_classes: int) -> list[slice]:
-    """Return the shards of all classes that lie among some, counted from the first of these."""
+    """Return the shards of all classes that lie in a range, counted from its first class."""
     return [
         slice(shard.start - own.start, shard.stop - own.start)
         for shard in class_shards(n_classes, SHARD)
@@ -191,7 +193,7 @@ def weigh(
     beta: float | None,
     class_weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return how much a row of the rest and one of the class count, (n_classes, 2)."""
+    """Return the weights of a negative and of a positive row, of shape (n_classes, 2)."""
     n = len(labels)
     weights = np.full((n_classes, 2), 1.0 / n)
     if beta is not None:

@@ -1,12 +1,12 @@
-"""Where dual variables act: on weights of features or, with a kernel, on the rows themselves.
+"""Spaces: dual variables act on weights of features or, with a kernel, on the rows themselves.
 
 A dual column a_i adds ``a_i x_i'`` to the weights. With features the weights are (n_classes, dim).
 With a kernel x_i is known only by its products with the other rows, row i of the Gram matrix K; the
 "weights" are then the dual columns themselves, (n_classes, n_rows), and scores are again a product
 of a row, now of K, with them.
 
-A constant feature may stand beside the others; its weights, times it, are the biases. It is
-regularised like any other, as LIBLINEAR has it.
+A constant feature may be added to the others; its weights, times its value, are the biases. It is
+regularised like any other, as in LIBLINEAR.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from myriad.training.dual.sparse_duals_kernels import (
     spread_columns,
 )
 from myriad.training.engine.chunks import Chunk
-from myriad.training.engine.linear_trainer import class_shards
 from myriad.training.engine.scores import score_block, score_panels
+from myriad.training.engine.shards import class_shards
 
 SHARD = 512
 """Features that one thread sums."""
@@ -39,7 +39,7 @@ BLOCK_BYTES = 16 << 20
 
 
 class Space(ABC):
-    """Weights under dual training.
+    """Weights in dual training.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Space(ABC):
     def _products(
         self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
     ) -> NDArray[Any]:
-        """Return the products of a block's rows, the constant feature left out."""
+        """Return the products of a block's rows, without the constant feature."""
 
     @abstractmethod
     def add(
@@ -92,7 +92,7 @@ class Space(ABC):
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the weights and the constants that the dual variables make, anew in float64."""
+        """Return the weights and constants of the dual variables, computed in float64."""
 
 
 class FeatureSpace(Space):
@@ -167,7 +167,7 @@ class KernelSpace(Space):
 def check_gram(K: NDArray[np.float64]) -> None:
     """Raise `InputError` unless a matrix can be the products of rows with one another.
 
-    What rounding to float32 may do to one is forgiven.
+    Errors of rounding to float32 are tolerated.
     """
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InputError(f"A Gram matrix is square, not of shape {K.shape}.")
@@ -185,12 +185,12 @@ def check_gram(K: NDArray[np.float64]) -> None:
 def sum_columns(
     rows: Rows, duals: SparseDuals, n_classes: int, pool: ThreadPool, *, signed: bool = False
 ) -> NDArray[np.float64]:
-    """Return the weights (n_classes, dim) that dual columns make, summed in float64.
+    """Return the weights (n_classes, dim) of dual columns, summed in float64.
 
     Parameters
     ----------
-    signed : whether variables stand for their own class alone, positive for the truth and negative
-        for the others (one-vs-rest), and not for a wrong class against the truth (top-k).
+    signed : whether a variable belongs to its class alone, positive for the true class and negative
+        for the others (one-vs-rest), and not to a wrong class against the true one (top-k).
     """
     weights = np.zeros((n_classes, rows.dim))
     size = max(1, min(1024, BLOCK_BYTES // (8 * rows.dim)))

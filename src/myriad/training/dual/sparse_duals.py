@@ -1,8 +1,8 @@
 """Dual variables kept sparse: for each row, the classes whose variable is not zero.
 
-Of a row's C variables only a few are not zero, so that what is kept grows with them and not with
-rows x classes. Rows are kept in one pool: a row that grows moves to the end, and the pool is packed
-anew before it would overflow.
+Of a row's C variables only a few are not zero, so the memory grows with these and not with rows x
+classes. Rows are kept in one pool: a row that grows moves to the end, and the pool is packed
+again before it would overflow.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class SparseDuals:
 
     @property
     def n_nonzero(self) -> int:
-        """How many variables are not zero."""
+        """The number of variables that are not zero."""
         return int(self.counts.sum())
 
     @property
     def nbytes(self) -> int:
-        """How many bytes are held."""
+        """The bytes held."""
         arrays = (self.starts, self.counts, self.rooms, self.classes, self.values)
         return sum(array.nbytes for array in arrays)
 
@@ -57,7 +57,7 @@ class SparseDuals:
         values: NDArray[np.float64],
         counts: NDArray[np.int32],
     ) -> None:
-        """Write some rows to the beginnings of the rows of `classes` and `values`."""
+        """Copy some rows to the beginnings of the rows of `classes` and `values`, in place."""
         load_rows(index, self.table(), SparseBlock(classes, values, counts))
 
     def store(
@@ -68,10 +68,10 @@ class SparseDuals:
         counts: NDArray[np.int32],
     ) -> None:
         """Replace some rows; the reverse of `load`."""
-        if self._end + int(counts.sum()) > len(self.classes):  # perhaps too little room
-            layout = int(counts[counts > self.rooms[index]].sum())
-            if self._end + layout > len(self.classes):
-                self._pack(layout)
+        if self._end + int(counts.sum()) > len(self.classes):  # there may be too little room
+            needed = int(counts[counts > self.rooms[index]].sum())
+            if self._end + needed > len(self.classes):
+                self._pack(needed)
         block = SparseBlock(classes, values, counts)
         self._end = store_rows(index, block, self.table(), self.rooms, self._end)
 
@@ -90,13 +90,13 @@ class SparseDuals:
         classes: NDArray[np.int32],
         values: NDArray[np.float64],
     ) -> None:
-        """Take over what `table` returned."""
+        """Take what `table` returned."""
         self.starts, self.counts, self.rooms = starts.copy(), counts.copy(), counts.copy()
         self.classes, self.values = classes.copy(), values.copy()
         self._end = len(classes)
 
-    def _pack(self, layout: int) -> None:
-        size = int(SPARE * (self.n_nonzero + layout)) + 1024
+    def _pack(self, needed: int) -> None:
+        size = int(SPARE * (self.n_nonzero + needed)) + 1024
         # Zeros, since all of the pool is scaled, also what no row uses yet.
         classes, values = np.zeros(size, np.int32), np.zeros(size, np.float64)
         starts = np.cumsum(self.counts, dtype=np.int64) - self.counts

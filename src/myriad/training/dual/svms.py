@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from myriad.store import Rows
     from myriad.training.distributed.workers import TrainingWorkers
-    from myriad.training.dual.ascent import Ascending
+    from myriad.training.dual.ascent import DualTrainer
     from myriad.training.dual.one_vs_rest import BinaryAscent
     from myriad.training.dual.topk import TopKAscent
 
@@ -56,7 +56,7 @@ class TopK(DualMethod):
             raise InputError("With a kernel, lam must be a number and bias 0.")
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> TopKAscent:
-        """Return the dual variables to train."""
+        """Return the dual variables to train in this process."""
         from myriad.training.dual.topk import TopKAscent
 
         if self.k >= n_classes:
@@ -116,7 +116,7 @@ class BinaryDual(DualMethod):
     def make(
         self, rows: Rows, n_classes: int, lam: float, own: range | None = None
     ) -> BinaryAscent:
-        """Return the dual variables to train, of all classes or of some."""
+        """Return the dual variables to train in this process, of all classes or of some."""
         from myriad.training.dual.one_vs_rest import BinaryAscent
 
         check_labels(rows.labels, n_classes)
@@ -145,13 +145,13 @@ class BinaryDual(DualMethod):
 
     @property
     def spreads(self) -> bool:
-        """Whether workers can train parts: each takes some classes."""
+        """Whether workers can train shards: each takes some classes."""
         return True
 
-    def make_at(
-        self, workers: TrainingWorkers | None, rows: Rows, n_classes: int, lam: float
-    ) -> Ascending:
-        """Return the dual variables to train, a shard of classes at a time where that helps."""
+    def trainer(
+        self, rows: Rows, n_classes: int, lam: float, workers: TrainingWorkers | None = None
+    ) -> DualTrainer:
+        """Return the dual variables to train, in class shards where workers help."""
         from myriad.training.distributed.dual_shards import DualShards, needs_shards
 
         if workers is None or not needs_shards(workers, n_classes, rows.dim):

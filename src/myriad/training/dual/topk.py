@@ -1,7 +1,8 @@
 """The top-k multiclass SVM by Prox-SDCA in blocks  [TK, Algorithm 1].
 
 Minimises ``lam/2 |W|^2 + 1/n sum_i loss_i`` through its dual, whose variables are kept sparse.
-Passes over all classes find which variables are not zero; between them, cheaper passes set these.
+Epochs over all classes find which variables are not zero; cheaper epochs between them optimise
+these alone.
 """
 
 from __future__ import annotations
@@ -32,33 +33,34 @@ from myriad.training.dual.topk_kernels import (
 )
 from myriad.training.engine.chunks import Chunk
 
-BLOCK = 48
-"""Rows whose scores come from one product: the Gram matrices of larger blocks cost too much."""
 WIDE = 2
-"""The first passes over all classes. Then come passes over the support alone, which bring the gap
-down as far for a fifth of the time with 500 classes of 1024 features, until the gap among the
-support is small, as a part of that among all classes when they were last looked at:"""
+"""The first epochs over all classes. Then come epochs over the support alone, which bring the gap
+down as far in a fifth of the time with 500 classes of 1024 features."""
 SETTLED = 0.2
+"""They end when the gap among the support is this fraction of the gap among all classes."""
 SAMPLE = 2048
-"""Rows from whose scores the gap is estimated on the way, at least (if there are so many)."""
+"""Fewest rows from whose scores an epoch estimates the gap (if there are so many)."""
 
 
 class TopKAscent(Ascent):
-    """The dual of the top-k SVM.
+    """The dual of the top-k SVM in training.
 
     Parameters
     ----------
     rows : features, or with `kernel` the rows of a Gram matrix.
     k : 1 to n_classes - 1.
     variant : number of the loss, see `TOPK_VARIANTS`.
-    lam : weight of the squared norm.
+    lam : regularisation strength.
     bias : value of a constant feature, 0 for none; not with `kernel`.
     dtype : of weights and scores in training.
 
     Attributes
     ----------
-    narrow : whether the coming pass is over the support alone.
+    narrow : whether the next epoch is over the support alone.
     """
+
+    BLOCK = 48
+    """Rows whose scores come from one product: the Gram matrices of larger blocks cost too much."""
 
     estimates = True
     narrow = False
@@ -85,7 +87,7 @@ class TopKAscent(Ascent):
         self._certified = np.zeros((0, 0)), np.zeros(0)
         self._square = self._total = 0.0  # of the weights, and of the variables
         self._gap_sums = np.zeros(1, GAP_SUMS)
-        self._begun = 0  # the epoch at which lam was set
+        self._begun = 0  # the epoch in which lam was set
         self._target = np.inf  # of the gap among the support
         shape = (block, n_classes)
         self._classes, self._values = np.empty(shape, np.int32), np.empty(shape)
@@ -95,10 +97,10 @@ class TopKAscent(Ascent):
     def _with_grams(self) -> bool:
         return isinstance(self.space, FeatureSpace) and not self.narrow
 
-    def run_epoch(self, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Pass once over the rows: with all classes, or if `narrow` with those of the support."""
+    def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
+        """Train for one more epoch: with all classes, or if `narrow` with the support alone."""
         self._gap_sums[...] = 0
-        super().run_epoch(seed=seed, pool=pool, advance=advance)
+        super().run_epoch(rows, seed=seed, pool=pool, advance=advance)
         self.estimate = self._estimate()
         if not self.narrow:
             self._target = SETTLED * self.estimate
@@ -106,7 +108,7 @@ class TopKAscent(Ascent):
         self.narrow = begun and self.estimate > self._target
 
     def _estimate(self) -> float:
-        """Return the relative gap as the rows looked at met it  [TK, Theorem 1]."""
+        """Return the relative gap over the rows that were tallied  [TK, Theorem 1]."""
         sums = self._gap_sums[0]
         loss, square, total = (sums[n] / sums["n_rows"] for n in ("loss", "product", "variables"))
         square, total = (self.lam * self.rows.n_rows) * np.array([square, total])
@@ -119,7 +121,7 @@ class TopKAscent(Ascent):
             self._step_blocks(chunk, pool)
 
     def _step_support(self, chunk: Chunk) -> None:
-        """Step through a chunk over the variables that are not zero."""
+        """Train on a chunk over the variables that are not zero."""
         step_support(
             chunk.X,
             chunk.index,
@@ -132,7 +134,7 @@ class TopKAscent(Ascent):
         )
 
     def _step_blocks(self, chunk: Chunk, pool: ThreadPool) -> None:
-        """Step through a chunk over all classes."""
+        """Train on a chunk over all classes."""
         every = max(1, self.rows.n_rows // SAMPLE)
         for number, part in enumerate(chunk.blocks(self.block)):
             X, index, labels = chunk.X[part], chunk.index[part], chunk.labels[part]
@@ -149,7 +151,7 @@ class TopKAscent(Ascent):
             self.space.add(X, index, self._changed, self._steps, n_changed)
 
     def _certify(self, pool: ThreadPool) -> Certificate:
-        """Make the weights anew from the variables, and return the values of both."""
+        """Compute the weights from the variables, and return the values of both."""
         weights, constants = self.space.rebuild(self.rows, self.duals, pool)
         biases = self.space.bias * constants
         screened = isinstance(self.space, FeatureSpace) and self.dtype == np.float32
@@ -160,7 +162,7 @@ class TopKAscent(Ascent):
         conjugates = sum_conjugates(self.duals.table(), self._setting)
         self._certified, self._square, self._total = (weights, biases), square, -conjugates
         self.space.V[:], self.space.constants[:] = weights, constants
-        self.narrow = False  # the gap is above what was hoped for, if training goes on
+        self.narrow = False  # if training continues, the gap is larger than expected
         norm = 0.5 * self.lam * square
         return Certificate(
             np.array([norm + loss / self.rows.n_rows]), np.array([-self.lam * conjugates - norm])
@@ -189,7 +191,7 @@ class TopKAscent(Ascent):
         biases: NDArray[np.float64],
         pool: ThreadPool,
     ) -> tuple[float, float]:
-        """Return the same, with scores in float64 only where those of float32 leave it open."""
+        """Return the same, with scores in float64 only where those in float32 do not decide."""
         setting, coarse = self._setting[0], weights.astype(np.float32)
         shifts = biases.astype(np.float32)
         squares = np.einsum("ij,ij->i", weights, weights)
@@ -209,7 +211,7 @@ class TopKAscent(Ascent):
         return self._certified
 
     def change_lam(self, lam: float) -> None:
-        """Go on with another `lam`, from the best multiple of the variables that it allows."""
+        """Continue with another `lam`, from the best multiple of the variables that it allows."""
         most = self.lam / lam  # the new set is so many times as large
         best = self._total / self._square if self._square > 0.0 else most
         factor = min(best, most)

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
 from myriad.options import check_options, option, option_group
-from myriad.progress import SILENT, Progress
+from myriad.training.context import DEFAULT_CONTEXT, Context, RunningContext
 from myriad.training.method import Fitted, GradientMethod, rounds_option
 
 if TYPE_CHECKING:
     from myriad.models.embedding import EmbeddingModel
+    from myriad.progress import Progress
     from myriad.store import Rows
-    from myriad.training.checkpoints import Checkpoint
-    from myriad.training.distributed.workers import TrainingWorkers
-    from myriad.training.embedding.fitting import Run, Task
+    from myriad.training.embedding.fitting import Pair, Task
+    from myriad.training.training_state import TrainingState
 
 DIM = 128
-"""The dimensions of the embedding unless stated, and not more than there are features."""
+"""The dimensions of the embedding unless stated; never more than there are features."""
 UNSEARCHED_STEP, UNSEARCHED_FIXED_STEP, UNSEARCHED_MARGIN = 0.3, 0.1, 0.03
 INDEX_ROWS = 2000
 """Validation rows on which the recall of an index is measured."""
@@ -145,12 +145,12 @@ class WsabieMethod(GradientMethod):
 
     @property
     def spreads(self) -> bool:
-        """Whether workers can train parts: they can."""
+        """Whether workers can train shards of rows: they can."""
         return True
 
     @property
     def is_open(self) -> bool:
-        """Whether the learning rate or the margin is left to be searched."""
+        """Whether learning rate or margin is left to be searched for."""
         return self.eta is None or self.margin is None
 
     def dim_for(self, n_features: int) -> int:
@@ -169,33 +169,72 @@ class WsabieMethod(GradientMethod):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
-        workers: TrainingWorkers | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
         """Train on rows; see `Method.fit`.
 
         Further members of an ensemble are trained like the first, for as many epochs as it took.
         """
-        from myriad.models.embedding import concatenate
-        from myriad.parallel import open_threads
-        from myriad.training.embedding.fitting import Run, Task
+        from myriad.models.embedding import EmbeddingModel, concatenate
+        from myriad.training.embedding.fitting import Task
         from myriad.training.embedding.search import find_setting
+        from myriad.training.training_state import TrainingState
 
-        task = Task.of(self, train, n_classes, self.dim_for(train.dim), progress, workers)
-        with open_threads(threads) as pool:
-            run = Run(task, checkpoint)
-            if run.setting is None and val is not None and self.is_open:
-                run.begin(*find_setting(task, val, pool=pool))
-            elif run.setting is None:
-                run.begin(self.stated(task.dim), [])
-            run.train(train, val, pool=pool)
-        model = concatenate(run.models())
-        settings = self._describe(task, run)
+        task = Task.of(self, train, n_classes, context.progress, context.workers)
+        with context.open() as running:
+            state = TrainingState(running.checkpoint)
+            if not state.facts:
+                setting: Pair = self.stated(task.dim)
+                table: list[dict[str, Any]] = []
+                if val is not None and self.is_open:
+                    setting, table = find_setting(task, val, running=running)
+                state.facts = {"setting": setting, "table": table, "member": 0, "history": []}
+                state.save()
+            while state.facts["member"] < self.ensemble:
+                self._train_member(task, val, state, running)
+        facts, form = state.facts, self.options.discriminant
+        weights = [[state.arrays[f"{m}.{name}"] for name in "VP"] for m in range(self.ensemble)]
+        model = concatenate([EmbeddingModel(V, P, form) for V, P in weights])
+        settings = self._describe(task, facts["setting"])
         if self.index == "ivf":
-            model, settings["recall"] = self._index(model, val or train, progress)
-        return Fitted(model, settings, run.epochs, run.history, run.table)
+            model, settings["recall"] = self._index(model, val or train, context.progress)
+        return Fitted(model, settings, facts["epochs"], facts["history"], facts["table"])
+
+    def _train_member(
+        self, task: Task, val: Rows | None, state: TrainingState, running: RunningContext
+    ) -> None:
+        """Train the next member of the ensemble; only the first one is validated."""
+        from myriad.training.loop import run, start_clock
+        from myriad.training.stopping import AccuracyMonitor, EarlyStopping, default_patience
+
+        member, rows = state.facts["member"], task.train
+        held = val if member == 0 else None
+        epochs = self.epochs if member == 0 else state.facts["epochs"]
+        eta, margin = state.facts["setting"]
+        trainer = task.make((eta, margin), member)
+        patience = self.patience or default_patience(held.n_rows if held else 0)
+        monitor = AccuracyMonitor([EarlyStopping(self.theta, patience)], held)
+        state.resume(trainer, monitor, pool=running.pool)
+        clock = start_clock(state.seconds)
+        with running.progress.step("Training", epochs * rows.n_rows, "rows") as advance:
+            advance(trainer.epoch * rows.n_rows)
+            run(
+                trainer,
+                rows,
+                monitor,
+                until=epochs,
+                seed=task.seed(member),
+                pool=running.pool,
+                clock=clock,
+                advance=advance,
+                state=state,
+            )
+        (V, P), reached = monitor.take_final(trainer)
+        state.arrays |= {f"{member}.V": V, f"{member}.P": P}
+        if member == 0:
+            state.facts |= {"epochs": reached, "history": monitor.history}
+        state.facts["member"] = member + 1
+        state.save()
 
     def stated(self, dim: int) -> tuple[float, float]:
         """Return learning rate and margin, modest ones where none are stated."""
@@ -203,13 +242,12 @@ class WsabieMethod(GradientMethod):
         eta = UNSEARCHED_FIXED_STEP if fixed else UNSEARCHED_STEP / math.sqrt(dim)
         return self.eta or eta, self.margin or UNSEARCHED_MARGIN
 
-    def _describe(self, task: Task, run: Run) -> dict[str, Any]:
-        assert run.setting is not None
+    def _describe(self, task: Task, setting: Pair) -> dict[str, Any]:
         options = self.options
         return {
             "dim": task.dim,
-            "eta": run.setting[0],
-            "margin": run.setting[1],
+            "eta": setting[0],
+            "margin": setting[1],
             "discriminant": options.discriminant,
             "sampling": options.sampling,
             "rank_weight": options.rank_weight,
@@ -236,7 +274,7 @@ class WsabieMethod(GradientMethod):
         return indexed, round(recall, 4)
 
     def settled(self, fitted: Fitted) -> Self:
-        """Return the method with nothing left to search or to stop early."""
+        """Return the method with nothing left to search for or to stop early."""
         found = fitted.settings
         return replace(
             self, dim=found["dim"], eta=found["eta"], margin=found["margin"], epochs=fitted.epochs

@@ -1,4 +1,4 @@
-"""The step and the margin of an embedding, found on validation rows by successive halving."""
+"""Learning rate and margin of an embedding, found on validation rows by successive halving."""
 
 from __future__ import annotations
 
@@ -10,27 +10,32 @@ from myriad.errors import WorkError
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance
 from myriad.store import Rows
-from myriad.training.embedding.fitting import Pair, Task, model_of, validate
+from myriad.training.context import RunningContext
+from myriad.training.embedding.fitting import Pair, Task
 from myriad.training.embedding.trainer import Embedding
-from myriad.training.search import part_of
+from myriad.training.loop import run
+from myriad.training.search import halve, subsample
+from myriad.training.stopping import AccuracyMonitor, EarlyStopping
+from myriad.training.validation import validate
 
 if TYPE_CHECKING:
     from myriad.training.embedding.method import WsabieMethod
 
 STEPS = (0.1, 0.3, 1.0)
-"""Steps tried with adagrad, times the length of an embedding in one dimension, 1 / sqrt(dim)."""
+"""Learning rates tried with AdaGrad, as multiples of ``1 / sqrt(dim)``, the length of an embedding
+in one dimension."""
 FIXED_STEPS = (0.01, 0.03, 0.1, 0.3)
 MARGINS = (0.003, 0.03, 0.3)
-"""Margins tried, as parts of the squared length of an embedding at the beginning."""
+"""Margins tried, as fractions of the squared length of an embedding before training."""
 RUNG_EPOCHS = (1, 4, 12)
-"""Epochs a setting has been trained for when it is judged; few would do but for last violators,
-which pass over most rows at first and so make small margins look good."""
+"""Epochs after which candidates are compared. Last violators skip most rows at first, which favours
+small margins, so a few epochs are not enough."""
 KEEP = 1 / 3
-"""The part of the settings that goes on to the next rung."""
+"""The fraction of the candidates that goes on to the next rung."""
 
 
 def grid(method: WsabieMethod, dim: int) -> list[Pair]:
-    """Return the steps and margins to try; a number that the method states is not searched."""
+    """Return the candidates; a number that the method states is not searched for."""
     if method.eta is not None:
         steps = [method.eta]
     elif method.options.adagrad is False:
@@ -41,33 +46,36 @@ def grid(method: WsabieMethod, dim: int) -> list[Pair]:
     return [(eta, margin) for margin in margins for eta in steps]
 
 
-def find_setting(task: Task, val: Rows, *, pool: ThreadPool) -> tuple[Pair, list[dict[str, Any]]]:
-    """Return the step and the margin of the best validation accuracy, and all that were tried.
+def find_setting(
+    task: Task, val: Rows, *, running: RunningContext
+) -> tuple[Pair, list[dict[str, Any]]]:
+    """Return the candidate of the best validation accuracy, and a table of all candidates.
 
-    Threads take a setting each. Where not all embeddings fit into the memory, those left out are
-    trained anew at each rung: draws and order are functions of the epoch, so that changes nothing
-    but the time. A setting that overflows is the worst of all.
+    Threads take a candidate each. Where not all embeddings fit into the memory, those left out are
+    trained again at each rung: draws and order are functions of the epoch, so that changes nothing
+    but the time. A candidate that overflows has an accuracy of 0.
     """
     method = task.method
     alive = grid(method, task.dim)
     if len(alive) == 1:
         return alive[0], []
-    rows = part_of(task.train, len(alive), task.n_classes, seed=method.seed)
-    together = max(1, method.memory // (4 * (task.n_classes + task.n_features) * task.dim))
+    rows = subsample(task.train, len(alive), task.n_classes, seed=method.seed)
+    together = max(1, method.memory // (4 * (task.n_classes + rows.dim) * task.dim))
     trainers = {setting: task.make(setting) for setting in alive[:together]}
     table: dict[Pair, dict[str, Any]] = {}
     for target in RUNG_EPOCHS:
         begun = next(iter(trainers.values())).epoch
         work = (target - begun) * rows.n_rows * len(alive)
-        with task.progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
-            pool.share(partial(attempt, task, rows, val, trainers, table, target, advance), alive)
-        alive.sort(key=lambda setting: (table[setting]["top1"], table[setting]["top5"]))
-        alive = alive[::-1][: max(2, math.ceil(len(alive) * KEEP))]
+        with running.progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
+            attempt = partial(_attempt, task, rows, val, trainers, table, target, advance)
+            running.pool.share(attempt, alive)
+        # Of equals the one that is later in the grid wins.
+        alive = halve(alive[::-1], partial(_score, table), KEEP)
         trainers = {s: trainers.get(s) or task.make(s) for s in alive[:together]}
     return alive[0], [table[setting] for setting in grid(method, task.dim)]
 
 
-def attempt(
+def _attempt(
     task: Task,
     rows: Rows,
     val: Rows,
@@ -77,17 +85,21 @@ def attempt(
     advance: Advance,
     setting: Pair,
 ) -> None:
-    """Train a setting up to an epoch, and write its row of the `table`."""
+    """Train a candidate up to an epoch, and write its row of the `table`."""
     alone = ThreadPool(1, None)
     trainer = trainers.get(setting) or task.make(setting)
     top1 = top5 = 0.0
     try:
-        while trainer.epoch < target:
-            task.run_epoch(trainer, rows, pool=alone, advance=advance)
-        measures = validate(model_of(trainer, task.method.options), val, pool=alone)
+        blind = AccuracyMonitor([EarlyStopping()], None)
+        run(trainer, rows, blind, until=target, seed=task.seed(), pool=alone, advance=advance)
+        (measures,) = validate(trainer, val, pool=alone)
         top1, top5 = measures.at(1), measures.at(5)
     except WorkError:
         pass
     eta, margin = setting
     row = {"eta": eta, "margin": margin, "epochs": target, "top1": top1, "top5": top5}
     table[setting] = row
+
+
+def _score(table: dict[Pair, dict[str, Any]], setting: Pair) -> tuple[float, float]:
+    return table[setting]["top1"], table[setting]["top5"]

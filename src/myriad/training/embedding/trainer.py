@@ -1,8 +1,8 @@
-"""An embedding in training: the map, the prototypes and what adapts their steps [HM, Table 3].
+"""An embedding in training: the map, the prototypes and their learning rates [HM, Table 3].
 
-Rows follow one another; threads share the products of a block and prepare the next rows. Lengths
-are counted in units of the data: rows as long as their mean squared norm has them are of length 1,
-and so are their embeddings at the beginning.
+Rows are trained on one after the other; threads share the products of a block and prepare the next
+rows. Lengths are counted in units of the data: a row whose squared norm is the mean one has length
+1, and so has its embedding before training.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from myriad.errors import InputError, WorkError
-from myriad.models.embedding import DISCRIMINANTS
+from myriad.models.embedding import DISCRIMINANTS, EmbeddingModel
 from myriad.parallel import ThreadPool
 from myriad.products import add_product
 from myriad.progress import Advance
@@ -32,20 +32,22 @@ from myriad.training.embedding.kernels import (
 from myriad.training.embedding.method import EmbeddingOptions
 from myriad.training.embedding.violators import CLASS_MEMORY, PrototypeNorms
 from myriad.training.engine.chunks import Chunk, ChunkLayout, read_chunks
-from myriad.training.engine.linear_trainer import class_shards
 from myriad.training.engine.scores import score_block, share
+from myriad.training.engine.shards import class_shards
+from myriad.training.validation import ModelRanker, count_block_rows
 
 ADAGRAD = {False: FIXED_STEP, True: BY_GRADIENTS, "count": BY_COUNTS}
-BLOCK = 128
-"""Rows that are mapped by one product, and whose steps change the map by another."""
 CHECKED_DIM = 24
 """Random signs of more rows are of full rank for all practical purposes."""
 MAP_SHARD = 64
 """Rows of the map that one product changes."""
 LARGEST_SQUARE = 1e24
-"""Squared lengths of embeddings and prototypes from which training counts as having overflowed."""
+"""Squared lengths of map and prototypes from which training counts as having overflowed."""
+RANKED_ROWS, RANKED_BYTES = 512, 8 << 20
+"""Most held-out rows that are ranked at a time, and most bytes of their features or scores."""
 ALL_FROM = 0.2
-"""Draws a row, as a part of the classes, from which products with all prototypes pay (measured)."""
+"""Draws for each row, as a fraction of the classes, from which the product with all prototypes is
+faster (measured)."""
 
 
 class Embedding:
@@ -65,8 +67,13 @@ class Embedding:
     Attributes
     ----------
     V, P : map and prototypes.
-    epoch : passes made.
+    n_classes : number of classes.
+    epoch : number of epochs finished.
+    forgets : whether last violators are forgotten before each epoch.
     """
+
+    BLOCK = 128
+    """Rows that are mapped by one product, and whose steps change the map by another."""
 
     _changing = ("V", "P", "_bounds", "_memory", "_axes", "_state")
 
@@ -86,7 +93,10 @@ class Embedding:
         whole: bool | None = None,
     ) -> None:
         self.block, self.whole = block, whole
-        self.epoch = 0
+        self.n_classes, self.epoch, self.forgets = n_classes, 0, False
+        self._discriminant = options.discriminant
+        self._before: dict[str, int] = {}  # the tally before the last epoch
+        self._n_rows = 1  # of the last epoch
         self._often = 0.0  # draws a row, lately
         self._unit = 1.0 / square
         self.V = draw_signs(dim, n_features, seed).astype(dtype)
@@ -122,11 +132,15 @@ class Embedding:
 
     @property
     def tally(self) -> dict[str, int]:
-        """Draws, steps and rows passed over so far."""
+        """Draws, steps and rows skipped so far."""
         return {name: int(self._state[name][0]) for name in ("draws", "steps", "passed")}
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Pass once more over the rows, in the order that the seed gives this epoch."""
+        """Train for one more epoch, in the order that the seed gives it.
+
+        Raises `WorkError` if the embedding overflows.
+        """
+        self._begin_epoch(rows)
         # A kernel returns plain integers, of which the largest would not fit its arguments.
         root = np.uint64(mix(np.uint64(seed), np.uint64(0xE3BED)))
         root = np.uint64(mix(root, np.uint64(self.epoch)))
@@ -146,15 +160,41 @@ class Embedding:
                 f"Try a smaller step, such as {eta / 10:.1g}."
             )
 
+    def _begin_epoch(self, rows: Rows) -> None:
+        """Forget last violators if wanted: a class that was skipped gets another chance."""
+        if self.forgets:
+            self._memory["last_violator"] = -1
+        self._before, self._n_rows = self.tally, rows.n_rows
+
+    def spent(self) -> dict[str, float]:
+        """Return draws, steps and skips of the last epoch, as averages over its rows."""
+        return {
+            name: round((count - self._before[name]) / self._n_rows, 3)
+            for name, count in self.tally.items()
+        }
+
+    def model(self) -> EmbeddingModel:
+        """Return the model so far; it shares the arrays."""
+        return EmbeddingModel(self.V, self.P, self._discriminant)
+
+    def weights(self, number: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return copies of map and prototypes."""
+        return self.V.copy(), self.P.copy()
+
+    def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:
+        """Return the ranks of the true labels of held-out rows, of shape (1, n_rows)."""
+        size = count_block_rows(rows.dim, self.n_classes, most=RANKED_ROWS, most_bytes=RANKED_BYTES)
+        return ModelRanker(self.model(), size).rank(rows, pool=pool)
+
     @np.errstate(over="ignore", invalid="ignore")
     def _is_sound(self) -> bool:
-        """Tell whether scores are far from overflowing; lengths begin at about 1."""
+        """Return whether scores are far from overflowing; lengths begin at about 1."""
         mapped = float(np.square(self.V).sum()) / self._unit
         return bool(mapped < LARGEST_SQUARE and float(self._bounds[0].max()) < LARGEST_SQUARE)
 
     @np.errstate(over="ignore", invalid="ignore")
     def _walk(self, chunk: Chunk, pool: ThreadPool) -> None:
-        """Step through a chunk, block by block."""
+        """Train on a chunk, block by block."""
         whole = self._often > ALL_FROM * len(self.P) if self.whole is None else self.whole
         for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
             X = chunk.X[part]
@@ -183,19 +223,15 @@ class Embedding:
             self.V *= self._axes["sigma"][:, None].astype(self.V.dtype)
             self._axes["sigma"] = 1.0
 
-    def forget(self) -> None:
-        """Empty the memory of last violators."""
-        self._memory["last_violator"] = -1
-
     def take(self, V: NDArray[Any], P: NDArray[Any]) -> None:
-        """Go on from a map and prototypes that were trained before."""
+        """Continue from a map and prototypes that were trained before."""
         self.V[...], self.P[...] = V, P
         self._bounds[0] = np.square(self.P).sum(axis=1)
         if self._state["max_norm"][0] > 0:
             self._bound_map(float(self._state["max_norm"][0]))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that training changes, records as bytes: what a checkpoint keeps."""
+        """Return the arrays that training changes, as a checkpoint keeps them: records as bytes."""
         arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
         return {
             name: array.view(np.uint8) if array.dtype.names else array
@@ -203,7 +239,7 @@ class Embedding:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` gave."""
+        """Take the arrays that `state` returned."""
         for name in self._changing:
             mine, kept = getattr(self, name), arrays.get(name.strip("_"))
             if kept is None or kept.nbytes != mine.nbytes:
@@ -224,6 +260,6 @@ def draw_signs(dim: int, n_features: int, seed: int) -> NDArray[np.int8]:
 
 
 def make_keys(targets: NDArray[Any], root: np.uint64) -> None:
-    """Turn the numbers of rows among their `targets` into keys of draws, in place."""
+    """Replace the row numbers among the `targets` by keys of draws, in place."""
     with np.errstate(over="ignore"):
         targets["key"] = mix.py_func(root, targets["key"])

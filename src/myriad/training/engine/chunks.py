@@ -1,7 +1,7 @@
-"""Chunks: rows of an epoch in memory, with the Gram matrices of their blocks, prepared ahead.
+"""Chunks: rows of an epoch in memory, with the Gram matrices of their blocks, prefetched.
 
-A chunk is a run of rows in the order of the epoch, cut into blocks of B rows. While one chunk is
-trained on, the next is read, decoded and multiplied with itself.
+A chunk holds consecutive rows in the order of the epoch, cut into blocks of B rows. While one chunk
+is trained on, the next is read, decoded and multiplied with itself.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from myriad.training.engine.targets import make_targets
 CHUNK_BYTES = 32 << 20
 CHUNK_ROWS = 1024
 MULTIPLIED_ROWS = 384
-"""Rows of a chunk with Gram matrices: so they are still in the cache when they are scored."""
+"""Rows of a chunk with Gram matrices: so few that they are still in the cache when scored."""
 
 
 @dataclass(frozen=True)
 class Products:
-    """What is made of the rows of a chunk, in blocks of B rows.
+    """What is computed from the rows of a chunk, in blocks of B rows.
 
     Attributes
     ----------
     block : B.
     panels : each block as `pack_rows` packs it, one after the other, ceil(B / 16) panels each.
-    grams : float array of shape (m, B); row i has the products with the rows of its block.
+    grams : float array of shape (m, B); row i holds its products with the rows of its block.
     """
 
     block: int
@@ -44,14 +44,14 @@ class Products:
 
 @dataclass(frozen=True)
 class ChunkLayout:
-    """What is to be made of rows.
+    """How rows are cut into chunks, and what is computed from these.
 
     Attributes
     ----------
     block : rows of a block.
     grams : whether blocks are packed and multiplied with themselves.
-    rows : of a chunk, at most, where they are not.
-    lent_rows : of a chunk whose rows are left where they lie in memory; 0 if they must not be.
+    rows : most rows of a chunk where they are not.
+    zero_copy_rows : rows of a chunk that is not copied from memory; 0 if chunks must be copies.
     """
 
     block: int
@@ -60,7 +60,7 @@ class ChunkLayout:
     zero_copy_rows: int = 0
 
     def make(self, X: NDArray[Any]) -> Products | None:
-        """Return the products of some rows."""
+        """Return the products of some rows, or None where the layout has none."""
         if not self.grams:
             return None
         return Products(self.block, *multiply_blocks(X, self.block))
@@ -77,14 +77,14 @@ class Chunk:
 
     Attributes
     ----------
-    X : float array of shape (m, n_features), C-contiguous; where rows are lent, the array they are
-        in, and nobody has looked at them.
-    targets, classes : what is known of the rows, and their labels; see `targets`.
+    X : float array of shape (m, n_features), C-contiguous; in a zero-copy chunk the whole array
+        that holds the rows, whose values were not checked.
+    targets, classes : weights, keys and labels of the rows; see `targets`.
     index, labels : int64 and int32 arrays of shape (m,), the rows' numbers in their source and
         their class, of several the lowest.
-    start : position of the first row in the epoch's order.
-    products : what is made of the rows block by block; None when nobody needs it.
-    places : int64 array of shape (m,), the rows of X that are lent; None where they are all.
+    start : position of the first row in the order of the epoch.
+    products : what is computed block by block; None where it is not needed.
+    places : int64 array of shape (m,), the rows of X in a zero-copy chunk; None for all.
     """
 
     X: NDArray[Any]
@@ -116,7 +116,7 @@ class Chunk:
         ]
 
     def scaled(self, scale: NDArray[Any], layout: ChunkLayout) -> Chunk:
-        """Return the chunk with scaled features, targets of its own and the products wanted."""
+        """Return the chunk with scaled features, a copy of the targets, and the products."""
         X = self.X * scale
         return replace(self, X=X, targets=self.targets.copy(), products=layout.make(X))
 
@@ -124,6 +124,22 @@ class Chunk:
         """Yield the rows of each block."""
         for first in range(0, len(self.X), size):
             yield slice(first, min(first + size, len(self.X)))
+
+
+@dataclass(frozen=True)
+class EpochCost:
+    """What an epoch of a trainer takes, as the trainer states it; ``plan`` multiplies it out.
+
+    Attributes
+    ----------
+    kind : epochs of the same kind have the same speed, in multiply-adds per second.
+    multiply_adds : of each row, with all classes that it is compared with.
+    layout : the chunks that the trainer reads.
+    """
+
+    kind: str
+    multiply_adds: float
+    layout: ChunkLayout
 
 
 def read_chunks(
@@ -138,13 +154,15 @@ def read_chunks(
 ) -> Iterator[Chunk]:
     """Yield the chunks of one epoch; the next two are prepared while the current one is used.
 
-    Without targets, they and the classes of a chunk are empty.
+    Parameters
+    ----------
+    with_targets : whether chunks have targets and classes, which are empty otherwise.
     """
-    source, turn = None, {"seed": seed, "epoch": epoch}
+    source, order = None, {"seed": seed, "epoch": epoch}
     if layout.zero_copy_rows and rows.dtype == dtype:
-        source = rows.zero_copy_blocks(layout.zero_copy_rows, **turn)
+        source = rows.zero_copy_blocks(layout.zero_copy_rows, **order)
     if source is None:
-        source = rows.blocks(layout.count_rows(rows.dim), **turn)
+        source = rows.blocks(layout.count_rows(rows.dim), **order)
 
     def prepare(start: int) -> Chunk | None:
         taken = next(source, None)
@@ -165,7 +183,7 @@ def read_chunks(
             yield chunk
             start += len(chunk.index)
         return
-    first = prepare(0)  # at once: nobody has anything else to do
+    first = prepare(0)  # by the caller, which has nothing else to do
     ahead = deque([Lazy(lambda: first)])
     ahead.append(pool.start(follow, ahead[-1]))
     while (chunk := ahead.popleft().result()) is not None:

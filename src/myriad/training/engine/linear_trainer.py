@@ -1,11 +1,14 @@
-"""What all trainers are: stored weights of one or several settings, passed over the rows."""
+"""The base of the trainers of linear models: weights of one or several settings, trained by epochs.
+
+Weights are stored as ``scale * V``, so that decaying all weights of a class is one multiplication;
+see `folding`.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,29 +18,24 @@ from myriad.errors import InputError
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance
 from myriad.store import Rows
-from myriad.tiles import ROWS
 from myriad.training.engine.chunks import Chunk, ChunkLayout, read_chunks
 from myriad.training.engine.feature_rates import FeatureRates
 from myriad.training.engine.optimiser_options import PLAIN_SGD, OptimiserOptions, begins_window
+from myriad.training.engine.scores import Scorer, rank_range
+from myriad.training.engine.shards import scored_shards
 from myriad.training.settings import Setting
 from myriad.training.trainer import Weights, overflow
-from myriad.training.validation import Scorer, cut_ranges, rank_range
+from myriad.training.validation import count_block_rows, rank_ranges
 
-BLOCK = 96
-"""Rows whose scores come from one product where all weights change by a product too."""
-SMALL_BLOCK = 64
-"""Rows where few weights change: more would cost more in Gram matrices (measured)."""
 CHECKED_BYTES = 4 << 20
-"""Bytes of weights that one thread looks at before it takes more."""
-SCORED_SHARD = 96
-"""Classes that one product scores held-out rows for."""
+"""Bytes of weights that one thread checks for overflow at a time."""
 UNSEEN_BIAS = -1e6
-"""The bias of a class that one-vs-rest has no row of: its score of zero would beat those of all the
-classes that say no to a row."""
+"""The bias of a class without training rows in one-vs-rest: its score of 0 would beat the negative
+scores of all other classes."""
 
 
 class LinearTrainer(ABC):
-    """The base of all trainers.
+    """The base of the trainers of linear models.
 
     Parameters
     ----------
@@ -45,8 +43,8 @@ class LinearTrainer(ABC):
     n_classes, dim : the shape of the weights of one setting.
     dtype : of weights and scores; float64 is for tests.
     block : rows whose scores come from one product.
-    conditioning : how steps and weights are tamed.
-    moments : float array of shape (dim,), mean squares of the features; for adagrad by feature.
+    optimiser : AdaGrad, averaging and bounds of norms.
+    moments : float array of shape (dim,), mean squares of the features; for AdaGrad by feature.
 
     Attributes
     ----------
@@ -54,9 +52,9 @@ class LinearTrainer(ABC):
         these times a scale.
     Q : shaped like V where averages are kept, else empty: the sum of all that was added to V, each
         times the sum of scales before it.
-    epoch : passes made.
-    unseen : bool array of shape (n_classes,), classes that are to come last.
-    modest : a step that is not too large, if known.
+    epoch : number of epochs finished.
+    unseen : bool array of shape (n_classes,), classes that are ranked last.
+    modest : a learning rate that is not too large, if known.
     """
 
     _changing: tuple[str, ...] = ("V", "Q")
@@ -96,30 +94,30 @@ class LinearTrainer(ABC):
 
     @abstractmethod
     def _averages(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
-        """Return, for rows of V, sums of scales and of biases and the number of steps averaged."""
+        """Return, for rows of V, sums of scales and of biases, and the number of steps averaged."""
 
     @abstractmethod
     def _begin_window(self) -> None:
-        """Begin averages anew."""
+        """Start the averages again."""
 
     @abstractmethod
     def _begin_epoch(self, seed: int) -> None:
         """Prepare the draws of this epoch."""
 
-    def _end_epoch(self) -> None:  # noqa: B027 - most have nothing to do
-        """Leave the weights as they are between epochs."""
+    def _end_epoch(self) -> None:  # noqa: B027 - most trainers have nothing to do
+        """Bring the weights into the form that they have between epochs."""
 
     @abstractmethod
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
-        """Step all settings through a chunk; each has its own view of it."""
+        """Train all settings on a chunk; each has its own view of it."""
 
     @property
     @abstractmethod
     def _layout(self) -> ChunkLayout:
-        """What is to be made of blocks of rows before the trainer walks through them."""
+        """How chunks are cut and what is computed for them before they are trained on."""
 
     def keep(self, numbers: Sequence[int]) -> None:
-        """Forget all settings but these."""
+        """Drop all settings but these."""
         rows = self.rows_of(numbers)
         self.settings = [self.settings[n] for n in numbers]
         self.V = self.V[rows]
@@ -128,41 +126,42 @@ class LinearTrainer(ABC):
             self.rates = self.rates.select(numbers)
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Pass once more over the rows, in the order that the seed gives this epoch.
+        """Train for one more epoch, in the order that the seed gives it.
 
-        Weights that overflow are an error, unless other settings trained with them are sound.
+        Raises `WorkError` if the weights overflow, unless those of another setting that is trained
+        side by side are finite.
         """
         if self.optimiser.average and begins_window(self.epoch):
             self.Q[...] = 0.0
             self._begin_window()
         self._begin_epoch(seed)
+        layout, rates = self._layout, self.rates
+        # Rates of features change from chunk to chunk, so products are made after scaling.
+        raw = layout if rates is None else ChunkLayout(self.block, grams=False)
+        order: dict[str, Any] = {"seed": seed, "epoch": self.epoch, "dtype": self.V.dtype}
         try:
-            self._walk_rows(rows, seed, pool, advance)
+            for chunk in read_chunks(rows, layout=raw, pool=pool, **order):
+                if rates is None:
+                    self._walk_chunk(chunk, [chunk] * len(self.settings), pool)
+                else:
+                    views = [chunk.scaled(roots, layout) for roots in rates.roots(self.V.dtype)]
+                    self._walk_chunk(chunk, views, pool)
+                    self._learn_rates(rates, chunk, views)
+                advance(len(chunk.index))
         finally:
             self._end_epoch()
         self.epoch += 1
         self._check_finite(pool)
 
-    def _walk_rows(self, rows: Rows, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Step through all chunks of an epoch."""
-        layout = self._layout
-        for chunk in read_chunks(
-            rows,
-            layout=layout if self.rates is None else ChunkLayout(self.block, grams=False),
-            seed=seed,
-            epoch=self.epoch,
-            dtype=self.V.dtype,
-            pool=pool,
-        ):
-            if self.rates is None:
-                self._walk_chunk(chunk, [chunk] * len(self.settings), pool)
-            else:
-                views = [chunk.scaled(roots, layout) for roots in self.rates.roots(self.V.dtype)]
-                self._walk_chunk(chunk, views, pool)
-                for number, view in enumerate(views):
-                    change = self.rates.learn(number, chunk.X, view.targets["squared_gradient"])
-                    self._rescale(number, change.astype(self.V.dtype))
-            advance(len(chunk.index))
+    def _learn_rates(self, rates: FeatureRates, chunk: Chunk, views: list[Chunk]) -> None:
+        """Renew the rates of features after a chunk, and scale the stored weights by the change."""
+        for number, view in enumerate(views):
+            change = rates.learn(number, chunk.X, view.targets["squared_gradient"])
+            self._rescale(number, change.astype(self.V.dtype))
+
+    def spent(self) -> dict[str, float]:
+        """Return what else the history says of the last epoch: nothing."""
+        return {}
 
     def _rescale(self, number: int, change: NDArray[Any]) -> None:
         """Multiply the features of a setting's stored weights and averages."""
@@ -180,20 +179,20 @@ class LinearTrainer(ABC):
 
     @np.errstate(over="ignore", invalid="ignore")
     def is_finite(self, number: int, pool: ThreadPool | None = None) -> bool:
-        """Tell whether the weights of a setting are still numbers; a team shares the work."""
+        """Return whether the weights of a setting are finite; threads share the work."""
         part = self.part(number)
         V, sums = self.V[part], [self.biases()[part].sum()]
         size = max(1, CHECKED_BYTES // (V.itemsize * V.shape[1]))
-        pieces = range(0, len(V), size)
+        starts = range(0, len(V), size)
 
-        @np.errstate(over="ignore", invalid="ignore")  # helpers have a state of their own
+        @np.errstate(over="ignore", invalid="ignore")  # the state of NumPy belongs to a thread
         def add_up(first: int) -> None:
             sums.append(V[first : first + size].sum())
 
         if pool is None:
-            list(map(add_up, pieces))
+            list(map(add_up, starts))
         else:
-            pool.share(add_up, pieces)
+            pool.share(add_up, starts)
         return bool(np.isfinite(sums).all())
 
     def part(self, number: int) -> slice:
@@ -206,7 +205,7 @@ class LinearTrainer(ABC):
 
     @np.errstate(over="ignore", invalid="ignore")
     def weights(self, number: int = 0) -> Weights:
-        """Return copies of the weights and biases of one setting; averages where they are kept."""
+        """Return copies of the weights and biases of one setting, averaged if wanted."""
         part = self.part(number)
         if self.Q.size and self.epoch > 0:
             scales, biases, steps = self._averages(part)
@@ -222,11 +221,11 @@ class LinearTrainer(ABC):
         return W, self._silence(b, number).astype(self.V.dtype)
 
     def _silence(self, biases: NDArray[Any], number: int) -> NDArray[Any]:
-        """Return the biases of a setting with those of classes that are to come last."""
+        """Return the biases of a setting, very low for classes that are ranked last."""
         return np.where(self.unseen[self.classes(number)], UNSEEN_BIAS, biases)
 
     def scorers(self, number: int) -> list[Scorer]:
-        """Return what scores rows by the weights of one setting, copied only if needed."""
+        """Return the scorers of one setting; weights are copied only if they are averages."""
         part = self.part(number)
         if self.Q.size or self.rates is not None:
             V, biases = self.weights(number)
@@ -243,19 +242,18 @@ class LinearTrainer(ABC):
         return found
 
     def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:
-        """Return the rank of the truth of held-out rows, (n_settings, n_rows)."""
+        """Return the ranks of the true labels of held-out rows, of shape (n_settings, n_rows)."""
         scorers = [self.scorers(number) for number in range(len(self.settings))]
-        ranks = np.empty((len(scorers), rows.n_rows), np.int32)
-
-        def rank(some: range) -> None:
-            found = rank_range(scorers, rows, some, self.n_classes)
-            ranks[:, some.start : some.stop] = found
-
-        pool.share(rank, cut_ranges(rows, self.n_classes))
-        return ranks
+        return rank_ranges(
+            lambda some: rank_range(scorers, rows, some, self.n_classes),
+            rows,
+            n_settings=len(scorers),
+            size=count_block_rows(rows.dim, self.n_classes),
+            pool=pool,
+        )
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that training changes, records as bytes: what a checkpoint keeps."""
+        """Return the arrays that training changes, as a checkpoint keeps them: records as bytes."""
         arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
         if self.rates is not None:
             arrays["rates"] = self.rates.squares
@@ -266,7 +264,7 @@ class LinearTrainer(ABC):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` gave."""
+        """Take the arrays that `state` returned."""
         mine = {name.strip("_"): getattr(self, name) for name in self._changing}
         if self.rates is not None:
             mine["rates"] = self.rates.squares
@@ -291,10 +289,10 @@ class LinearTrainer(ABC):
 
     @abstractmethod
     def _take_norms(self) -> None:
-        """Learn the squared norms of the stored weights, which steps then keep up to date."""
+        """Compute the squared norms of the stored weights, which steps then keep up to date."""
 
     def adopt(self, other: LinearTrainer) -> None:
-        """Go on from a trainer of the same single setting with as many classes or fewer."""
+        """Continue from a trainer of the same single setting with as many classes or fewer."""
         for name in self._changing:
             mine, theirs = getattr(self, name), getattr(other, name)
             mine[tuple(slice(0, n) for n in theirs.shape)] = theirs
@@ -305,23 +303,3 @@ class LinearTrainer(ABC):
     def rows_of(self, numbers: Sequence[int]) -> NDArray[np.int64]:
         """Return the rows of V that belong to some settings."""
         return np.concatenate([np.arange(self.V.shape[0])[self.part(n)] for n in numbers])
-
-
-def class_shards(n_classes: int, most: int) -> list[slice]:
-    """Cut classes into shards of nearly equal size, at most `most`; threads share them out.
-
-    Where the cuts are is fixed by the number of classes, not by that of the threads. All shards but
-    the last are whole tiles of products, if `most` is.
-    """
-    n_shards = max(1, -(-n_classes // most))
-    size = min(most, max(1, -(-n_classes // (n_shards * ROWS))) * ROWS)
-    return [slice(start, min(start + size, n_classes)) for start in range(0, n_classes, size)]
-
-
-def scored_shards(n_classes: int) -> list[slice]:
-    """Return the shards of classes that held-out rows are scored by, two of training at a time.
-
-    So they end where shards of training do, and pieces of classes can be cut there.
-    """
-    starts = [shard.start for shard in class_shards(n_classes, SCORED_SHARD // 2)][::2]
-    return [slice(*ends) for ends in pairwise([*starts, n_classes])]

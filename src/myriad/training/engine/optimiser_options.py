@@ -1,4 +1,4 @@
-"""Options of SGD for features and classes of unlike scales: AdaGrad, averages, bounds [HM, 7]."""
+"""Options of the optimiser: AdaGrad, averaging and bounds of norms [GP; HM, 7]."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ PLAIN_SGD = OptimiserOptions()
 
 
 def begins_window(epoch: int) -> bool:
-    """Return whether averaging restarts before an epoch: before 0, 1, 2, 4, 8, ..."""
+    """Return whether averages start again before an epoch: before 0, 1, 2, 4, 8, ..."""
     return epoch & (epoch - 1) == 0

@@ -1,4 +1,4 @@
-"""Sessions: training that takes its rows a batch at a time, and meets new classes on the way."""
+"""Incremental training: rows come a batch at a time, and new classes with them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.models import LinearModel
-from myriad.parallel import open_threads
 from myriad.store import Rows
+from myriad.training.context import Context
 from myriad.training.engine.linear_trainer import LinearTrainer
 from myriad.training.settings import Setting
 from myriad.training.sgd.fitting import Task, count_classes, make_trainer
@@ -20,13 +20,14 @@ from myriad.training.sgd.method import SGD
 
 @dataclass(frozen=True, eq=False)
 class IncrementalTraining:
-    """The state between two batches.
+    """The state of `partial_fit` between two batches.
 
     Attributes
     ----------
     setting : the numbers used.
     square, moments : mean squared norm of the first batch, and mean squares of its features.
-    counts : rows of each class met so far, and `n_rows` of all.
+    counts : number of rows of each class so far, and `n_rows` of all.
+    trainer : the weights so far.
     """
 
     method: SGD
@@ -39,7 +40,7 @@ class IncrementalTraining:
 
     @classmethod
     def begin(cls, method: SGD, rows: Rows, n_classes: int, start: LinearModel | None) -> Self:
-        """Begin with the first batch, at a model or at zero."""
+        """Begin with the first batch, from a model or from zero."""
         if method.scale:
             raise InputError("partial_fit cannot scale features: it does not know all rows.")
         task = Task(replace(method, scale=False), rows, None, n_classes)
@@ -54,8 +55,8 @@ class IncrementalTraining:
             trainer.begin_from(W, b)
         return cls(method, task.stated, task.square, moments, counts, 0, trainer)
 
-    def run(self, rows: Rows, n_classes: int, *, threads: int | None) -> Self:
-        """Make one pass over a batch; return the session after it."""
+    def run(self, rows: Rows, n_classes: int, *, context: Context) -> Self:
+        """Train for one epoch on a batch; return the state after it."""
         counts = count_classes(rows, n_classes)
         counts[: len(self.counts)] += self.counts
         n_rows = self.n_rows + rows.n_rows
@@ -69,8 +70,10 @@ class IncrementalTraining:
             counts=(counts, n_rows),
         )
         trainer.adopt(self.trainer)
-        with open_threads(threads) as pool:
-            trainer.run_epoch(rows, seed=self.method.seed, pool=pool, advance=lambda n: None)
+        with context.open() as running:
+            trainer.run_epoch(
+                rows, seed=self.method.seed, pool=running.pool, advance=lambda n: None
+            )
         return replace(self, counts=counts, n_rows=n_rows, trainer=trainer)
 
     @property

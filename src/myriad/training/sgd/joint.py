@@ -1,7 +1,8 @@
 """Multiclass, ranking, warp and softmax objectives by SGD [GP, 3 and 4; LS].
 
-Rows follow one another, because every step may touch every class. Threads share the product that
-scores a block or, when several settings are trained together, take a setting each.
+Rows are trained on one after the other, because every step may change every class. Threads share
+the product that scores a block or, when several settings are trained side by side, take a setting
+each.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from myriad.parallel import ThreadPool
 from myriad.parallel.work_queue import LATE, close_queue, make_queue
 from myriad.store.rows import refuse_bad
 from myriad.tiles import LANES
-from myriad.training.engine.chunks import CHUNK_ROWS, Chunk, ChunkLayout
+from myriad.training.engine.chunks import CHUNK_ROWS, Chunk, ChunkLayout, EpochCost
 from myriad.training.engine.folding import StoredWeights
-from myriad.training.engine.linear_trainer import BLOCK, SMALL_BLOCK, LinearTrainer
+from myriad.training.engine.linear_trainer import LinearTrainer
 from myriad.training.engine.optimiser_options import PLAIN_SGD
 from myriad.training.engine.targets import BlockedRows, RowLabels
 from myriad.training.schedules import FIXED, Schedule
@@ -56,45 +57,52 @@ from myriad.training.sgd.softmax_kernels import (
 )
 
 SAMPLED_BYTES = 4 << 20
-"""Bytes of a chunk whose rows are looked at by few classes each: steps are short then, and wait for
-the first chunk to be read."""
+"""Bytes of a chunk whose rows are compared with few classes each: steps are short then, and wait
+for the first chunk to be read."""
 DRAWN_OBJECTIVES = ("ranking", "auc")
-"""Those whose two classes a row are drawn without looking at scores: two products are enough."""
-LENT_ROWS = 8192
-"""Rows of a chunk whose rows are lent, where one setting alone looks at them."""
+"""Those that draw the two classes of a row without scores: two dot products are enough."""
+ZERO_COPY_ROWS = 8192
+"""Rows of a zero-copy chunk, where a single setting is trained."""
 PIECE_BYTES = 32 << 10
-"""Bytes of the rows that a thread takes at a time then."""
+"""Bytes of the rows of such a chunk that a thread takes at a time."""
 CROWD = 32
-"""It takes one for so many classes at most: two threads' pieces then seldom have one in common."""
+"""It takes at most one row for so many classes: then two threads seldom need the same class."""
 MOST_DECAY = 0.1
-"""The part of the weights that a larger step may decay."""
+"""The fraction of the weights that a larger step may decay."""
 
 
 def count_sampled_rows(row_bytes: int) -> int:
-    """Return how many rows a chunk holds that few classes look at."""
+    """Return how many rows a chunk has where each is compared with few classes."""
     return min(CHUNK_ROWS, max(1, SAMPLED_BYTES // row_bytes))
 
 
 def bound_gain(setting: Setting, gain: float) -> float:
-    """Return a gain of steps at which one of them does not decay all of the weights."""
+    """Return a gain of the learning rate at which a step does not decay all of the weights."""
     decay = setting.eta * setting.lam
     return max(1.0, min(gain, MOST_DECAY / decay)) if decay > 0 else gain
 
 
 class Joint(LinearTrainer):
-    """The weights of a joint objective while they are trained.
+    """A joint objective in training.
 
     Parameters
     ----------
     settings : one or several.
     n_classes, dim : the shape of the weights.
     objective : one of `JOINT_OBJECTIVES`.
-    bias_rate : the step of the bias as a part of `eta`.
-    schedule : how steps shrink.
-    sampled : whether only the classes looked at are scored; by default if they are drawn blindly.
-    gain : how many times larger steps are than those of the settings; see `rounds`.
+    bias_rate : the learning rate of the bias as a fraction of `eta`.
+    schedule : how the learning rate shrinks.
+    sampled : whether only the classes that are compared are scored; by default where they are
+        drawn without scores.
+    gain : factor of the learning rates of the settings; see `rounds`.
     more : see `LinearTrainer`.
     """
+
+    BLOCK = 64
+    """Rows whose scores come from one product where few weights change: the Gram matrices of larger
+    blocks would cost more (measured)."""
+    SOFTMAX_BLOCK = 96
+    """The same for softmax, whose steps change all weights by a product too."""
 
     _changing = ("V", "Q", "_biases", "_last", "_class_states", "_states")
 
@@ -116,7 +124,7 @@ class Joint(LinearTrainer):
     ) -> None:
         self.objective = JOINT_OBJECTIVES[objective]
         if block is None:
-            block = BLOCK if self.objective == SOFTMAX else SMALL_BLOCK
+            block = self.SOFTMAX_BLOCK if self.objective == SOFTMAX else self.BLOCK
         super().__init__(settings, n_classes, dim, dtype=dtype, block=block, **more)
         shape = len(self.settings), n_classes
         self._biases = np.zeros(shape)
@@ -135,6 +143,17 @@ class Joint(LinearTrainer):
             raise InputError("max_norm does not go with the objective softmax: use lam.")
         self._sampled = sampled
         self._packed: list[tuple[PackedWeights, PackedWeights]] = []  # V and Q during an epoch
+
+    @classmethod
+    def cost(cls, objective: str, n_classes: int, dim: int) -> EpochCost:
+        """Return what an epoch takes."""
+        drawn = objective in DRAWN_OBJECTIVES
+        layout = ChunkLayout(
+            cls.SOFTMAX_BLOCK if objective == "softmax" else cls.BLOCK,
+            grams=not drawn,
+            rows=count_sampled_rows(4 * dim),
+        )
+        return EpochCost(objective, (2.0 if drawn else float(n_classes)) * dim, layout)
 
     def _make_records(
         self, warp: WarpOptions, bias_rate: float, schedule: Schedule, gain: float
@@ -185,7 +204,7 @@ class Joint(LinearTrainer):
         self._class_states["bias_lag"] = 0.0
 
     def keep(self, numbers: Sequence[int]) -> None:
-        """Forget all settings but these."""
+        """Drop all settings but these."""
         chosen = list(numbers)
         for name in ("_biases", "_last", "_class_states", "_states", "_records"):
             setattr(self, name, getattr(self, name)[chosen])
@@ -216,8 +235,8 @@ class Joint(LinearTrainer):
     @property
     def _layout(self) -> ChunkLayout:
         rows = count_sampled_rows(self._row_bytes)
-        lent = (LENT_ROWS if len(self.settings) == 1 else rows) if self._drawn else 0
-        return ChunkLayout(self.block, grams=not self._sampled, rows=rows, zero_copy_rows=lent)
+        zero_copy = (ZERO_COPY_ROWS if len(self.settings) == 1 else rows) if self._drawn else 0
+        return ChunkLayout(self.block, grams=not self._sampled, rows=rows, zero_copy_rows=zero_copy)
 
     @property
     def _row_bytes(self) -> int:
@@ -225,20 +244,20 @@ class Joint(LinearTrainer):
 
     @property
     def _drawn(self) -> bool:
-        """Whether the classes of a step are drawn without looking at scores, and only these."""
+        """Whether the two classes of a step are drawn without scores."""
         return self._sampled and self.objective != WARP
 
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
         if len(self.settings) == 1:
             self._walk(0, views[0], pool)
             return
-        if self.rates is None:  # all settings share the chunk, and each adds up its own energy
+        if self.rates is None:  # settings share the chunk, but each adds up its own energy
             views = [replace(view, targets=view.targets.copy()) for view in views]
         pool.share(lambda number: self._walk(number, views[number]), range(len(self.settings)))
 
     @np.errstate(over="ignore", invalid="ignore")
     def _walk(self, number: int, chunk: Chunk, pool: ThreadPool | None = None) -> None:
-        """Step one setting through a chunk; a team shares the products."""
+        """Train one setting on a chunk; threads share the products."""
         weights = StoredWeights(*self._stored(number))
         memory = ClassMemory(self._biases[number], self._last[number], self._class_states[number])
         setting, state = self._records[number : number + 1], self._states[number : number + 1]
@@ -275,7 +294,7 @@ class Joint(LinearTrainer):
         state: Any,
         pool: ThreadPool | None,
     ) -> None:
-        """Step one setting through a chunk by pairs of classes that are drawn beforehand."""
+        """Train one setting on a chunk, with pairs of classes that are drawn beforehand."""
         n, X = len(chunk.index), chunk.X.view()
         X.flags.writeable = False  # as zero-copy rows are: one compiled kernel serves both
         positions = np.arange(n) if chunk.places is None else chunk.places
@@ -299,5 +318,5 @@ class Joint(LinearTrainer):
 def _assisted(
     pool: ThreadPool | None, assist: Callable[[], Any], queue: NDArray[np.int64]
 ) -> AbstractContextManager[None]:
-    """Return a context in which a team, if there is one, does pieces from a board."""
+    """Return a context in which threads, if there are any, take work from a queue."""
     return nullcontext() if pool is None else pool.assisted(assist, partial(close_queue, queue))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from myriad.errors import InputError
 from myriad.objectives import BINARY_LOSSES, JOINT_OBJECTIVES
 from myriad.options import check_options, flat_values, option, option_group, options_of
-from myriad.progress import SILENT, Progress
+from myriad.training.context import DEFAULT_CONTEXT, Context
 from myriad.training.engine.optimiser_options import OptimiserOptions
 from myriad.training.method import SGD_PANEL, Fitted, GradientMethod, rounds_option
 from myriad.training.schedules import Schedule
@@ -19,8 +19,7 @@ from myriad.training.settings import Setting
 if TYPE_CHECKING:
     from myriad.models import LinearModel
     from myriad.store import Rows
-    from myriad.training.checkpoints import Checkpoint
-    from myriad.training.distributed.workers import TrainingWorkers
+    from myriad.training.engine.chunks import EpochCost
 
 JOINT = tuple(JOINT_OBJECTIVES)
 OBJECTIVES = ("ovr", *JOINT)
@@ -151,13 +150,13 @@ class SGD(GradientMethod):
 
     @property
     def spreads(self) -> bool:
-        """Whether workers can train parts; rates of features and averages need all the weights."""
+        """Whether workers can train shards: rates of features and averages need all rows."""
         optimiser = self.optimiser
         return optimiser.adagrad != "feature" and (self.objective == "ovr" or not optimiser.average)
 
     @property
     def is_open(self) -> bool:
-        """Whether an option is left to be searched."""
+        """Whether a number is left to be searched for."""
         open_beta = self.objective == "ovr" and self.beta is None
         return self.eta is None or open_beta or self.scale is None or self.lam is None
 
@@ -167,29 +166,71 @@ class SGD(GradientMethod):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
-        workers: TrainingWorkers | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
         """Train on rows; see `Method.fit`."""
-        from myriad.training.sgd.fitting import fit
+        from myriad.training.loop import run, start_clock
+        from myriad.training.sgd.fitting import Task
+        from myriad.training.sgd.search import Search
+        from myriad.training.stopping import AccuracyMonitor, EarlyStopping
+        from myriad.training.training_state import TrainingState
 
         if train.sets is not None and self.objective not in SEVERAL_LABELS:
             raise InputError(
                 f"The objective {self.objective} is for one label a row; for several use "
                 f"{', '.join(SEVERAL_LABELS)}."
             )
-        return fit(
-            self,
-            train,
-            val,
-            n_classes=n_classes,
-            threads=threads,
-            progress=progress,
-            checkpoint=checkpoint,
-            workers=workers,
-        )
+        with context.open() as running:
+            workers = running.workers if self.spreads else None
+            task = Task(self, train, val, n_classes, workers)
+            state, found, clock = TrainingState(running.checkpoint), None, start_clock()
+            if not state.facts:
+                setting, table = task.stated, []
+                if val is not None and self.is_open:
+                    found = Search(task, val, running, clock).run()
+                    setting, table = found.setting, found.table
+                state.facts = {"setting": setting.to_json(), "table": table}
+                if found is None or found.trainer is None:
+                    state.save()
+            setting = Setting.from_json(state.facts["setting"])
+            rows, held = task.see(task.train, setting), val and task.see(val, setting)
+            if found is not None and found.trainer is not None:
+                trainer, monitor = found.trainer, AccuracyMonitor([found.stopping], held)
+                state.save(trainer, monitor, seconds=clock())
+            else:
+                trainer = task.make([setting], task.train)
+                monitor = AccuracyMonitor([EarlyStopping(self.theta, task.patience)], held)
+                state.resume(trainer, monitor, pool=running.pool)
+                clock = start_clock(state.seconds)
+            with running.progress.step("Training", self.epochs * rows.n_rows, "rows") as advance:
+                advance(trainer.epoch * rows.n_rows)
+                run(
+                    trainer,
+                    rows,
+                    monitor,
+                    until=self.epochs,
+                    seed=self.seed,
+                    pool=running.pool,
+                    clock=clock,
+                    advance=advance,
+                    callback=self.callback,
+                    state=state,
+                )
+            weights, epochs = monitor.take_final(trainer)
+            state.save(trainer, monitor, seconds=clock())
+            settings = setting.to_json() | self.stated_json() | task.describe_rounds()
+            model = task.model(*weights, setting)
+        return Fitted(model, settings, epochs, monitor.history, state.facts["table"])
+
+    def cost(self, n_classes: int, dim: int) -> EpochCost:
+        """Return what an epoch takes."""
+        from myriad.training.sgd.fitting import UNSEARCHED_BETA
+        from myriad.training.sgd.joint import Joint
+        from myriad.training.sgd.one_vs_rest import OneVsRest
+
+        if self.objective == "ovr":
+            return OneVsRest.cost(n_classes, dim, self.beta or UNSEARCHED_BETA)
+        return Joint.cost(self.objective, n_classes, dim)
 
     def stated_json(self) -> dict[str, Any]:
         """Return what is not searched for, as plain JSON; options at their default are left out."""
@@ -205,7 +246,7 @@ class SGD(GradientMethod):
         }
 
     def settled(self, fitted: Fitted) -> Self:
-        """Return the method with nothing left to search or to stop early."""
+        """Return the method with nothing left to search for or to stop early."""
         setting = Setting.from_json(fitted.settings)
         return replace(
             self,

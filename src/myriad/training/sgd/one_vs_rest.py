@@ -1,8 +1,8 @@
 """Weighted one-vs-rest by SGD, every class and every setting at once [GP, 3.2, 4].
 
-The classes of a setting are cut into shards whose boundaries depend only on their number; threads
-take shards. So the weights are the same, bit for bit, on any number of threads, and whether a
-setting is trained alone or together with others.
+The classes of a setting are cut into shards whose bounds depend only on their number; threads take
+shards. So the weights are the same, bit for bit, on any number of threads, and whether a setting is
+trained alone or side by side with others.
 """
 
 from __future__ import annotations
@@ -16,14 +16,10 @@ from numpy.typing import NDArray
 
 from myriad.parallel import ThreadPool
 from myriad.parallel.work_queue import make_queue
-from myriad.training.engine.chunks import Chunk, ChunkLayout
+from myriad.training.engine.chunks import Chunk, ChunkLayout, EpochCost
 from myriad.training.engine.folding import StoredWeights
-from myriad.training.engine.linear_trainer import (
-    SMALL_BLOCK,
-    UNSEEN_BIAS,
-    LinearTrainer,
-    class_shards,
-)
+from myriad.training.engine.linear_trainer import UNSEEN_BIAS, LinearTrainer
+from myriad.training.engine.shards import class_shards
 from myriad.training.engine.targets import BlockedRows, ClassPositions, sort_by_class
 from myriad.training.schedules import FIXED, Schedule
 from myriad.training.settings import Setting
@@ -37,26 +33,31 @@ from myriad.training.sgd.one_vs_rest_kernels import (
 )
 
 SHARD = 48
-"""Classes that one thread steps through a chunk at a time: whole tiles."""
+"""Classes that one thread trains on a chunk at a time: whole tiles."""
 SAMPLED_BELOW = 1 / 6
-"""Below this share of drawn pairs, single dot products beat the product of all (measured)."""
+"""Share of (row, class) pairs drawn below which single dot products are faster than the product of
+all rows and classes (measured)."""
 
 
 class OneVsRest(LinearTrainer):
-    """The weights and states of all columns while they are trained.
+    """One-vs-rest in training: the weights and states of all columns.
 
     Parameters
     ----------
     settings : one or several; class c under setting s is column ``s * n_classes + c``.
     counts : int64 array of shape (n_classes,), training rows of each class.
     dim : number of features.
-    bias_rate : the step of the bias as a part of `eta`.
+    bias_rate : the learning rate of the bias as a fraction of `eta`.
     loss : number of the binary loss.
     n_rows : number of training rows, by default one for each of `counts`.
-    schedule : how steps shrink.
+    schedule : how the learning rate shrinks.
     sampled : whether only drawn rows are multiplied; None lets the share of draws decide.
     more : see `LinearTrainer`.
     """
+
+    BLOCK = 64
+    """Rows whose scores come from one product: few weights change, and the Gram matrices of larger
+    blocks would cost more (measured)."""
 
     _changing = ("V", "Q", "states")
 
@@ -71,7 +72,7 @@ class OneVsRest(LinearTrainer):
         n_rows: int | None = None,
         schedule: Schedule = FIXED,
         dtype: Any = np.float32,
-        block: int = SMALL_BLOCK,
+        block: int = BLOCK,
         sampled: bool | None = None,
         **more: Any,
     ) -> None:
@@ -90,6 +91,14 @@ class OneVsRest(LinearTrainer):
         self.states = np.zeros(len(self.columns), STATE)
         self.states["sigma"] = 1.0
         self._sampled = sampled
+
+    @classmethod
+    def cost(cls, n_classes: int, dim: int, beta: float) -> EpochCost:
+        """Return what an epoch takes with so many negatives for each positive."""
+        sampled = 1 + beta < SAMPLED_BELOW * n_classes
+        layout = ChunkLayout(cls.BLOCK, grams=not sampled)
+        compared = 1 + beta if sampled else float(n_classes)
+        return EpochCost("sampled" if sampled else "dense", compared * dim, layout)
 
     def scales(self) -> NDArray[np.float64]:
         """Return the scale of each row of V."""
@@ -114,7 +123,7 @@ class OneVsRest(LinearTrainer):
             self.states[name] = 0
 
     def keep(self, numbers: Sequence[int]) -> None:
-        """Forget all settings but these."""
+        """Drop all settings but these."""
         columns = self.rows_of(numbers)
         self.columns, self.states = self.columns[columns], self.states[columns]
         super().keep(numbers)
@@ -127,56 +136,64 @@ class OneVsRest(LinearTrainer):
     def _layout(self) -> ChunkLayout:
         return ChunkLayout(self.block, grams=bool(self._cut[0]))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _walk_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
         dense, sampled = self._cut
         own_rows = sort_by_class(chunk.targets, chunk.classes, chunk.start, self.n_classes)
         if self.rates is None and dense:  # all settings see the same rows
-            self._walk_shards(dense, chunk, own_rows, pool)
+            assert chunk.products is not None
+            queue = make_queue(len(dense))
+            walk = partial(
+                step_dense_shards,
+                BlockedRows(chunk.X, chunk.products.panels, chunk.products.grams),
+                own_rows,
+                self.columns,
+                self.loss,
+                chunk.targets,
+                StoredWeights(self.V, self.Q),
+                self.states,
+                ChunkShards(
+                    np.array([(shard.start, shard.stop) for shard in dense]),
+                    chunk.start,
+                    self.block,
+                ),
+                queue,
+            )
+            with pool.assisted(walk, lambda: None):  # threads take shards from the queue
+                walk()
+                wait_for_shards(queue)
             dense = []
-        pieces = [(shard, False) for shard in dense] + [(shard, True) for shard in sampled]
-        energies = np.zeros((len(pieces), len(chunk.X)))
+        if dense or sampled:
+            self._walk_apart(dense, sampled, views, own_rows, pool)
+
+    def _walk_apart(
+        self,
+        dense: list[slice],
+        sampled: list[slice],
+        views: list[Chunk],
+        own_rows: ClassPositions,
+        pool: ThreadPool,
+    ) -> None:
+        """Train shards on their own views of a chunk; each adds up its own energy."""
+        tasks = [(shard, False) for shard in dense] + [(shard, True) for shard in sampled]
+        energies = np.zeros((len(tasks), len(views[0].X)))
 
         @np.errstate(over="ignore", invalid="ignore")
         def walk(number: int) -> None:
-            shard, few = pieces[number]
+            shard, few = tasks[number]
             view = views[shard.start // self.n_classes]
-            targets = view.targets.copy()  # each walk adds up its own energy
+            targets = view.targets.copy()
             step = self._walk_sampled if few else self._walk_dense
             step(shard, view, targets, own_rows)
             energies[number] = targets["squared_gradient"]
 
-        pool.share(walk, range(len(pieces)))
+        pool.share(walk, range(len(tasks)))
         if self.rates is not None:
-            for (shard, _), energy in zip(pieces, energies, strict=True):
+            for (shard, _), energy in zip(tasks, energies, strict=True):
                 views[shard.start // self.n_classes].targets["squared_gradient"] += energy
 
-    @np.errstate(over="ignore", invalid="ignore")
-    def _walk_shards(
-        self, shards: list[slice], chunk: Chunk, own_rows: ClassPositions, pool: ThreadPool
-    ) -> None:
-        """Step some shards through a chunk; threads take them from a queue."""
-        assert chunk.products is not None
-        queue = make_queue(len(shards))
-        walk = partial(
-            step_dense_shards,
-            BlockedRows(chunk.X, chunk.products.panels, chunk.products.grams),
-            own_rows,
-            self.columns,
-            self.loss,
-            chunk.targets,
-            StoredWeights(self.V, self.Q),
-            self.states,
-            ChunkShards(
-                np.array([(shard.start, shard.stop) for shard in shards]), chunk.start, self.block
-            ),
-            queue,
-        )
-        with pool.assisted(walk, lambda: None):
-            walk()
-            wait_for_shards(queue)
-
     def _shards(self) -> tuple[list[slice], list[slice]]:
-        """Return the shards that score every row, and those that score the drawn rows only."""
+        """Return the shards that score every row, and those that score only the rows drawn."""
         dense: list[slice] = []
         sampled: list[slice] = []
         for first in range(0, len(self.columns), self.n_classes):

@@ -1,4 +1,4 @@
-"""How far a point is from the optimum at most, told by the full gradient.
+"""Bounds on the distance of a point from the optimum, computed from the full gradient.
 
 For ``J(W) = lam Omega(W) + R(W)`` and any W, with ``polar`` the gauge's polar of ``-grad R``:
 

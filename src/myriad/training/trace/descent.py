@@ -1,14 +1,14 @@
 """Stochastic atom descent: atoms from mini-batches, a step along each, the support minimised [LS].
 
-A round adds atoms one at a time, each found on a mini-batch and followed as far as all rows want;
-then it minimises over the support, and asks the full gradient how far the optimum can be. Mini-
-batches grow when their atoms lead nowhere; where they have grown to all rows, the atoms that the
-full gradient names are added together.
+A round adds atoms one at a time, each found on a mini-batch and followed by a line search over all
+rows; then it minimises over the support, and bounds the suboptimality by the full gradient. Mini-
+batches grow when their atoms do not lower the objective; once they hold all rows, the atoms best
+aligned with the full gradient are added together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,21 +28,21 @@ FEWEST_BATCH, BATCH_SIDES = 1024, 4
 LINE_STEPS = 8
 """Risks evaluated to follow an atom."""
 FOLLOWED = 0.1
-"""An atom is followed until its slope is this part of what it was."""
+"""An atom is followed until its slope is this fraction of the first one."""
 TOGETHER = 16
 """Atoms of the full gradient that are added together."""
 CORRECTIONS = 10
 KEPT = 0.5
-"""A mini-batch is too small if all rows keep less than this part of the slope that it promises."""
+"""A mini-batch is too small if the slope on all rows is below this fraction of its own."""
 GROWTH = 4
 """How many times larger the next mini-batch is then."""
 STALLED = 1e-7
-"""A round on the full gradient that lowers the objective by less than this part is the last."""
+"""A round on the full gradient that lowers the objective by a smaller fraction is the last."""
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a descent is after a round.
+    """The state of a descent after a round.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class State:
     atoms, rank : of the weights.
     round : rounds made so far.
     batch : rows of a mini-batch.
-    done : whether the bound is small enough, or nothing moves any more.
+    done : whether the bound is small enough, or the objective falls no more.
     """
 
     point: Point
@@ -67,7 +67,7 @@ class State:
     done: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return what a history tells of a round."""
+        """Return the columns of a history."""
         return {
             "objective": self.objective,
             "bound": self.bound,
@@ -78,12 +78,12 @@ class State:
 
 
 class Descent:
-    """The descent of one set of rows; `lam` may differ from call to call.
+    """The descent on one set of rows; `lam` may differ from call to call.
 
     Parameters
     ----------
-    batch : rows of the first mini-batches; None for a few times the sides of W, since the top
-        singular pair of fewer rows is that of their noise.
+    batch : rows of the first mini-batches; None for a few times the larger side of W, since the
+        top singular pair of fewer rows is that of their noise.
     subspace_every : atoms from mini-batches between two minimisations over the support.
     steps : of L-BFGS-B in each minimisation, at most.
     """
@@ -107,7 +107,7 @@ class Descent:
         self._subspace_every, self._steps = subspace_every, steps
 
     def begin(self) -> State:
-        """Return the state at W = 0; its polar is the least `lam` at which zero is optimal."""
+        """Return the state at W = 0; its polar is the smallest `lam` for which zero is optimal."""
         rows = self._risk.rows
         return self.resume(self.gauge.begin(rows.dim, self._risk.n_classes, rows.dtype), 0, None)
 
@@ -116,19 +116,12 @@ class Descent:
         batch = min(batch or self._batch, self._risk.rows.n_rows)
         return self._certify(point, self._risk.lift(point.basis), lam, made, batch)
 
-    def run(self, state: State, lam: float, *, rounds: int) -> Iterator[State]:
-        """Yield the state after each round, until the bound is a part `tol` of the objective."""
-        for _ in range(rounds):
-            if state.done:
-                return
-            state = self._go_round(state, lam)
-            yield state
-
     def relax(self, point: Point, lam: float) -> Point:
         """Return the best point over the support of one, for a smaller `lam`: no atom is added."""
         return self._minimise(point, lam)
 
-    def _go_round(self, state: State, lam: float) -> State:
+    def run_round(self, state: State, lam: float) -> State:
+        """Return the state after one more round."""
         began, n_rows = state, self._risk.rows.n_rows
         point, batch = state.point, state.batch
         for atom in range(self._subspace_every):
@@ -152,7 +145,8 @@ class Descent:
     ) -> tuple[Point, float]:
         """Return the point after a step along the best atom of a mini-batch.
 
-        The number is the part of the atom's slope that all rows keep, 0 if there is no such atom.
+        The number is the slope on all rows as a fraction of that on the mini-batch, 0 if there is
+        no such atom.
         """
         draw = generator(self.seed, f"atoms {key}")
         chosen = np.sort(draw.choice(self._risk.rows.n_rows, batch, replace=False))
@@ -165,7 +159,7 @@ class Descent:
     def _follow(self, point: Point, atoms: Atoms, lam: float) -> tuple[Point, float]:
         """Return the point after a step along the sum of atoms that lowers the objective.
 
-        The number is the slope at the start as a part of the atoms' own.
+        The number is the slope at the start as a fraction of the atoms' own.
         """
         whole, promised = point, float(atoms.slopes.sum()) - lam * len(atoms)
         point, delta = self.gauge.extend(point, atoms)
@@ -181,23 +175,23 @@ class Descent:
         return Point(point.basis, point.B + step * delta), -slope / promised
 
     def _minimise(self, point: Point, lam: float) -> Point:
-        """Return the best point over the support: atoms turn where they can, then weights."""
+        """Return the best point over the support: first atoms move where they can, then weights."""
         if not point.B.any():
             return self.gauge.compress(point)
         latents = self._risk.lift(point.basis)
-        turns = self.gauge.turns(point)
-        if turns is not None:
-            point = Point(point.basis, self._descend(turns, latents, lam))
+        rotations = self.gauge.rotations(point)
+        if rotations is not None:
+            point = Point(point.basis, self._descend(rotations, latents, lam))
         if point.B.any():
             scales = self.gauge.scales(point)
             point = Point(point.basis, self._descend(scales, latents, lam))
         return self.gauge.compress(point)
 
     def _descend(self, chart: Chart, latents: Latents, lam: float) -> Real:
-        """Return the B that L-BFGS-B comes to in a chart."""
+        """Return the B that L-BFGS-B finds in a chart."""
 
         def value(x: Real) -> tuple[float, Real]:
-            risk, H = self._risk.evaluate(latents, chart.place(x))
+            risk, H = self._risk.evaluate(latents, chart.to_matrix(x))
             penalty, slope = chart.penalty(x, lam)
             return risk + penalty, chart.pull(x, H) + slope
 
@@ -214,7 +208,7 @@ class Descent:
                 "gtol": 1e-2 * self.tol * lam,
             },
         )
-        return chart.place(found.x)
+        return chart.to_matrix(found.x)
 
     def _certify(self, point: Point, latents: Latents, lam: float, made: int, batch: int) -> State:
         slope = Slope(self._risk, point, latents)

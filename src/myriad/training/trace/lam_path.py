@@ -1,29 +1,32 @@
-"""The path over lam: from the least that makes W zero down, each begun where the last ended.
+"""The path over lam, downwards from the smallest value that makes W zero, with warm starts.
 
-A `lam` large enough to keep noise out of W shrinks what it lets in. So the weights of each value
-are also fitted anew on the directions or features that it chose, with a part of `lam`, and the
-best of all is chosen: low rank and little shrinkage do not exclude each other then.
+A `lam` large enough to keep noise out of W also shrinks what it lets in. So the weights of each
+value are also fitted again on the directions or features that it chose, with a fraction of `lam`,
+and the best of all is chosen: low rank and little shrinkage do not exclude each other then.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.measures import Measures, measure
 from myriad.models import ChosenModel, FactoredModel, LatentModel
 from myriad.parallel import ThreadPool
-from myriad.progress import Progress
+from myriad.progress import Advance
 from myriad.store import Rows
-from myriad.training.checkpoints import Checkpoint
+from myriad.training.context import RunningContext
+from myriad.training.loop import run, start_clock
 from myriad.training.method import Fitted
+from myriad.training.search import has_peaked
+from myriad.training.stopping import Clock, Monitor, Row
 from myriad.training.trace.descent import Descent, State
 from myriad.training.trace.latents import Chosen, Directions, Point, point_of
+from myriad.training.training_state import TrainingState
+from myriad.training.validation import ModelRanker, count_block_rows, validate
 
 FACTOR = 2.0**-0.5
 """From one `lam` to the next."""
@@ -31,43 +34,123 @@ LONGEST = 24
 PATIENCE = 3
 """Values of `lam` without a rise of the accuracy after which a path ends."""
 RELAXED = (1.0, 0.3, 0.1, 0.03)
-"""Parts of `lam` tried for the weights on the support; 1 leaves them as they are."""
+"""Fractions of `lam` tried for the weights on the support; 1 leaves them as they are."""
 UNSEARCHED = 0.1
-"""`lam` where nothing is held out to search on, as a part of the least that makes W zero."""
-BLOCK_BYTES = 16 << 20
+"""`lam` where nothing is held out to search on, as a fraction of the smallest that makes W zero."""
 Callback = Callable[[dict[str, Any]], None]
 
 
-class LamPath:
-    """A walk over values of `lam`; after each round it can be broken off and gone on with.
+class AtomTrainer:
+    """Atom descent for one `lam` after the other; an epoch is a round.
 
     Parameters
     ----------
-    descent : of the rows to train on.
-    biases : float32 (n_classes,)
-    val : rows to choose `lam` on, if any.
-    relaxed : parts of `lam` to try for the weights on the support.
+    descent : on the training rows.
+    biases : float32 array of shape (n_classes,).
+
+    Attributes
+    ----------
+    lam : the present value.
+    now : the state of the descent.
+    epoch : rounds for this value.
+    n_classes : number of classes.
+    """
+
+    def __init__(self, descent: Descent, biases: Float, dim: int) -> None:
+        self.descent, self.biases, self.dim = descent, biases, dim
+        self.n_classes, self.epoch, self.lam = len(biases), 0, np.inf
+        self.now: State = descent.begin()
+
+    def begin(self, lam: float) -> None:
+        """Begin with another value where the present one has ended."""
+        self.lam, self.epoch = lam, 0
+        self.now = self.descent.resume(self.now.point, self.now.round, self.now.batch, lam)
+
+    def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
+        """Run one more round; rows, seed and threads are those of the descent."""
+        self.now = self.descent.run_round(self.now, self.lam)
+        self.epoch += 1
+
+    def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:
+        """Return the ranks of the true labels of held-out rows, of shape (1, n_rows)."""
+        return self.ranker(self.now.point, rows).rank(rows, pool=pool)
+
+    def ranker(self, point: Point, rows: Rows) -> ModelRanker:
+        """Return what ranks rows by the weights at a point."""
+        model = to_model(point, self.biases, self.dim)
+        return ModelRanker(model, count_block_rows(rows.dim, self.n_classes))
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that a checkpoint keeps."""
+        return self.now.point.arrays() | {"counts": np.array([self.now.round, self.now.batch])}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the arrays that `state` returned, for the present `lam`."""
+        made, batch = arrays["counts"].tolist()
+        self.now = self.descent.resume(point_of(arrays), made, batch, self.lam)
+
+
+class BoundStopping(Monitor):
+    """Stops when the bound on suboptimality is small, or the objective falls no more."""
+
+    def __init__(self, val: Rows | None) -> None:
+        self.history: list[Row] = []
+        self.done = False
+        self._val = val
+
+    def look(self, trainer: AtomTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
+        """Append a row for the round, with validation accuracy if rows are held out."""
+        row = {"epoch": trainer.epoch, "lam": trainer.lam, **trainer.now.to_json()}
+        if self._val is not None:
+            row |= measure(trainer, trainer.now.point, self._val, pool)
+        row["seconds"] = clock()
+        self.history.append(row)
+        self.done = trainer.now.done
+        return row
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the history."""
+        return {"history": self.history, "done": self.done}, {}
+
+    def restore(
+        self,
+        state: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        trainer: AtomTrainer,
+        *,
+        pool: ThreadPool,
+    ) -> None:
+        """Take the history."""
+        self.history = list(state["history"])
+        self.done = state["done"] or trainer.now.done
+
+
+class LamPath:
+    """Training for one value of `lam` after the other; after each round it can be interrupted.
+
+    Parameters
+    ----------
+    trainer : atom descent on the rows to train on.
+    train, val : these rows, and those on which `lam` is chosen, if any.
+    relaxed : fractions of `lam` to try for the weights on the support.
+    running : threads, progress and checkpoint.
     """
 
     def __init__(
         self,
-        descent: Descent,
-        biases: Float,
-        dim: int,
+        trainer: AtomTrainer,
+        train: Rows,
         val: Rows | None,
         *,
         relaxed: tuple[float, ...],
-        checkpoint: Checkpoint | None,
-        pool: ThreadPool,
+        running: RunningContext,
     ) -> None:
-        self._descent, self._biases, self._dim = descent, biases, dim
-        self._val, self._team, self._checkpoint = val, pool, checkpoint
-        self._relaxed = relaxed
-        self._number, self._seconds = 0, 0.0
-        self._table: list[dict[str, Any]] = []
-        self._history: list[dict[str, Any]] = []
-        self._best: tuple[dict[str, Any], list[dict[str, Any]], Point] | None = None
-        self._began = time.perf_counter()
+        self._trainer, self._train, self._val = trainer, train, val
+        self._relaxed, self._running = relaxed, running
+        self._state = TrainingState(running.checkpoint)
+        if not self._state.facts:
+            self._state.facts = {"number": 0, "table": [], "best": None, "begun": False}
+        self._clock = start_clock(self._state.seconds)
 
     def run(
         self,
@@ -75,36 +158,44 @@ class LamPath:
         *,
         rounds: int,
         settings: dict[str, Any],
-        progress: Progress,
         callback: Callback | None,
     ) -> Fitted:
         """Train for one `lam`, or for None along the path; return the model of the best."""
-        zero = self._descent.begin()
-        most = max(zero.polar, float(np.finfo(np.float32).tiny))
-        lams = self._list_lams(lam, most)
-        state, done = self._resume(zero, lams)
+        trainer, state, progress = self._trainer, self._state, self._running.progress
+        most = max(trainer.now.polar, float(np.finfo(np.float32).tiny))
+        lams, facts = self._list_lams(lam, most), state.facts
         with progress.step("Training", len(lams), "values of lam") as advance:
-            advance(self._number)
-            while self._number < len(lams) and not self._is_over():
-                if state is None:
-                    state = self._start(zero, lams[self._number])
-                if not done:
-                    state = self._descend(state, lams[self._number], rounds, callback)
-                self._judge(state, lams[self._number])
-                self._number += 1
-                done = False
-                zero, state = state, None
-                self._keep(zero, done=True, last=True)
+            advance(facts["number"])
+            while facts["number"] < len(lams) and not self._has_peaked():
+                monitor = self._begin(lams[facts["number"]])
+                run(
+                    trainer,
+                    self._train,
+                    monitor,
+                    until=rounds,
+                    seed=trainer.descent.seed,
+                    pool=self._running.pool,
+                    clock=self._clock,
+                    callback=callback,
+                    state=state,
+                )
+                self._enter(monitor)
+                facts["number"] += 1
+                facts["begun"] = False
+                state.save(trainer, monitor, seconds=self._clock())
                 advance(1)
-        assert self._best is not None
-        row, history, point = self._best
-        _tell_zero(row, most, progress)
-        model = to_model(point, self._biases, self._dim)
+        row, history = facts["table"][facts["best"][0]], facts["best"][1]
+        if row["atoms"] == 0:
+            progress.note(
+                f"lam = {row['lam']:.3g} is so large that the zero model is optimal: it predicts "
+                f"the prior alone. Below {most:.3g} it would learn something."
+            )
         names = ("lam", "relax", "rank", "atoms", "objective", "bound")
-        told = {name: row[name] for name in names}
-        told["value"] = told.pop("objective")
-        table = _show_path(self._table) if len(lams) > 1 else []
-        return Fitted(model, settings | told, max(1, history[-1]["epoch"]), history, table)
+        chosen = {name: row[name] for name in names}
+        chosen["value"] = chosen.pop("objective")
+        table = _show_path(facts["table"]) if len(lams) > 1 else []
+        model = to_model(point_of(state.arrays), trainer.biases, trainer.dim)
+        return Fitted(model, settings | chosen, max(1, history[-1]["epoch"]), history, table)
 
     def _list_lams(self, lam: float | None, most: float) -> list[float]:
         if lam is not None:
@@ -113,124 +204,55 @@ class LamPath:
             return [UNSEARCHED * most]
         return [most * FACTOR**step for step in range(1, LONGEST + 1)]
 
-    def _is_over(self) -> bool:
-        """Tell whether accuracy has not risen for some values."""
-        if self._best is None or self._val is None:
-            return False
-        return len(self._table) - 1 - self._table.index(self._best[0]) >= PATIENCE
+    def _has_peaked(self) -> bool:
+        """Return whether accuracy has not risen for some values."""
+        scores = [_score(row) for row in self._state.facts["table"]]
+        return self._val is not None and has_peaked(scores, PATIENCE)
 
-    def _start(self, before: State, lam: float) -> State:
-        """Begin with a value where the one before ended."""
-        state = self._descent.resume(before.point, before.round, before.batch, lam)
-        self._history = []
-        self._note(state, lam)
-        return state
+    def _begin(self, lam: float) -> BoundStopping:
+        """Begin with a value, or resume it; return its monitor."""
+        trainer, state, pool = self._trainer, self._state, self._running.pool
+        monitor = BoundStopping(self._val)
+        if state.is_running:
+            trainer.lam = lam
+            state.resume(trainer, monitor, pool=pool)
+            if state.facts["begun"]:
+                return monitor
+            monitor = BoundStopping(self._val)  # the point kept belongs to the value before
+            trainer.epoch = 0
+        else:
+            trainer.begin(lam)
+        state.facts["begun"] = True
+        monitor.look(trainer, clock=self._clock, pool=pool)
+        return monitor
 
-    def _descend(self, state: State, lam: float, rounds: int, callback: Callback | None) -> State:
-        made = self._history[-1]["epoch"]
-        for reached in self._descent.run(state, lam, rounds=rounds - made):
-            state = reached
-            self._note(state, lam)
-            if callback is not None:
-                callback(dict(self._history[-1]))
-            self._keep(state, done=state.done, last=False)
-        return state
-
-    def _note(self, state: State, lam: float) -> None:
-        """Add a row to the history."""
-        epoch = self._history[-1]["epoch"] + 1 if self._history else 0
-        row = {"epoch": epoch, "lam": lam, **state.to_json()}
-        row |= self._measure(state.point)
-        row["seconds"] = self._seconds + time.perf_counter() - self._began
-        self._history.append(row)
-
-    def _judge(self, state: State, lam: float) -> None:
+    def _enter(self, monitor: BoundStopping) -> None:
         """Enter a finished value, relaxed as is best, into the table; remember the best of all."""
-        point, gauge = state.point, self._descent.gauge
+        trainer, facts = self._trainer, self._state.facts
+        point, gauge = trainer.now.point, trainer.descent.gauge
         tried: list[tuple[dict[str, Any], Point]] = []
         for part in self._relaxed:
             if part != 1.0:
-                point = self._descent.relax(point, part * lam)
-            row = {name: value for name, value in self._history[-1].items() if name != "epoch"}
-            row |= self._measure(point)
+                point = trainer.descent.relax(point, part * trainer.lam)
+            row = {name: value for name, value in monitor.history[-1].items() if name != "epoch"}
+            if self._val is not None:
+                row |= measure(trainer, point, self._val, self._running.pool)
             row |= {"relax": part, "rank": gauge.rank(point), "atoms": gauge.count(point)}
             tried.append((row, point))
-            if state.atoms == 0:
+            if trainer.now.atoms == 0:
                 break
         row, point = max(tried, key=lambda pair: _score(pair[0]))
-        self._table.append(row)
-        if self._best is None or _score(row) > _score(self._best[0]):
-            self._best = row, self._history, point
+        facts["table"].append(row)
+        best = facts["best"]
+        if best is None or _score(row) > _score(facts["table"][best[0]]):
+            facts["best"] = [len(facts["table"]) - 1, monitor.history]
+            self._state.arrays = point.arrays()
 
-    def _measure(self, point: Point) -> dict[str, float]:
-        """Return the accuracies on the rows to choose on, if there are any."""
-        measures = self._validate(point)
-        return {} if measures is None else {"top1": measures.at(1), "top5": measures.at(5)}
 
-    def _validate(self, point: Point) -> Measures | None:
-        val = self._val
-        if val is None:
-            return None
-        model = to_model(point, self._biases, self._dim)
-        ranks = np.empty(val.n_rows, np.int32)
-
-        def judge(start: int) -> None:
-            some = range(start, min(start + size, val.n_rows))
-            X = val.read(some).astype(np.float32, copy=False)
-            ranks[start : some.stop] = model.judge(X, val.labels[start : some.stop])[0]
-
-        size = max(1, min(1024, BLOCK_BYTES // (4 * max(val.dim, len(self._biases)))))
-        self._team.share(judge, range(0, val.n_rows, size))
-        return measure(ranks, val.labels, n_classes=len(self._biases))
-
-    def _keep(self, state: State, *, done: bool, last: bool) -> None:
-        """Write down where the walk is, if it is time to."""
-        checkpoint = self._checkpoint
-        if checkpoint is None or not (last or checkpoint.is_due):
-            return
-        arrays = {f"now.{name}": array for name, array in state.point.arrays().items()}
-        best = None
-        if self._best is not None:
-            row, history, point = self._best
-            best = [self._table.index(row), history]
-            arrays |= {f"best.{name}": array for name, array in point.arrays().items()}
-        seconds = self._seconds + time.perf_counter() - self._began
-        checkpoint.save(
-            {
-                "number": self._number,
-                "round": state.round,
-                "batch": state.batch,
-                "done": done,
-                "finished": last,
-                "history": self._history,
-                "table": self._table,
-                "best": best,
-                "seconds": seconds,
-            },
-            arrays,
-        )
-
-    def _resume(self, zero: State, lams: list[float]) -> tuple[State | None, bool]:
-        """Return the state that a run broken off has kept, and whether its value is done with."""
-        kept = self._checkpoint.load() if self._checkpoint is not None else None
-        if kept is None:
-            return None, False
-        state, arrays = kept
-        self._number, self._seconds = state["number"], state["seconds"]
-        self._history, self._table = state["history"], state["table"]
-        if state["best"] is not None:
-            place, history = state["best"]
-            point = point_of(_below(arrays, "best."))
-            self._best = self._table[place], history, point
-        if self._number >= len(lams):
-            return None, False
-        point, made, batch = point_of(_below(arrays, "now.")), state["round"], state["batch"]
-        there = self._descent.resume(point, made, batch, lams[self._number])
-        if state["finished"]:  # the kept point belongs to the value before
-            self._history = []
-            self._note(there, lams[self._number])
-            return there, False
-        return there, bool(state["done"])
+def measure(trainer: AtomTrainer, point: Point, rows: Rows, pool: ThreadPool) -> dict[str, float]:
+    """Return the accuracies at a point on held-out rows."""
+    (measures,) = validate(trainer.ranker(point, rows), rows, pool=pool)
+    return {"top1": measures.at(1), "top5": measures.at(5)}
 
 
 def to_model(point: Point, biases: Float, dim: int) -> LatentModel:
@@ -245,7 +267,7 @@ def to_model(point: Point, biases: Float, dim: int) -> LatentModel:
 
 
 def _show_path(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what a report shows of the values tried; atoms that only repeat ranks are left out."""
+    """Return the columns of a path that a report shows; atoms that only repeat ranks are not."""
     names = ["lam", "rank", "top1"]
     if any(row["atoms"] != row["rank"] for row in table):
         names.insert(2, "atoms")
@@ -256,15 +278,3 @@ def _show_path(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _score(row: dict[str, Any]) -> tuple[float, float]:
     return row.get("top1", 0.0), row.get("top5", 0.0)
-
-
-def _below(arrays: dict[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:
-    return {name.removeprefix(start): a for name, a in arrays.items() if name.startswith(start)}
-
-
-def _tell_zero(row: dict[str, Any], most: float, progress: Progress) -> None:
-    if row["atoms"] == 0:
-        progress.note(
-            f"lam = {row['lam']:.3g} is so large that the zero model is optimal: it predicts the "
-            f"prior alone. Below {most:.3g} it would learn something."
-        )

@@ -1,4 +1,4 @@
-"""Weights as a basis and what classes make of it: ``W = basis B``, never multiplied out.
+"""Weights as a basis and coefficients of the classes: ``W = basis B``, never multiplied out.
 
 A basis holds p directions of the feature space, either free vectors or single features; the latents
 of a row are its p coordinates ``z``, and its scores are ``B^T z + b``.
@@ -7,6 +7,7 @@ of a row are its p coordinates ``z``, and its scores are ``B^T z + b``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +102,7 @@ class Point:
         return {**self.basis.arrays(), "B": self.B}
 
 
-def point_of(arrays: dict[str, NDArray[Any]]) -> Point:
+def point_of(arrays: Mapping[str, NDArray[Any]]) -> Point:
     """Return the point that a checkpoint keeps."""
     if "vectors" in arrays:
         return Point(Directions(arrays["vectors"]), arrays["B"])

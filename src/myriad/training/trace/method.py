@@ -1,6 +1,6 @@
 """Multinomial logistic regression under a gauge, by stochastic atom descent, and its path over lam.
 
-Every class has a bias that is not learned: the logarithm of its part of the training rows, so that
+Every class has a bias that is not learned: the logarithm of its share of the training rows, so that
 the zero model predicts the prior. A class without rows counts as half a row.
 """
 
@@ -12,17 +12,40 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
 from myriad.options import option
-from myriad.progress import SILENT, Progress
+from myriad.training.context import DEFAULT_CONTEXT, Context, RunningContext
 from myriad.training.method import Fitted, Method
 
 if TYPE_CHECKING:
     from myriad.arrays import Float
     from myriad.store import Rows
-    from myriad.training.checkpoints import Checkpoint
+    from myriad.training.trace.lam_path import AtomTrainer
 
+GRADIENTS = 200
+"""Full gradients that a path over `lam` takes, as measured by `benchmarks/trace.py`."""
+PLANNED_RANK = 256
+"""The rank that costs assume, at most."""
+FACTORS_BYTES = 200 << 20
+"""Bytes that atom descent holds in addition to its factors."""
 FEWEST_ROWS = 0.5
 """What a class without rows counts for in the prior."""
 PANEL = "Low rank: trace"
+
+
+@dataclass(frozen=True)
+class PathCost:
+    """What a path over `lam` takes; ``plan`` multiplies it out.
+
+    Attributes
+    ----------
+    gradients : full gradients, each over all rows.
+    multiply_adds : of a row, in one of them.
+    model_bytes, memory : bytes of the model, and of the training.
+    """
+
+    gradients: int
+    multiply_adds: float
+    model_bytes: float
+    memory: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,16 +122,11 @@ class AtomDescent(Method):
         val: Rows | None,
         *,
         n_classes: int,
-        threads: int | None = None,
-        progress: Progress = SILENT,
-        checkpoint: Checkpoint | None = None,
+        context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
         """Train on rows; see `Method.fit`."""
         import numpy as np
 
-        from myriad.parallel import open_threads
-        from myriad.training.trace.descent import Descent
-        from myriad.training.trace.gauges import GAUGES
         from myriad.training.trace.lam_path import LamPath
 
         if train.sets is not None:
@@ -117,35 +135,38 @@ class AtomDescent(Method):
             train = train.select(np.flatnonzero(train.labels >= 0))
         if train.n_rows == 0:
             raise InputError("No row has a label: nothing is left to train on.")
-        biases = prior_biases(train, n_classes)
-        with open_threads(threads) as pool:
-            descent = Descent(
-                train,
-                biases,
-                GAUGES[self.gauge],
-                batch=self.batch,
-                subspace_every=self.subspace_every,
-                steps=self.steps,
-                tol=self.tol,
-                seed=self.seed,
-                pool=pool,
-            )
-            path = LamPath(
-                descent,
-                biases,
-                train.dim,
-                val,
-                relaxed=self._parts(val),
-                checkpoint=checkpoint,
-                pool=pool,
-            )
-            return path.run(
-                self.lam,
-                rounds=self.rounds,
-                settings={"gauge": self.gauge, "tol": self.tol},
-                progress=progress,
-                callback=self.callback,
-            )
+        with context.open() as running:
+            trainer = self.trainer(train, n_classes, running)
+            path = LamPath(trainer, train, val, relaxed=self._parts(val), running=running)
+            settings = {"gauge": self.gauge, "tol": self.tol}
+            return path.run(self.lam, rounds=self.rounds, settings=settings, callback=self.callback)
+
+    def trainer(self, rows: Rows, n_classes: int, running: RunningContext) -> AtomTrainer:
+        """Return atom descent on rows, at W = 0."""
+        from myriad.training.trace.descent import Descent
+        from myriad.training.trace.gauges import GAUGES
+        from myriad.training.trace.lam_path import AtomTrainer
+
+        biases = prior_biases(rows, n_classes)
+        descent = Descent(
+            rows,
+            biases,
+            GAUGES[self.gauge],
+            batch=self.batch,
+            subspace_every=self.subspace_every,
+            steps=self.steps,
+            tol=self.tol,
+            seed=self.seed,
+            pool=running.pool,
+        )
+        return AtomTrainer(descent, biases, rows.dim)
+
+    @staticmethod
+    def cost(n_classes: int, dim: int) -> PathCost:
+        """Return what a path takes: a gradient is two products of a row with all weights."""
+        factors = 4.0 * min(PLANNED_RANK, dim, n_classes) * (n_classes + dim)
+        memory = 6 * factors + FACTORS_BYTES
+        return PathCost(GRADIENTS, 2.0 * n_classes * dim, factors, memory)
 
     def _parts(self, val: Rows | None) -> tuple[float, ...]:
         """Return the fractions of `lam` to try on the support."""
@@ -161,7 +182,7 @@ class AtomDescent(Method):
 
 
 def prior_biases(rows: Rows, n_classes: int) -> Float:
-    """Return the logarithm of each class's part of the rows, float32 of shape (n_classes,)."""
+    """Return the logarithm of each class's share of the rows, float32 of shape (n_classes,)."""
     import numpy as np
 
     counts = np.bincount(rows.labels, weights=rows.weights, minlength=n_classes)

@@ -2,7 +2,7 @@
 
 ``R(W) = sum_i w_i (log sum_c exp s_ic - s_iy)`` with ``s_i = W^T x_i + b`` and weights ``w`` that
 add up to 1. Its gradient is ``G = X^T E`` with the residuals ``E_ic = w_i (p_ic - [c = y_i])``; it
-is met only in products, a block of rows at a time, and never formed.
+is used only in products, a block of rows at a time, and never formed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from myriad.training.trace.latents import Basis, Point, Real
 BLOCK_BYTES = 2 << 20
 """Scores or features of a block."""
 SHARDS = 16
-"""Sums that are made apart and added in order, whoever makes them."""
+"""Sums that are computed apart, by any thread, and added in order."""
 CACHE_BYTES = 64 << 20
-"""Residuals of all rows are kept if they take no more, and so are latents; else made again."""
+"""Residuals and latents of all rows are kept if they take no more; else they are computed again."""
 
 
 class Risk:
@@ -48,7 +48,7 @@ class Risk:
         self._shards = [blocks[first : first + each] for first in range(0, len(blocks), each)]
 
     def lift(self, basis: Basis) -> Latents:
-        """Return the latents of all rows: one pass."""
+        """Return the latents of all rows."""
         return Latents(self, basis)
 
     def evaluate(self, latents: Latents, B: Real) -> tuple[float, Real]:
@@ -64,7 +64,7 @@ class Risk:
         return float(risk), H
 
     def residuals(self, scores: NDArray[Any], block: range) -> tuple[NDArray[Any], Real]:
-        """Turn scores without biases into weighted residuals, in place; return the losses too."""
+        """Change scores without biases to weighted residuals, in place; return the losses too."""
         some = slice(block.start, block.stop)
         at = np.arange(len(block)), self.rows.labels[some]
         scores += self.biases
@@ -108,7 +108,7 @@ def _add(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class Latents:
-    """The latents of all rows, kept where they fit, else made again for each block."""
+    """The latents of all rows, kept where they fit, else computed for each block."""
 
     def __init__(self, risk: Risk, basis: Basis) -> None:
         self._rows, self._basis = risk.rows, basis
@@ -132,7 +132,7 @@ class Latents:
 
 
 class Slope:
-    """The gradient G (n_features, n_classes) of a risk at a point, met only in products.
+    """The gradient G (n_features, n_classes) of a risk at a point, used only in products.
 
     Attributes
     ----------

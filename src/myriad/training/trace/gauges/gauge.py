@@ -48,13 +48,13 @@ class Chart:
     Attributes
     ----------
     start : where B is now, float64 (m,)
-    place : B of some x.
-    pull : the gradient by x, from x and the gradient by B.
+    to_matrix : returns B for some x.
+    pull : returns the gradient by x, from x and the gradient by B.
     squared : whether the penalty is ``lam/2 |x|^2``; else it is ``lam sum x`` with x >= 0.
     """
 
     start: Real
-    place: Callable[[Real], Real]
+    to_matrix: Callable[[Real], Real]
     pull: Callable[[Real, Real], Real]
     squared: bool
 
@@ -95,8 +95,8 @@ class Gauge(ABC):
     def scales(self, point: Point) -> Chart:
         """Return the chart of the weights ``theta >= 0`` of the atoms that W is made of."""
 
-    def turns(self, point: Point) -> Chart | None:
-        """Return a chart in which the atoms themselves can turn, if they can."""
+    def rotations(self, point: Point) -> Chart | None:
+        """Return a chart in which the atoms themselves can rotate, if they can."""
         return None
 
     @abstractmethod

@@ -47,12 +47,12 @@ class Entries(FeatureGauge):
         at = np.nonzero(point.B)
         signs = np.sign(point.B[at])
 
-        def place(x: Real) -> Real:
+        def to_matrix(x: Real) -> Real:
             B = np.zeros_like(point.B)
             B[at] = signs * x
             return B
 
-        return Chart(np.abs(point.B[at]), place, lambda x, H: signs * H[at], squared=False)
+        return Chart(np.abs(point.B[at]), to_matrix, lambda x, H: signs * H[at], squared=False)
 
     def count(self, point: Point) -> int:
         """Return the number of entries."""

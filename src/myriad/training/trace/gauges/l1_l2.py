@@ -44,7 +44,7 @@ class FeatureRows(FeatureGauge):
             squared=False,
         )
 
-    def turns(self, point: Point) -> Chart | None:
+    def rotations(self, point: Point) -> Chart | None:
         """Return the chart ``B_j = a_j r_j``.
 
         ``lam/2 (a_j^2 + |r_j|^2)`` is least, for a given B_j, at lam times its norm.
@@ -53,14 +53,14 @@ class FeatureRows(FeatureGauge):
         rows = point.B / np.where(roots > 0, roots, 1.0)[:, None]
         p, shape = len(roots), point.B.shape
 
-        def place(x: Real) -> Real:
+        def to_matrix(x: Real) -> Real:
             return x[:p, None] * x[p:].reshape(shape)
 
         def pull(x: Real, H: Real) -> Real:
             rows = x[p:].reshape(shape)
             return np.concatenate([np.einsum("pc,pc->p", H, rows), (x[:p, None] * H).ravel()])
 
-        return Chart(np.concatenate([roots, rows.ravel()]), place, pull, squared=True)
+        return Chart(np.concatenate([roots, rows.ravel()]), to_matrix, pull, squared=True)
 
     def count(self, point: Point) -> int:
         """Return the number of features used."""

@@ -15,7 +15,7 @@ from myriad.training.trace.latents import Directions, Point, Real
 from myriad.training.trace.multinomial import Slope
 
 OVERSAMPLED = 4
-"""Random vectors beyond the atoms that are wanted."""
+"""Random vectors in addition to the number of atoms searched for."""
 MOST_STEPS = 12
 NEW = 1e-3
 """A vector is new to a basis if more than this part of it lies outside."""
@@ -86,7 +86,7 @@ class Trace(Gauge):
             squared=False,
         )
 
-    def turns(self, point: Point) -> Chart | None:
+    def rotations(self, point: Point) -> Chart | None:
         """Return the chart ``B = L R^T``.
 
         ``lam/2 (|L|^2 + |R|^2)`` is least, for a given B, at lam times its trace norm.
@@ -99,7 +99,7 @@ class Trace(Gauge):
         def parts(x: Real) -> tuple[Real, Real]:
             return x[: L.size].reshape(L.shape), x[L.size :].reshape(R.shape)
 
-        def place(x: Real) -> Real:
+        def to_matrix(x: Real) -> Real:
             L, R = parts(x)
             return L @ R.T
 
@@ -107,7 +107,7 @@ class Trace(Gauge):
             L, R = parts(x)
             return np.concatenate([(H @ R).ravel(), (H.T @ L).ravel()])
 
-        return Chart(np.concatenate([L.ravel(), R.ravel()]), place, pull, squared=True)
+        return Chart(np.concatenate([L.ravel(), R.ravel()]), to_matrix, pull, squared=True)
 
     def compress(self, point: Point) -> Point:
         """Return the same W over its left singular vectors."""
@@ -116,9 +116,9 @@ class Trace(Gauge):
             return Point(Directions(point.basis.vectors[:, :0]), point.B[:0])
         left, values, right = np.linalg.svd(point.B, full_matrices=False)
         some = values > ZERO * values[0]
-        turned = np.linalg.qr(point.basis.vectors.astype(np.float64) @ left[:, some])
-        B = turned[1] @ (values[some, None] * right[some])
-        return Point(Directions(turned[0].astype(point.basis.vectors.dtype)), B)
+        rotated = np.linalg.qr(point.basis.vectors.astype(np.float64) @ left[:, some])
+        B = rotated[1] @ (values[some, None] * right[some])
+        return Point(Directions(rotated[0].astype(point.basis.vectors.dtype)), B)
 
     def count(self, point: Point) -> int:
         """Return the number of atoms: after `compress` they are the singular pairs."""

@@ -1,0 +1,137 @@
+"""Stopping by the duality gap: when to compute a certificate, and when it is small enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import WorkError
+from myriad.parallel import ThreadPool
+from myriad.store import Rows
+from myriad.training.dual.ascent import DualTrainer
+from myriad.training.stopping import Clock, Monitor, Row
+from myriad.training.validation import validate
+
+FIRST_CHECK, FIRST_WATCHED, FIRST_RECORD = 3, 6, 16
+"""Epochs before the first certificate, which costs as much as a few epochs: without estimates of
+the gap; with them if held-out rows are validated, and if not."""
+FALLS_TO = 0.6
+"""The gap at the end of an epoch as a fraction of the estimate during it, until a certificate gives
+a better value."""
+
+
+class GapStopping(Monitor):
+    """Stops at a relative duality gap.
+
+    Certificates are computed when the gap is expected to be small enough. Where epochs estimate it,
+    further ones are for the history alone; there are more of them with held-out rows.
+
+    Parameters
+    ----------
+    trainer : what is going to be trained.
+    tol : the gap to stop at.
+    epochs : most epochs, after which there is a certificate in any case.
+    seconds : most seconds, or None.
+    val : held-out rows to validate after each certificate, or None.
+    watched : whether there are certificates as with held-out rows; by default if there are any.
+    """
+
+    def __init__(
+        self,
+        trainer: DualTrainer,
+        *,
+        tol: float,
+        epochs: int,
+        seconds: float | None = None,
+        val: Rows | None = None,
+        watched: bool | None = None,
+    ) -> None:
+        self.tol, self.epochs, self.seconds, self.val = tol, epochs, seconds, val
+        self.history: list[Row] = []
+        self.done = False
+        self._first = trainer.epoch  # epochs of an earlier lam
+        watched = val is not None if watched is None else watched
+        record = FIRST_WATCHED if watched else FIRST_RECORD
+        self._check = self._first + min(record if trainer.estimates else FIRST_CHECK, epochs)
+
+    @property
+    def until(self) -> int:
+        """The last epoch."""
+        return self._first + self.epochs
+
+    def look(self, trainer: DualTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
+        """Compute a certificate if it is time to, and validate the weights."""
+        late = self.seconds is not None and clock() >= self.seconds
+        estimate = trainer.estimate
+        near = estimate is not None and expect_gap(estimate, self.history) <= self.tol
+        if trainer.epoch < self._check and not near and not late:
+            return None
+        certificate = trainer.certify(pool)
+        spent = round(clock(), 3)
+        if not np.isfinite(certificate.gap):
+            raise WorkError(
+                f"The weights overflowed in epoch {trainer.epoch}: the rows are too large for "
+                f"lam={trainer.lam:g}. Scale them to norms of about 1."
+            )
+        row = {"epoch": trainer.epoch - self._first, "seconds": spent, **certificate.to_json()}
+        if estimate is not None:
+            row["estimate"] = estimate
+        if self.val is not None:
+            (measures,) = validate(trainer, self.val, pool=pool)
+            row |= {"top1": measures.at(1), "top5": measures.at(5)}
+        self.history.append(row)
+        self.done = late
+        self._plan(trainer)
+        return row
+
+    def _plan(self, trainer: DualTrainer) -> None:
+        """Stop at a small gap, or choose the epoch of the next certificate."""
+        self.done = self.done or self.history[-1]["gap"] <= self.tol
+        if not self.done:
+            wait = plan_check(self.history, self.tol, trainer.estimates)
+            self._check = min(self.until, trainer.epoch + wait)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return the history."""
+        return {"history": self.history}, {}
+
+    def restore(
+        self,
+        state: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        trainer: DualTrainer,
+        *,
+        pool: ThreadPool,
+    ) -> None:
+        """Take the history, and compute the weights of the variables restored."""
+        trainer.certify(pool)
+        self.history = list(state["history"])
+        self._first = trainer.epoch - self.history[-1]["epoch"]
+        self._plan(trainer)
+
+
+def expect_gap(estimate: float, history: list[dict[str, Any]]) -> float:
+    """Return the gap to expect at the end of an epoch that has estimated it."""
+    if not history or not history[-1].get("estimate"):
+        return FALLS_TO * estimate
+    return estimate * float(history[-1]["gap"] / history[-1]["estimate"])
+
+
+def plan_check(history: list[dict[str, Any]], tol: float, estimates: bool) -> int:
+    """Return after how many epochs to compute the next certificate.
+
+    It is when the gap will be small enough if it shrinks at the same rate. Where epochs estimate
+    the gap, their estimate decides, and certificates are for the history alone: at twice the epoch.
+    """
+    last = history[-1]
+    if estimates:
+        return int(last["epoch"])
+    most = max(2, last["epoch"] // 2)
+    if len(history) < 2 or not 0 < last["gap"] < history[-2]["gap"]:
+        return most
+    shrunk = math.log(history[-2]["gap"] / last["gap"]) / (last["epoch"] - history[-2]["epoch"])
+    return max(1, min(most, math.ceil(math.log(last["gap"] / tol) / shrunk)))

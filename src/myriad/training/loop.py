@@ -1,0 +1,66 @@
+"""The training loop: an epoch, a look at it, a checkpoint, until the monitor says stop.
+
+Every method is trained by `run`, in a search as well as to the end. What differs is the trainer,
+which makes the epochs, and the monitor, which measures them and decides when to stop.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from myriad.parallel import ThreadPool
+from myriad.progress import Advance
+from myriad.store import Rows
+from myriad.training.stopping import Clock, Monitor
+from myriad.training.trainer import EpochTrainer
+from myriad.training.training_state import TrainingState
+
+Callback = Callable[[dict[str, Any]], None]
+
+
+def run(
+    trainer: EpochTrainer,
+    rows: Rows,
+    monitor: Monitor,
+    *,
+    until: int,
+    seed: int,
+    pool: ThreadPool,
+    clock: Clock | None = None,
+    advance: Advance = lambda n: None,
+    callback: Callback | None = None,
+    state: TrainingState | None = None,
+) -> None:
+    """Train until the monitor is done, or until an epoch.
+
+    Parameters
+    ----------
+    trainer : what is trained, and changed.
+    rows : the training rows.
+    monitor : measures epochs, keeps the history, and stops the training.
+    until : the number of the last epoch.
+    seed : what the order of the rows and all draws follow.
+    pool : the threads.
+    clock : returns the seconds since training began; by default it begins now.
+    advance : called with numbers of rows as they are done.
+    callback : called with a copy of each row of the history.
+    state : writes a checkpoint after an epoch that was measured, when one is due.
+    """
+    clock = clock or start_clock()
+    while trainer.epoch < until and not monitor.done:
+        trainer.run_epoch(rows, seed=seed, pool=pool, advance=advance)
+        row = monitor.look(trainer, clock=clock, pool=pool)
+        if row is None:
+            continue
+        if callback is not None:
+            callback(dict(row))
+        if state is not None:
+            state.save_if_due(trainer, monitor, seconds=clock())
+
+
+def start_clock(spent: float = 0.0) -> Clock:
+    """Return a clock that begins at the seconds spent before an interruption."""
+    began = time.perf_counter() - spent
+    return lambda: time.perf_counter() - began

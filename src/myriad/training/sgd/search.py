@@ -1,0 +1,268 @@
+"""The settings of SGD, found on validation rows: successive halving over a grid.
+
+Candidates are learning rates, negatives for each positive and scalings, as [GP] recommends to tune
+them. Several are trained side by side, so that rows are read once; the worse ones are dropped in
+turn. The best one has lost nothing: its training continues where the search ended.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from myriad.store import Rows
+from myriad.training.context import RunningContext
+from myriad.training.loop import run
+from myriad.training.search import count_subsample, count_survivors, halve, subsample
+from myriad.training.settings import Setting
+from myriad.training.stopping import AccuracyMonitor, Clock, EarlyStopping
+from myriad.training.trainer import SettingsTrainer
+
+if TYPE_CHECKING:
+    from myriad.training.sgd.fitting import Task
+    from myriad.training.sgd.method import SGD
+
+STEPS = (0.1, 0.3, 1.0)
+JOINT_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
+SOFTMAX_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
+ADAGRAD_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Learning rates tried, as multiples of the one that would undo a row's own loss,
+``1 / mean |x|^2``; with AdaGrad, whose first steps have one size for all rows,
+``1 / sqrt(n_features mean |x|^2)``."""
+RUNG_EPOCHS = (1, 3)
+"""Epochs on all rows after which candidates are compared."""
+KEEP = 1 / 4
+"""The fraction of the candidates that goes on to the next rung."""
+DECAYS = (0.03, 0.3, 3.0)
+"""Values of `lam` tried, as the decay of the logarithm of the weights in an epoch."""
+DECAY_ROWS, DECAY_EPOCHS = 20_000, 10
+"""Rows up to which `lam` is searched, and for how many epochs [GP, 5.2]."""
+
+
+def grid(method: SGD, n_classes: int, unit: float) -> list[Setting]:
+    """Return the settings to try; a number that the method states is not searched.
+
+    Parameters
+    ----------
+    unit : the learning rate that would undo a row's own loss.
+    """
+    parts = {"ovr": STEPS, "softmax": SOFTMAX_STEPS}.get(method.objective, JOINT_STEPS)
+    if method.optimiser.adagrad != "none":
+        parts = ADAGRAD_STEPS
+    steps = [float(f"{part * unit:.3g}") for part in parts]
+    if method.eta is not None:
+        steps = [method.eta]
+    betas: list[float] | list[None] = [None]
+    if method.objective == "ovr":
+        betas = default_betas(n_classes) if method.beta is None else [method.beta]
+    scales = [False, True] if method.scale is None else [method.scale]
+    return [
+        Setting(eta, beta, method.lam or 0.0, scale)
+        for scale in scales
+        for beta in betas
+        for eta in steps
+    ]
+
+
+def default_betas(n_classes: int) -> list[float]:
+    """Return powers of 2 towards C - 1, at most five of them, evenly spaced; the last may be all.
+
+    With few classes all negatives are hardly more than the highest power; with many they would cost
+    far more than they bring [GP, Figure 1].
+    """
+    highest = max(0, math.floor(math.log2(max(1, n_classes - 1))))
+    exponents = np.unique(np.linspace(0, min(highest, 8), 5).round().astype(int))
+    betas = [float(2**e) for e in exponents]
+    if highest <= 8:
+        betas[-1] = math.inf
+    return betas
+
+
+def decays(setting: Setting, n_rows: int, n_classes: int) -> list[Setting]:
+    """Return a setting with each value of `lam` to try, its own first."""
+    n_steps = float(n_rows)
+    if setting.beta is not None:  # a class has its own rows, and so many negatives for each
+        n_steps = n_rows / n_classes * (1.0 + min(setting.beta, n_classes - 1.0))
+    lams = [float(f"{part / (setting.eta * n_steps):.3g}") for part in DECAYS]
+    return [setting, *(replace(setting, lam=lam) for lam in lams if lam * setting.eta < 0.5)]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search has found.
+
+    Attributes
+    ----------
+    setting : the best one.
+    stopping : its best epoch, weights and history so far.
+    table : a row for each candidate as last compared: the setting, epochs, top1, top5.
+    trainer : the trainer of the best setting, to continue with; None if it has to begin again.
+    """
+
+    setting: Setting
+    stopping: EarlyStopping
+    table: list[dict[str, Any]]
+    trainer: SettingsTrainer | None
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One rung of a search: so many candidates are trained for more epochs on so many rows."""
+
+    n_candidates: int
+    n_rows: int
+    epochs: int
+
+
+def plan_rungs(n_candidates: int, n_rows: int, n_classes: int, dim: int, memory: int) -> list[Rung]:
+    """Return the rungs of `Search.run`, without running them."""
+    together = count_together(memory, n_classes, dim)
+    rungs: list[Rung] = []
+    size = count_subsample(n_rows, n_candidates, n_classes, dim)
+    if size < n_rows:
+        rungs.append(Rung(n_candidates, size, 1))
+        n_candidates = count_survivors(n_candidates, KEEP)
+    begun = 0
+    for target in RUNG_EPOCHS:
+        rungs.append(Rung(n_candidates, n_rows, target - begun))
+        begun = target if n_candidates <= together else 0
+        n_candidates = count_survivors(n_candidates, KEEP)
+    return rungs
+
+
+def count_together(memory: int, n_classes: int, dim: int) -> int:
+    """Return how many settings fit into the memory together."""
+    return max(1, memory // (4 * n_classes * dim))
+
+
+class Search:
+    """A search by successive halving.
+
+    Parameters
+    ----------
+    task : what is trained on which rows. More settings than fit into the memory of its method are
+        trained in groups.
+    val : rows on which candidates are compared.
+    running : threads and progress.
+    clock : returns the seconds since training began.
+    """
+
+    def __init__(self, task: Task, val: Rows, running: RunningContext, clock: Clock) -> None:
+        self.task, self.val, self.running, self.clock = task, val, running, clock
+        self._table: dict[Setting, dict[str, Any]] = {}
+        self._rules: dict[Setting, EarlyStopping] = {}
+        self._together = count_together(task.method.memory, task.n_classes, task.train.dim)
+
+    def run(self) -> Searched:
+        """Find the best setting of the grid and, where rows are few, the best `lam` for it."""
+        task, method = self.task, self.task.method
+        alive, trainers = grid(method, task.n_classes, task.unit), None
+        part = subsample(task.train, len(alive), task.n_classes, seed=method.seed)
+        if part is not task.train:
+            alive, _ = self._climb(alive, None, part, 1)
+        for target in RUNG_EPOCHS:
+            alive, trainers = self._climb(alive, trainers, task.train, target)
+        if method.lam is None and task.train.n_rows <= DECAY_ROWS:
+            alive = decays(alive[0], task.train.n_rows, task.n_classes)
+            epochs = min(DECAY_EPOCHS, method.epochs)
+            alive, trainers = self._climb(alive, None, task.train, epochs)
+        best = alive[0]
+        rule = self._rules[best]
+        trainer = next((t for t in trainers or [] if best in t.settings), None)
+        if rule.best_weights is None:
+            trainer = None
+        if trainer is not None:
+            trainer.keep([trainer.settings.index(best)])
+        return Searched(best, rule, list(self._table.values()), trainer)
+
+    def _climb(
+        self,
+        alive: list[Setting],
+        trainers: list[SettingsTrainer] | None,
+        rows: Rows,
+        target: int,
+    ) -> tuple[list[Setting], list[SettingsTrainer] | None]:
+        """Train candidates up to an epoch; return the survivors, best first, and their trainers.
+
+        Without trainers training begins again; as draws and order are functions of the epoch, that
+        changes nothing but the time. Where the candidates do not fit into the memory together,
+        trainers are not kept.
+        """
+        task, running = self.task, self.running
+        groups = self._group(alive) if trainers is None else [t.settings for t in trainers]
+        fits = len(alive) <= self._together
+        begun = trainers[0].epoch if trainers else 0
+        work = (target - begun) * rows.n_rows * len(groups)
+        kept: list[SettingsTrainer] = []
+        with running.progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
+            for number, group in enumerate(groups):
+                trainer = self._begin(group, rows) if trainers is None else trainers[number]
+                rules = [self._rules[setting] for setting in group]
+                keep = 2 * len(alive) <= self._together
+                held = task.see(self.val, group[0])
+                run(
+                    trainer,
+                    task.see(rows, group[0]),
+                    AccuracyMonitor(rules, held, keep=keep, stops=False),
+                    until=target,
+                    seed=task.method.seed,
+                    pool=running.pool,
+                    clock=self.clock,
+                    advance=advance,
+                )
+                self._enter(group)
+                kept += [trainer] if fits else []
+        alive = halve(alive, self._merit, KEEP)
+        return alive, self._thin(kept, alive) if fits else None
+
+    def _begin(self, group: list[Setting], rows: Rows) -> SettingsTrainer:
+        method = self.task.method
+        for setting in group:
+            self._rules[setting] = EarlyStopping(method.theta, self.task.patience)
+        return self.task.make(group, rows)
+
+    def _enter(self, group: list[Setting]) -> None:
+        """Write the last epoch of candidates into the table."""
+        for setting in group:
+            last = self._rules[setting].history[-1]
+            self._table[setting] = setting.to_json() | {
+                "epochs": last["epoch"],
+                "top1": last["top1"],
+                "top5": last["top5"],
+            }
+
+    def _merit(self, setting: Setting) -> tuple[float, float]:
+        """Return the score by which candidates are compared.
+
+        Scaling has to win by a standard error of the accuracy, so that it is not chosen by chance.
+        """
+        top1, top5 = self._table[setting]["top1"], self._table[setting]["top5"]
+        if setting.scale and self.task.method.scale is None:
+            share, n = top1 / 100.0, max(1, self.val.n_rows)
+            top1 -= 100.0 * math.sqrt(max(share * (1.0 - share), 1.0 / n) / n)
+        return top1, top5
+
+    def _thin(self, trainers: list[SettingsTrainer], alive: list[Setting]) -> list[SettingsTrainer]:
+        """Drop the settings that are not alive, and the trainers that have none left."""
+        kept = []
+        for trainer in trainers:
+            numbers = [n for n, setting in enumerate(trainer.settings) if setting in alive]
+            if numbers:
+                trainer.keep(numbers)
+                for number, setting in enumerate(trainer.settings):
+                    self._rules[setting].keep_best(trainer, number)
+                kept.append(trainer)
+        return kept
+
+    def _group(self, settings: Sequence[Setting]) -> list[list[Setting]]:
+        """Group settings that see the same rows, as many together as fit into the memory."""
+        groups: list[list[Setting]] = []
+        for scale in (False, True):
+            some = [setting for setting in settings if setting.scale == scale]
+            size = self._together
+            groups += [some[i : i + size] for i in range(0, len(some), size)]
+        return groups
