@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from myriad.store import Rows
+if TYPE_CHECKING:
+    from myriad.store import Rows
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,8 @@ def mean_square(rows: Rows, *, most: int = 1000, most_bytes: int = 64 << 20) -> 
 
     Learning rates and regularisation strengths that are searched are counted in units of it.
     """
+    import numpy as np
+
     size = max(1, min(most, rows.n_rows, most_bytes // (4 * rows.dim)))
     X = next(iter(rows.blocks(size))).X
     square = float(np.einsum("ij,ij->i", X, X, dtype=np.float64).mean())
