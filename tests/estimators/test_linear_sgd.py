@@ -131,7 +131,7 @@ def test_works_in_scikit_learns_machinery(digits):
         ({"objective": "warp", "max_draws": 2.5}, "max_draws must be a whole number"),
         ({"epochs": 1.5}, "epochs must be a whole number"),
         ({"epochs": math.inf}, "epochs must be a whole number"),
-        ({"memory": -1}, "memory must be a number of bytes"),
+        ({"memory": -1}, "memory must be a whole number of at least 1"),
         ({"validation_fraction": 2.0}, "validation_fraction must be a part"),
         ({"validation_fraction": -0.5}, "validation_fraction must be a part"),
         ({"theta": math.nan}, "theta"),

@@ -113,7 +113,7 @@ def test_rows_of_zeros_and_twins_of_other_labels():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, "k must be a whole number and at least 1"),
+        ({"k": 0}, "k must be a whole number of at least 1"),
         ({"k": 2.5}, "k must be a whole number"),
         ({"k": 10}, "at most 9"),
         ({"variant": "gamma"}, "variant"),

@@ -78,7 +78,7 @@ STUDY_CASES = [
             ("--betas -1", "--betas must be a number above 0"),
             ("--betas some", "--betas"),
             ("--etas nan", "--etas must be a number above 0"),
-            ("--lams inf", "lam must be"),
+            ("--lams inf", "--lams must be a number of at least 0"),
             ("--lams ,", "--lams names no value"),
             ("--epochs 0", "--epochs"),
         )
