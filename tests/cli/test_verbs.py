@@ -310,7 +310,7 @@ def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):
     from tests.pipelines.test_plan import CORE, measure_speed
 
     monkeypatch.setattr("myriad.pipelines.plan.know_machine", lambda **rest: CORE)
-    monkeypatch.setattr("myriad.pipelines.plan.know_pace", measure_speed)
+    monkeypatch.setattr("myriad.pipelines.plan.measure_speed", measure_speed)
     found = call_json(capsys, "plan", "--like", "web97k", "--memory", "1GB")
     assert [row["step"] for row in found["rows"]][-1] == "in all"
     assert found["rows"][1]["paper"] == "one month [HM, 8.3]"

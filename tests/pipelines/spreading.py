@@ -39,7 +39,7 @@ class DeadlyMapper(ClusterExecutor):
 
         Whoever was killed before is given the time to come back.
         """
-        self._client.wait_for_workers(self.workers, timeout=120)
+        self._client.wait_for_workers(self.n_workers, timeout=120)
         time.sleep(0.5)
         self._client.arm(kind)
         return self._client.killed

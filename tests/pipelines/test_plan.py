@@ -25,7 +25,7 @@ def measure_speed(passes, threads, **rest):
 @pytest.fixture
 def known(monkeypatch):
     monkeypatch.setattr("myriad.pipelines.plan.know_machine", lambda **rest: CORE)
-    monkeypatch.setattr("myriad.pipelines.plan.know_pace", measure_speed)
+    monkeypatch.setattr("myriad.pipelines.plan.measure_speed", measure_speed)
 
 
 @pytest.mark.usefixtures("known")
