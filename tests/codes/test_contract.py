@@ -5,16 +5,21 @@ from functools import partial
 import numpy as np
 import pytest
 
-from myriad.codes import CODES, Code, CodeOptions, Source, learn_rotated
+from myriad.codes import CODES, Code, CodeOptions, Source, learn_product, learn_rotated
 from myriad.errors import InputError
 from myriad.parallel import Context
 from myriad.serialisation import flatten, restore
 
-RATIOS = {"pq": 21.0}
-"""Of codes whose default would need more rows than the test has: 5 bits for 4 features."""
 SAME_SIZE = {"features"}
 MIXING = {"rotated", "bilinear", "turned"}
-DIM = 21
+DIM = 24
+
+
+SPECIAL = {
+    "rotated": partial(learn_rotated, d=4, bits=5),
+    "padded": partial(learn_product, d=5, bits=5),
+}
+"""What pq becomes with some of its options."""
 
 
 def make_rows(n=300, dim=DIM, seed=0):
@@ -23,13 +28,12 @@ def make_rows(n=300, dim=DIM, seed=0):
 
 
 def learn_by_name(name, sample, seed=0):
-    if name == "rotated":  # what pq becomes with --rotation
-        return learn_rotated(sample, d=4, bits=5, seed=seed)
-    options = CodeOptions(name, RATIOS.get(name))
-    return CODES[name].learn(Source(sample), options, Context(seed=seed, threads=1))
+    if name in SPECIAL:
+        return SPECIAL[name](sample, seed=seed)
+    return CODES[name].learn(Source(sample), CodeOptions(name), Context(seed=seed, threads=1))
 
 
-@pytest.fixture(params=[*CODES, "rotated"], scope="module")
+@pytest.fixture(params=[*CODES, *SPECIAL], scope="module")
 def learned(request):
     rows = make_rows()
     learn = partial(learn_by_name, request.param)

@@ -151,14 +151,14 @@ def test_same_books_on_any_number_of_threads():
     assert (one.codebooks != other.codebooks).any()
 
 
-def test_same_books_by_the_workers_of_a_place(tmp_path):
-    rows, place = make_rows(600, 67), open_posting(tmp_path / "pieces")
+def test_same_books_by_workers(tmp_path):
+    rows, workers = make_rows(600, 67), open_posting(tmp_path / "pieces")
     here = learn_product(rows, d=4, seed=9, bits=6)
-    there = learn_product(rows, d=4, seed=9, bits=6, place=place)
+    there = learn_product(rows, d=4, seed=9, bits=6, workers=workers)
     np.testing.assert_array_equal(here.codebooks, there.codebooks)
-    assert len(place.executor.sent) == 9  # of two books each, the last one of one
-    assert max(place.executor.sent) < 40 * 600  # rows stay in the file
-    assert list(place.folder.iterdir()) == []
+    assert len(workers.executor.sent) == 9  # of two books each, the last one of one
+    assert max(workers.executor.sent) < 40 * 600  # rows stay in the file
+    assert list(workers.folder.iterdir()) == []
 
 
 def test_only_so_many_points_are_used():

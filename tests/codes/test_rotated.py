@@ -56,14 +56,15 @@ def test_any_length(rotation, dim):
     assert error_of(code, rows) < 0.7 * np.square(rows).sum()
 
 
-def test_the_same_by_the_workers_of_a_place(tmp_path):
-    rows, place = make_rows(300, 20), open_posting(tmp_path / "pieces")
+def test_the_same_by_workers(tmp_path):
+    rows, workers = make_rows(300, 20), open_posting(tmp_path / "pieces")
     here, there = (
-        learn_rotated(rows, rotation="random", d=4, bits=3, place=where) for where in (None, place)
+        learn_rotated(rows, rotation="random", d=4, bits=3, workers=where)
+        for where in (None, workers)
     )
     np.testing.assert_array_equal(here.rotation, there.rotation)
     np.testing.assert_array_equal(here.code.codebooks, there.code.codebooks)
-    assert len(place.executor.sent) == 5
+    assert len(workers.executor.sent) == 5
 
 
 @pytest.mark.parametrize(

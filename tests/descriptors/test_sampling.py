@@ -66,14 +66,14 @@ def test_does_not_depend_on_threads(threads):
     np.testing.assert_array_equal(one, many)
 
 
-def test_descriptors_may_be_left_in_a_place(tmp_path):
-    place = open_posting(tmp_path / "pieces")
+def test_descriptors_may_be_left_in_a_folder(tmp_path):
+    workers = open_posting(tmp_path / "pieces")
     for most in (700, 100_000):
         options = {"most": most, "per_image": 40, "seed": 5}
         here = sample_descriptors(images(60), Pixels(), **options)
-        there = sample_descriptors(images(60), Pixels(), place=place, **options)
+        there = sample_descriptors(images(60), Pixels(), workers=workers, **options)
         np.testing.assert_array_equal(here, there)
-    assert list(place.folder.iterdir()) == []
+    assert list(workers.folder.iterdir()) == []
 
 
 def test_depends_on_the_seed():

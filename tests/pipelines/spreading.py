@@ -42,7 +42,7 @@ class DeadlyMapper(ClusterExecutor):
         ----------
         mark : a folder that the worker makes before it dies.
         """
-        self._client.wait_for_workers(self.workers, timeout=120)
+        self._client.wait_for_workers(self.n_workers, timeout=120)
         self._client.mark, self._client.kind = mark, kind
 
 

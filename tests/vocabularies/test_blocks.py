@@ -1,4 +1,4 @@
-"""Sums over blocks: the same bytes by threads and by the workers of a place."""
+"""Sums over blocks: the same bytes by threads and by the workers of a workers."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from tests.posting import open_posting
 
 
 @pytest.fixture
-def place(tmp_path):
+def workers(tmp_path):
     return open_posting(tmp_path / "pieces")
 
 
@@ -26,36 +26,36 @@ def assert_same(one, other):
         np.testing.assert_equal(mine, theirs)
 
 
-def test_sums_of_all_rows(values, place):
-    for threads, where in ((1, None), (3, None), (1, place)):
-        with open_blocks(values, threads=threads, place=where) as found:
+def test_sums_of_all_rows(values, workers):
+    for threads, where in ((1, None), (3, None), (1, workers)):
+        with open_blocks(values, threads=threads, workers=where) as found:
             total = found.sum(sum_rows)
             shapes = list(found.map(np.shape))
         np.testing.assert_allclose(total, values.sum(axis=0, dtype=np.float64), rtol=1e-12)
         assert shapes == [(300, 12)] * 6 + [(200, 12)]
-    assert list((place.folder).iterdir()) == []
+    assert list((workers.folder).iterdir()) == []
 
 
 @pytest.mark.parametrize("whiten", [False, True])
-def test_a_pca_is_the_same_at_a_place(values, place, whiten):
+def test_a_pca_is_the_same_by_workers(values, workers, whiten):
     assert_same(
-        learn_pca(values, 5, whiten=whiten), learn_pca(values, 5, place=place, whiten=whiten)
+        learn_pca(values, 5, whiten=whiten), learn_pca(values, 5, workers=workers, whiten=whiten)
     )
-    assert len(place.executor.sent) == 2 * TASKS  # the mean, then the products
-    assert max(place.executor.sent) < 2000  # rows stay in the file
+    assert len(workers.executor.sent) == 2 * TASKS  # the mean, then the products
+    assert max(workers.executor.sent) < 2000  # rows stay in the file
 
 
-def test_a_mixture_is_the_same_at_a_place(values, place):
+def test_a_mixture_is_the_same_by_workers(values, workers):
     here = learn_mixture(values, 4, seed=0, rounds=3, threads=2)
-    assert_same(here, learn_mixture(values, 4, seed=0, rounds=3, place=place))
-    assert len(place.executor.sent) == (2 + 3) * TASKS  # k-means of few rows is done here
-    assert list((place.folder).iterdir()) == []
+    assert_same(here, learn_mixture(values, 4, seed=0, rounds=3, workers=workers))
+    assert len(workers.executor.sent) == (2 + 3) * TASKS  # k-means of few rows is done here
+    assert list((workers.folder).iterdir()) == []
 
 
-def test_centres_are_the_same_at_a_place(values, place, monkeypatch):
+def test_centres_are_the_same_by_workers(values, workers, monkeypatch):
     monkeypatch.setattr(kmeans, "_SPREAD_ABOVE", 0)
     here = learn_centres(values, 8, seed=0, rounds=4, threads=2)
-    np.testing.assert_array_equal(here, learn_centres(values, 8, seed=0, rounds=4, place=place))
-    assert len(place.executor.sent) == 4 * TASKS
-    assert max(place.executor.sent) < 2000
-    assert list((place.folder).iterdir()) == []
+    np.testing.assert_array_equal(here, learn_centres(values, 8, seed=0, rounds=4, workers=workers))
+    assert len(workers.executor.sent) == 4 * TASKS
+    assert max(workers.executor.sent) < 2000
+    assert list((workers.folder).iterdir()) == []

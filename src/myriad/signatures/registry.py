@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from myriad.descriptors.registry import GridOptions, find_descriptor
 from myriad.errors import InputError
-from myriad.options import Option, option, options_of, same_option, select_options
+from myriad.options import Option, flat_values, option, options_of, same_option, select_options
 
 if TYPE_CHECKING:
     from myriad.arrays import Bytes
@@ -140,9 +140,11 @@ class SignatureOptions:
         find_descriptor(self.descriptor)
         if self.components is not None and spec.components is None:
             raise InputError(f"--components: the signature {self.signature} has no vocabulary.")
-        if self.own is None or isinstance(self.own, Mapping):
+        if not isinstance(self.own, spec.options):  # a flat list, or of another signature
+            given = self.own or {}
+            given = given if isinstance(given, Mapping) else flat_values(given)
             kinds = {entry.word: entry.options for entry in SIGNATURES.values()}
-            own = select_options(kinds, spec.word, self.own or {}, flag="--signature")
+            own = select_options(kinds, spec.word, given, flag="--signature")
             object.__setattr__(self, "own", own)
 
     @property
@@ -340,8 +342,8 @@ def is_backbone(word: str) -> bool:
 
 def open_backbone(word: str, options: OnnxOptions | None = None) -> Backbone:
     """Return the network called ``efficientnet-lite0`` or ``onnx:FILE``."""
-    asked = SignatureOptions(word, own=options)
-    spec = asked.spec
+    spec = find_signature(word)
+    asked = SignatureOptions(word, own=options if spec.options is OnnxOptions else None)
     if not isinstance(spec, NetworkSpec):
         raise InputError(f"{word} is no network.")
     return spec.open(asked)
