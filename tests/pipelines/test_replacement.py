@@ -1,18 +1,21 @@
 """A finished model is replaced only if the user says so, and a broken replacement is completed."""
 
 import json
+import math
 import shutil
 from pathlib import Path
 
 import pytest
 
 from myriad.errors import InputError, WorkError
+from myriad.files import dump_json
 from myriad.models import load_model, read_source
 from myriad.pipelines import train as module
 from myriad.pipelines.compare import compare
 from myriad.pipelines.replacement import describe_method
 from myriad.pipelines.train import train
 from myriad.training import SGD, Means
+from myriad.training.steps import Schedule
 from tests.pipelines.studying import make_store
 from tests.robustness.calling import QUICK, call
 from tests.robustness.scenes import snapshot, write_images
@@ -76,6 +79,14 @@ def test_a_model_of_other_settings_is_kept(stores, model):
         with pytest.raises(InputError, match=r"m holds .* trained with other settings\. Use"):
             fit(stores / "a.store", model, method, resume=True)
     assert snapshot(model.parent) == before
+
+
+def test_settings_are_described_as_plain_json_by_what_the_user_stated():
+    assert describe_method(SGD()) == {"objective": "ovr"}
+    found = describe_method(SGD(beta=math.inf, eta=0.5, schedule=Schedule("decay")))
+    stated = {"beta": "Infinity", "eta": 0.5, "schedule": {"name": "decay"}}
+    assert found == {"objective": "ovr", **stated}
+    assert json.loads(dump_json(found)) == found
 
 
 def test_a_model_of_an_earlier_version_is_read_and_kept(stores, model):

@@ -29,7 +29,8 @@ REFUSED = "Use --overwrite to replace it, or another name."
 
 def describe_method(method: Method) -> dict[str, Any]:
     """Return the objective and the options that differ from their defaults, as plain JSON."""
-    plain: dict[str, Any] = json.loads(json.dumps(_list_stated(method), default=repr))
+    text = json.dumps(_list_stated(method), default=repr)
+    plain: dict[str, Any] = json.loads(text, parse_constant=str)  # JSON files hold no infinity
     return {"objective": method.objective, **plain}
 
 
