@@ -37,3 +37,24 @@ def test_normalise_histograms():
         raw = sums[4 * ix : 4 * ix + 4, 4 * iy : 4 * iy + 4].transpose(1, 0, 2).ravel()
         expected = sift.normalise(raw.astype(np.float64)) if p < 5 else np.zeros(128)
         np.testing.assert_allclose(values[p], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-11, 1e-18, 1e-20, 1e-23, 1e-30, 1e-37])
+def test_tiny_histograms_are_normalised_like_others(size):
+    sums = np.random.default_rng(2).random((4, 4, 8), dtype=np.float32) ** 8 * np.float32(size)
+    values = np.full((1, 128), np.nan, np.float32)
+    normalise_histograms(sums, values, np.float32(0.0))
+    expected = sift.normalise(sums.transpose(1, 0, 2).ravel().astype(np.float64))
+    np.testing.assert_allclose(values[0], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-45, 1e-38, 1e-30, 1e-22, 1e-13])
+@pytest.mark.parametrize("contrast", [0.0, 1e-45, 1e-20])
+def test_values_are_always_finite(value, contrast):
+    sums = np.zeros((4, 4, 8), np.float32)
+    sums[1, 2, 3] = value
+    values = np.full((1, 128), np.nan, np.float32)
+    normalise_histograms(sums, values, np.float32(contrast))
+    expected = np.zeros(128)
+    expected[2 * 32 + 1 * 8 + 3] = value > 0
+    np.testing.assert_allclose(values[0], expected, atol=1e-6)

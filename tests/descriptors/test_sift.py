@@ -147,6 +147,23 @@ def test_a_constant_image_has_zero_descriptors():
     assert not local.values.any()
 
 
+@pytest.mark.parametrize("root", [True, False])
+@pytest.mark.parametrize(
+    ("patch", "smoothing"), [(8, 0.2), (24, 0.0)], ids=["tail of a Gaussian", "rim of a window"]
+)
+def test_tiny_gradients_have_finite_descriptors(patch, smoothing, root):
+    """Patches that hardly touch the edge have histograms whose squares vanish in float32."""
+    image = np.full((61, 73), 100, np.uint8)
+    image[19:, 40:] = 101
+    geometry = {"patch": patch, "step": 1, "scales": 3, "min_side": 1}
+    sift = DenseSIFT(contrast=0.0, smoothing=smoothing, root=root, **geometry)
+    values = sift.describe(image).values
+    assert np.isfinite(values).all()
+    norms = np.linalg.norm(values, axis=1)
+    assert np.all((np.abs(norms - 1) < 1e-5) | (norms == 0))
+    assert 0 < (norms == 0).mean() < 1
+
+
 def test_strided_images_are_read_correctly():
     image = photograph(150, 160)
     wide = np.zeros((150, 320), np.uint8)

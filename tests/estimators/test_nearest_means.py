@@ -58,3 +58,17 @@ def test_partial_fit_names_what_is_wrong(digits):
         model.partial_fit(X[:2, :3], y[:2])
     assert "letter" not in model.predict(X)
     assert (model.predict_topk(X, 11)[0][:, -1] == "letter").all()
+
+
+@pytest.mark.parametrize("labels", [[[0, "a"], [1]], [[np.nan], [1]], [["a"], [0, 1]]])
+def test_lists_of_unlike_labels_are_refused(labels):
+    with pytest.raises(InputError, match="all numbers or all text"):
+        NearestMeans(threads=1).fit([[0.0], [1.0]], labels)
+
+
+def test_partial_fit_needs_classes_and_one_label_a_row():
+    X = [[0.0], [1.0]]
+    with pytest.raises(InputError, match="must state all classes"):
+        NearestMeans().partial_fit(X, [0, 1], classes=[])
+    with pytest.raises(InputError, match="one label a row"):
+        NearestMeans().partial_fit(X, [[0], [1, 0]], classes=[0, 1])

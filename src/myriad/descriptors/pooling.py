@@ -13,6 +13,7 @@ from myriad.arrays import Float, Ints
 
 _STRIP = 512  # floats of a row worked on at a time, so that the rows of a bin stay in the L1 cache
 _CLAMP = np.float32(0.2)
+_TINY = np.float32(1e-12)  # the squares of smaller numbers vanish in float32 or lose digits
 
 
 @jit_reassociated
@@ -58,6 +59,20 @@ def swap_axes(blocks: Float, swapped: Float) -> None:
 
 
 @jit_reassociated
+def _scale_up(histogram: Float) -> np.float32:
+    """Divide a histogram by its largest value and return its norm, 0 if all of it is 0."""
+    largest = np.float32(0.0)
+    for j in range(histogram.size):
+        largest = max(largest, histogram[j])
+    norm = np.float32(0.0)
+    if largest > 0:
+        for j in range(histogram.size):
+            histogram[j] /= largest
+            norm += histogram[j] * histogram[j]
+    return np.sqrt(norm)
+
+
+@jit_reassociated
 def normalise_histograms(sums: Float, values: Float, contrast: np.float32) -> None:
     """Gather each patch's 4 x 4 x 8 histogram and normalise it: L2, clamp at 0.2, L2.
 
@@ -65,7 +80,7 @@ def normalise_histograms(sums: Float, values: Float, contrast: np.float32) -> No
     ----------
     sums : float32 array of shape (columns * 4, rows * 4, 8), the bins of all patches, read.
     values : float32 array of shape (rows * columns, 128), set; bins in the order y, x, orientation.
-    contrast : histograms of a smaller norm become zero.
+    contrast : histograms of a smaller norm become zero; a contrast below 1e-12 counts as 0.
     """
     columns = sums.shape[0] // 4
     for p in range(values.shape[0]):
@@ -80,7 +95,11 @@ def normalise_histograms(sums: Float, values: Float, contrast: np.float32) -> No
         for j in range(128):
             norm += histogram[j] * histogram[j]
         norm = np.sqrt(norm)
-        if norm <= contrast:
+        least = contrast
+        if max(norm, contrast) < _TINY:
+            norm = _scale_up(histogram)
+            least = np.float32(0.0)
+        if norm <= least:
             histogram[:] = np.float32(0.0)
             continue
         limit = _CLAMP * norm

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from myriad.errors import InputError
 from myriad.measures import LabelSets
+from myriad.store import as_csr
 
 Encoded = tuple[NDArray[Any], NDArray[np.int32]]
 EncodedSets = tuple[NDArray[Any], LabelSets]
@@ -41,13 +42,16 @@ def encode_several(y: Any) -> EncodedSets:
     lists = [list(row) for row in y]
     classes = np.unique(np.array([label for row in lists for label in row]))
     number = {label: c for c, label in enumerate(classes.tolist())}
-    numbered = [[number[as_plain(label)] for label in row] for row in lists]
+    try:
+        numbered = [[number[as_plain(label)] for label in row] for row in lists]
+    except (KeyError, TypeError) as error:  # NaN, or numbers and text mixed
+        raise InputError(f"Labels must be all numbers or all text, and not NaN: {error}.") from None
     return classes, LabelSets.from_lists(numbered)
 
 
 def encode_sparse(y: Any) -> EncodedSets:
     """Return the classes and the labels of each row of a sparse matrix, which stays sparse."""
-    matrix = csr_matrix(y, copy=True)
+    matrix = as_csr(y, name="y").copy()
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     if not (matrix.data == 1).all():

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from myriad.errors import InputError
-from myriad.estimators.rows_classifier import RowsClassifier
+from myriad.estimators.labels import has_several
+from myriad.estimators.rows_classifier import FLOATS, RowsClassifier, as_source
 from myriad.models import LinearModel
 from myriad.parallel import team
 from myriad.progress import SILENT, Progress
-from myriad.store import ArrayRows, Rows
+from myriad.store import Rows, as_csr
 from myriad.training import ClassSums, Fitted, Means, Method
 
 
@@ -50,13 +52,17 @@ class NearestMeans(RowsClassifier):
         classes : all labels that will ever come; needed at the first call only.
         """
         first = not hasattr(self, "_sums")
-        array, labels = validate_data(self, X, y, dtype=np.float32, order="C", reset=first)
+        if has_several(y):
+            raise InputError("partial_fit takes one label a row; fit takes several.")
+        X = as_csr(X) if issparse(X) else X
+        options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "reset": first}
+        rows, labels = validate_data(self, X, y, **options)
         check_classification_targets(labels)
         if first:
-            if classes is None:
+            if classes is None or len(np.unique(classes)) == 0:
                 raise InputError("The first call of partial_fit must state all classes.")
             self.classes_ = np.unique(classes)
-            self._sums = ClassSums(len(self.classes_), array.shape[1])
+            self._sums = ClassSums(len(self.classes_), rows.shape[1])
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise InputError(
                 "The classes of partial_fit differ from those of the first call or of fit."
@@ -67,7 +73,7 @@ class NearestMeans(RowsClassifier):
             raise InputError(
                 f"y holds the class {labels[strange][0]!r}, which was not stated at first."
             )
-        self._take(self._add(ArrayRows(array, numbers.astype(np.int32))))
+        self._take(self._add(as_source(rows, numbers.astype(np.int32))))
         return self
 
     def _method(self) -> Means:

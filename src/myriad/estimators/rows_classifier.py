@@ -18,12 +18,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from myriad.arrays import as_rows
 from myriad.errors import InputError
 from myriad.estimators.labels import encode_one, encode_several, has_several
 from myriad.models import Model
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
-from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows
+from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr
 from myriad.training import Fitted, Method, hold_out
 from myriad.training.sites import Site
 from myriad.urls import UrlPath
@@ -106,6 +107,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _take_arrays(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any, Any]:
         """Return checked rows, the classes in `y` and its labels by number."""
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "reset": reset}
+        X = as_csr(X) if issparse(X) else X
         if has_several(y):
             X = validate_data(self, X, **options)
             classes, sets = encode_several(y)
@@ -188,12 +190,13 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _parts(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
         """Yield rows to be scored as float32, a bounded number at a time."""
         check_is_fitted(self, "model_")
-        rows = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        checked = as_csr(X) if issparse(X) else X
+        rows = validate_data(self, checked, accept_sparse="csr", dtype=FLOATS, reset=False)
         size = max(1, CHUNK_BYTES // (4 * rows.shape[1]))
         for start in range(0, rows.shape[0], size):
             part = rows[start : start + size]
             dense = part.toarray() if issparse(part) else part
-            yield np.ascontiguousarray(dense, np.float32)
+            yield as_rows(dense)
 
 
 def as_source(X: Any, labels: Any, sample_weight: Any = None) -> Rows:

@@ -5,7 +5,7 @@ from myriad.store.counting import rows_at_a_time
 from myriad.store.rows import ArrayRows, Block, Rows
 from myriad.store.samples import inform_rows, sample_rows
 from myriad.store.shards import shard_rows
-from myriad.store.sparse import SparseRows
+from myriad.store.sparse import SparseRows, as_csr
 from myriad.store.store import Store, StoreRows, is_store
 from myriad.store.views import BalancedRows, ScaledRows, feature_moments, unit_variance
 from myriad.store.writing import StoreWriter, holds_only_store
@@ -22,6 +22,7 @@ __all__ = [
     "Store",
     "StoreRows",
     "StoreWriter",
+    "as_csr",
     "feature_moments",
     "holds_only_store",
     "inform_rows",
