@@ -98,6 +98,11 @@ def test_settings_are_checked_before_anything_is_learned(rotation, settings):
         learn_rotated(make_rows(600), **({"rotation": rotation, "d": 4, "bits": 2} | settings))
 
 
+def test_rows_whose_squares_overflow_are_refused():
+    with pytest.raises(InputError, match="scale them down"):
+        learn_rotated(make_rows(64, 8) * np.float32(1e37), rotation="opq", d=4, bits=2)
+
+
 @pytest.mark.parametrize("shape", [(0, 16), (16, 0), (0, 0)])
 def test_empty_samples_are_refused(shape):
     for rotation in ("none", "random", "opq"):

@@ -109,3 +109,28 @@ def test_refuses_labels_that_do_not_fit():
         myriad.SignBits().fit(X, y[:-1])
     with pytest.raises(myriad.InputError, match="mutual information"):
         myriad.SignBits(n_bits=8).fit(X)
+
+
+@pytest.mark.parametrize("shape", [(0, DIM), (N, 0), (0, 0)])
+def test_empty_rows_are_refused(fitted, shape):
+    X = np.zeros(shape, np.float32)
+    for labels in (None, np.zeros(len(X), int)):
+        with pytest.raises(myriad.InputError):
+            clone(fitted).fit(X, labels)
+    if shape[1] != DIM:
+        for code in (fitted.encode, lambda rows: list(fitted.encode_blocks(rows))):
+            with pytest.raises(myriad.InputError, match="features"):
+                code(X)
+
+
+def test_only_codes_of_this_code_are_decoded(fitted):
+    codes = fitted.encode(make_rows()[0])
+    wrong = [codes[:, :-1], np.hstack([codes, codes]), codes[0], codes.astype(int), codes.tolist()]
+    for some in wrong:
+        with pytest.raises(myriad.InputError, match="Codes must be uint8"):
+            fitted.decode(some)
+    expected = fitted.decode(codes)
+    np.testing.assert_allclose(fitted.decode(codes[::-1]), expected[::-1], atol=1e-5)
+    np.testing.assert_allclose(fitted.decode(np.asfortranarray(codes)), expected, atol=1e-5)
+    assert fitted.decode(codes[:0]).shape == (0, expected.shape[1])
+    assert np.isfinite(fitted.decode(np.full_like(codes, 255))).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import recall_score, top_k_accuracy_score
 
+from myriad.errors import InputError
 from myriad.measures import (
     LabelSets,
     count_confusions,
@@ -108,3 +109,12 @@ def test_sets_of_one_class_are_ranked_as_single_labels():
     assert measure(rank_truths(scores, sets), sets, n_classes=6) == measure(
         rank_truths(scores, labels), labels, n_classes=6
     )
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_true_classes_without_a_score_are_refused(several):
+    scores, labels = make_scores()
+    for wrong in (labels[:-1], np.append(labels, labels[:1]), np.where(labels == 3, 12, labels)):
+        truths = LabelSets.from_labels(wrong) if several else wrong
+        with pytest.raises(InputError, match=r"true class"):
+            rank_truths(scores, truths)

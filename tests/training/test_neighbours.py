@@ -64,3 +64,10 @@ def test_fields_that_do_not_fit(change):
     fields = {"rows": np.zeros((3, 2), np.float32), "labels": labels, "count": 2, "k": 1}
     with pytest.raises(InputError):
         NeighboursModel(**(fields | change))
+
+
+def test_rows_at_an_infinite_distance_have_no_votes():
+    rows, labels = np.array([[1.0], [2.0]], np.float32), np.array([0, 1], np.int32)
+    votes = NeighboursModel(rows, labels, 3, k=1).scores(np.array([[3e38], [1.9]], np.float32))
+    assert not votes[0].any()
+    assert votes[1].argmax() == 1

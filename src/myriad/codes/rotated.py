@@ -24,6 +24,7 @@ ROTATIONS = ("none", "random", "opq")
 MOST = 512
 """Features that are turned together, at most."""
 _POINTS = 8192  # blocks that a rotation is learned from, at most
+_MOST_SQUARES = 1e37  # sum of squares below which no product that faiss makes of them overflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +152,13 @@ def _learn_rotation(
             f"{len(order)} sample vectors are too few to learn a rotation for {2**bits} centroids: "
             "use more rows, fewer bits or a random rotation."
         )
-    order = np.tile(order, -(-size // len(order)))
+    points = np.ascontiguousarray(blocks[np.tile(order, -(-size // len(order)))])
+    if np.einsum("ij,ij", points, points, dtype=np.float64) > _MOST_SQUARES:
+        raise InputError("The rows are too large to learn a rotation in float32: scale them down.")
     matrix = faiss.OPQMatrix(size, max(1, size // d))
     inner = faiss.ProductQuantizer(size, max(1, size // d), bits)
     inner.cp.min_points_per_centroid = 1
     matrix.pq, matrix.niter, matrix.niter_pq, matrix.niter_pq_0 = inner, 10, 4, 10
     with pool(1):  # its sums follow the number of threads
-        matrix.train(np.ascontiguousarray(blocks[order]))
+        matrix.train(points)
     return np.ascontiguousarray(faiss.vector_to_array(matrix.A).reshape(size, size).T)

@@ -79,7 +79,7 @@ class _Quantizer(BaseEstimator, ABC):
     def encode_blocks(self, X: ArrayLike | Store) -> Iterator[NDArray[np.uint8]]:
         """Yield the codes of all rows of an array or a `Store`, a block at a time."""
         check_is_fitted(self, "code_")
-        rows = X.rows() if isinstance(X, Store) else ArrayRows(as_rows(X))
+        rows = X.rows() if isinstance(X, Store) else ArrayRows(as_rows(X, dim=self.code_.dim))
         for block in rows.blocks(rows_at_a_time(rows.dim)):
             yield self.code_.encode(block.X)
 
@@ -119,6 +119,8 @@ def _rows_of(X: ArrayLike | Store, y: ArrayLike | None) -> Rows:
             raise InputError(f"The rows of {X.path} are coded already.")
         return X.rows("train" if "train" in set(X.splits.tolist()) else None)
     rows = as_rows(X)
+    if rows.size == 0:
+        raise InputError("A code is learned from at least one row and one feature.")
     if y is None:
         return ArrayRows(rows)
     labels = np.asarray(y)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad._jit import jit
+from myriad.errors import InputError
 from myriad.measures.label_sets import LabelSets
 
 DEPTH = 10
@@ -86,7 +87,17 @@ Truths = NDArray[np.int32] | LabelSets
 
 
 def rank_truths(scores: NDArray[Any], truths: Truths) -> NDArray[np.int32]:
-    """Return the rank of each row's truth: its class, or the best of its classes [HM, 8.4]."""
+    """Return the rank of each row's truth: its class, or the best of its classes [HM, 8.4].
+
+    Raises `InputError` unless there is a truth for each row and each is a class with a score.
+    """
+    if len(truths) != len(scores):
+        raise InputError(f"{len(scores)} rows need as many true classes, not {len(truths)}.")
+    classes = truths.classes if isinstance(truths, LabelSets) else truths
+    if classes.max(initial=-1) >= scores.shape[1]:
+        raise InputError(
+            f"A true class is number {classes.max()}, but there are {scores.shape[1]} classes."
+        )
     if isinstance(truths, LabelSets):
         return ranks_of_sets(scores, truths.starts, truths.classes)
     return ranks_of_truth(scores, truths)

@@ -68,5 +68,6 @@ class NeighboursModel(Model, kind="neighbours"):
         places = np.arange(len(X))
         for j in range(self.k):
             weight = 1.0 + (self.k - j) / (self.k * (self.k + 1.0))  # extras stay below one vote
-            votes[places, self.labels[nearest[:, j]]] += np.float32(weight)
+            found = nearest[:, j] >= 0  # faiss returns -1 where distances overflow
+            votes[places[found], self.labels[nearest[found, j]]] += np.float32(weight)
         return votes

@@ -50,6 +50,23 @@ def test_svmlight_in_pieces_loses_no_line(tmp_path, monkeypatch, piece):
     np.testing.assert_array_equal(read_labels(files).labels, np.unique(Y[:8], return_inverse=1)[1])
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1 -1:2",
+        "1 2147483648:1",
+        "1 99999999999999999999:1",
+        "1 16777217:1",
+        "1 3:2 1:1",
+        "1 1:2 1:3",
+    ],
+)
+def test_svmlight_with_impossible_indices_is_refused(tmp_path, line):
+    (tmp_path / "a.svm").write_text(f"1 1:1\n{line}\n")
+    with pytest.raises(InputError, match=r"a\.svm"):
+        open_row_files([tmp_path / "a.svm"])
+
+
 def test_svmlight_may_count_from_nought(tmp_path):
     (tmp_path / "a.svm").write_text("1 0:2.5 2:1\n2 1:3 # a remark\n")
     np.testing.assert_array_equal(

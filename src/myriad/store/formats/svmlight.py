@@ -76,5 +76,5 @@ class SvmlightFile(RowFile):
                     )
         except OSError as error:
             raise InputError(f"{self.path} cannot be read: {error.strerror or error}.") from None
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise InputError(f"{self.path} is no svmlight file: {brief(error)}.") from None
