@@ -54,7 +54,11 @@ _READERS: tuple[tuple[bytes, str, type[ImageFile]], ...] = (
     (b"BM", "BMP", BmpImagePlugin.BmpImageFile),
 )
 
-cv2.utils.logging.setLogLevel(cv2.utils.logging.LOG_LEVEL_SILENT)
+_SILENT = 0
+_set_log_level = getattr(cv2, "setLogLevel", None)  # where OpenCV 4 has it
+if _set_log_level is None:
+    _set_log_level = cv2.utils.logging.setLogLevel
+_set_log_level(_SILENT)
 
 
 class BadImage(MyriadError):
