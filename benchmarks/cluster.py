@@ -28,14 +28,14 @@ import cv2
 import numpy as np
 from record import describe_run, write_results
 
-from myriad.parallel import ClusterMapper, open_cluster, team
+from myriad.parallel import ClusterExecutor, open_cluster, open_threads
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.progress import Advance, Progress
 from myriad.store import Store
 from myriad.training import SGD, Method, WsabieMethod
-from myriad.training.fitting import make_trainer
+from myriad.training.distributed.workers import TrainingWorkers
 from myriad.training.settings import Setting
-from myriad.training.sites import Site
+from myriad.training.sgd.fitting import make_trainer
 from signatures import draw_image
 
 IMAGES, FEW_IMAGES, CLASSES_OF_IMAGES = 1000, 64, 4
@@ -70,9 +70,9 @@ def write_store(
     return Store.open(path)
 
 
-def time_ovr(store: Store, folder: Path, mapper: ClusterMapper | None) -> float:
+def time_ovr(store: Store, folder: Path, executor: ClusterExecutor | None) -> float:
     """Return the seconds of an epoch of one-vs-rest on all negatives, the best of two."""
-    site = None if mapper is None else Site(mapper, folder / "pieces")
+    workers = None if executor is None else TrainingWorkers(executor, folder / "pieces")
     seen: list[float] = []
     method = SGD(
         eta=0.3,
@@ -82,7 +82,7 @@ def time_ovr(store: Store, folder: Path, mapper: ClusterMapper | None) -> float:
         callback=lambda row: seen.append(time.perf_counter()),
     )
     n_classes = len(store.class_names)
-    method.fit(store.rows("train"), None, n_classes=n_classes, threads=1, site=site)
+    method.fit(store.rows("train"), None, n_classes=n_classes, threads=1, workers=workers)
     return min(np.diff(seen))
 
 
@@ -92,9 +92,9 @@ def time_trainer(store: Store) -> float:
     method = SGD(eta=0.3, beta=float("inf"), scale=False)
     trainer = make_trainer(method, [Setting(0.3, float("inf"))], rows, n_classes, 1.0)
     seen = [time.perf_counter()]
-    with team(1) as crew:
+    with open_threads(1) as pool:
         for _ in range(3):
-            trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+            trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
             seen.append(time.perf_counter())
     return min(np.diff(seen)[1:])
 
@@ -130,12 +130,12 @@ class Stopwatch(Progress):
         self.seconds[title] = time.perf_counter() - began
 
 
-def time_extraction(images: Path, out: Path, mapper: ClusterMapper) -> tuple[float, float]:
+def time_extraction(images: Path, out: Path, executor: ClusterExecutor) -> tuple[float, float]:
     """Return the seconds of an extraction, and those of describing all images among them."""
     watch = Stopwatch()
     began = time.perf_counter()
     options = ExtractOptions(components=64)
-    extract(images, out, options=options, cluster=mapper, threads=1, progress=watch)
+    extract(images, out, options=options, cluster=executor, threads=1, progress=watch)
     return time.perf_counter() - began, watch.seconds["Describing images"]
 
 
@@ -149,7 +149,13 @@ def draw_folder(folder: Path, n_images: int) -> Path:
 
 
 def compare_rounds(
-    objectives: str, folder: Path, mapper: ClusterMapper, *, seeds: int, share: float, rounds: int
+    objectives: str,
+    folder: Path,
+    executor: ClusterExecutor,
+    *,
+    seeds: int,
+    share: float,
+    rounds: int,
 ) -> list[dict[str, Any]]:
     """Return the best top-1 accuracy of each joint objective, of one run and of rounds."""
     sizes = JOINT | {"rows": int(share * JOINT["rows"])}
@@ -162,7 +168,7 @@ def compare_rounds(
         pairs = []
         for seed, store in enumerate(stores):
             method = make_method(objective, rounds=rounds, seed=seed)
-            pairs.append(run_both(method, store, Site(mapper, folder / "pieces")))
+            pairs.append(run_both(method, store, TrainingWorkers(executor, folder / "pieces")))
         found.append({"objective": objective} | summarise_rounds(pairs))
         row = found[-1]
         print(
@@ -183,11 +189,12 @@ def make_method(objective: str, *, rounds: int, seed: int) -> Method:
     return SGD(objective=objective, eta=eta, scale=False, **options)
 
 
-def run_both(method: Method, store: Store, site: Site) -> tuple[float, float]:
+def run_both(method: Method, store: Store, workers: TrainingWorkers) -> tuple[float, float]:
     """Return the best top-1 accuracy of a single run and of one in rounds."""
     rows, n_classes = (store.rows("train"), store.rows("val")), len(store.class_names)
     single, spread = (
-        method.fit(*rows, n_classes=n_classes, threads=1, site=where) for where in (None, site)
+        method.fit(*rows, n_classes=n_classes, threads=1, workers=where)
+        for where in (None, workers)
     )
     best = [max(row["top1"] for row in fitted.history) for fitted in (single, spread)]
     return best[0], best[1]
@@ -232,11 +239,11 @@ def main() -> None:
                 print(f"{name:<11} {line}   ratio {seconds['one'] / seconds['two']:.2f}")
                 results[name] = seconds | {"ratio": seconds["one"] / seconds["two"]}
         if "rounds" in parts:
-            with open_cluster("local:2") as mapper:
+            with open_cluster("local:2") as executor:
                 results["joint"] = compare_rounds(
                     options.objectives,
                     folder,
-                    mapper,
+                    executor,
                     seeds=options.seeds,
                     share=options.share,
                     rounds=options.rounds,
@@ -256,12 +263,12 @@ def time_both(parts: list[str], folder: Path, share: float) -> dict[str, dict[st
         images = draw_folder(folder / "images", max(FEW_IMAGES, int(share * IMAGES)))
         found |= {"extraction": {}, "describing": {}}
     for name, workers in (("one", 1), ("two", 2)):
-        with open_cluster(f"local:{workers}") as mapper:
+        with open_cluster(f"local:{workers}") as executor:
             if "ovr" in parts:
-                found["ovr"][name] = time_ovr(store, folder, mapper)
+                found["ovr"][name] = time_ovr(store, folder, executor)
             if "extraction" in parts:
-                time_extraction(few, folder / f"few {name}", mapper)
-                whole, describing = time_extraction(images, folder / name, mapper)
+                time_extraction(few, folder / f"few {name}", executor)
+                whole, describing = time_extraction(images, folder / name, executor)
                 found["extraction"][name], found["describing"][name] = whole, describing
     return found
 

@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 from record import describe_run, write_results
 from timing import best_of
 
-from myriad.codes import Code, ProductCode, learn_bits, learn_turned
-from myriad.parallel import map_ordered, pool, team
+from myriad.codes import Code, ProductCode, learn_bits, learn_hadamard
+from myriad.parallel import map_ordered, open_threads, thread_executor
 from myriad.store import ArrayRows, Rows, Store, inform_rows, rows_at_a_time
 from myriad.training import SGD
-from myriad.training.fitting import make_trainer, mean_square
 from myriad.training.settings import Setting
+from myriad.training.sgd.fitting import make_trainer, mean_square
 
 DIM = 131_072
 SHAPES = {"wide": (512, DIM, 300), "narrow": (4096, 8192, 100), "a": (40_000, 1024, 500)}
@@ -56,7 +56,7 @@ def time_encoding(n: int, threads: int, repeats: int) -> dict[str, float]:
     """Return rows a second of encoding and of what it is compared with."""
     rows = np.random.default_rng(1).standard_normal((n, DIM), dtype=np.float32)
     product, bits = make_product(DIM, n_books=DIM // 8), make_bits(DIM)
-    turned = learn_turned(rows[:2], information=np.random.default_rng(0).random(DIM))
+    turned = learn_hadamard(rows[:2], information=np.random.default_rng(0).random(DIM))
     peer = faiss.ProductQuantizer(DIM, DIM // 8, 8)
     faiss.copy_array_to_vector(product.codebooks.ravel(), peer.centroids)
     target = np.empty_like(rows)
@@ -68,7 +68,7 @@ def time_encoding(n: int, threads: int, repeats: int) -> dict[str, float]:
         parts = [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
 
         def run() -> None:
-            with pool(threads) as executor:
+            with thread_executor(threads) as executor:
                 for _ in map_ordered(work, parts, executor, ahead=2 * threads):
                     pass
 
@@ -134,10 +134,10 @@ def time_epoch(rows: Rows, n_classes: int, objective: str, threads: int) -> floa
     beta = 64.0 if objective == "ovr" else None
     setting = Setting(0.3 / square, beta)
     trainer = make_trainer(SGD(objective=objective), [setting], rows, n_classes, square)
-    with team(threads) as crew:
+    with open_threads(threads) as pool:
         for _ in range(EPOCHS):
             began = time.perf_counter()
-            trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+            trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
             seconds = time.perf_counter() - began
     return seconds
 

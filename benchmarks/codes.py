@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 
 from myriad import DualSVM
 from myriad.codes import Code
-from myriad.parallel import map_ordered, pool
+from myriad.parallel import map_ordered, thread_executor
 from myriad.pipelines.coding import CodeOptions, Source, inform, learn_code
 from myriad.pipelines.compress import training_rows
 from myriad.store import Rows, Store, sample_rows
@@ -56,7 +56,7 @@ def read_all(
         part = np.arange(start, min(start + BLOCK, rows.n_rows))
         X[part] = make(rows.read(part))
 
-    with pool(threads) as executor:
+    with thread_executor(threads) as executor:
         for _ in map_ordered(fill, range(0, rows.n_rows, BLOCK), executor, ahead=4):
             pass
     return X
@@ -86,7 +86,7 @@ def multiply_bits(
         part = slice(start, start + 16)
         count_agreeing(codes[part], others, agreeing[part])
 
-    with pool(threads) as executor:
+    with thread_executor(threads) as executor:
         for _ in map_ordered(fill, range(0, len(codes), 16), executor, ahead=4):
             pass
     return 2 * agreeing - np.float32(n_bits)

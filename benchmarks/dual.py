@@ -39,11 +39,11 @@ from scipy.io import loadmat
 from sklearn.svm import LinearSVC
 
 from myriad.models import LinearModel
-from myriad.parallel import Team, team
+from myriad.parallel import ThreadPool, open_threads
 from myriad.store import ArrayRows
 from myriad.training import BinaryDual, TopK
-from myriad.training.ascent import Ascent
-from myriad.training.dual import Certified, DualMethod
+from myriad.training.dual.ascent import Ascent
+from myriad.training.dual.method import Certified, DualMethod
 
 SHAPE = (20_000, 1024, 500)
 PASSES = 16
@@ -60,13 +60,13 @@ METHODS: dict[str, DualMethod] = {
 TOLERANCES = "0.03,0.01,0.007,0.005,0.003,0.001"
 
 
-def time_passes(ascent: Ascent, crew: Team) -> tuple[list[float], list[bool]]:
+def time_passes(ascent: Ascent, pool: ThreadPool) -> tuple[list[float], list[bool]]:
     """Return the seconds of each pass, and whether it was over all classes."""
     seconds, wide = [], []
     for _ in range(PASSES):
         wide.append(not getattr(ascent, "narrow", False))
         began = time.perf_counter()
-        ascent.run_epoch(seed=0, team=crew, advance=lambda n: None)
+        ascent.run_epoch(seed=0, pool=pool, advance=lambda n: None)
         seconds.append(time.perf_counter() - began)
     return seconds, wide
 
@@ -75,13 +75,13 @@ def measure_epochs(rows: ArrayRows, n_classes: int) -> list[dict[str, Any]]:
     """Return the seconds of passes as times those of the product."""
     table = []
     lam = 1.0 / rows.n_rows
-    with team(1) as crew:
+    with open_threads(1) as pool:
         for name, method in METHODS.items():
-            time_passes(method.make(rows.select(np.arange(200)), n_classes, lam), crew)
+            time_passes(method.make(rows.select(np.arange(200)), n_classes, lam), pool)
             product, best = math.inf, np.full(PASSES, math.inf)
             for _ in range(REPEATS):
-                product = min(product, time_product(rows, n_classes, crew))
-                seconds, wide = time_passes(method.make(rows, n_classes, lam), crew)
+                product = min(product, time_product(rows, n_classes, pool))
+                seconds, wide = time_passes(method.make(rows, n_classes, lam), pool)
                 best = np.minimum(best, seconds)
             ratios, which = best[SETTLED:] / product, np.array(wide[SETTLED:])
             row = {
@@ -184,9 +184,9 @@ def run_capped(size: tuple[int, int, int], tol: float, cap: float) -> Any:
 def measure_memory(rows: ArrayRows, n_classes: int) -> dict[str, Any]:
     """Return bytes of the variables after some passes."""
     ascent = TopK(k=1).make(rows, n_classes, 1.0 / rows.n_rows)
-    with team(1) as crew:
+    with open_threads(1) as pool:
         for _ in range(6):
-            ascent.run_epoch(seed=0, team=crew, advance=lambda n: None)
+            ascent.run_epoch(seed=0, pool=pool, advance=lambda n: None)
     duals = ascent.duals
     return {
         "nonzeros": duals.n_nonzero,

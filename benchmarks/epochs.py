@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 from record import describe_run, write_results
 
-from myriad.parallel import Team, team
+from myriad.parallel import ThreadPool, open_threads
 from myriad.store import ArrayRows
 from myriad.training import SGD
-from myriad.training.fitting import Task, mean_square
+from myriad.training.sgd.fitting import Task, mean_square
 
 SHAPES = {"a": (40_000, 1024, 500), "b": (8_192, 4096, 1000), "c": (20_000, 1024, 10_000)}
 OBJECTIVES = {
@@ -53,7 +53,7 @@ def draw_rows(n: int, dim: int, n_classes: int) -> ArrayRows:
     return ArrayRows(X, labels)
 
 
-def time_product(rows: ArrayRows, n_classes: int, crew: Team, times: int = 1) -> float:
+def time_product(rows: ArrayRows, n_classes: int, pool: ThreadPool, times: int = 1) -> float:
     """Return the mean seconds of the bare product, shared out over rows, made so many times."""
     W = np.random.default_rng(1).standard_normal((n_classes, rows.dim), dtype=np.float32)
 
@@ -62,7 +62,7 @@ def time_product(rows: ArrayRows, n_classes: int, crew: Team, times: int = 1) ->
 
     began = time.perf_counter()
     for _ in range(times):
-        crew.share(multiply, range(0, rows.n_rows, PRODUCT_ROWS))
+        pool.share(multiply, range(0, rows.n_rows, PRODUCT_ROWS))
     return (time.perf_counter() - began) / times
 
 
@@ -76,16 +76,16 @@ def time_objective(
     objective: str,
     beta: float | None,
     n_classes: int,
-    crew: Team,
+    pool: ThreadPool,
     epochs: int = EPOCHS,
 ) -> list[float]:
     """Return the seconds of each epoch of an objective, with a usual step."""
     method = SGD(objective=objective, eta=0.3 / mean_square(rows), beta=beta, scale=False)
-    return time_epochs(rows, method, n_classes, crew, epochs)
+    return time_epochs(rows, method, n_classes, pool, epochs)
 
 
 def time_epochs(
-    rows: ArrayRows, method: SGD, n_classes: int, crew: Team, epochs: int = EPOCHS
+    rows: ArrayRows, method: SGD, n_classes: int, pool: ThreadPool, epochs: int = EPOCHS
 ) -> list[float]:
     """Return the seconds of each epoch of a method with nothing left to search."""
     task = Task(method, rows, None, n_classes)
@@ -93,7 +93,7 @@ def time_epochs(
     seconds = []
     for _ in range(epochs):
         began = time.perf_counter()
-        trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+        trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
         seconds.append(time.perf_counter() - began)
     return seconds
 
@@ -110,20 +110,20 @@ def main() -> None:
     for shape in options.shapes:
         n, dim, n_classes = SHAPES[shape]
         rows = draw_rows(n, dim, n_classes)
-        with team(options.threads) as crew:
+        with open_threads(options.threads) as pool:
             for name, (objective, beta) in OBJECTIVES.items():
                 if not name.startswith(options.only):
                     continue
                 if shape == "c" and (objective != "ovr" or beta == math.inf):
                     continue
-                time_objective(rows.select(np.arange(256)), objective, beta, n_classes, crew)
-                once = time_product(rows, n_classes, crew)
+                time_objective(rows.select(np.arange(256)), objective, beta, n_classes, pool)
+                once = time_product(rows, n_classes, pool)
                 product, seconds = math.inf, [math.inf] * EPOCHS
                 for _ in range(REPEATS):
-                    timed = time_objective(rows, objective, beta, n_classes, crew)
+                    timed = time_objective(rows, objective, beta, n_classes, pool)
                     seconds = [min(pair) for pair in zip(seconds, timed, strict=True)]
                     times = count_products(seconds[-1], once)
-                    product = min(product, time_product(rows, n_classes, crew, times))
+                    product = min(product, time_product(rows, n_classes, pool, times))
                 ratios = [round(s / product, 2) for s in seconds]
                 print(
                     f"({shape}) {name:<18} product {product:.3f} s, epochs x {ratios}", flush=True

@@ -31,10 +31,10 @@ SAMPLE = 64
 def learn(images: ImageList, components: int) -> tuple[Signature, Code]:
     """Learn a signature and a code from some images."""
     chosen = np.arange(min(SAMPLE, len(images)))
-    with open_workers(None, len(images)) as mapper:
-        sampled = SampledImages(images, chosen, 0.1, mapper)
+    with open_workers(None, len(images)) as executor:
+        sampled = SampledImages(images, chosen, 0.1, executor)
         signature = learn_fisher(sampled, n_components=components, sample=100_000)
-        rows = [row for _, row in describe_images(images, chosen.tolist(), signature, mapper)]
+        rows = [row for _, row in describe_images(images, chosen.tolist(), signature, executor)]
     code = learn_product(np.stack(rows)[:, : signature.dim], period=signature.period)
     return signature, code
 
@@ -44,9 +44,9 @@ def time_workers(
 ) -> tuple[float, float]:
     """Return the seconds until the first images are described, and images a second from then on."""
     began = time.perf_counter()
-    with open_workers(workers, len(images)) as mapper:
-        described = describe_images(images, range(len(images)), signature, mapper, code=code)
-        first = sum(1 for _ in islice(described, mapper.grain * workers))
+    with open_workers(workers, len(images)) as executor:
+        described = describe_images(images, range(len(images)), signature, executor, code=code)
+        first = sum(1 for _ in islice(described, executor.grain * workers))
         start = time.perf_counter()
         for _ in described:
             pass

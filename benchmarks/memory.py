@@ -27,8 +27,8 @@ from record import describe_run, write_results
 from myriad.codes import ProductCode
 from myriad.store import Store
 from myriad.training import SGD
-from myriad.training.chunks import Wanted
-from myriad.training.trainer import BLOCK
+from myriad.training.engine.chunks import ChunkLayout
+from myriad.training.engine.linear_trainer import BLOCK
 
 DIM, N_CLASSES, BOOK = 1024, 500, 8
 VALIDATION = 2_000
@@ -103,7 +103,7 @@ def measure(folder: Path, name: str, epochs: int, threads: int) -> dict[str, Any
         )
     weights = 4 * N_CLASSES * DIM
     copies = 2 + len(fitted.table)  # in training, the best so far, and those of a search
-    rows = Wanted(BLOCK).count_rows(DIM)
+    rows = ChunkLayout(BLOCK).count_rows(DIM)
     blocks = 2 * 4 * rows * (DIM + N_CLASSES + BLOCK)
     books = 4 * DIM * 256
     allowed = copies * weights + blocks + books + ALLOWANCE

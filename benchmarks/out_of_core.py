@@ -26,11 +26,11 @@ from record import describe_run, write_results
 
 from myriad.cli.text import parse_bytes
 from myriad.codes import learn_scalar
-from myriad.parallel import LocalMapper
-from myriad.pipelines.sites import APART
+from myriad.parallel import LocalExecutor
+from myriad.pipelines.workers import APART
 from myriad.store import ArrayRows, Store
 from myriad.training import SGD
-from myriad.training.sites import Site
+from myriad.training.distributed.workers import TrainingWorkers
 
 DIM, CLASSES, BETA = 512, 100, 64.0
 ROWS_IN_MEMORY, EPOCHS_IN_MEMORY = 65_536, 5
@@ -73,7 +73,7 @@ def time_reading(folder: Path) -> float:
 
 
 def time_epoch(
-    rows: Any, threads: int, site: Site | None, *, epochs: int = 2, before: Any = None
+    rows: Any, threads: int, workers: TrainingWorkers | None, *, epochs: int = 2, before: Any = None
 ) -> float:
     """Return the median seconds of the epochs after the first, before which `before` is called."""
     ends: list[float] = []
@@ -85,7 +85,7 @@ def time_epoch(
             ends[0] = time.perf_counter()
 
     method = SGD(eta=0.1, beta=BETA, scale=False, epochs=epochs, callback=note)
-    method.fit(rows, None, n_classes=CLASSES, threads=threads, site=site)
+    method.fit(rows, None, n_classes=CLASSES, threads=threads, workers=workers)
     return float(np.median(np.diff(ends)))
 
 
@@ -100,12 +100,12 @@ def take_turn(
     in_memory = once * rows.n_rows / len(few)
     del few, held
     reading = time_reading(store.path)
-    site = Site(LocalMapper(1), folder / "pieces", (memory - APART) // 2, threads)
+    workers = TrainingWorkers(LocalExecutor(1), folder / "pieces", (memory - APART) // 2, threads)
     found: list[float] = []
 
     def run() -> None:
         forget = partial(drop_pages, store.path)
-        found.append(time_epoch(rows, threads, site, before=forget))
+        found.append(time_epoch(rows, threads, workers, before=forget))
 
     _, private = measure(run)
     return reading, in_memory, found[0], private

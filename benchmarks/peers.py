@@ -42,8 +42,8 @@ from peer_trainers import (
 )
 from record import describe_run, write_results
 
-from myriad.parallel import team
-from myriad.training import SGD, Conditioning, Means
+from myriad.parallel import open_threads
+from myriad.training import SGD, Means, OptimiserOptions
 
 FULL, QUICK = (40_000, 1024, 500), (3_000, 64, 20)
 SUBSET = 0.1
@@ -51,7 +51,10 @@ SUBSET = 0.1
 EPOCH_RUNS = 3
 OURS: dict[str, dict[str, Any]] = {
     "multiclass": {"objective": "multiclass"},
-    "multiclass, averaged": {"objective": "multiclass", "conditioning": Conditioning(average=True)},
+    "multiclass, averaged": {
+        "objective": "multiclass",
+        "optimiser": OptimiserOptions(average=True),
+    },
     "multiclass, unscaled": {"objective": "multiclass", "scale": False},
     "softmax": {"objective": "softmax"},
     "ovr": {"objective": "ovr"},
@@ -100,9 +103,9 @@ def measure_ours(problem: Problem, names: Sequence[str], target: float) -> dict[
 
 def time_third(problem: Problem, method: SGD) -> float:
     """Return the least seconds of the third epoch with known settings, without validation."""
-    with team(1) as crew:
+    with open_threads(1) as pool:
         runs = [
-            time_epochs(problem.train, method, problem.n_classes, crew) for _ in range(EPOCH_RUNS)
+            time_epochs(problem.train, method, problem.n_classes, pool) for _ in range(EPOCH_RUNS)
         ]
     return round(min(seconds[-1] for seconds in runs), 4)
 

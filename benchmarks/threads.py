@@ -36,7 +36,7 @@ from epochs import (
 from record import describe_run, write_results
 
 from myriad._jit import jit_reassociated
-from myriad.parallel import Team, team
+from myriad.parallel import ThreadPool, open_threads
 from myriad.store import ArrayRows
 
 THREADS = (1, 2)
@@ -68,12 +68,12 @@ def look_at(X, index):
     return total
 
 
-def time_reading(rows: ArrayRows, crew: Team, times: int) -> list[float]:
+def time_reading(rows: ArrayRows, pool: ThreadPool, times: int) -> list[float]:
     """Return the seconds of reading all rows, so many times."""
     order, seconds = rows.order(seed=0, epoch=0), []
     for _ in range(times):
         began = time.perf_counter()
-        crew.share(
+        pool.share(
             lambda start: look_at(rows.X, order[start : start + READ_ROWS]),
             range(0, rows.n_rows, READ_ROWS),
         )
@@ -81,28 +81,30 @@ def time_reading(rows: ArrayRows, crew: Team, times: int) -> list[float]:
     return seconds
 
 
-def time_passes(rows: ArrayRows, name: str, n_classes: int, crew: Team, times: int) -> list[float]:
+def time_passes(
+    rows: ArrayRows, name: str, n_classes: int, pool: ThreadPool, times: int
+) -> list[float]:
     """Return the seconds of each pass over the rows."""
     if name == READING:
-        return time_reading(rows, crew, times)
-    return time_objective(rows, *OBJECTIVES[name], n_classes, crew, times)
+        return time_reading(rows, pool, times)
+    return time_objective(rows, *OBJECTIVES[name], n_classes, pool, times)
 
 
 def measure(rows: ArrayRows, name: str, n_classes: int, repeats: int) -> dict[str, float]:
     """Return the best seconds of a product and of a third epoch, by one thread and by two."""
     best = {f"{what}_{n}": math.inf for what in ("product", "epoch") for n in THREADS}
     with ExitStack() as stack:
-        crews = {n: stack.enter_context(team(n)) for n in THREADS}
+        crews = {n: stack.enter_context(open_threads(n)) for n in THREADS}
         time_passes(rows.select(np.arange(256)), name, n_classes, crews[2], EPOCHS)
         once = time_product(rows, n_classes, crews[1])
         short = time_passes(rows, name, n_classes, crews[1], EPOCHS)[-1]
         n_epochs = EPOCHS - 1 + max(1, round(once / short))
         for _ in range(repeats):
-            for n, crew in crews.items():
-                timed = time_passes(rows, name, n_classes, crew, n_epochs)
+            for n, pool in crews.items():
+                timed = time_passes(rows, name, n_classes, pool, n_epochs)
                 epoch = statistics.mean(timed[EPOCHS - 1 :])
                 times = count_products(epoch, once / n)
-                product = time_product(rows, n_classes, crew, times)
+                product = time_product(rows, n_classes, pool, times)
                 best[f"product_{n}"] = min(best[f"product_{n}"], product)
                 best[f"epoch_{n}"] = min(best[f"epoch_{n}"], epoch)
     return best

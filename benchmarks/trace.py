@@ -32,12 +32,12 @@ from record import describe_run, write_results
 from scipy.optimize import minimize
 
 from myriad.models import FactoredModel, LinearModel, Model
-from myriad.parallel import team
+from myriad.parallel import open_threads
 from myriad.store import ArrayRows, Rows, Store
 from myriad.training import SGD, AtomDescent
-from myriad.training.atoms import prior_biases
-from myriad.training.latents import Chosen
-from myriad.training.multinomial import Risk
+from myriad.training.trace.latents import Chosen
+from myriad.training.trace.method import prior_biases
+from myriad.training.trace.multinomial import Risk
 
 BLOCK = 512
 HELD = 5000
@@ -79,7 +79,7 @@ def time_gradients(
     """Return the seconds of so many full gradients of the dense weights."""
     W = np.zeros((X.shape[1], n_classes), np.float32)
     began = time.perf_counter()
-    with team(1):
+    with open_threads(1):
         for _ in range(count):
             G = np.zeros_like(W)
             for start in range(0, len(X), BLOCK):
@@ -208,8 +208,8 @@ def minimise_l2(train: ArrayRows, val: ArrayRows, n_classes: int) -> tuple[Linea
     shape = train.dim, n_classes
     found = np.zeros(shape)
     tried: list[tuple[float, LinearModel, float]] = []
-    with team(1) as crew:
-        risk = Risk(train, biases, crew)
+    with open_threads(1) as pool:
+        risk = Risk(train, biases, pool)
         latents = risk.lift(Chosen(np.arange(train.dim)))
         for lam in L2_LAMS:
 
@@ -271,7 +271,7 @@ def measure_prediction(dim: int, n_classes: int, rank: int) -> dict[str, Any]:
     factored = FactoredModel(*arrays)
     linear, X = factored.to_linear(), draw.standard_normal((2048, dim)).astype(np.float32)
     seconds = []
-    with team(1):
+    with open_threads(1):
         for model in (factored, linear):
             model.scores(X)
             times = []

@@ -29,11 +29,11 @@ from record import describe_run, write_results
 from wsabie_sequential import step_sequentially
 
 from myriad.models.embedding import EmbeddingModel, add_index
-from myriad.parallel import Team, team
+from myriad.parallel import ThreadPool, open_threads
 from myriad.randomness import mix
 from myriad.store import ArrayRows
-from myriad.training.embedding import Embedding, EmbeddingOptions, make_keys
-from myriad.training.targets import make_targets
+from myriad.training.embedding.trainer import Embedding, EmbeddingOptions, make_keys
+from myriad.training.engine.targets import make_targets
 
 PRODUCT_ROWS = 256
 MOST_DRAWS = 200
@@ -109,7 +109,7 @@ def run_sequentially(trainer: Embedding, rows: ArrayRows, n: int) -> float:
     return time.perf_counter() - began
 
 
-def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, crew: Team) -> dict[str, Any]:
+def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, pool: ThreadPool) -> dict[str, Any]:
     """Time the next epoch in both forms, on the first `n` of its rows, and compare the results.
 
     The trainer goes on in blocks.
@@ -120,7 +120,7 @@ def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, crew: Team) -> di
     order = rows.order(seed=0, epoch=trainer.epoch)[:n]
     blocked.order = lambda *, seed, epoch: order  # type: ignore[method-assign]
     began = time.perf_counter()
-    trainer.run_epoch(blocked, seed=0, team=crew, advance=lambda n: None)
+    trainer.run_epoch(blocked, seed=0, pool=pool, advance=lambda n: None)
     seconds = time.perf_counter() - began
     seconds_plain = run_sequentially(plain, rows, n)
     after = trainer.tally
@@ -145,22 +145,24 @@ def measure_epochs(options: argparse.Namespace) -> dict[str, Any]:
         max(1, int(part * options.rows))
         for part in (options.part, options.late_part or options.part)
     )
-    with team(1) as crew:
+    with open_threads(1) as pool:
         tiny = ArrayRows(rows.X[:300], rows.labels[:300])
         for whole in (False, True):
             warm = begin(rows, options.classes, options.dim, margin=options.margin)
             warm.whole = whole
-            compare_epoch(warm, tiny, 300, crew)
+            compare_epoch(warm, tiny, 300, pool)
         trainer = begin(rows, options.classes, options.dim, margin=options.margin)
-        first = compare_epoch(trainer, rows, n, crew)
+        first = compare_epoch(trainer, rows, n, pool)
         print("first epoch", first, flush=True)
-        train_on(trainer, rows, options, crew)
-        late = compare_epoch(trainer, rows, n_late, crew)
+        train_on(trainer, rows, options, pool)
+        late = compare_epoch(trainer, rows, n_late, pool)
         print(f"epoch {trainer.epoch}", late, flush=True)
     return {"first": first, "late": {"epoch": trainer.epoch, **late}}
 
 
-def train_on(trainer: Embedding, rows: ArrayRows, options: argparse.Namespace, crew: Team) -> None:
+def train_on(
+    trainer: Embedding, rows: ArrayRows, options: argparse.Namespace, pool: ThreadPool
+) -> None:
     """Train for the epochs asked for, or take the state that an earlier call kept."""
     path, goal = options.state, trainer.epoch + options.before
     if path is not None and path.exists():
@@ -171,7 +173,7 @@ def train_on(trainer: Embedding, rows: ArrayRows, options: argparse.Namespace, c
         return
     while trainer.epoch < goal:
         before = trainer.tally
-        trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+        trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
         draws, steps = (
             (trainer.tally[name] - before[name]) / rows.n_rows for name in ("draws", "steps")
         )
@@ -198,7 +200,7 @@ def measure_memory(options: argparse.Namespace) -> dict[str, Any]:
     labels = (np.arange(len(mapped)) * 8 % n_classes).astype(np.int32)
     rows = ArrayRows(np.load(path, mmap_mode="r"), labels, [str(c) for c in range(n_classes)])
     begun, peak = read_private(), 0
-    with team(1) as crew:
+    with open_threads(1) as pool:
         trainer = begin(rows, n_classes, options.dim, margin=options.margin)
 
         def follow(count: int) -> None:
@@ -207,7 +209,7 @@ def measure_memory(options: argparse.Namespace) -> dict[str, Any]:
 
         for whole in (False, True):
             trainer.whole = whole
-            trainer.run_epoch(rows, seed=0, team=crew, advance=follow)
+            trainer.run_epoch(rows, seed=0, pool=pool, advance=follow)
     path.unlink()
     parameters = trainer.V.nbytes + trainer.P.nbytes
     found = {"parameters_mb": parameters / 1e6, "peak_mb": peak / 1e6}
@@ -229,9 +231,9 @@ def prepare_ranking(options: argparse.Namespace) -> tuple[EmbeddingModel, float]
     classes = {"noise": options.noise, "levels": options.levels}
     rows = draw_rows(2 * options.classes, *shape, **classes)
     trainer = begin(rows, options.classes, options.dim, margin=options.margin, max_draws=MOST_DRAWS)
-    with team(2) as crew:
+    with open_threads(2) as pool:
         for _ in range(options.before):
-            trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+            trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
     held = draw_rows(2000, *shape, **classes, seed=2)
     model, recall = add_index(EmbeddingModel(trainer.V, trainer.P), held.X)
     if options.state is not None:
@@ -249,10 +251,10 @@ def measure_ranking(options: argparse.Namespace) -> dict[str, Any]:
     X = fresh.X
     Z = model.embed(X)
     product = math.inf
-    with team(2) as crew:
+    with open_threads(2) as pool:
         for _ in range(3):
             began = time.perf_counter()
-            crew.share(
+            pool.share(
                 lambda start: np.matmul(Z[start : start + PRODUCT_ROWS], model.prototypes.T),
                 range(0, len(Z), PRODUCT_ROWS),
             )

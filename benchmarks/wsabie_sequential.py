@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from myriad.objectives.draws import dot
-from myriad.training.embedding_kernels import choose, move_map, move_prototype
+from myriad.training.embedding.kernels import choose, move_map, move_prototype
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})

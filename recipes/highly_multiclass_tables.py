@@ -77,9 +77,9 @@ def tell_paper(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def format_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_table(class_states: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of Markdown."""
-    lines = [heads, ["---"] * len(heads), *rows]
+    lines = [class_states, ["---"] * len(class_states), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -124,8 +124,8 @@ def format_starved(found: dict[str, Any]) -> str:
         + [f"{row[name]:.1f}" for name in names]
         for row in found["rows"]
     ]
-    heads = ["margin", "eta", "last violators", "train", "test", "starved classes"]
-    return format_table([*heads, "test, other classes", "rows passed over"], rows)
+    class_states = ["margin", "eta", "last violators", "train", "test", "starved classes"]
+    return format_table([*class_states, "test, other classes", "rows passed over"], rows)
 
 
 def describe(name: str, found: dict[str, Any]) -> str:

@@ -20,11 +20,11 @@ import numpy as np
 from highly_multiclass import read_rows, score, split
 
 from myriad.models.embedding import EmbeddingModel
-from myriad.parallel import team
+from myriad.parallel import open_threads
 from myriad.store import ArrayRows
 from myriad.training import EmbeddingOptions
-from myriad.training.embedding import Embedding
-from myriad.training.fitting import mean_square
+from myriad.training.embedding.trainer import Embedding
+from myriad.training.sgd.fitting import mean_square
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from record import describe_run, write_results
@@ -58,12 +58,12 @@ def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[st
     options = EmbeddingOptions(last_violators=order)
     shape = len(rows.class_names), rows.dim, DIM
     trainer = Embedding(*shape, square=mean_square(rows), eta=eta, margin=margin, options=options)
-    with team(1) as crew:
+    with open_threads(1) as pool:
         for _ in range(EPOCHS):
             if forget:
                 trainer.forget()
             before = trainer.tally
-            trainer.run_epoch(rows, seed=0, team=crew, advance=lambda n: None)
+            trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
     model = EmbeddingModel(trainer.V, trainer.P)
     starved = find_starved(trainer, rows, order, margin)
     fed = ArrayRows(test.X[~starved[test.labels]], test.labels[~starved[test.labels]])

@@ -33,12 +33,12 @@ from typing import Any
 import numpy as np
 from scipy.io import loadmat
 
-from myriad.parallel import team
+from myriad.parallel import open_threads
 from myriad.progress import SILENT
 from myriad.store import ArrayRows
 from myriad.training import TopK
-from myriad.training.ascent import ascend
-from myriad.training.dual import as_model, judge
+from myriad.training.dual.ascent import ascend
+from myriad.training.dual.method import as_model, judge
 
 LAMS = [10 ** (half / 2) for half in range(6, -11, -1)]
 DEPTHS = (1, 2, 3, 4, 5, 10)
@@ -67,19 +67,19 @@ def run(
     best: dict[str, Any] = {"val": -1.0}
     path = []
     began = time.perf_counter()
-    with team(threads) as crew:
+    with open_threads(threads) as pool:
         ascent = TopK(k=k, variant=variant, tol=tol).make(parts["train"], N_CLASSES, LAMS[0])
         for lam in LAMS:
             ascent.change_lam(lam)
             last = ascend(
-                ascent, tol=tol, epochs=epochs, seconds=None, seed=0, team=crew, progress=SILENT
+                ascent, tol=tol, epochs=epochs, seconds=None, seed=0, pool=pool, progress=SILENT
             )[-1]
-            val = judge(as_model(ascent), parts["val"], N_CLASSES, crew).at(1)
+            val = judge(as_model(ascent), parts["val"], N_CLASSES, pool).at(1)
             path.append({"lam": lam, "val": round(val, 2), "gap": last["gap"]})
             if val > best["val"]:
                 model = as_model(ascent)
                 best = {"val": val, "lam": lam, "gap": last["gap"], "epochs": last["epoch"]}
-        test = judge(model, parts["test"], N_CLASSES, crew)
+        test = judge(model, parts["test"], N_CLASSES, pool)
     seconds = round(time.perf_counter() - began, 1)
     accuracies = [round(test.at(depth), 2) for depth in range(1, 11)]
     row = {"k": k, "variant": variant, **best, "path": path, "seconds": seconds}

@@ -2,10 +2,10 @@
 
 import pickle
 
-from myriad.parallel import LocalMapper, Place
+from myriad.parallel import LocalExecutor, Workers
 
 
-class Posting(LocalMapper):
+class Posting(LocalExecutor):
     """A mapper that pickles every piece of work; `sent` has the bytes of each."""
 
     remote = True
@@ -24,4 +24,4 @@ class Posting(LocalMapper):
 
 def open_posting(folder):
     """Return a place whose workers get nothing but what is posted."""
-    return Place(Posting(), folder)
+    return Workers(Posting(), folder)

@@ -7,8 +7,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "myriad"
 
-BASE = {"errors", "progress", "files", "parts", "arrays", "products", "tiles", "panels"}
-BASE |= {"_jit", "kernel_cache", "locks", "randomness", "urls"}
+BASE = {"errors", "progress", "files", "serialisation", "arrays", "products", "tiles", "panels"}
+BASE |= {"_jit", "options", "kernel_cache", "locks", "randomness", "urls"}
 ROOMS = [
     "parallel",
     "measures",
@@ -167,7 +167,7 @@ def test_bad_import_is_seen(source, room):
         ("from myriad.codes import ProductQuantizer", "store"),
         ("from myriad.store.shards import Shard", "store"),
         ("from myriad import errors", "codes"),
-        ("import myriad.parts", "parallel"),
+        ("import myriad.serialisation", "parallel"),
         ("from myriad.errors import InputError", "files"),
         ("import numpy as np\nfrom pathlib import Path", "arrays"),
     ],

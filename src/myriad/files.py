@@ -36,19 +36,19 @@ _KINDS = {name: kind for kind, name in _DTYPES.items()}
 
 
 @contextmanager
-def written_whole(path: Path, *, lasting: bool = True) -> Iterator[Path]:
+def atomic_write(path: Path, *, lasting: bool = True) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it becomes `path` only if no error is raised.
 
     Parameters
     ----------
     lasting : whether it is to outlive a crash of the machine; what a run leaves to itself need not.
     """
-    with written_together(path, lasting=lasting) as (beside,):
+    with atomic_writes(path, lasting=lasting) as (beside,):
         yield beside
 
 
 @contextmanager
-def written_together(*paths: Path, lasting: bool = True) -> Iterator[list[Path]]:
+def atomic_writes(*paths: Path, lasting: bool = True) -> Iterator[list[Path]]:
     """Yield a path beside each of `paths` to write to; all become `paths` if no error is raised.
 
     All are on the disk before the first is renamed, so nothing but a kill between two renames can
@@ -77,7 +77,7 @@ def dump_json(content: Any) -> str:
 
 def write_json(path: Path, content: Any) -> None:
     """Write `content` as JSON, whole or not at all."""
-    with written_whole(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_text(dump_json(content), encoding="utf-8")
 
 

@@ -10,7 +10,7 @@ from myriad.cli.extraction import read_extraction
 from myriad.cli.main import app
 from myriad.images import choose_glyphs, write_glyphs
 from myriad.store import Store
-from myriad.training import OFFERS
+from myriad.training import METHODS
 from tests.cli.test_verbs import call, call_json
 from tests.pipelines.studying import make_store
 
@@ -38,7 +38,7 @@ def test_compare(store, tmp_path, capsys):
     assert "48 validation images" in shown
     assert "48 test images" in shown
     assert f"myriad evaluate {out / found['best']['objective']} DATA" in shown
-    assert {"means", "ovr"} <= set(OFFERS)
+    assert {"means", "ovr"} <= set(METHODS)
 
 
 def test_tune(store, tmp_path, capsys):

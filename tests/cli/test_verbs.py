@@ -15,7 +15,7 @@ from myriad.cli.main import VERBS, app
 from myriad.cli.objects import load_schema
 from myriad.images import choose_glyphs, write_glyphs
 from myriad.models import load_model
-from myriad.parts import flatten
+from myriad.serialisation import flatten
 from myriad.store import Store
 
 SMALL = ["--components", "8", "--regions", "1", "--epochs", "10"]
@@ -307,10 +307,10 @@ def test_compare_measures_every_code(photos, tmp_path, capsys):
 
 
 def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):
-    from tests.pipelines.test_plan import CORE, know_pace
+    from tests.pipelines.test_plan import CORE, measure_speed
 
     monkeypatch.setattr("myriad.pipelines.plan.know_machine", lambda **rest: CORE)
-    monkeypatch.setattr("myriad.pipelines.plan.know_pace", know_pace)
+    monkeypatch.setattr("myriad.pipelines.plan.know_pace", measure_speed)
     found = call_json(capsys, "plan", "--like", "web97k", "--memory", "1GB")
     assert [row["step"] for row in found["rows"]][-1] == "in all"
     assert found["rows"][1]["paper"] == "one month [HM, 8.3]"

@@ -49,8 +49,8 @@ def test_the_same_on_any_number_of_threads_and_workers(tmp_path):
     for other in (learn_bilinear(rows, threads=2), learn_bilinear(rows, place=place)):
         np.testing.assert_array_equal(one.left, other.left)
         np.testing.assert_array_equal(one.right, other.right)
-    assert len(place.mapper.sent) % (2 * 3) == 0  # three pieces for each side in each round
-    assert max(place.mapper.sent) < 4 * 60 * 300 / 10  # rows stay in the file
+    assert len(place.executor.sent) % (2 * 3) == 0  # three pieces for each side in each round
+    assert max(place.executor.sent) < 4 * 60 * 300 / 10  # rows stay in the file
     assert list(place.folder.iterdir()) == []
 
 

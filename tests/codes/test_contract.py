@@ -5,7 +5,7 @@ import pytest
 
 from myriad.codes import CODES, Code
 from myriad.errors import InputError
-from myriad.parts import flatten, restore
+from myriad.serialisation import flatten, restore
 
 OPTIONS = {"pq": {"bits": 5, "d": 4}, "rotated": {"bits": 5, "d": 4}}
 SAME_SIZE = {"features"}

@@ -156,8 +156,8 @@ def test_same_books_by_the_workers_of_a_place(tmp_path):
     here = learn_product(rows, d=4, seed=9, bits=6)
     there = learn_product(rows, d=4, seed=9, bits=6, place=place)
     np.testing.assert_array_equal(here.codebooks, there.codebooks)
-    assert len(place.mapper.sent) == 9  # of two books each, the last one of one
-    assert max(place.mapper.sent) < 40 * 600  # rows stay in the file
+    assert len(place.executor.sent) == 9  # of two books each, the last one of one
+    assert max(place.executor.sent) < 40 * 600  # rows stay in the file
     assert list(place.folder.iterdir()) == []
 
 

@@ -63,7 +63,7 @@ def test_the_same_by_the_workers_of_a_place(tmp_path):
     )
     np.testing.assert_array_equal(here.rotation, there.rotation)
     np.testing.assert_array_equal(here.code.codebooks, there.code.codebooks)
-    assert len(place.mapper.sent) == 5
+    assert len(place.executor.sent) == 5
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from skimage import data
 
 from myriad.descriptors import DESCRIPTORS, DenseSIFT, GridDescriptor, LocalColour, SiftColour
 from myriad.errors import InputError
-from myriad.parts import flatten, restore
+from myriad.serialisation import flatten, restore
 from myriad.vocabularies import learn_pca
 from tests.reference import colour as reference
 

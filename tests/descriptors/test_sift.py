@@ -7,7 +7,7 @@ from skimage import data
 
 from myriad.descriptors import DenseSIFT
 from myriad.errors import InputError
-from myriad.parts import flatten, restore
+from myriad.serialisation import flatten, restore
 from tests.reference import sift as reference
 
 

@@ -6,7 +6,7 @@ import pytest
 from myriad.errors import InputError
 from myriad.models.embedding import EmbeddingModel, add_index, concatenate
 from myriad.models.prototypes import find_recall
-from myriad.parts import flatten, restore
+from myriad.serialisation import flatten, restore
 
 
 def make_model(n_classes=50, n_features=12, dim=5, discriminant="euclidean", seed=0):

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnx")
 
-from myriad.codes import learn_bilinear, learn_bits, learn_chosen, learn_turned
+from myriad.codes import learn_bilinear, learn_bits, learn_chosen, learn_hadamard
 from myriad.errors import InputError
 from myriad.models import ChosenModel, CodedModel, FactoredModel, LinearModel, Model, ModelFolder
 from myriad.models.onnx_graph import build_onnx
@@ -86,7 +86,7 @@ def test_models_of_coded_rows(kind, dim):
         "bits": lambda: learn_bits(sample, n_bits=16, information=information),
         "features": lambda: learn_chosen(sample, count=10, information=information),
         "bilinear": lambda: learn_bilinear(sample, n_bits=12),
-        "turned": lambda: learn_turned(sample, n_bits=16, information=information),
+        "turned": lambda: learn_hadamard(sample, n_bits=16, information=information),
     }[kind]()
     inner = draw_folder(dim=code.decoded_dim)
     folder = ModelFolder(CodedModel(code, inner.model), inner.class_names, None, {})

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from myriad.errors import InputError, WorkError
-from myriad.parallel import ClusterMapper, open_cluster
+from myriad.parallel import ClusterExecutor, open_cluster
 from myriad.parallel import cluster as clusters
 
 pytest.importorskip("distributed")
@@ -16,37 +16,37 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::Depr
 
 
 @pytest.fixture(scope="module")
-def mapper():
-    with open_cluster("local:2") as mapper:
-        yield mapper
+def executor():
+    with open_cluster("local:2") as executor:
+        yield executor
 
 
-def test_results_come_in_order_from_real_processes(mapper):
-    assert mapper.workers == 2
-    assert list(mapper.map(operator.neg, range(20))) == [-n for n in range(20)]
-    pids = set(mapper.map(operator.methodcaller("__call__"), [os.getpid] * 8))
+def test_results_come_in_order_from_real_processes(executor):
+    assert executor.n_workers == 2
+    assert list(executor.map(operator.neg, range(20))) == [-n for n in range(20)]
+    pids = set(executor.map(operator.methodcaller("__call__"), [os.getpid] * 8))
     assert os.getpid() not in pids
 
 
-def test_exceptions_pass(mapper):
+def test_exceptions_pass(executor):
     with pytest.raises(ZeroDivisionError):
-        list(mapper.map(operator.methodcaller("__truediv__", 0), [1]))
+        list(executor.map(operator.methodcaller("__truediv__", 0), [1]))
 
 
-def test_paths_that_a_worker_does_not_see(mapper, tmp_path):
-    mapper.require(tmp_path)
+def test_paths_that_a_worker_does_not_see(executor, tmp_path):
+    executor.require(tmp_path)
     with pytest.raises(InputError, match="nowhere is not there on the worker tcp://"):
-        mapper.require(tmp_path / "nowhere")
+        executor.require(tmp_path / "nowhere")
 
 
-def test_a_worker_that_is_killed_costs_its_piece(mapper, tmp_path):
+def test_a_worker_that_is_killed_costs_its_piece(executor, tmp_path):
     mark = tmp_path / "mark"
     deadly = (
         f"__import__('os').kill(__import__('os').getpid(), {int(signal.SIGKILL)}) "
         f"if not __import__('os').path.exists({str(mark)!r}) "
         f"and not __import__('os').mkdir({str(mark)!r}) else 7"
     )
-    assert list(mapper.map(eval, ["1", deadly, "3"])) == [1, 7, 3]
+    assert list(executor.map(eval, ["1", deadly, "3"])) == [1, 7, 3]
     assert mark.exists()
 
 
@@ -114,7 +114,7 @@ def test_a_cluster_without_workers_is_told(monkeypatch):
     monkeypatch.setattr(clusters, "LOOK", 1)
     monkeypatch.setattr(clusters, "LONGEST", 2)
     with pytest.raises(WorkError, match="lost all its workers"):
-        list(ClusterMapper(Lost(), 2).map(abs, [1]))
+        list(ClusterExecutor(Lost(), 2).map(abs, [1]))
 
 
 class Late(Lost):
@@ -131,9 +131,9 @@ class Late(Lost):
 
 
 def test_work_that_ends_just_after_it_was_waited_for():
-    assert list(ClusterMapper(Late("finished", lambda: 7), 2).map(abs, [1])) == [7]
+    assert list(ClusterExecutor(Late("finished", lambda: 7), 2).map(abs, [1])) == [7]
     with pytest.raises(ZeroDivisionError):
-        list(ClusterMapper(Late("error", lambda: 1 // 0), 2).map(abs, [1]))
+        list(ClusterExecutor(Late("error", lambda: 1 // 0), 2).map(abs, [1]))
 
 
 def test_workers_that_do_not_start(monkeypatch):
@@ -145,16 +145,16 @@ def test_workers_that_do_not_start(monkeypatch):
         open_cluster("local:3").__enter__()
 
 
-def test_workers_that_dask_has_given_up_are_replaced(mapper, monkeypatch):
+def test_workers_that_dask_has_given_up_are_replaced(executor, monkeypatch):
     monkeypatch.setattr(clusters, "LOOK", 0.2)
-    cluster = mapper._own.cluster
-    mapper._client.wait_for_workers(2, timeout=60)  # one may have been killed a moment ago
+    cluster = executor._own.cluster
+    executor._client.wait_for_workers(2, timeout=60)  # one may have been killed a moment ago
     for nanny in cluster.workers.values():
         cluster.sync(nanny.close)
     for _ in range(200):
-        if not mapper._client.nthreads():
+        if not executor._client.nthreads():
             break
         time.sleep(0.05)
-    assert mapper._client.nthreads() == {}
-    assert list(mapper.map(operator.neg, range(4))) == [0, -1, -2, -3]
-    assert mapper._client.nthreads()
+    assert executor._client.nthreads() == {}
+    assert list(executor.map(operator.neg, range(4))) == [0, -1, -2, -3]
+    assert executor._client.nthreads()

@@ -22,52 +22,52 @@ from tests.signals import interruptible_python
 
 
 @pytest.fixture(scope="module")
-def mapper():
-    with open_processes(2) as mapper:
-        yield mapper
+def executor():
+    with open_processes(2) as executor:
+        yield executor
 
 
-def test_results_come_in_order_and_from_other_processes(mapper):
-    assert list(mapper.map(operator.neg, range(50))) == [-n for n in range(50)]
+def test_results_come_in_order_and_from_other_processes(executor):
+    assert list(executor.map(operator.neg, range(50))) == [-n for n in range(50)]
     with open_local(1) as here, open_local(3) as threads:
         assert list(here.map(operator.neg, range(9))) == [-n for n in range(9)]
         assert list(threads.map(operator.neg, range(9))) == [-n for n in range(9)]
-    pids = set(mapper.map(operator.methodcaller("__call__"), [os.getpid] * 20))
+    pids = set(executor.map(operator.methodcaller("__call__"), [os.getpid] * 20))
     assert 1 <= len(pids) <= 2
     assert os.getpid() not in pids
 
 
-def test_only_a_few_items_are_taken_at_a_time(mapper):
+def test_only_a_few_items_are_taken_at_a_time(executor):
     taken = []
     items = (taken.append(n) or n for n in range(100))
-    results = mapper.map(operator.neg, items)
+    results = executor.map(operator.neg, items)
     next(results)
-    assert len(taken) <= 2 * mapper.workers
+    assert len(taken) <= 2 * executor.n_workers
 
 
-def test_large_arrays_pass_both_ways(mapper):
+def test_large_arrays_pass_both_ways(executor):
     array = np.arange(3_000_000, dtype=np.float32)
-    for found in mapper.map(operator.neg, [array] * 3):
+    for found in executor.map(operator.neg, [array] * 3):
         np.testing.assert_array_equal(found, -array)
 
 
-def test_blas_has_one_thread(mapper):
-    (found,) = mapper.map(operator.methodcaller("__call__"), [threadpoolctl.threadpool_info])
+def test_blas_has_one_thread(executor):
+    (found,) = executor.map(operator.methodcaller("__call__"), [threadpoolctl.threadpool_info])
     assert {pool["num_threads"] for pool in found} <= {1}
-    (value,) = mapper.map(os.getenv, ["OMP_NUM_THREADS"])
+    (value,) = executor.map(os.getenv, ["OMP_NUM_THREADS"])
     assert value == "1"
 
 
-def test_exceptions_pass_and_say_where_they_were_raised(mapper):
+def test_exceptions_pass_and_say_where_they_were_raised(executor):
     with pytest.raises(ZeroDivisionError) as caught:
-        list(mapper.map(operator.methodcaller("__truediv__", 0), [1]))
-    assert "worker.py" in "".join(caught.value.__notes__)
-    assert list(mapper.map(operator.neg, [1])) == [-1]  # the worker lives on
+        list(executor.map(operator.methodcaller("__truediv__", 0), [1]))
+    assert "worker_process.py" in "".join(caught.value.__notes__)
+    assert list(executor.map(operator.neg, [1])) == [-1]  # the worker lives on
 
 
-def test_a_result_that_cannot_be_sent_is_an_error(mapper):
+def test_a_result_that_cannot_be_sent_is_an_error(executor):
     with pytest.raises((TypeError, WorkError), match="pickle"):
-        list(mapper.map(eval, ["{}.values()"]))
+        list(executor.map(eval, ["{}.values()"]))
 
 
 def die_once(path):
@@ -79,22 +79,22 @@ def die_once(path):
     )
 
 
-def test_a_worker_that_dies_costs_its_piece_which_is_done_again(mapper, tmp_path):
-    assert list(mapper.map(eval, ["1", die_once(tmp_path / "x"), "3"])) == [1, 7, 3]
+def test_a_worker_that_dies_costs_its_piece_which_is_done_again(executor, tmp_path):
+    assert list(executor.map(eval, ["1", die_once(tmp_path / "x"), "3"])) == [1, 7, 3]
 
 
-def test_a_piece_that_kills_every_worker_is_an_error(mapper):
+def test_a_piece_that_kills_every_worker_is_an_error(executor):
     with pytest.raises(WorkError, match=r"3 worker processes died .* by SIGKILL, perhaps because"):
-        list(mapper.map(eval, ["__import__('os').kill(__import__('os').getpid(), 9)"]))
+        list(executor.map(eval, ["__import__('os').kill(__import__('os').getpid(), 9)"]))
     with pytest.raises(WorkError, match="with status 4"):
-        list(mapper.map(os._exit, [4]))
-    assert list(mapper.map(operator.neg, [1])) == [-1]
+        list(executor.map(os._exit, [4]))
+    assert list(executor.map(operator.neg, [1])) == [-1]
 
 
 def test_the_work_may_be_left_in_the_middle():
     began = time.perf_counter()
-    with open_processes(2) as mapper:
-        next(mapper.map(time.sleep, [0, 60, 60, 60]))
+    with open_processes(2) as executor:
+        next(executor.map(time.sleep, [0, 60, 60, 60]))
     assert time.perf_counter() - began < 20
 
 

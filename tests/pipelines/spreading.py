@@ -5,7 +5,7 @@ import signal
 
 import numpy as np
 
-from myriad.parallel import ClusterMapper
+from myriad.parallel import ClusterExecutor
 from myriad.store import Store
 
 N_CLASSES = 300
@@ -27,11 +27,11 @@ def make_wide_store(path, *, n=1500, dim=24, n_shards=3, seed=0):
     return Store.open(path)
 
 
-class DeadlyMapper(ClusterMapper):
+class DeadlyMapper(ClusterExecutor):
     """Workers of a cluster, one of which is killed after `arm` has been called."""
 
-    def __init__(self, mapper):
-        super().__init__(DeadlyClient(mapper._client), mapper.workers, mapper._own)
+    def __init__(self, executor):
+        super().__init__(DeadlyClient(executor._client), executor.n_workers, executor._own)
 
     def arm(self, mark, kind=object):
         """Let the next function of a kind kill the worker that calls it first.

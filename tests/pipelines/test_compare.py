@@ -9,7 +9,7 @@ from myriad.errors import InputError, WorkError
 from myriad.models import load_model
 from myriad.pipelines import compare as module
 from myriad.pipelines.compare import LEDGER, compare
-from myriad.training import OFFERS, Means, Offer
+from myriad.training import METHODS, Means, MethodSpec
 from tests.pipelines.studying import make_store
 
 FEW = ("means", "softmax", "ovr")
@@ -67,8 +67,8 @@ def test_top_k_machines_of_several_k_are_lines_of_their_own(store, tmp_path):
 
 def test_every_objective_on_offer_can_be_compared(store, tmp_path):
     found = compare(store.path, tmp_path / "out", epochs=2, threads=1)
-    assert {candidate.objective for candidate in found.candidates} == set(OFFERS)
-    assert [candidate.error for candidate in found.candidates] == [None] * len(OFFERS)
+    assert {candidate.objective for candidate in found.candidates} == set(METHODS)
+    assert [candidate.error for candidate in found.candidates] == [None] * len(METHODS)
 
 
 def test_what_is_finished_is_not_trained_again(store, tmp_path, monkeypatch):
@@ -94,7 +94,7 @@ def test_what_is_finished_is_not_trained_again(store, tmp_path, monkeypatch):
 
 
 def test_a_failure_is_a_line_with_its_reason(store, tmp_path, monkeypatch):
-    monkeypatch.setitem(OFFERS, "failing", Offer(Failing, {}))
+    monkeypatch.setitem(METHODS, "failing", MethodSpec(Failing, {}))
     out = tmp_path / "out"
     found = compare(store.path, out, objectives=["failing", "means"], threads=1)
     assert [candidate.objective for candidate in found.candidates] == ["means", "failing"]

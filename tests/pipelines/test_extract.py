@@ -13,7 +13,7 @@ from myriad.parallel import open_cluster, open_processes
 from myriad.pipelines import describing
 from myriad.pipelines.describing import BadImages, describe_images
 from myriad.pipelines.extract import ExtractOptions, extract
-from myriad.pipelines.sharding import ShardWriting
+from myriad.pipelines.shard_writing import ShardWriting
 from myriad.progress import Progress
 from myriad.store import Store
 from tests.pipelines.spreading import DeadlyMapper
@@ -71,8 +71,8 @@ def test_a_cluster_writes_the_same_bytes(images, tmp_path, tmp_path_factory, mon
     monkeypatch.setattr("myriad.vocabularies.blocks.BLOCK", 6000)
     monkeypatch.setattr("myriad.vocabularies.kmeans._SPREAD_ABOVE", 0)
     data = find_images(images).root.relative_to(images.parent)
-    with open_cluster("local:2") as mapper:
-        deadly = DeadlyMapper(mapper)
+    with open_cluster("local:2") as executor:
+        deadly = DeadlyMapper(executor)
         for signature in ("fisher", "bov"):
             options = replace(OPTIONS, signature=signature, components=2)
             extract(data, tmp_path / "here", options=options, threads=1)
@@ -116,8 +116,8 @@ class Deadly:
 def test_images_of_a_worker_that_died_are_described_again(images, tmp_path):
     found = find_images(images)
     signature = Deadly(str(tmp_path / "mark"), os.getpid())
-    with open_processes(2) as mapper:
-        rows = list(describe_images(found, range(len(found)), signature, mapper))
+    with open_processes(2) as executor:
+        rows = list(describe_images(found, range(len(found)), signature, executor))
     assert (tmp_path / "mark").exists()
     assert [i for i, _ in rows] == list(range(162))
     assert sum(isinstance(row, describing.BadImage) for _, row in rows) == 2

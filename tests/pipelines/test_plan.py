@@ -16,7 +16,7 @@ CORE = Machine(sgemm=4e10, decode=2e9, read=5e8, write=5e8, cores=2, memory=16 <
 PACES = {"dense": 2e10, "sampled": 4e9, "multiclass": 2e10, "ranking": 4e9, "warp": 2e10}
 
 
-def know_pace(passes, threads, **rest):
+def measure_speed(passes, threads, **rest):
     """Return a pace as if one core did half of two."""
     return PACES[passes.kind] * threads / 2
 
@@ -24,7 +24,7 @@ def know_pace(passes, threads, **rest):
 @pytest.fixture
 def known(monkeypatch):
     monkeypatch.setattr("myriad.pipelines.plan.know_machine", lambda **rest: CORE)
-    monkeypatch.setattr("myriad.pipelines.plan.know_pace", know_pace)
+    monkeypatch.setattr("myriad.pipelines.plan.know_pace", measure_speed)
 
 
 @pytest.mark.usefixtures("known")

@@ -26,9 +26,9 @@ OVR = SGD(eta=0.1, beta=16.0, scale=False, epochs=3)
 
 
 @pytest.fixture(scope="module")
-def mapper():
-    with open_cluster("local:2") as mapper:
-        yield DeadlyMapper(mapper)
+def executor():
+    with open_cluster("local:2") as executor:
+        yield DeadlyMapper(executor)
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +51,9 @@ def arrays_of(folder):
     return (Path(folder) / "model.safetensors").read_bytes()
 
 
-def test_training_by_shards_of_classes(mapper, mark, store, model, tmp_path):
-    mapper.arm(mark)
-    trained = train(store, tmp_path / "model", method=OVR, cluster=mapper)
+def test_training_by_shards_of_classes(executor, mark, store, model, tmp_path):
+    executor.arm(mark)
+    trained = train(store, tmp_path / "model", method=OVR, cluster=executor)
     assert mark.exists()
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
     assert [row["top1"] for row in trained.fitted.history] == [
@@ -63,20 +63,20 @@ def test_training_by_shards_of_classes(mapper, mark, store, model, tmp_path):
 
 
 @pytest.mark.parametrize("lam", [None, 0.01])
-def test_the_dual_by_shards_of_classes(mapper, mark, store, tmp_path, lam):
+def test_the_dual_by_shards_of_classes(executor, mark, store, tmp_path, lam):
     method = BinaryDual(lam=lam, tol=0.05, beta=8.0, epochs=5)
-    mapper.arm(mark)
-    there = train(store, tmp_path / "there", method=method, cluster=mapper)
+    executor.arm(mark)
+    there = train(store, tmp_path / "there", method=method, cluster=executor)
     assert mark.exists()
     here = train(store, tmp_path / "here", method=method, threads=1)
     assert arrays_of(tmp_path / "here") == arrays_of(tmp_path / "there")
     assert here.settings == there.settings
 
 
-def test_a_search_on_a_cluster_finds_the_same(mapper, store, tmp_path):
+def test_a_search_on_a_cluster_finds_the_same(executor, store, tmp_path):
     found = [
         train(store, tmp_path / name, method=SGD(epochs=4), threads=1, cluster=cluster)
-        for name, cluster in (("here", None), ("there", mapper))
+        for name, cluster in (("here", None), ("there", executor))
     ]
     assert found[0].settings == found[1].settings
     assert arrays_of(tmp_path / "here") == arrays_of(tmp_path / "there")
@@ -91,12 +91,12 @@ def test_a_search_on_a_cluster_finds_the_same(mapper, store, tmp_path):
     ],
     ids=lambda method: method.objective,
 )
-def test_rounds_are_the_same_whoever_dies(mapper, mark, store, tmp_path, method):
+def test_rounds_are_the_same_whoever_dies(executor, mark, store, tmp_path, method):
     found = []
     for deadly in (False, True):
         if deadly:
-            mapper.arm(mark)
-        found.append(train(store, tmp_path / str(deadly), method=method, cluster=mapper))
+            executor.arm(mark)
+        found.append(train(store, tmp_path / str(deadly), method=method, cluster=executor))
         assert mark.exists() == deadly
     assert arrays_of(tmp_path / "False") == arrays_of(tmp_path / "True")
     single = train(store, tmp_path / "single", method=method, threads=1)
@@ -105,8 +105,8 @@ def test_rounds_are_the_same_whoever_dies(mapper, mark, store, tmp_path, method)
 
 
 def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):
-    monkeypatch.setattr("myriad.pipelines.sites.LEAST", 1)
-    monkeypatch.setattr("myriad.pipelines.sites.APART", 0)
+    monkeypatch.setattr("myriad.pipelines.workers.LEAST", 1)
+    monkeypatch.setattr("myriad.pipelines.workers.APART", 0)
     train(store, tmp_path / "model", method=OVR, threads=1, memory=20_000)
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
 
@@ -123,11 +123,11 @@ def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):
     ],
     ids=lambda options: options.codes,
 )
-def test_coding(mapper, mark, store, tmp_path, options, monkeypatch):
+def test_coding(executor, mark, store, tmp_path, options, monkeypatch):
     compress(store, tmp_path / "here", options=options, threads=1)
     monkeypatch.setattr("myriad.store.counting.READ_BYTES", 4 * 24 * 100)  # several pieces
-    mapper.arm(mark)
-    compress(store, tmp_path / "there", options=options, cluster=mapper)
+    executor.arm(mark)
+    compress(store, tmp_path / "there", options=options, cluster=executor)
     assert mark.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "there"]
     names = sorted(path.name for path in (tmp_path / "here").iterdir())
@@ -139,21 +139,21 @@ def test_coding(mapper, mark, store, tmp_path, options, monkeypatch):
             assert contents[0] == contents[1]
 
 
-def test_evaluating(mapper, mark, store, model):
+def test_evaluating(executor, mark, store, model):
     here = evaluate(model.model, store, threads=1)
-    mapper.arm(mark)
-    there = evaluate(model.model, store, cluster=mapper)
+    executor.arm(mark)
+    there = evaluate(model.model, store, cluster=executor)
     assert mark.exists()
     np.testing.assert_array_equal(here.scored.ranks, there.scored.ranks)
     np.testing.assert_array_equal(here.scored.guesses, there.scored.guesses)
     assert here.scored.paths == there.scored.paths
 
 
-def test_comparing_codes(mapper, store, tmp_path):
+def test_comparing_codes(executor, store, tmp_path):
     asked = {"codes": ("bits",), "ratios": (32.0,), "method": OVR, "threads": 1}
     here, there = (
         compare_codes(store, tmp_path / name, cluster=cluster, **asked).rows
-        for name, cluster in (("here", None), ("there", mapper))
+        for name, cluster in (("here", None), ("there", executor))
     )
     assert len(here) == 2
     for mine, theirs in zip(here, there, strict=True):
@@ -161,25 +161,25 @@ def test_comparing_codes(mapper, store, tmp_path):
     assert [path.name for path in (tmp_path / "there").iterdir()] == ["codes.json"]
 
 
-def test_a_store_at_a_url(mapper, store, model, tmp_path):
+def test_a_store_at_a_url(executor, store, model, tmp_path):
     url = as_place(f"file://{store}")
-    trained = train(url, tmp_path / "model", method=OVR, cluster=mapper)
+    trained = train(url, tmp_path / "model", method=OVR, cluster=executor)
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
     assert trained.to_json()["store"] == f"file://{store}"
-    there = evaluate(model.model, url, cluster=mapper)
+    there = evaluate(model.model, url, cluster=executor)
     np.testing.assert_array_equal(evaluate(model.model, store).scored.ranks, there.scored.ranks)
-    compress(url, tmp_path / "coded", options=CodeOptions("bits", keep=0.5), cluster=mapper)
+    compress(url, tmp_path / "coded", options=CodeOptions("bits", keep=0.5), cluster=executor)
     assert Store.open(tmp_path / "coded").n_rows == 1500
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coded", "model"]
 
 
-def test_a_url_that_workers_do_not_see(mapper, store, tmp_path):
+def test_a_url_that_workers_do_not_see(executor, store, tmp_path):
     system = fsspec.filesystem("memory")  # of this process alone
     for file in store.iterdir():
         system.pipe_file(f"/spread/{file.name}", file.read_bytes())
     url = as_place("memory://spread")
     with pytest.raises(InputError, match=r"memory://spread/store.json is not there on the worker"):
-        train(url, tmp_path / "model", method=OVR, cluster=mapper)
+        train(url, tmp_path / "model", method=OVR, cluster=executor)
     assert train(url, tmp_path / "here", method=OVR, threads=1).fitted.epochs == 3
     system.rm("/spread", recursive=True)
 

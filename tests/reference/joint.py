@@ -93,26 +93,26 @@ def train(
 ):  # fmt: skip
     """Return W and b; `step(t)` is the size of step t, `labels` a list for each row."""
     X = np.asarray(X, np.float64)
-    tamed = Tamed(n_classes, X.shape[1], **(tame or {}))
+    optimiser = Tamed(n_classes, X.shape[1], **(tame or {}))
     last = np.full(n_classes, -1)
     everything = np.arange(n_classes)
     t = 0
     for epoch, order in enumerate(orders):
         root = mix(mix(seed, 0x70A1), epoch)
-        tamed.begin_epoch(epoch)
+        optimiser.begin_epoch(epoch)
         for position, i in enumerate(order):
             if len(labels[i]):
                 eta = step(t)
                 t += 1
                 key = mix(root, int(i))
-                scores = tamed.W @ X[i] + tamed.b
+                scores = optimiser.W @ X[i] + optimiser.b
                 a = push(objective, scores, [int(c) for c in labels[i]], key, options, last)
                 a *= 1.0 if weights is None else float(weights[i])
                 for c in everything:
                     if a[c] != 0:
-                        tamed.step(c, X[i], a[c], eta, lam, bias_rate)
+                        optimiser.step(c, X[i], a[c], eta, lam, bias_rate)
                     else:
-                        tamed.W[c] *= 1 - eta * lam
-                tamed.count(everything)
-            tamed.end_row(position, len(order))
-    return tamed.result()
+                        optimiser.W[c] *= 1 - eta * lam
+                optimiser.count(everything)
+            optimiser.end_row(position, len(order))
+    return optimiser.result()

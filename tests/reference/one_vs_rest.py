@@ -22,11 +22,11 @@ def train(
 ):  # fmt: skip
     """Return W and b; `step(t)` is the size of a class's step t, `labels` a list for each row."""
     X = np.asarray(X, np.float64)
-    tamed = Tamed(n_classes, X.shape[1], **(tame or {}))
+    optimiser = Tamed(n_classes, X.shape[1], **(tame or {}))
     t = np.zeros(n_classes, int)
     own = [{i for i, row in enumerate(labels) if c in row} for c in range(n_classes)]
     for epoch, order in enumerate(orders):
-        tamed.begin_epoch(epoch)
+        optimiser.begin_epoch(epoch)
         negatives = []
         for c in range(n_classes):
             wanted = beta * len(own[c]) / (len(labels) - len(own[c])) if own[c] else 0.0
@@ -36,11 +36,11 @@ def train(
                 if i not in own[c] and position not in negatives[c]:
                     continue
                 sign = 1.0 if i in own[c] else -1.0
-                a = coefficient(loss, sign, tamed.W[c] @ X[i] + tamed.b[c])
+                a = coefficient(loss, sign, optimiser.W[c] @ X[i] + optimiser.b[c])
                 a *= 1.0 if weights is None else float(weights[i])
                 eta = step(t[c])
                 t[c] += 1
-                tamed.step(c, X[i], a, eta, lam, bias_rate)
-                tamed.count([c])
-            tamed.end_row(position, len(order))
-    return tamed.result()
+                optimiser.step(c, X[i], a, eta, lam, bias_rate)
+                optimiser.count([c])
+            optimiser.end_row(position, len(order))
+    return optimiser.result()

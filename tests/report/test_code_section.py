@@ -28,14 +28,14 @@ def test_a_code_without_information_has_facts_only():
 
 
 def test_the_report_of_a_store_shows_the_choice(tmp_path):
-    from myriad.pipelines.anatomy import dissect
     from myriad.pipelines.coding import CodeOptions
     from myriad.pipelines.compress import compress
+    from myriad.pipelines.store_inspection import inspect_store
     from myriad.report.store_page import render_store_report
     from tests.pipelines.test_compress import write_store
 
     plain = write_store(tmp_path / "s")
     store = compress(plain, tmp_path / "bits", options=CodeOptions("bits", 64)).store
-    page = render_store_report(dissect(store, read_picture=lambda *a, **k: None))
+    page = render_store_report(inspect_store(store, read_picture=lambda *a, **k: None))
     assert "Choice of features" in page
     assert "of the mutual information of all features" in page

@@ -9,8 +9,8 @@ import pytest
 
 from myriad.codes import learn_bits
 from myriad.errors import InputError
-from myriad.pipelines.anatomy import Anatomy, Patch
 from myriad.pipelines.statistics import correlate, spread_values
+from myriad.pipelines.store_inspection import Patch, StoreInspection
 from myriad.report import write_store_report
 from myriad.report.plots import draw_colours, draw_gradients
 from myriad.report.sections import SECTIONS
@@ -21,7 +21,7 @@ from tests.report.markup import Markup
 from tests.report.test_page import HOSTILE
 
 
-def invent_anatomy(n_rows: int = 300) -> Anatomy:
+def invent_anatomy(n_rows: int = 300) -> StoreInspection:
     draws = np.random.default_rng(0)
     rows = draws.standard_normal((n_rows, 40)).astype(np.float32)
     variances = np.linspace(5, 0.1, 12).astype(np.float32)
@@ -31,7 +31,7 @@ def invent_anatomy(n_rows: int = 300) -> Anatomy:
     assert correlation is not None
     noise = draws.integers(0, 256, (40, 30, 3)).astype(np.uint8)
     descriptor = draws.random(128).astype(np.float32), draws.random(96).astype(np.float32)
-    return Anatomy(
+    return StoreInspection(
         title="photos.store",
         created="2026-11-15T12:00:00+00:00",
         n_rows=n_rows,
@@ -112,10 +112,10 @@ def test_a_store_of_which_little_is_known() -> None:
 
 
 def test_hostile_strings_stay_text() -> None:
-    anatomy = invent_anatomy()
-    patch = replace(anatomy.patches[0], label=HOSTILE[0])
+    inspection = invent_anatomy()
+    patch = replace(inspection.patches[0], label=HOSTILE[0])
     bad = tuple({"path": name, "reason": name} for name in HOSTILE)
-    hostile = replace(anatomy, title=HOSTILE[1], patches=(patch,), bad=bad)
+    hostile = replace(inspection, title=HOSTILE[1], patches=(patch,), bad=bad)
     markup = Markup(render_store_report(replace(hostile, settings={HOSTILE[0]: HOSTILE[1]})))
     assert len(markup.find("script")) == 1
     assert not any(name.startswith("on") for _, found in markup.elements for name in found)

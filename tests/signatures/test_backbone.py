@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from PIL import Image
 
 from myriad.errors import InputError, WorkError
-from myriad.parts import fingerprint, flatten, restore
+from myriad.serialisation import fingerprint, flatten, restore
 from myriad.signatures import Backbone, OnnxOptions, open_backbone, read_onnx
 from myriad.signatures.onnx_file import NORMS, parse_numbers
 from tests.signatures.networks import write_network

@@ -11,7 +11,7 @@ from sklearn.mixture import GaussianMixture as TheirMixture
 
 from myriad.descriptors import DenseSIFT
 from myriad.errors import InputError
-from myriad.parts import flatten, restore
+from myriad.serialisation import flatten, restore
 from myriad.signatures import FisherSignature, Signature
 from myriad.signatures.fisher import fisher_vectors
 from myriad.signatures.pyramid import pyramid_of

@@ -7,8 +7,8 @@ from skimage import data
 
 from myriad.descriptors import DESCRIPTORS, DenseSIFT
 from myriad.errors import InputError
-from myriad.parts import flatten
 from myriad.progress import Progress
+from myriad.serialisation import flatten
 from myriad.signatures import learn_fisher
 
 SMALL = {"n_components": 8, "pca_dim": 12, "regions": 1, "descriptor": DenseSIFT(scales=2)}

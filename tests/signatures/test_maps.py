@@ -10,7 +10,7 @@ from sklearn.kernel_approximation import AdditiveChi2Sampler
 
 from myriad.descriptors import DenseSIFT
 from myriad.errors import InputError
-from myriad.parts import flatten, restore
+from myriad.serialisation import flatten, restore
 from myriad.signatures import MAPS, Signature, learn_bov
 from myriad.signatures.maps import SPECTRA, AdditiveMap, IntersectionMap, choose_map
 from myriad.vocabularies import learn_intersection_pca

@@ -9,7 +9,7 @@ from skimage import data
 
 from myriad.descriptors import DenseSIFT
 from myriad.errors import InputError
-from myriad.parts import flatten, restore
+from myriad.serialisation import flatten, restore
 from myriad.signatures import BagOfWordsSignature, Signature, VladSignature, learn_bov, learn_vlad
 from tests.reference.fisher import normalise
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from myriad.codes import draw_turn
+from myriad.codes import draw_rotation
 from myriad.measures import LabelSets
-from myriad.parallel import LocalMapper, Place
+from myriad.parallel import LocalExecutor, Workers
 from myriad.store import ArrayRows, counting, inform_rows
 
 DIM, CLASSES = 12, 6
@@ -21,7 +21,7 @@ def make_rows(n=500, *, several=False):
     return ArrayRows(X, LabelSets.from_lists(sets), list("abcdef"))
 
 
-class Noting(LocalMapper):
+class Noting(LocalExecutor):
     """A mapper that notes how many pieces it was given."""
 
     def __init__(self):
@@ -39,23 +39,23 @@ class Noting(LocalMapper):
 @pytest.mark.parametrize("turned", [False, True])
 def test_pieces_change_nothing(tmp_path, monkeypatch, several, bins, turned):
     rows = make_rows(several=several)
-    turning = draw_turn(rows.X) if turned else None
+    turning = draw_rotation(rows.X) if turned else None
     here = inform_rows(rows, bins=bins, turning=turning, threads=1)
     monkeypatch.setattr(counting, "READ_BYTES", 4 * DIM * 37)
-    mapper = Noting()
-    place = Place(mapper, tmp_path / "pieces")
-    there = inform_rows(rows, bins=bins, turning=turning, place=place)
+    executor = Noting()
+    workers = Workers(executor, tmp_path / "pieces")
+    there = inform_rows(rows, bins=bins, turning=turning, workers=workers)
     np.testing.assert_array_equal(here, there)
     assert here.max() > 0
-    assert len(mapper.pieces) == (1 if bins is None else 2)
-    assert min(mapper.pieces) >= 2
+    assert len(executor.pieces) == (1 if bins is None else 2)
+    assert min(executor.pieces) >= 2
     assert list((tmp_path / "pieces").iterdir()) == []
 
 
 def test_ranges_end_where_blocks_do(tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "READ_BYTES", 4 * DIM * 37)
-    place = Place(LocalMapper(3), tmp_path)
-    counter = counting.SpreadCounter(make_rows(), None, place, lambda n: None)
+    workers = Workers(LocalExecutor(3), tmp_path)
+    counter = counting.SpreadCounter(make_rows(), None, workers, lambda n: None)
     pieces = counter._cut(1)
     assert [first % 37 for first, _ in pieces] == [0] * 12
     assert [last for _, last in pieces] == [first for first, _ in pieces[1:]] + [500]

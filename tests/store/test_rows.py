@@ -218,7 +218,7 @@ def test_opposite_infinities_are_found():
 def test_blocks_that_are_lent_hold_the_same_rows(view):
     X = make_rows(30)
     rows = view(ArrayRows(X, np.arange(30) % 3).select(np.arange(29, 4, -1)))
-    lent = rows.lend_blocks(7, seed=3, epoch=1)
+    lent = rows.zero_copy_blocks(7, seed=3, epoch=1)
     for block, other in zip(lent, rows.blocks(7, seed=3, epoch=1), strict=True):
         np.testing.assert_array_equal(block.index, other.index)
         assert np.shares_memory(block.X, X)
@@ -241,7 +241,7 @@ def test_rows_that_must_be_made_or_read_are_not_lent(tmp_path):
     rows = [*map(ArrayRows, sources), ScaledRows(ArrayRows(X), np.ones(DIM))]
     rows += [SparseRows(csr_matrix(X)), write_store(tmp_path / "s", SIZES).rows()]
     for source in rows:
-        assert source.lend_blocks(7, seed=3, epoch=1) is None
+        assert source.zero_copy_blocks(7, seed=3, epoch=1) is None
 
 
 def test_huge_values_are_no_error():

@@ -7,11 +7,11 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from myriad import TopKSVM
-from myriad.parallel import team
+from myriad.parallel import open_threads
 from myriad.progress import SILENT
 from myriad.store import ArrayRows
 from myriad.training import BinaryDual, TopK
-from myriad.training.ascent import Certificate
+from myriad.training.dual.ascent import Certificate
 
 N_CLASSES = 4
 PATH = [float(lam) for lam in range(12, 0, -1)]
@@ -30,10 +30,10 @@ class Scripted:
     def change_lam(self, lam):
         self.lam = lam
 
-    def run_epoch(self, *, seed, team, advance):
+    def run_epoch(self, *, seed, pool, advance):
         self.epoch += 1
 
-    def certify(self, team):
+    def certify(self, pool):
         primal = np.array([self.primals[self.lam]])
         self.certificate = Certificate(primal, primal)
         return self.certificate
@@ -48,8 +48,8 @@ def follow(monkeypatch, primals, right):
     rows = ArrayRows(np.eye(N_CLASSES, dtype=np.float32), np.arange(N_CLASSES, dtype=np.int32))
     method = TopK()
     monkeypatch.setattr(TopK, "make", lambda *given: Scripted(rows, primals, right))
-    with team(1) as crew:
-        table = method.follow(PATH, rows, rows, N_CLASSES, team=crew, progress=SILENT)
+    with open_threads(1) as pool:
+        table = method.follow(PATH, rows, rows, N_CLASSES, pool=pool, progress=SILENT)
     return [row["top1"] for row in table]
 
 
@@ -99,6 +99,6 @@ def test_untrained_loss_of_topk_is_that_of_zero_weights():
     X = np.random.default_rng(0).standard_normal((12, 5)).astype(np.float32)
     for variant in ("alpha", "beta"):
         method = TopK(k=2, variant=variant)
-        with team(1) as crew:
-            primals = method.make(ArrayRows(X, labels), 3, 0.1).certify(crew).primals
+        with open_threads(1) as pool:
+            primals = method.make(ArrayRows(X, labels), 3, 0.1).certify(pool).primals
         assert method.untrained_loss(labels, 3) == pytest.approx(primals.sum())

@@ -8,11 +8,11 @@ import pytest
 from myriad.errors import InputError
 from myriad.measures import measure
 from myriad.store import ArrayRows
-from myriad.training import OFFERS, SGD, Checkpoint, Schedule, hold_out, make_method
+from myriad.training import METHODS, SGD, Checkpoint, Schedule, hold_out, make_method
+from myriad.training.engine.linear_trainer import LinearTrainer
 from myriad.training.search import decays, default_betas, grid, part_of
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
-from myriad.training.trainer import Trainer
 
 
 def make_rows(n=600, dim=8, n_classes=6, seed=0, spread=1.2):
@@ -171,7 +171,9 @@ def test_training_goes_on_from_a_checkpoint_to_the_same_weights(tmp_path, monkey
         place = tmp_path / f"{objective}.safetensors"
         for stop in (3, 4, 7):
             with monkeypatch.context() as patch:
-                patch.setattr(Trainer, "run_epoch", break_off_after(stop, Trainer.run_epoch))
+                patch.setattr(
+                    LinearTrainer, "run_epoch", break_off_after(stop, LinearTrainer.run_epoch)
+                )
                 checkpoint = Checkpoint(place, {"objective": objective}, every=0.0)
                 with pytest.raises(KeyboardInterrupt):
                     method.fit(train, val, n_classes=6, threads=1, checkpoint=checkpoint)
@@ -201,12 +203,12 @@ def test_a_checkpoint_of_another_training_is_not_gone_on_from(tmp_path):
 
 
 def test_words_for_numbers():
-    assert make_method(OFFERS, "ovr", beta="all").beta == math.inf
-    assert make_method(OFFERS, "ovr", beta="auto").beta is None
-    assert make_method(OFFERS, "ovr", beta="2.5").beta == 2.5
+    assert make_method(METHODS, "ovr", beta="all").beta == math.inf
+    assert make_method(METHODS, "ovr", beta="auto").beta is None
+    assert make_method(METHODS, "ovr", beta="2.5").beta == 2.5
     with pytest.raises(InputError, match="--beta must be a number or auto or all, not 'many'"):
-        make_method(OFFERS, "ovr", beta="many")
+        make_method(METHODS, "ovr", beta="many")
     with pytest.raises(InputError, match="--beta does not belong to --objective warp"):
-        make_method(OFFERS, "warp", beta="2")
+        make_method(METHODS, "warp", beta="2")
     with pytest.raises(InputError, match="--objective must be one of ovr"):
-        make_method(OFFERS, "wrap")
+        make_method(METHODS, "wrap")

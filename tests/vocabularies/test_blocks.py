@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from myriad.parts import flatten
+from myriad.serialisation import flatten
 from myriad.vocabularies import blocks, kmeans, learn_centres, learn_mixture, learn_pca
 from myriad.vocabularies.blocks import PIECES, open_blocks, sum_rows
 from tests.posting import open_posting
@@ -41,14 +41,14 @@ def test_a_pca_is_the_same_at_a_place(values, place, whiten):
     assert_same(
         learn_pca(values, 5, whiten=whiten), learn_pca(values, 5, place=place, whiten=whiten)
     )
-    assert len(place.mapper.sent) == 2 * PIECES  # the mean, then the products
-    assert max(place.mapper.sent) < 2000  # rows stay in the file
+    assert len(place.executor.sent) == 2 * PIECES  # the mean, then the products
+    assert max(place.executor.sent) < 2000  # rows stay in the file
 
 
 def test_a_mixture_is_the_same_at_a_place(values, place):
     here = learn_mixture(values, 4, seed=0, rounds=3, threads=2)
     assert_same(here, learn_mixture(values, 4, seed=0, rounds=3, place=place))
-    assert len(place.mapper.sent) == (2 + 3) * PIECES  # k-means of few rows is done here
+    assert len(place.executor.sent) == (2 + 3) * PIECES  # k-means of few rows is done here
     assert list((place.folder).iterdir()) == []
 
 
@@ -56,6 +56,6 @@ def test_centres_are_the_same_at_a_place(values, place, monkeypatch):
     monkeypatch.setattr(kmeans, "_SPREAD_ABOVE", 0)
     here = learn_centres(values, 8, seed=0, rounds=4, threads=2)
     np.testing.assert_array_equal(here, learn_centres(values, 8, seed=0, rounds=4, place=place))
-    assert len(place.mapper.sent) == 4 * PIECES
-    assert max(place.mapper.sent) < 2000
+    assert len(place.executor.sent) == 4 * PIECES
+    assert max(place.executor.sent) < 2000
     assert list((place.folder).iterdir()) == []

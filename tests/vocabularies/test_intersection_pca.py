@@ -5,7 +5,7 @@ import pytest
 from sklearn.decomposition import KernelPCA
 
 from myriad.errors import InputError
-from myriad.parts import flatten, restore
+from myriad.serialisation import flatten, restore
 from myriad.vocabularies import IntersectionPCA, learn_intersection_pca
 from myriad.vocabularies.intersection_pca import intersect
 from tests.reference import maps as reference

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from myriad.errors import InputError
-from myriad.parts import flatten, restore
+from myriad.serialisation import flatten, restore
 from myriad.vocabularies import GaussianMixture
 from myriad.vocabularies import mixture as module
 from tests.reference import posteriors as reference

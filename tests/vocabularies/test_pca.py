@@ -5,7 +5,7 @@ import pytest
 from sklearn.decomposition import PCA as TheirPCA
 
 from myriad.errors import InputError
-from myriad.parts import flatten, restore
+from myriad.serialisation import flatten, restore
 from myriad.vocabularies import PCA, learn_pca
 from myriad.vocabularies import blocks as module
 

@@ -23,10 +23,12 @@ def write_html(evidence: dict[str, Any], path: Path, progress: Progress) -> Path
 
 def write_store_html(store: Store, path: Path, run: Run) -> Path:
     """Write the report of a store; return its path."""
-    from myriad.pipelines.anatomy import dissect
     from myriad.pipelines.pictures import read_picture
+    from myriad.pipelines.store_inspection import inspect_store
     from myriad.report import write_store_report
 
-    anatomy = dissect(store, read_picture=read_picture, seed=run.seed, progress=run.progress)
-    write_store_report(anatomy, path)
+    inspection = inspect_store(
+        store, read_picture=read_picture, seed=run.seed, progress=run.progress
+    )
+    write_store_report(inspection, path)
     return path

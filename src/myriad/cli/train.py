@@ -138,10 +138,10 @@ def train(
 ) -> Result:
     """Train a model on images or on a store."""
     from myriad.pipelines.train import train as work
-    from myriad.training import OFFERS, make_method
+    from myriad.training import METHODS, make_method
 
     method = make_method(
-        OFFERS,
+        METHODS,
         objective,
         seed=run.seed,
         loss=loss,

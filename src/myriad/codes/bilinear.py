@@ -21,7 +21,7 @@ from myriad.codes.bits import decode_bits
 from myriad.codes.code import Code
 from myriad.codes.packing import packed_bytes
 from myriad.errors import InputError
-from myriad.parallel import Mapper, Place, SharedArray, share_array
+from myriad.parallel import Executor, SharedArray, Workers, share_array
 from myriad.progress import SILENT, Advance, Progress
 from myriad.randomness import generator
 
@@ -118,7 +118,7 @@ def learn_bilinear(
     rounds: int = 10,
     seed: int = 0,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> BilinearCode:
     """Learn a bilinear code from a sample of rows.
@@ -147,10 +147,10 @@ def learn_bilinear(
     if learned:
         with (
             progress.step("Learning projections", rounds, "rounds") as advance,
-            share_array(rows, threads=threads, place=place) as (mapper, shared),
+            share_array(rows, threads=threads, workers=workers) as (executor, shared),
         ):
             sides = _Sides(shared, left, right)
-            left, right = _learn_sides(sides, len(rows), rounds, mapper, advance)
+            left, right = _learn_sides(sides, len(rows), rounds, executor, advance)
     code = BilinearCode(left, right, 1.0, dim)
     sizes = np.abs(code.project(rows[:256]))
     return BilinearCode(left, right, float(sizes.mean(dtype=np.float64)), dim)
@@ -231,15 +231,15 @@ class _Sides:
 
 
 def _learn_sides(
-    sides: _Sides, n_rows: int, rounds: int, mapper: Mapper, advance: Advance
+    sides: _Sides, n_rows: int, rounds: int, executor: Executor, advance: Advance
 ) -> tuple[Float, Float]:
     """Return the sides after some rounds of learning, each half over all rows in fixed pieces."""
     pieces = [slice(start, start + _PIECE) for start in range(0, n_rows, _PIECE)]
     for _ in range(rounds):
         before = sides
-        products = mapper.map(sides.correlate_left, pieces)
+        products = executor.map(sides.correlate_left, pieces)
         sides = replace(sides, left=_nearest_side(_add_up(products)))
-        products = mapper.map(sides.correlate_right, pieces)
+        products = executor.map(sides.correlate_right, pieces)
         sides = replace(sides, right=_nearest_side(_add_up(products)))
         advance(1)
         moved = np.abs(sides.left - before.left).max() + np.abs(sides.right - before.right).max()

@@ -15,10 +15,10 @@ import numpy as np
 
 from myriad.arrays import Bytes, Float, as_rows
 from myriad.errors import InputError
-from myriad.parts import Part
+from myriad.serialisation import Serialisable
 
 
-class Code(Part, ABC):
+class Code(Serialisable, ABC):
     """A learned code: `dim` features a row become `bytes_per_row` bytes.
 
     A new code is a frozen dataclass with a field `dim`, `bytes_per_row`, and the two methods

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Float
 from myriad.codes.information_kernels import count_bins, count_signs, find_ranges, mark_full
 from myriad.measures import LabelSets
-from myriad.parallel import Team
+from myriad.parallel import ThreadPool
 
 _TILE = 16384  # features counted by one call
 
@@ -85,8 +85,8 @@ class Counter(ABC):
 class StreamCounter(Counter):
     """Counts the rows of a stream, the features shared out over a team."""
 
-    def __init__(self, read: Read, crew: Team) -> None:
-        self._read, self._crew = read, crew
+    def __init__(self, read: Read, pool: ThreadPool) -> None:
+        self._read, self._crew = read, pool
 
     def find_ranges(self, dim: int) -> Ranges:
         """Return the lowest and the highest value of each feature, in rows with a class."""

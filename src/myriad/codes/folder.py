@@ -9,8 +9,8 @@ from safetensors.numpy import save
 
 from myriad.codes.code import Code
 from myriad.errors import InputError
-from myriad.files import checksum, dump_json, read_arrays, read_json, written_together
-from myriad.parts import flatten, restore
+from myriad.files import atomic_writes, checksum, dump_json, read_arrays, read_json
+from myriad.serialisation import flatten, restore
 
 FORMAT = 1
 SETTINGS, ARRAYS = "code.json", "code.safetensors"
@@ -21,7 +21,7 @@ def save_code(folder: str | Path, code: Code) -> None:
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     settings, arrays = flatten(code)
-    with written_together(place / ARRAYS, place / SETTINGS) as (array_file, settings_file):
+    with atomic_writes(place / ARRAYS, place / SETTINGS) as (array_file, settings_file):
         array_file.write_bytes(save(arrays))
         content = {"format": FORMAT, "checksum": checksum(array_file), "code": settings}
         settings_file.write_text(dump_json(content), encoding="utf-8")

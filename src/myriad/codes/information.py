@@ -17,7 +17,7 @@ from scipy.special import xlogy
 from myriad.codes.counting import Counter, Question, Read, StreamCounter
 from myriad.codes.information_kernels import weigh_signs
 from myriad.errors import InputError
-from myriad.parallel import team
+from myriad.parallel import open_threads
 
 BINS = (2, 4, 8, 16, 32)
 """Numbers of equal bins that a feature's range may be cut into."""
@@ -49,8 +49,8 @@ def measure_information(
     several : whether rows may have several classes; see the top of this file.
     memory : bytes that counters may take; more passes are made where they would take more.
     """
-    with team(threads) as crew:
-        counter = StreamCounter(read, crew)
+    with open_threads(threads) as pool:
+        counter = StreamCounter(read, pool)
         return inform_by(
             counter, dim=dim, n_classes=n_classes, bins=bins, several=several, memory=memory
         )

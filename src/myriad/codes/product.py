@@ -21,7 +21,7 @@ from myriad.codes.lookup import look_up, look_up_eights
 from myriad.codes.nearest import assign_subvectors, turn
 from myriad.codes.packing import pack, packed_bytes, unpack
 from myriad.errors import InputError
-from myriad.parallel import Place, SharedArray, share_array
+from myriad.parallel import SharedArray, Workers, share_array
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
@@ -124,7 +124,7 @@ def learn_product(
     period: int | None = None,
     seed: int = 0,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
     progress: Progress = SILENT,
     max_rows_per_centroid: int = 16,
     rounds: int = 12,
@@ -162,14 +162,14 @@ def learn_product(
     learn_codebook(rows[:2, :d].copy(), 2, rounds=1)  # compiled once, before workers need it
     with (
         progress.step("Learning codebooks", n_books, "books") as advance,
-        share_array(rows, threads=threads, place=place) as (mapper, shared),
+        share_array(rows, threads=threads, workers=workers) as (executor, shared),
     ):
         size = 1
-        if mapper.remote:  # some pieces a worker, each worth sending
-            size = max(1, min(_MOST_BOOKS, n_books // (_PIECES * mapper.workers)))
+        if executor.remote:  # some pieces a worker, each worth sending
+            size = max(1, min(_MOST_BOOKS, n_books // (_PIECES * executor.n_workers)))
         pieces = [range(m, min(m + size, n_books)) for m in range(0, n_books, size)]
         learning = _BookLearning(shared, chosen, n_books, n_centroids, d, rounds)
-        for piece, learned in zip(pieces, mapper.map(learning, pieces), strict=True):
+        for piece, learned in zip(pieces, executor.map(learning, pieces), strict=True):
             books[piece.start : piece.stop] = learned
             advance(len(piece))
     return ProductCode(books, dim)

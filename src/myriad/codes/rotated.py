@@ -15,7 +15,7 @@ from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
 from myriad.codes.product import count_books, learn_product
 from myriad.errors import InputError
-from myriad.parallel import Place, pool
+from myriad.parallel import Workers, thread_executor
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
@@ -88,7 +88,7 @@ def learn_rotated(
     period: int | None = None,
     seed: int = 0,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> Code:
     """Learn a product code of turned rows; see `learn_product`.
@@ -115,7 +115,7 @@ def learn_rotated(
         period=period,
         seed=seed,
         threads=threads,
-        place=place,
+        workers=workers,
         progress=progress,
     )
     return code if R is None else RotatedCode(R, code)
@@ -159,6 +159,6 @@ def _learn_rotation(
     inner = faiss.ProductQuantizer(size, max(1, size // d), bits)
     inner.cp.min_points_per_centroid = 1
     matrix.pq, matrix.niter, matrix.niter_pq, matrix.niter_pq_0 = inner, 10, 4, 10
-    with pool(1):  # its sums follow the number of threads
+    with thread_executor(1):  # its sums follow the number of threads
         matrix.train(points)
     return np.ascontiguousarray(faiss.vector_to_array(matrix.A).reshape(size, size).T)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 from myriad.errors import InputError
-from myriad.parts import Part
+from myriad.serialisation import Serialisable
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class LocalDescriptors:
 
 
 @dataclass(frozen=True, eq=False)
-class Descriptor(Part, ABC):
+class Descriptor(Serialisable, ABC):
     """The base of all local descriptors; a subclass is one file.
 
     `dim` is the length of a descriptor, `colour` whether `describe` wants images of shape

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import Descriptor
 from myriad.errors import InputError
-from myriad.files import written_whole
-from myriad.parallel import Place, map_ordered, pool, thread_count
+from myriad.files import atomic_write
+from myriad.parallel import Workers, map_ordered, thread_count, thread_executor
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
@@ -46,7 +46,7 @@ def sample_descriptors(
     per_image: int = 1000,
     seed: int = 0,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> Float:
     """Return at most `most` descriptors of a stream of images, float32 of shape (n, dim).
@@ -62,7 +62,7 @@ def sample_descriptors(
     """
     if most < 1 or per_image < 1:
         raise InputError("A sample of descriptors needs room for at least one.")
-    folder = None if place is None else place.begin("descriptors")
+    folder = None if workers is None else workers.begin("descriptors")
     total = len(images) if isinstance(images, Sized) else None
     if total:
         per_image = min(per_image, -(-4 * most // (3 * total)))
@@ -103,7 +103,7 @@ class _Draw:
         if self.folder is None:
             return ranks, values
         path = self.folder / f"{number}.npy"
-        with written_whole(path, lasting=False) as beside, beside.open("wb") as stream:
+        with atomic_write(path, lasting=False) as beside, beside.open("wb") as stream:
             np.save(stream, values)
         return ranks, path
 
@@ -120,7 +120,7 @@ def map_images(
         yield from images.spread(function, colour=colour)
         return
     ahead = 2 * thread_count(threads)
-    with pool(threads) as executor:
+    with thread_executor(threads) as executor:
         yield from map_ordered(lambda job: function(*job), enumerate(images), executor, ahead=ahead)
 
 

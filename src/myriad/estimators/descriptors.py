@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from myriad import descriptors
 from myriad.errors import InputError
 from myriad.estimators.pictures import AHEAD, Picture, read_pictures
-from myriad.parallel import map_ordered, pool
+from myriad.parallel import map_ordered, thread_executor
 
 
 class _Local(TransformerMixin, BaseEstimator, ABC):
@@ -29,7 +29,7 @@ class _Local(TransformerMixin, BaseEstimator, ABC):
         """Return the descriptors of each image."""
         part = self.part()
         pictures = read_pictures(images, colour=part.colour, pixels=part.pixels)
-        with pool(self.threads) as executor:
+        with thread_executor(self.threads) as executor:
             found = map_ordered(part.describe, pictures, executor, ahead=AHEAD)
             return [local.values for local in found]
 

@@ -19,11 +19,11 @@ from myriad.progress import Progress
 from myriad.store import Rows, Store
 from myriad.training import (
     SGD,
-    Conditioning,
     Fitted,
+    IncrementalTraining,
     Method,
+    OptimiserOptions,
     Schedule,
-    Session,
     WarpOptions,
     number_or,
     one_of,
@@ -222,12 +222,12 @@ class LinearSGD(RowsClassifier):
     def _pass(self, rows: Rows) -> None:
         """Train for one epoch on rows whose labels are numbers of `classes_`."""
         n_classes, before = len(self.classes_), getattr(self, "model_", None)
-        session: Session | None = getattr(self, "_session", None)
+        session: IncrementalTraining | None = getattr(self, "_session", None)
         if session is None:
             method = self._method()
             if before is not None:
                 method = method.settled(Fitted(before, self.settings_ | {"scale": False}, 1))
-            session = Session.begin(method, rows, n_classes, before)
+            session = IncrementalTraining.begin(method, rows, n_classes, before)
         self._session = session.run(rows, n_classes, threads=self.threads)
         epochs = self._session.trainer.epoch
         self._take(Fitted(self._session.model, self._session.settings, epochs))
@@ -245,7 +245,7 @@ class LinearSGD(RowsClassifier):
             scale=_SCALE("scale", self.scale),
             balanced=self.balanced,
             schedule=Schedule(self.schedule, _number("t0", self.t0)),
-            conditioning=Conditioning(
+            optimiser=OptimiserOptions(
                 self.adagrad,
                 self.average,
                 math.inf if self.max_norm is None else _number("max_norm", self.max_norm),

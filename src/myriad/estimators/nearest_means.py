@@ -14,7 +14,7 @@ from myriad.errors import InputError
 from myriad.estimators.labels import has_several
 from myriad.estimators.rows_classifier import FLOATS, RowsClassifier, as_source
 from myriad.models import LinearModel
-from myriad.parallel import team
+from myriad.parallel import open_threads
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows, as_csr
 from myriad.training import ClassSums, Fitted, Means, Method
@@ -84,8 +84,8 @@ class NearestMeans(RowsClassifier):
         return self._add(rows)
 
     def _add(self, rows: Rows) -> Fitted:
-        with team(self.threads) as crew:
-            self._sums.add(rows, team=crew, progress=self.progress or SILENT)
+        with open_threads(self.threads) as pool:
+            self._sums.add(rows, pool=pool, progress=self.progress or SILENT)
         return Fitted(self._sums.to_model(), {}, 1)
 
     @property

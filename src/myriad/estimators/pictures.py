@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.images import read_image
-from myriad.parallel import map_ordered, pool
+from myriad.parallel import map_ordered, thread_executor
 from myriad.signatures import Signature
 
 Picture = str | Path | NDArray[np.uint8]
@@ -23,7 +23,7 @@ def describe_pictures(
 ) -> NDArray[np.float32]:
     """Return the signature of each image, of shape (n_images, dim)."""
     pictures = read_pictures(images, colour=signature.colour, pixels=signature.pixels)
-    with pool(threads) as executor:
+    with thread_executor(threads) as executor:
         rows = list(map_ordered(signature.describe, pictures, executor, ahead=AHEAD))
     return np.stack(rows) if rows else np.zeros((0, signature.dim), np.float32)
 

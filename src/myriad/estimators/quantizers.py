@@ -16,17 +16,17 @@ from myriad.arrays import as_rows
 from myriad.codes import (
     BilinearCode,
     Code,
+    HadamardCode,
     ProductCode,
     RotatedCode,
     ScalarCode,
     SignCode,
-    TurnedCode,
-    draw_turn,
+    draw_rotation,
     learn_bilinear,
     learn_bits,
+    learn_hadamard,
     learn_rotated,
     learn_scalar,
-    learn_turned,
     load_code,
     save_code,
 )
@@ -185,7 +185,7 @@ class SignBits(_Quantizer):
         of all features: slower to encode, and nearer to the rows. `n_bits` then needs no labels.
     """
 
-    _kinds = (SignCode, TurnedCode)
+    _kinds = (SignCode, HadamardCode)
 
     def __init__(
         self,
@@ -205,9 +205,9 @@ class SignBits(_Quantizer):
     def _learn(self, rows: Rows) -> Code:
         sample, seed, information = self._sample(rows), self.random_state, None
         if (rows.labels >= 0).any():
-            turning = draw_turn(sample, seed=seed) if self.turned else None
+            turning = draw_rotation(sample, seed=seed) if self.turned else None
             information = inform_rows(rows, bins=self.bins, turning=turning, threads=self.threads)
-        learn = learn_turned if self.turned else learn_bits
+        learn = learn_hadamard if self.turned else learn_bits
         return learn(sample, n_bits=self.n_bits, information=information, seed=seed)
 
 

@@ -26,7 +26,7 @@ from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr
 from myriad.training import Fitted, Method, hold_out
-from myriad.training.sites import Site
+from myriad.training.distributed.workers import TrainingWorkers
 from myriad.urls import UrlPath
 
 FLOATS = [np.float32, np.float64, np.float16]
@@ -127,8 +127,10 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
         if self.client is None or not method.spreads:
             return self._fit_at(rows, held_out, method, {})
-        with open_cluster(self.client) as mapper, _leaving(rows) as folder:
-            return self._fit_at(rows, held_out, method, {"site": Site(mapper, folder)})
+        with open_cluster(self.client) as executor, _leaving(rows) as folder:
+            return self._fit_at(
+                rows, held_out, method, {"workers": TrainingWorkers(executor, folder)}
+            )
 
     def _fit_at(
         self, rows: Rows, held_out: Rows | None, method: Method, place: dict[str, Any]

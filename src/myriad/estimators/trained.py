@@ -13,7 +13,7 @@ from myriad.arrays import as_rows
 from myriad.errors import InputError
 from myriad.estimators.pictures import read_pictures
 from myriad.models import ModelFolder, load_model
-from myriad.parallel import map_ordered, pool
+from myriad.parallel import map_ordered, thread_executor
 
 
 class Classifier:
@@ -42,7 +42,7 @@ class Classifier:
             raise InputError("This model was trained on rows not made from images: give it rows.")
         rows = np.empty((len(images), signature.dim), np.float32)
         pictures = read_pictures(images, colour=signature.colour, pixels=signature.pixels)
-        with pool(threads) as executor:
+        with thread_executor(threads) as executor:
             for i, row in enumerate(map_ordered(signature.describe, pictures, executor, ahead=16)):
                 rows[i] = row
         return rows

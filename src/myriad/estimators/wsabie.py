@@ -13,12 +13,12 @@ from myriad.errors import InputError
 from myriad.estimators.rows_classifier import RowsClassifier, as_source, seed_of
 from myriad.measures import LabelSets
 from myriad.models import EmbeddingModel
-from myriad.parallel import team
+from myriad.parallel import open_threads
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows
 from myriad.training import EmbeddingOptions, Fitted, WsabieMethod, number_or
-from myriad.training.embedding import Embedding
-from myriad.training.embedding_runs import Task, model_of
+from myriad.training.embedding.fitting import Task, model_of
+from myriad.training.embedding.trainer import Embedding
 
 _AUTO = number_or(auto=None)
 
@@ -176,8 +176,8 @@ class Wsabie(RowsClassifier):
         rows = as_source(X, labels.renumbered(numbers) if several else numbers[labels])
         method = self._method()
         trainer = self._trainer or self._begin(rows, method)
-        with team(self.threads) as crew:
-            trainer.run_epoch(rows, seed=method.seed, team=crew, advance=lambda n: None)
+        with open_threads(self.threads) as pool:
+            trainer.run_epoch(rows, seed=method.seed, pool=pool, advance=lambda n: None)
         self._trainer, self.model_ = trainer, model_of(trainer, method.options)
         self.n_epochs_ = self.n_iter_ = trainer.epoch
         return self

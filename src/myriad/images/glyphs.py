@@ -26,7 +26,7 @@ from myriad.images.glyph_faces import (
     walk_all,
     walk_distinct,
 )
-from myriad.parallel.threads import map_ordered, pool, thread_count
+from myriad.parallel.threads import map_ordered, thread_count, thread_executor
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 
@@ -190,7 +190,7 @@ def write_glyphs(
     try:
         with (
             progress.step("Drawing characters", n_classes * images, "images") as advance,
-            pool(threads) as executor,
+            thread_executor(threads) as executor,
         ):
             for written in map_ordered(write_class, range(n_classes), executor, ahead=ahead):
                 advance(written)

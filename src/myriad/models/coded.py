@@ -8,7 +8,7 @@ from myriad.arrays import Float
 from myriad.codes import Code
 from myriad.errors import InputError
 from myriad.models.model import Model
-from myriad.parts import fingerprint
+from myriad.serialisation import fingerprint
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,15 @@ import numpy as np
 
 from myriad.errors import InputError, WorkError
 from myriad.files import (
+    atomic_writes,
     checksum,
     dump_json,
     read_arrays,
     read_json,
     write_arrays,
-    written_together,
 )
 from myriad.models.model import Model
-from myriad.parts import arrays_below, flatten, restore
+from myriad.serialisation import arrays_below, flatten, restore
 from myriad.signatures import Signature
 
 FORMAT = 1
@@ -68,7 +68,7 @@ def save_model(
     texts = {CARD: card, **(texts or {})}
     folder.mkdir(parents=True, exist_ok=True)
     names = [ARRAYS, CONFIG, *texts]
-    with written_together(*(folder / name for name in names)) as besides:
+    with atomic_writes(*(folder / name for name in names)) as besides:
         array_file, config_file, *text_files = besides
         config_file.touch()  # a killed run is known by it, see `is_model`
         for text_file, text in zip(text_files, texts.values(), strict=True):

@@ -14,14 +14,14 @@ from myriad.arrays import Float
 from myriad.errors import InputError
 from myriad.measures import LabelSets, Truths, rank_truths
 from myriad.models.ranking import select_top
-from myriad.parts import Part
+from myriad.serialisation import Serialisable
 
 SCORE_BYTES = 32 << 20
 """Scores held at a time; rows x classes is never built."""
 
 
 @dataclass(frozen=True, eq=False)
-class Model(Part, ABC):
+class Model(Serialisable, ABC):
     """The base of all models; a subclass gives `n_classes`, `dim` and `scores`."""
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import hadamard
 
-from myriad.codes import BilinearCode, ChosenCode, Code, SignCode, Turn, TurnedCode
+from myriad.codes import BilinearCode, ChosenCode, Code, HadamardCode, HadamardRotation, SignCode
 from myriad.errors import InputError
 from myriad.models.onnx_nodes import PREFIX, Graph
 
@@ -16,7 +16,7 @@ def add_code(graph: Graph, rows: str, code: Code) -> str:
         return _choose(graph, rows, code)
     if isinstance(code, SignCode):
         return _round(graph, _choose(graph, rows, code))
-    if isinstance(code, TurnedCode):
+    if isinstance(code, HadamardCode):
         return add_code(graph, _turn(graph, rows, code.turning), code.code)
     if isinstance(code, BilinearCode):
         return _round(graph, _project(graph, rows, code))
@@ -57,7 +57,7 @@ def _multiply(graph: Graph, rows: str, left: np.ndarray, right: np.ndarray, name
     return graph.add("MatMul", [graph.keep(left, f"{name}_left"), x], f"{PREFIX}{name}_whole")
 
 
-def _turn(graph: Graph, rows: str, turning: Turn) -> str:
+def _turn(graph: Graph, rows: str, turning: HadamardRotation) -> str:
     """Add the shift and the two rotations of a turn.
 
     A Walsh-Hadamard transform is a product with a smaller one from either side of a row's matrix.

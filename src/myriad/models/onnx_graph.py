@@ -20,7 +20,7 @@ from myriad.models.folder import ModelFolder
 from myriad.models.linear import LinearModel
 from myriad.models.onnx_codes import add_code
 from myriad.models.onnx_nodes import PREFIX, Graph
-from myriad.parts import flatten, size_of
+from myriad.serialisation import flatten, size_of
 from myriad.signatures import Backbone
 from myriad.signatures.sessions import import_onnx
 

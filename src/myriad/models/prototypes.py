@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Float
 from myriad.models.cells import Cells
 from myriad.models.ranking import merge_top
-from myriad.parallel import Team, team
+from myriad.parallel import ThreadPool, open_threads
 
 TILE_ROWS, TILE_CLASSES = 256, 2048
 PROBED_ROWS = 1024
@@ -64,10 +64,10 @@ class Prototypes:
             search(Z, labels[part], best[part])
 
         if len(X) * len(self.points) < SHARED_FROM:
-            Team(1, None).share(rank_part, parts)
+            ThreadPool(1, None).share(rank_part, parts)
         else:
-            with team() as crew:
-                crew.share(rank_part, parts)
+            with open_threads() as pool:
+                pool.share(rank_part, parts)
         return labels, best
 
     def _search(self, Z: Float, labels: NDArray[np.int32], best: Float) -> None:

@@ -1,28 +1,28 @@
 """Work over shards in our own threads and processes, with BLAS held to one thread inside."""
 
-from myriad.parallel.cluster import ClusterMapper, open_cluster
-from myriad.parallel.mapping import LocalMapper, Mapper, open_local
-from myriad.parallel.places import Place
-from myriad.parallel.processes import ProcessMapper, open_processes
+from myriad.parallel.cluster import ClusterExecutor, open_cluster
+from myriad.parallel.executor import Executor, LocalExecutor, open_local
+from myriad.parallel.processes import ProcessExecutor, open_processes
 from myriad.parallel.shared import SharedArray, share_array
-from myriad.parallel.team import Promise, Team, team
-from myriad.parallel.threads import map_ordered, pool, thread_count
+from myriad.parallel.thread_pool import Lazy, ThreadPool, open_threads
+from myriad.parallel.threads import map_ordered, thread_count, thread_executor
+from myriad.parallel.workers import Workers
 
 __all__ = [
-    "ClusterMapper",
-    "LocalMapper",
-    "Mapper",
-    "Place",
-    "ProcessMapper",
-    "Promise",
+    "ClusterExecutor",
+    "Executor",
+    "Lazy",
+    "LocalExecutor",
+    "ProcessExecutor",
     "SharedArray",
-    "Team",
+    "ThreadPool",
+    "Workers",
     "map_ordered",
     "open_cluster",
     "open_local",
     "open_processes",
-    "pool",
+    "open_threads",
     "share_array",
-    "team",
     "thread_count",
+    "thread_executor",
 ]

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from myriad.errors import InputError, WorkError
-from myriad.parallel.local_workers import LocalWorkers, start_workers
-from myriad.parallel.mapping import Mapper
+from myriad.parallel.executor import Executor
+from myriad.parallel.local_cluster import LocalWorkers, start_workers
 from myriad.parallel.threads import hold_single
 from myriad.progress import SILENT, Progress
 from myriad.urls import UrlPath, is_there
@@ -32,14 +32,14 @@ LOOK = 5
 """Seconds of waiting after which to see whether there are workers."""
 
 
-class ClusterMapper(Mapper):
+class ClusterExecutor(Executor):
     """The workers of a cluster; see `open_cluster`."""
 
     grain = 8
     remote = True
 
-    def __init__(self, client: Any, workers: int, own: LocalWorkers | None = None) -> None:
-        self.workers = workers
+    def __init__(self, client: Any, n_workers: int, own: LocalWorkers | None = None) -> None:
+        self.n_workers = n_workers
         self._client = client
         self._own = own  # those that this process has started, and can start anew
 
@@ -50,7 +50,7 @@ class ClusterMapper(Mapper):
         waiting: deque[Any] = deque()
         for item in items:
             waiting.append(self._client.submit(_call, function, item, pure=False, retries=0))
-            if len(waiting) >= 2 * self.workers + 1:
+            if len(waiting) >= 2 * self.n_workers + 1:
                 yield self._take(waiting.popleft())
         while waiting:
             yield self._take(waiting.popleft())
@@ -66,7 +66,7 @@ class ClusterMapper(Mapper):
     def _muster(self) -> int:
         """Return how many threads the workers have; those of its own that are lost are replaced."""
         found = sum(self._client.nthreads().values())
-        if self._own is not None and found < self.workers:
+        if self._own is not None and found < self.n_workers:
             self._own.replace_lost()
         return found
 
@@ -97,7 +97,7 @@ class ClusterMapper(Mapper):
 
 
 @contextmanager
-def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[ClusterMapper]:
+def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[ClusterExecutor]:
     """Yield a mapper of the workers of a cluster.
 
     Parameters
@@ -106,7 +106,7 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
         ``active`` for the Dask client that the program has made; or a client; or a mapper that is
         open already.
     """
-    if isinstance(where, ClusterMapper):
+    if isinstance(where, ClusterExecutor):
         yield where
         return
     try:
@@ -117,20 +117,20 @@ def open_cluster(where: Any, *, progress: Progress = SILENT) -> Iterator[Cluster
         ) from None
     if where == "active" or isinstance(where, Client):
         client = _find_client() if isinstance(where, str) else where
-        workers = _check(client, "client")
+        n_workers = _check(client, "client")
         with hold_single():
-            yield ClusterMapper(client, workers)
+            yield ClusterExecutor(client, n_workers)
         return
     for name in ("distributed", "distributed.client"):  # what matters is raised
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with start_workers(_count(where)) if where.startswith("local:") else nullcontext() as own:
         client = _connect(Client, where if own is None else own.cluster)
         try:
-            workers = _check(client, where)
+            n_workers = _check(client, where)
             if client.dashboard_link and own is None:
                 progress.note(f"Dask dashboard: {client.dashboard_link}")
             with hold_single():
-                yield ClusterMapper(client, workers, own)
+                yield ClusterExecutor(client, n_workers, own)
         finally:
             client.close()
 

@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from myriad.errors import WorkError
-from myriad.parallel.mapping import Mapper
+from myriad.parallel.executor import Executor
 from myriad.parallel.threads import hold_single, map_ordered
-from myriad.parallel.worker import serve
+from myriad.parallel.worker_process import serve
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -35,7 +35,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _STARTING = threading.Lock()
 
 
-class ProcessMapper(Mapper):
+class ProcessExecutor(Executor):
     """Worker processes, each talked to by a thread of its own; see `open_processes`.
 
     A thread of this process hands an item to its worker and waits for the result; so neither side
@@ -44,11 +44,11 @@ class ProcessMapper(Mapper):
 
     grain = 16
 
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
-        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="myriad worker")
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = n_workers
+        self._threads = ThreadPoolExecutor(n_workers, thread_name_prefix="myriad worker")
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
-        self._all = [_Worker() for _ in range(workers)]
+        self._all = [_Worker() for _ in range(n_workers)]
         for worker in self._all:
             self._idle.put(worker)
 
@@ -63,7 +63,7 @@ class ProcessMapper(Mapper):
             finally:
                 self._idle.put(worker)
 
-        return map_ordered(call, items, self._threads, ahead=2 * self.workers)
+        return map_ordered(call, items, self._threads, ahead=2 * self.n_workers)
 
     def close(self) -> None:
         """End all workers, whatever they are doing."""
@@ -73,7 +73,7 @@ class ProcessMapper(Mapper):
 
 
 @contextmanager
-def open_processes(workers: int, *, preload: Sequence[str] = ()) -> Iterator[ProcessMapper]:
+def open_processes(n_workers: int, *, preload: Sequence[str] = ()) -> Iterator[ProcessExecutor]:
     """Yield a mapper of worker processes, which are started as they are needed.
 
     BLAS is held to one thread in each, and in this process too. Kernels that they use should have
@@ -84,12 +84,12 @@ def open_processes(workers: int, *, preload: Sequence[str] = ()) -> Iterator[Pro
     preload : modules that the work needs, imported once for all workers.
     """
     _start_server(preload)
-    mapper = ProcessMapper(workers)
+    executor = ProcessExecutor(n_workers)
     with hold_single():
         try:
-            yield mapper
+            yield executor
         finally:
-            mapper.close()
+            executor.close()
 
 
 class _Worker:
@@ -176,7 +176,7 @@ def _start_server(preload: Sequence[str]) -> None:
     with _STARTING, _without_main(), _single_threads():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            _context().set_forkserver_preload(["myriad.parallel.worker", *preload])
+            _context().set_forkserver_preload(["myriad.parallel.worker_process", *preload])
             forkserver.ensure_running()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -13,8 +13,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from myriad.files import read_arrays, write_arrays
-from myriad.parallel.mapping import Mapper, open_local
-from myriad.parallel.places import Place
+from myriad.parallel.executor import Executor, open_local
+from myriad.parallel.workers import Workers
 
 _NAME = "values"
 
@@ -42,8 +42,8 @@ class SharedArray:
 
 @contextmanager
 def share_array(
-    array: NDArray[Any], *, threads: int | None = 1, place: Place | None = None
-) -> Iterator[tuple[Mapper, SharedArray]]:
+    array: NDArray[Any], *, threads: int | None = 1, workers: Workers | None = None
+) -> Iterator[tuple[Executor, SharedArray]]:
     """Yield who works on an array, and the array for their pieces, while BLAS has one thread each.
 
     Parameters
@@ -51,16 +51,16 @@ def share_array(
     threads : of this process, that share the work.
     place : whose workers do it instead, reading the array from a file that is removed in the end.
     """
-    if place is None:
-        with open_local(threads) as mapper:
-            yield mapper, SharedArray(held=array)
+    if workers is None:
+        with open_local(threads) as executor:
+            yield executor, SharedArray(held=array)
         return
-    folder = place.begin("array")
+    folder = workers.begin("array")
     try:
         path = folder / "array.safetensors"
         write_arrays(path, {_NAME: array})  # whole before a worker hears of it, gone after the work
         with open_local(1):
-            yield place.mapper, SharedArray(path=path)
+            yield workers.executor, SharedArray(path=path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -48,7 +48,7 @@ def _find_libraries(n_modules: int) -> ThreadpoolController:
 
 
 @contextmanager
-def pool(threads: int | None = None) -> Iterator[ThreadPoolExecutor]:
+def thread_executor(threads: int | None = None) -> Iterator[ThreadPoolExecutor]:
     """Yield an executor of `threads` threads while BLAS and OpenMP are held to one each.
 
     On an error, tasks that have not started are dropped.

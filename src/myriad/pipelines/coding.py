@@ -15,17 +15,17 @@ from myriad.codes import (
     ROTATIONS,
     Code,
     RotatedCode,
-    draw_turn,
+    draw_rotation,
     learn_bilinear,
     learn_bits,
     learn_chosen,
+    learn_hadamard,
     learn_rotated,
     learn_scalar,
-    learn_turned,
 )
 from myriad.codes.packing import packed_bytes
 from myriad.errors import InputError
-from myriad.parallel import Place
+from myriad.parallel import Workers
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows, inform_rows
 
@@ -122,7 +122,7 @@ def learn_code(
     *,
     seed: int = 0,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> Code:
     """Learn the code that meets the options.
@@ -144,18 +144,20 @@ def learn_code(
             d=d,
             bits=bits,
             period=source.period,
-            place=place,
+            workers=workers,
             **common,
         )
     count = count_features(dim, options)
     if options.codes == "bilinear":
         learned = not options.random
-        return learn_bilinear(source.sample, n_bits=count, learned=learned, place=place, **common)
+        return learn_bilinear(
+            source.sample, n_bits=count, learned=learned, workers=workers, **common
+        )
     _check_information(source.information, options)
     if options.codes == "bits":
         return learn_bits(source.sample, n_bits=count, information=source.information, **common)
     if options.codes == "turned":
-        return learn_turned(source.sample, n_bits=count, information=source.information, **common)
+        return learn_hadamard(source.sample, n_bits=count, information=source.information, **common)
     return learn_chosen(source.sample, count=count, information=source.information, **common)
 
 
@@ -166,7 +168,7 @@ def inform(
     *,
     seed: int = 0,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> NDArray[np.float64] | None:
     """Return what each feature that a code may keep says about the class; None if it chooses none.
@@ -179,7 +181,7 @@ def inform(
     """
     if not options.informs:
         return None
-    turning = draw_turn(sample, seed=seed) if options.codes == "turned" else None
+    turning = draw_rotation(sample, seed=seed) if options.codes == "turned" else None
     if turning is not None and not (rows.labels >= 0).any():
         return None  # turned features are alike: without labels the first ones do
     return inform_rows(
@@ -187,7 +189,7 @@ def inform(
         bins=options.bins,
         turning=turning,
         threads=threads,
-        place=place,
+        workers=workers,
         progress=progress,
     )
 

@@ -14,19 +14,19 @@ import numpy as np
 from myriad.errors import InputError, MyriadError, WorkError
 from myriad.measures import Measures
 from myriad.models import is_model
-from myriad.parallel import Mapper
+from myriad.parallel import Executor
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.extract import ExtractOptions
-from myriad.pipelines.ledger import Ledger, Record, check_ledger_place
 from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.replacement import describe_source, is_trained_from
-from myriad.pipelines.sites import open_mapper
 from myriad.pipelines.sources import open_source
 from myriad.pipelines.train import check_classes, train
+from myriad.pipelines.trial_log import Record, TrialLog, check_trial_log
+from myriad.pipelines.workers import open_executor
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.store import ArrayRows, Store
-from myriad.training import OFFERS, Method, make_method
+from myriad.training import METHODS, Method, make_method
 
 LEDGER, PAGE = "comparison.json", "comparison.html"
 ACCURACIES = ("top1", "top5", "class_top1", "class_top5")
@@ -140,8 +140,8 @@ def compare(
     """
     began = time.perf_counter()
     methods = make_methods(objectives, epochs=epochs, seed=seed)
-    check_ledger_place(out, LEDGER, overwrite=overwrite, resume=resume)
-    with open_mapper(cluster, progress=progress) as mapper:
+    check_trial_log(out, LEDGER, overwrite=overwrite, resume=resume)
+    with open_executor(cluster, progress=progress) as executor:
         rows = open_source(
             data,
             out,
@@ -149,17 +149,17 @@ def compare(
             extracting=extracting,
             seed=seed,
             threads=threads,
-            cluster=mapper,
+            cluster=executor,
             overwrite=overwrite,
             resume=resume,
             progress=progress,
         )
         check_classes(rows.rows("train").labels, rows, progress)
-        ledger = Ledger(out / LEDGER, {"store": rows.fingerprint, "seed": seed}, resume=resume)
+        trial_log = TrialLog(out / LEDGER, {"store": rows.fingerprint, "seed": seed}, resume=resume)
         found = []
         for number, (objective, method) in enumerate(methods.items(), start=1):
             name, folder = f"{objective} {method!r}", out / objective.replace(":", "-")
-            kept = ledger.find(name)
+            kept = trial_log.find(name)
             whole = is_model(folder) and is_trained_from(folder, describe_source(rows, method))
             if kept is not None and whole:
                 found.append(Candidate.from_record(objective, kept))
@@ -167,11 +167,11 @@ def compare(
             compile_kernels(method)
             progress.note(f"Objective {number} of {len(methods)}: {objective}.")
             candidate = replace(
-                _train(rows, folder, method, threads, mapper, resume, progress),
+                _train(rows, folder, method, threads, executor, resume, progress),
                 objective=objective,
             )
             if candidate.error is None:
-                ledger.keep(name, asdict(candidate))
+                trial_log.keep(name, asdict(candidate))
             found.append(candidate)
     if all(candidate.error is not None for candidate in found):
         raise WorkError(f"No objective could be trained. {found[0].error}")
@@ -186,23 +186,23 @@ def make_methods(
 
     A name may state k after a colon, as ``topk:5``, where the objective has such an option.
     """
-    names = list(OFFERS) if objectives is None else list(dict.fromkeys(objectives))
-    unknown = [name for name in names if name.partition(":")[0] not in OFFERS]
+    names = list(METHODS) if objectives is None else list(dict.fromkeys(objectives))
+    unknown = [name for name in names if name.partition(":")[0] not in METHODS]
     if unknown or not names:
         raise InputError(
-            f"--objectives must be some of {', '.join(OFFERS)}, with commas between, "
+            f"--objectives must be some of {', '.join(METHODS)}, with commas between, "
             f"not {unknown[0] if unknown else ''!r}."
         )
     methods: dict[str, Method] = {}
     for name in names:
         objective, colon, k = name.partition(":")
-        options = OFFERS[objective].options
+        options = METHODS[objective].options
         if colon and "k" not in options:
             raise InputError(f"--objectives has {name}, but {objective} has no k: leave out {k!r}.")
         stated: dict[str, Any] = {"k": k} if colon else {}
         limited = epochs is not None and "epochs" in options
         stated |= {"epochs": epochs} if limited else {}
-        method: Any = make_method(OFFERS, objective, seed=seed, **stated)
+        method: Any = make_method(METHODS, objective, seed=seed, **stated)
         methods[f"{objective}:{method.k}" if colon else objective] = method
     return methods
 
@@ -221,7 +221,7 @@ def _train(
     out: Path,
     method: Method,
     threads: int | None,
-    mapper: Mapper | None,
+    executor: Executor | None,
     resume: bool,
     progress: Progress,
 ) -> Candidate:
@@ -231,7 +231,7 @@ def _train(
             out,
             method=method,
             threads=threads,
-            cluster=mapper,
+            cluster=executor,
             overwrite=True,  # the ledger says whose models these are
             resume=resume,
             progress=progress,
@@ -243,7 +243,7 @@ def _train(
     test: Accuracies | None = None
     if np.isin("test", rows.splits):
         tested = evaluate(
-            out, rows.path, split="test", threads=threads, cluster=mapper, progress=progress
+            out, rows.path, split="test", threads=threads, cluster=executor, progress=progress
         )
         test = _pick(tested.measures)
     return Candidate(

@@ -16,14 +16,14 @@ from myriad.errors import InputError
 from myriad.files import read_json, write_json
 from myriad.measures import Measures, measure
 from myriad.models import ModelFolder, make_plain
-from myriad.parallel import Mapper
+from myriad.parallel import Executor
 from myriad.pipelines.coding import KINDS, CodeOptions
 from myriad.pipelines.compare import compile_kernels
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.outputs import locks_output
-from myriad.pipelines.sites import open_mapper, open_site
 from myriad.pipelines.train import fit_store
+from myriad.pipelines.workers import open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.store import Store
 from myriad.training import SGD, Method
@@ -122,8 +122,8 @@ def compare_codes(
     compile_kernels(method)
     rows = []
     wanted = [("none", 1.0), *((name, ratio) for name in codes for ratio in ratios)]
-    with open_mapper(cluster, progress=progress) as mapper:
-        common: dict[str, Any] = {"mapper": mapper, "threads": threads, "progress": progress}
+    with open_executor(cluster, progress=progress) as executor:
+        common: dict[str, Any] = {"executor": executor, "threads": threads, "progress": progress}
         for name, ratio in wanted:
             key = f"{name} {ratio:g}"
             if key not in done:
@@ -201,7 +201,7 @@ def _measure_one(
     method: Method,
     split: str,
     *,
-    mapper: Mapper | None,
+    executor: Executor | None,
     threads: int | None,
     progress: Progress,
 ) -> CodeRow | None:
@@ -217,7 +217,7 @@ def _measure_one(
                 place,
                 options=options,
                 seed=method.seed,
-                cluster=mapper,
+                cluster=executor,
                 overwrite=True,
                 **common,
             )
@@ -226,8 +226,8 @@ def _measure_one(
             return None
         store, error, seconds_coding = made.store, made.error, made.seconds
     began = time.perf_counter()
-    with open_site(mapper, work / "pieces", memory=None, threads=threads) as site:
-        fitted, _, validation = fit_store(store, method, site=site, **common)
+    with open_training_workers(executor, work / "pieces", memory=None, threads=threads) as workers:
+        fitted, _, validation = fit_store(store, method, workers=workers, **common)
     seconds_training = time.perf_counter() - began
     found = validation
     if split != "val":

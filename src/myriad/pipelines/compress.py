@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.codes import Code, SignCode, TurnedCode
+from myriad.codes import Code, HadamardCode, SignCode
 from myriad.errors import InputError
-from myriad.parallel import Mapper, map_ordered, pool, thread_count
+from myriad.parallel import Executor, map_ordered, thread_count, thread_executor
 from myriad.pipelines.coding import (
     CodeOptions,
     Source,
@@ -27,7 +27,7 @@ from myriad.pipelines.coding import (
 )
 from myriad.pipelines.extract import CODE_BYTES, count_shards
 from myriad.pipelines.outputs import locks_output, pieces_beside, prepare_store, settle_store
-from myriad.pipelines.sites import open_mapper, open_place
+from myriad.pipelines.workers import open_executor, open_shared_workers
 from myriad.progress import SILENT, Progress
 from myriad.store import (
     Rows,
@@ -109,11 +109,11 @@ def compress(
         "source": source.fingerprint,
         "validation": source.plan.get("validation"),
     }
-    with open_mapper(cluster, progress=progress) as mapper:
+    with open_executor(cluster, progress=progress) as executor:
         if is_store(work):
             writer = Store.resume(work, plan=plan)
         else:
-            with open_place(mapper, pieces_beside(work)) as place:
+            with open_shared_workers(executor, pieces_beside(work)) as place:
                 code = cut or _learn(
                     source, options, seed=seed, threads=threads, place=place, progress=progress
                 )
@@ -127,7 +127,7 @@ def compress(
                 plan=plan,
                 several=source.sets is not None,
             )
-        _write_codes(source, writer, threads=threads, mapper=mapper, progress=progress)
+        _write_codes(source, writer, threads=threads, executor=executor, progress=progress)
     writer.finish()
     settle_store(work, out)
     store = Store.open(out)
@@ -143,7 +143,7 @@ def _check_source(source: Store, options: CodeOptions) -> Code | None:
         raise InputError(f"{source.path} has no rows to code.")
     if code is None:
         return None
-    if isinstance(code, SignCode | TurnedCode) and options.codes == code.kind:
+    if isinstance(code, SignCode | HadamardCode) and options.codes == code.kind:
         count = count_features(code.dim, options)
         if code.information is not None and count < code.decoded_dim:
             return code.shorten(count)
@@ -172,7 +172,7 @@ def _write_codes(
     writer: StoreWriter,
     *,
     threads: int | None,
-    mapper: Mapper | None,
+    executor: Executor | None,
     progress: Progress,
 ) -> None:
     """Code all rows that no shard holds yet, and write them shard by shard."""
@@ -181,18 +181,18 @@ def _write_codes(
     jobs = [(number, *some) for number, some in enumerate(pairwise(bounds)) if number not in done]
     with progress.step("Coding rows", source.n_rows, "rows") as advance:
         advance(source.n_rows - sum(last - first for _, first, last in jobs))
-        if mapper is not None:
-            mapper.require(source.path / STORE, writer.path)
+        if executor is not None:
+            executor.require(source.path / STORE, writer.path)
             coding = ShardCoding(source.path.absolute(), writer.path.absolute())
-            for n_rows in mapper.map(coding, jobs):
+            for n_rows in executor.map(coding, jobs):
                 advance(n_rows)
             return
-        with pool(threads) as executor:
+        with thread_executor(threads) as helpers:
 
             def encode(blocks: Iterable[Range]) -> Iterator[NDArray[np.uint8]]:
                 ahead = 2 * thread_count(threads)
                 work = partial(encode_block, source, writer)
-                for codes in map_ordered(work, blocks, executor, ahead=ahead):
+                for codes in map_ordered(work, blocks, helpers, ahead=ahead):
                     advance(len(codes))
                     yield codes
 

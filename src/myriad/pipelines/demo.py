@@ -20,7 +20,7 @@ from myriad.pipelines.extract import ExtractOptions
 from myriad.pipelines.outputs import list_entries, locks_output, training_beside
 from myriad.pipelines.train import EVIDENCE, Trained, sample_paths, train
 from myriad.progress import SILENT, Progress
-from myriad.training import OFFERS, make_method
+from myriad.training import METHODS, make_method
 
 IMAGES, MODEL, STORE, REPORT = "images", "model", "store", "report.html"
 MARK = "demo.json"
@@ -72,7 +72,7 @@ def demonstrate(
         raise InputError(
             f"--images must be at least 5, not {images}: three parts are made of them."
         )
-    method = make_method(OFFERS, objective, seed=seed)
+    method = make_method(METHODS, objective, seed=seed)
     glyphs = choose_glyphs(classes, seed=seed, confusables=confusables)
     _clear(out)
     write_json(out / MARK, {"classes": classes, "images": images, "seed": seed})

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from myriad.codes import Code
 from myriad.descriptors import SpreadImages
 from myriad.errors import InputError, WorkError
-from myriad.files import written_whole
+from myriad.files import atomic_write
 from myriad.images import BadImage, ImageFiles, ImageList, read_image
 from myriad.models import ModelFolder
 from myriad.parallel import (
-    Mapper,
-    Place,
+    Executor,
+    Workers,
     open_cluster,
     open_local,
     open_processes,
@@ -57,14 +57,14 @@ def open_workers(
     *,
     cluster: Any = None,
     progress: Progress = SILENT,
-) -> Iterator[Mapper]:
+) -> Iterator[Executor]:
     """Yield a mapper for work on images: a cluster, or processes if they are many, else threads.
 
     What is computed does not depend on which.
     """
     if cluster is not None:
-        with open_cluster(cluster, progress=progress) as mapper:
-            yield mapper
+        with open_cluster(cluster, progress=progress) as executor:
+            yield executor
         return
     n = thread_count(threads)
     n_processes = min(n, n_images // FEWEST)
@@ -136,7 +136,7 @@ class SampledImages(SpreadImages):
     images: ImageList
     indices: NDArray[np.int64]
     max_bad: float
-    mapper: Mapper
+    executor: Executor
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -147,7 +147,7 @@ class SampledImages(SpreadImages):
         """Yield ``function(number, image)`` for each good image in order, as a worker finds it."""
         bad = BadImages(len(self.images), self.max_bad)
         work = _Reading(function, colour=colour, pixels=SAMPLE_PIXELS)
-        for i, found in _map_images(self.images, self.indices.tolist(), work, self.mapper):
+        for i, found in _map_images(self.images, self.indices.tolist(), work, self.executor):
             if isinstance(found, BadImage):
                 bad.add(self.images.locate(i), found.reason)
             else:
@@ -160,10 +160,10 @@ def describe_images(
     source: ImageSource,
     indices: Iterable[int],
     signature: Signature,
-    mapper: Mapper,
+    executor: Executor,
     *,
     code: Code | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """Yield ``(i, row)`` for each image in order, or ``(i, BadImage)`` for a bad one.
 
@@ -173,10 +173,10 @@ def describe_images(
     ----------
     place : where workers leave rows, instead of sending them; None if they are on this machine.
     """
-    describe = _Describing(signature, code, None if place is None else place.begin("rows"))
+    describe = _Describing(signature, code, None if workers is None else workers.begin("rows"))
     work = _Reading(describe, colour=signature.colour, pixels=signature.pixels)
     try:
-        for i, row in _map_images(source, indices, work, mapper):
+        for i, row in _map_images(source, indices, work, executor):
             yield i, np.load(row) if isinstance(row, Path) else row
     finally:
         if describe.folder is not None:
@@ -184,21 +184,21 @@ def describe_images(
 
 
 def _map_images(
-    source: ImageSource, indices: Iterable[int], work: _Reading, mapper: Mapper
+    source: ImageSource, indices: Iterable[int], work: _Reading, executor: Executor
 ) -> Iterator[tuple[int, Any]]:
     """Yield the number of each image with what the work makes of it, piece by piece."""
-    work.rehearse()
+    work.time_epochs()
     numbers = iter(indices)
     sent: list[list[int]] = []
 
     def cut() -> Iterator[tuple[int, ImageFiles]]:
         start = 0
-        while piece := list(islice(numbers, mapper.grain)):
+        while piece := list(islice(numbers, executor.grain)):
             sent.append(piece)
             yield start, source.files(piece)
             start += len(piece)
 
-    for results in mapper.map(work, cut()):
+    for results in executor.map(work, cut()):
         yield from zip(sent.pop(0), results, strict=True)
 
 
@@ -210,7 +210,7 @@ class _Reading:
     colour: bool
     pixels: int | None
 
-    def rehearse(self) -> None:
+    def time_epochs(self) -> None:
         """Work on a small image, so that kernels are compiled once, before workers need them."""
         noise = np.arange(64 * 64 * 3, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(24)
         image = noise.astype(np.uint8).reshape(64, 64, 3)
@@ -241,7 +241,7 @@ class _Describing:
         if self.folder is None:
             return row
         path = self.folder / f"{number}.npy"
-        with written_whole(path, lasting=False) as beside, beside.open("wb") as stream:
+        with atomic_write(path, lasting=False) as beside, beside.open("wb") as stream:
             np.save(stream, row)
         return path
 

@@ -24,13 +24,13 @@ from myriad.measures import (
     sibling_precision,
 )
 from myriad.models import CodedModel, Model, ModelFolder, load_model, match_rows
-from myriad.parallel import open_cluster, pool
-from myriad.parts import fingerprint
+from myriad.parallel import open_cluster, thread_executor
 from myriad.pipelines.describing import BadImages, describe_images, open_workers, signature_of
 from myriad.pipelines.evidence import Scored
 from myriad.pipelines.hierarchy import read_hierarchy
 from myriad.pipelines.scoring import StoreScoring, rank_store
 from myriad.progress import SILENT, Advance, Progress
+from myriad.serialisation import fingerprint
 from myriad.store import Rows, Store, is_store
 from myriad.store.formats import FileRows, is_row_data
 
@@ -187,9 +187,9 @@ def score_images(
 
     def rows(advance: Advance) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
         batch: list[NDArray[np.float32]] = []
-        with open_workers(threads, len(images), cluster=cluster, progress=progress) as mapper:
-            mapper.require(images.root)
-            described = describe_images(images, range(len(images)), signature, mapper)
+        with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
+            executor.require(images.root)
+            described = describe_images(images, range(len(images)), signature, executor)
             for i, row in described:
                 advance(1)
                 if isinstance(row, BadImage):
@@ -244,10 +244,10 @@ def score_store(
         return score_rows(folder, rows, rows.paths, name, threads=threads, progress=progress)
     known, truths = match_truths(rows.class_names, folder.class_names, rows)
     with (
-        open_cluster(cluster, progress=progress) as mapper,
+        open_cluster(cluster, progress=progress) as executor,
         progress.step("Scoring rows", rows.n_rows, "rows") as advance,
     ):
-        found = rank_store(scoring, known, block_size(rows.dim), mapper, advance)
+        found = rank_store(scoring, known, block_size(rows.dim), executor, advance)
     return Scored(show_truths(known, found[1]), found[1], found[0], rows.paths), truths
 
 
@@ -273,7 +273,7 @@ def score_rows(
             advance(len(block.X))
             yield block.X, select(known, block.index)
 
-    with progress.step("Scoring rows", rows.n_rows, "rows") as advance, pool(threads):
+    with progress.step("Scoring rows", rows.n_rows, "rows") as advance, thread_executor(threads):
         ranks, guesses = rank_batches(folder.model, batches(advance))
     return Scored(show_truths(known, guesses), guesses, ranks, paths), truths
 
@@ -297,7 +297,10 @@ def mean_precisions(
     groups = [slice(c, min(c + size, n_classes)) for c in range(0, n_classes, size)]
     areas, elevens = [], []
     work = len(groups) * rows.n_rows
-    with progress.step("Ranking rows for each class", work, "rows") as advance, pool(threads):
+    with (
+        progress.step("Ranking rows for each class", work, "rows") as advance,
+        thread_executor(threads),
+    ):
         for group in groups:
             width = group.stop - group.start
             scores = np.empty((rows.n_rows, width), np.float32)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from myriad.errors import InputError
-from myriad.files import written_together, written_whole
+from myriad.files import atomic_write, atomic_writes
 from myriad.models import is_model, load_model
 from myriad.models.onnx_graph import build_onnx
 from myriad.pipelines.importing import write_header
@@ -87,7 +87,7 @@ def export_store(
     with explained(out):
         out.mkdir(parents=True, exist_ok=True)
         with (
-            written_together(*files) as (row_file, table_file),
+            atomic_writes(*files) as (row_file, table_file),
             progress.step("Exporting rows", rows.n_rows, "rows") as advance,
         ):
             with row_file.open("wb") as stream:
@@ -141,7 +141,7 @@ def export_model(
     check_file_place(out, option="--out", overwrite=overwrite)
     folder = load_model(source)
     graph = build_onnx(folder, k)
-    with explained(out), written_whole(out) as beside:
+    with explained(out), atomic_write(out) as beside:
         beside.write_bytes(graph)
     facts = {"dim": folder.model.dim, "classes": len(folder.class_names)}
     return Exported(source, [out], facts, time.perf_counter() - began)

@@ -21,15 +21,15 @@ from myriad.images import (
     require_classes,
     split_images,
 )
-from myriad.parallel import Mapper, Place
-from myriad.parts import fingerprint
+from myriad.parallel import Executor, Workers
 from myriad.pipelines.coding import CodeOptions, Source, inform, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
 from myriad.pipelines.outputs import locks_output, pieces_beside, prepare_store, settle_store
-from myriad.pipelines.sharding import write_shards
-from myriad.pipelines.sites import open_place
+from myriad.pipelines.shard_writing import write_shards
+from myriad.pipelines.workers import open_shared_workers
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
+from myriad.serialisation import fingerprint
 from myriad.signatures import (
     EFFICIENTNET,
     MAPS,
@@ -211,20 +211,20 @@ def extract(
     if backbone is not None:
         plan["network"] = fingerprint(backbone)
     bad = BadImages(len(images), options.max_bad)
-    with open_workers(threads, len(images), cluster=cluster, progress=progress) as mapper:
-        mapper.require(images.root)
+    with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
+        executor.require(images.root)
         writer = _begin(
             images,
             work,
             options,
             plan,
-            mapper,
+            executor,
             backbone,
             seed=seed,
             threads=threads,
             progress=progress,
         )
-        _write_rows(images, writer, bad, mapper, seed=seed, progress=progress)
+        _write_rows(images, writer, bad, executor, seed=seed, progress=progress)
     writer.finish()
     if bad.found:
         progress.note(bad.summarise())
@@ -254,7 +254,7 @@ def _begin(
     out: Path,
     options: ExtractOptions,
     plan: dict[str, Any],
-    mapper: Mapper,
+    executor: Executor,
     backbone: Backbone | None,
     *,
     seed: int,
@@ -271,21 +271,21 @@ def _begin(
     training = order[images.splits[order] == "train"]
     learning = options.learning()
     code = None
-    with open_place(mapper, pieces_beside(out)) as place:
+    with open_shared_workers(executor, pieces_beside(out)) as workers:
         common: dict[str, Any] = {
             "seed": seed,
             "threads": threads,
-            "place": place,
+            "workers": workers,
             "progress": progress,
         }
         signature = backbone or LEARNERS[options.signature](
-            SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, mapper),
+            SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, executor),
             options.components,
             **learning,
             **common,
         )
         if options.codes != "none":
-            code = _learn_code(images, training, signature, options, mapper, **common)
+            code = _learn_code(images, training, signature, options, executor, **common)
     row_bytes = code.bytes_per_row if code else 4 * signature.dim
     return Store.create(
         out,
@@ -317,11 +317,11 @@ def _learn_code(
     training: NDArray[np.int64],
     signature: Signature,
     options: ExtractOptions,
-    mapper: Mapper,
+    executor: Executor,
     *,
     seed: int,
     threads: int | None,
-    place: Place | None,
+    workers: Workers | None,
     progress: Progress,
 ) -> Code | None:
     """Learn a code from the signatures of some training images; None if they are too few."""
@@ -335,7 +335,7 @@ def _learn_code(
     if len(indices) * regions >= least:
         with progress.step("Describing a sample", len(indices), "images") as advance:
             chosen = indices.tolist()
-            for i, row in describe_images(images, chosen, signature, mapper, place=place):
+            for i, row in describe_images(images, chosen, signature, executor, workers=workers):
                 advance(1)
                 if isinstance(row, BadImage):
                     bad.add(images.locate(i), row.reason)
@@ -352,14 +352,14 @@ def _learn_code(
     common: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
     information = inform(rows, rows.X, options.coding, **common)
     source = Source(rows.X, information, signature.period)
-    return learn_code(source, options.coding, place=place, **common)
+    return learn_code(source, options.coding, workers=workers, **common)
 
 
 def _write_rows(
     images: ImageList,
     writer: StoreWriter,
     bad: BadImages,
-    mapper: Mapper,
+    executor: Executor,
     *,
     seed: int,
     progress: Progress,
@@ -375,4 +375,4 @@ def _write_rows(
     bad.check()
     with progress.step("Describing images", len(images), "images") as advance:
         advance(sum(len(shards[number]) for number in done))
-        write_shards(images, missing, writer, mapper, bad, advance)
+        write_shards(images, missing, writer, executor, bad, advance)

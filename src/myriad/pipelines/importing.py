@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.files import written_whole
+from myriad.files import atomic_write
 from myriad.images import fill_parts
-from myriad.parallel import map_ordered, pool
+from myriad.parallel import map_ordered, thread_executor
 from myriad.pipelines.outputs import locks_output, prepare_store, settle_store
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, StoreWriter, is_store, shard_rows
@@ -251,7 +251,7 @@ def _copy(
 
     with (
         progress.step("Importing rows", rows.n_rows, "rows") as advance,
-        pool(threads) as executor,
+        thread_executor(threads) as executor,
     ):
         advance(sum(len(shards[number]) for number in done))
         for count in map_ordered(write, missing, executor, ahead=AHEAD):
@@ -281,7 +281,7 @@ def _stage(rows: _Rows, staged: Path, progress: Progress) -> None:
     if not staged.exists():
         with (
             explained(staged),
-            written_whole(staged) as beside,
+            atomic_write(staged) as beside,
             beside.open("wb") as stream,
             progress.step("Unpacking rows", n_rows, "rows") as advance,
         ):

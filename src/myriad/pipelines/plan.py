@@ -17,6 +17,7 @@ from myriad.codes.product import ProductCode
 from myriad.descriptors import DenseSIFT
 from myriad.errors import InputError
 from myriad.pipelines.describing import describe_one
+from myriad.pipelines.epoch_timing import Passes, measure_speed
 from myriad.pipelines.extract import (
     CODE_BYTES,
     CODE_VECTORS,
@@ -25,7 +26,6 @@ from myriad.pipelines.extract import (
     ExtractOptions,
 )
 from myriad.pipelines.machine import Machine, know_machine, repeat
-from myriad.pipelines.rehearsal import Passes, know_pace
 from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
 from myriad.store.shards import SHARD_BYTES
@@ -179,7 +179,7 @@ def plan(
     else:
         dim, row_bytes = job.dim, 4 * job.dim
     here = min(n_workers, machine.cores)
-    paces = know_paces(job, dim, here, again=again, progress=progress)
+    paces = measure_speeds(job, dim, here, again=again, progress=progress)
     steps += plan_training(job, machine, paces, dim, row_bytes, n_workers)
     whole = Step(
         "in all",
@@ -254,7 +254,7 @@ def plan_extraction(
     return steps
 
 
-def know_paces(
+def measure_speeds(
     job: Job, dim: int, threads: int, *, again: bool, progress: Progress
 ) -> dict[str, float]:
     """Return multiply-adds a second of each kind of passes that a job makes."""
@@ -262,7 +262,7 @@ def know_paces(
         return {}
     kinds = {passes.kind: passes for passes in [*_grid(job, dim), _passes(job, dim, job.beta)]}
     return {
-        kind: know_pace(passes, threads, again=again, progress=progress)
+        kind: measure_speed(passes, threads, again=again, progress=progress)
         for kind, passes in kinds.items()
     }
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError, WorkError
-from myriad.files import written_whole
+from myriad.files import atomic_write
 from myriad.images import BadImage, ImageFiles, list_inputs
 from myriad.models import ModelFolder, load_model
-from myriad.parallel import pool
+from myriad.parallel import thread_executor
 from myriad.pipelines.describing import describe_images, open_workers, signature_of
 from myriad.pipelines.evaluate import BATCH
 from myriad.progress import SILENT, Progress
@@ -74,9 +74,9 @@ def predict(
     bad: list[dict[str, str]] = []
     with (
         progress.step("Ranking", len(paths), "images") as advance,
-        open_workers(threads, len(paths)) as mapper,
+        open_workers(threads, len(paths)) as executor,
     ):
-        described = describe_images(files, range(len(paths)), signature, mapper)
+        described = describe_images(files, range(len(paths)), signature, executor)
         while batch := list(islice(described, BATCH)):
             good = [(paths[i], row) for i, row in batch if not isinstance(row, BadImage)]
             predictions += _rank(folder, good, k)
@@ -100,7 +100,7 @@ def rank_rows(
     check_features(files[0], folder)
     predictions: list[dict[str, Any]] = []
     total = sum(file.n_rows for file in files)
-    with progress.step("Ranking", total, "rows") as advance, pool(1):
+    with progress.step("Ranking", total, "rows") as advance, thread_executor(1):
         for file in files:
             first = 0
             for X in file.checked_blocks(BLOCK):
@@ -151,7 +151,7 @@ def _rank(
 def write_csv(predicted: Predicted, path: Path) -> None:
     """Write a line for each image and rank: path, rank, label, score."""
     with (
-        written_whole(path) as beside,
+        atomic_write(path) as beside,
         beside.open("w", encoding="utf-8", errors="surrogateescape", newline="") as stream,
     ):
         writer = csv.writer(stream)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from myriad.measures import Truths
 from myriad.models import CodedModel, Model, load_model, match_rows
 from myriad.models.folder import CONFIG
-from myriad.parallel import Mapper
+from myriad.parallel import Executor
 from myriad.progress import Advance
 from myriad.store import Store, StoreRows, state_of
 from myriad.store.manifest import STORE
@@ -60,7 +60,7 @@ class StoreScoring:
 
 
 def rank_store(
-    scoring: StoreScoring, truths: Truths, size: int, mapper: Mapper, advance: Advance
+    scoring: StoreScoring, truths: Truths, size: int, executor: Executor, advance: Advance
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the rank of the truth and the best class of all rows, in their order.
 
@@ -78,9 +78,9 @@ def rank_store(
             part = slice(start, stop)
             yield blocks, truths[part] if isinstance(truths, np.ndarray) else truths.part(part)
 
-    mapper.require(scoring.model[0], scoring.store[0] / STORE)
+    executor.require(scoring.model[0], scoring.store[0] / STORE)
     judged = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
-    for found in mapper.map(scoring, cut()):
+    for found in executor.map(scoring, cut()):
         advance(len(found[0]))
         judged.append(found)
     ranks, guesses = zip(*judged, strict=True)

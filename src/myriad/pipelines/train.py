@@ -15,7 +15,6 @@ from myriad.errors import InputError
 from myriad.files import dump_json, read_json
 from myriad.measures import Measures, measure
 from myriad.models import ModelFolder, load_model, make_plain, save_model
-from myriad.parts import size_of
 from myriad.pipelines.card import write_card
 from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.evidence import Scored, gather_evidence
@@ -28,11 +27,12 @@ from myriad.pipelines.outputs import (
     training_beside,
 )
 from myriad.pipelines.replacement import Replacement, describe_source
-from myriad.pipelines.sites import open_mapper, open_site, place_at
+from myriad.pipelines.workers import open_executor, open_training_workers, workers_option
 from myriad.progress import SILENT, Progress
+from myriad.serialisation import size_of
 from myriad.store import Store, is_store
 from myriad.training import SGD, Checkpoint, Fitted, Method
-from myriad.training.sites import Site
+from myriad.training.distributed.workers import TrainingWorkers
 
 TRAIN_AGAIN_BELOW = 20_000
 """Rows below which the model is trained once more, on validation rows too."""
@@ -111,7 +111,7 @@ def train(
         replacement.check_store(store)
     if not resume:
         shutil.rmtree(state, ignore_errors=True)
-    with replacement.marked(), open_mapper(cluster, progress=progress) as mapper:
+    with replacement.marked(), open_executor(cluster, progress=progress) as executor:
         if store is not None:
             rows = extract(
                 data,
@@ -120,7 +120,7 @@ def train(
                 parts=("train", "val"),
                 seed=method.seed,
                 threads=threads,
-                cluster=mapper,
+                cluster=executor,
                 overwrite=overwrite,
                 resume=resume,
                 progress=progress,
@@ -129,9 +129,11 @@ def train(
         assert rows is not None
         out.mkdir(parents=True, exist_ok=True)  # what cannot be made shows before the training
         training = time.perf_counter()
-        with open_site(mapper, state / "pieces", memory=memory, threads=threads) as site:
+        with open_training_workers(
+            executor, state / "pieces", memory=memory, threads=threads
+        ) as workers:
             fitted, scored, validation = fit_store(
-                rows, method, threads=threads, progress=progress, state=state, site=site
+                rows, method, threads=threads, progress=progress, state=state, workers=workers
             )
     seconds_training = time.perf_counter() - training
     settings = {
@@ -162,7 +164,7 @@ def fit_store(
     threads: int | None,
     progress: Progress,
     state: Path | None = None,
-    site: Site | None = None,
+    workers: TrainingWorkers | None = None,
 ) -> tuple[Fitted, Scored, Measures]:
     """Train on a store; return the final model, and the validation rows as scored before the
     validation rows themselves were trained on.
@@ -180,7 +182,7 @@ def fit_store(
     if val_rows is None:
         progress.note("No validation images: settings are not searched, accuracy is not measured.")
     options: dict[str, Any] = {"n_classes": n_classes, "threads": threads, "progress": progress}
-    options |= place_at(site, method, progress)
+    options |= workers_option(workers, method, progress)
     fitted = method.fit(
         train_rows, val_rows, **options, checkpoint=checkpoint_in(state, "first", method, store)
     )

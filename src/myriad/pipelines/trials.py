@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from myriad.pipelines.ledger import Record
+from myriad.pipelines.trial_log import Record
 from myriad.store import Store
 
 SWEPT = ("beta", "eta", "lam")

@@ -14,17 +14,17 @@ from myriad.measures import measure
 from myriad.models import ModelFolder
 from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.extract import ExtractOptions
-from myriad.pipelines.ledger import Ledger, check_ledger_place
 from myriad.pipelines.outputs import locks_output
-from myriad.pipelines.sites import open_mapper, open_site, place_at
 from myriad.pipelines.sources import open_source
 from myriad.pipelines.train import check_classes
+from myriad.pipelines.trial_log import TrialLog, check_trial_log
 from myriad.pipelines.trials import SWEPT, Trial, Tuned
+from myriad.pipelines.workers import open_executor, open_training_workers, workers_option
 from myriad.progress import SILENT, Progress
 from myriad.store import Store
-from myriad.training import OFFERS, Method, make_method
-from myriad.training.methods import yes_or_no
-from myriad.training.sites import Site
+from myriad.training import METHODS, Method, make_method
+from myriad.training.distributed.workers import TrainingWorkers
+from myriad.training.method import yes_or_no
 
 LEDGER, PAGE = "tuning.json", "tuning.html"
 EPOCHS = 20
@@ -68,10 +68,10 @@ def tune(
     began = time.perf_counter()
     stated = {"beta": betas, "eta": etas, "lam": lams}
     check_stated(objective, stated, epochs=epochs, seed=seed)
-    check_ledger_place(out, LEDGER, overwrite=overwrite, resume=resume)
+    check_trial_log(out, LEDGER, overwrite=overwrite, resume=resume)
     with (
-        open_mapper(cluster, progress=progress) as mapper,
-        open_site(mapper, out / "pieces", memory=None, threads=threads) as site,
+        open_executor(cluster, progress=progress) as executor,
+        open_training_workers(executor, out / "pieces", memory=None, threads=threads) as workers,
     ):
         rows = open_source(
             data,
@@ -80,7 +80,7 @@ def tune(
             extracting=extracting,
             seed=seed,
             threads=threads,
-            cluster=mapper,
+            cluster=executor,
             overwrite=overwrite,
             resume=resume,
             progress=progress,
@@ -89,8 +89,8 @@ def tune(
         if "val" not in set(rows.splits.tolist()):
             raise InputError(f"{rows.path} has no validation rows, on which settings are judged.")
         key = {"store": rows.fingerprint, "seed": seed, "objective": objective}
-        ledger = Ledger(out / LEDGER, key, resume=resume)
-        study = _Study(rows, objective, epochs, seed, threads, ledger, progress, site)
+        trial_log = TrialLog(out / LEDGER, key, resume=resume)
+        study = _Study(rows, objective, epochs, seed, threads, trial_log, progress, workers)
         study.search()
         study.cross(stated)
         study.regularise(stated["lam"])
@@ -104,8 +104,8 @@ def check_stated(
     objective: str, stated: dict[str, Sequence[str] | None], *, epochs: int, seed: int
 ) -> None:
     """Raise `InputError` if the objective has nothing to tune, or not with these values."""
-    make_method(OFFERS, objective, seed=seed)
-    known = OFFERS[objective].options
+    make_method(METHODS, objective, seed=seed)
+    known = METHODS[objective].options
     if not set(SWEPT) & set(known):
         raise InputError(f"--objective {objective} has nothing to tune.")
     if epochs < 1:
@@ -118,7 +118,7 @@ def check_stated(
         for value in values or ():
             if known[name](f"--{name}s", value) is None:
                 raise InputError(f"--{name}s takes values to try, not {value!r}.")
-            make_method(OFFERS, objective, seed=seed, **{name: value})
+            make_method(METHODS, objective, seed=seed, **{name: value})
 
 
 class _Study:
@@ -131,13 +131,18 @@ class _Study:
         epochs: int,
         seed: int,
         threads: int | None,
-        ledger: Ledger,
+        trial_log: TrialLog,
         progress: Progress,
-        site: Site | None,
+        workers: TrainingWorkers | None,
     ) -> None:
         self.rows, self.objective, self.epochs, self.seed = rows, objective, epochs, seed
-        self.threads, self.ledger, self.progress, self.site = threads, ledger, progress, site
-        self.options = OFFERS[objective].options
+        self.threads, self.trial_log, self.progress, self.workers = (
+            threads,
+            trial_log,
+            progress,
+            workers,
+        )
+        self.options = METHODS[objective].options
         self.trials: list[Trial] = []
 
     def search(self) -> None:
@@ -180,10 +185,10 @@ class _Study:
         limit = {"epochs": self.epochs} if "epochs" in self.options else {}
         told = ", ".join(f"{name} {word}" for name, word in words.items()) or "settings searched"
         try:
-            method = make_method(OFFERS, self.objective, seed=self.seed, **words, **limit)
+            method = make_method(METHODS, self.objective, seed=self.seed, **words, **limit)
             method = _wait(method, self.epochs) if patient else method
             name = f"{study} {method!r}"
-            kept = self.ledger.find(name)
+            kept = self.trial_log.find(name)
             if kept is not None:
                 self.trials.append(Trial.from_record(study, kept))
                 return
@@ -192,7 +197,7 @@ class _Study:
         except (InputError, WorkError) as error:
             self.trials.append(Trial(study, words, error=str(error)))
             return
-        self.ledger.keep(name, trial.to_json())
+        self.trial_log.keep(name, trial.to_json())
         self.trials.append(trial)
 
     def _measure(self, study: str, method: Method, words: Words) -> Trial:
@@ -204,7 +209,7 @@ class _Study:
             n_classes=n_classes,
             threads=self.threads,
             progress=self.progress,
-            **place_at(self.site, method, self.progress),
+            **workers_option(self.workers, method, self.progress),
         )
         seconds = time.perf_counter() - began
         folder = ModelFolder(fitted.model, rows.class_names, None, {})

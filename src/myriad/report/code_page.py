@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from myriad.files import written_whole
+from myriad.files import atomic_write
 from myriad.report.page import render_page
 from myriad.report.plots import plot_ratios, plot_times
 from myriad.report.wording import show_count, show_number, show_percent, show_seconds
@@ -38,7 +38,7 @@ def write_code_page(rows: Sequence[Mapping[str, Any]], path: Path, *, title: str
         columns=COLUMNS,
         rows=[_write_row(row) for row in rows],
     )
-    with written_whole(path) as beside:
+    with atomic_write(path) as beside:
         beside.write_text(page, encoding="utf-8", errors="backslashreplace")
 
 

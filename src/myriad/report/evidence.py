@@ -107,7 +107,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Place:
+class MapPoint:
     """Where a class lies on the map, both numbers from 0 to 100."""
 
     name: str
@@ -134,7 +134,7 @@ class Evidence:
     ceiling: float | None
     model_bytes: int | None
     groups: tuple[Group, ...] = ()
-    places: tuple[Place, ...] = ()
+    places: tuple[MapPoint, ...] = ()
 
 
 def read_evidence(content: Any) -> Evidence:
@@ -289,8 +289,8 @@ def _read_group(entry: _Entry) -> Group:
     return Group(tuple(clean_text(name) for name in names), entry.count("size"))
 
 
-def _read_place(entry: _Entry) -> Place:
-    return Place(entry.text("name"), entry.percent("x") or 0.0, entry.percent("y") or 0.0)
+def _read_place(entry: _Entry) -> MapPoint:
+    return MapPoint(entry.text("name"), entry.percent("x") or 0.0, entry.percent("y") or 0.0)
 
 
 def _read_epoch(entry: _Entry) -> Epoch:

@@ -21,7 +21,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from myriad.errors import InputError, WorkError
-from myriad.files import written_whole
+from myriad.files import atomic_write
 from myriad.progress import SILENT, Progress
 from myriad.report import plots, wording
 from myriad.report.evidence import ClassRecord, Evidence, Measures, Trial, read_evidence
@@ -67,7 +67,7 @@ def check_place(path: Path) -> None:
 def write_page(page: str, path: Path) -> None:
     """Write a page, whole or not at all."""
     try:
-        with written_whole(path) as beside:
+        with atomic_write(path) as beside:
             beside.write_text(page, encoding="utf-8", newline="\n")
     except OSError as error:
         raise WorkError(

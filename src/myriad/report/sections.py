@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from myriad.pipelines.anatomy import Anatomy, Patch
+from myriad.pipelines.store_inspection import Patch, StoreInspection
 from myriad.report import plots
 from myriad.report.code_section import make_code_section
 from myriad.report.evidence import clean_text
@@ -57,9 +57,9 @@ class Section:
     cards: tuple[PatchCard, ...] = ()
 
 
-def show_patches(anatomy: Anatomy) -> Section | None:
+def show_patches(inspection: StoreInspection) -> Section | None:
     """Show patches of the images and what describes them."""
-    cards = tuple(_draw_patch(patch) for patch in anatomy.patches)
+    cards = tuple(_draw_patch(patch) for patch in inspection.patches)
     if not cards:
         return None
     return Section(
@@ -73,9 +73,9 @@ def show_patches(anatomy: Anatomy) -> Section | None:
     )
 
 
-def show_components(anatomy: Anatomy) -> Section | None:
+def show_components(inspection: StoreInspection) -> Section | None:
     """Show the spectrum of the PCA."""
-    pca = anatomy.pca
+    pca = inspection.pca
     if pca is None:
         return None
     panels = [
@@ -103,9 +103,9 @@ def show_components(anatomy: Anatomy) -> Section | None:
     )
 
 
-def show_gaussians(anatomy: Anatomy) -> Section | None:
+def show_gaussians(inspection: StoreInspection) -> Section | None:
     """Show the weights of the mixture."""
-    weights = anatomy.mixture_weights
+    weights = inspection.mixture_weights
     if weights is None:
         return None
     shares = weights.astype(np.float64) / weights.sum(dtype=np.float64)
@@ -126,9 +126,9 @@ def show_gaussians(anatomy: Anatomy) -> Section | None:
     )
 
 
-def show_values(anatomy: Anatomy) -> Section | None:
+def show_values(inspection: StoreInspection) -> Section | None:
     """Show how values are distributed, before and after the power [CC, Figure 3]."""
-    values = anatomy.values
+    values = inspection.values
     if values is None:
         return None
     densities = {"after" if values.before else "values": values.after}
@@ -141,7 +141,7 @@ def show_values(anatomy: Anatomy) -> Section | None:
             f" Before: with the power of {values.power:g} undone, up to a factor for each image and"
             " region. The power makes large values smaller and moves small ones away from zero."
         )
-    if anatomy.coded:
+    if inspection.coded:
         lead += " Rows are read from their codes, so values are those of the nearest centroids."
     return Section(
         "values",
@@ -162,9 +162,9 @@ def show_values(anatomy: Anatomy) -> Section | None:
     )
 
 
-def show_correlations(anatomy: Anatomy) -> Section | None:
+def show_correlations(inspection: StoreInspection) -> Section | None:
     """Show how features correlate [CC, Figure 1]."""
-    if not anatomy.correlations:
+    if not inspection.correlations:
         return None
     panels = tuple(
         Panel(
@@ -173,7 +173,7 @@ def show_correlations(anatomy: Anatomy) -> Section | None:
             " 0.2.",
             plots.plot_densities({"pairs": one.density}, x_title="correlation", log=True),
         )
-        for name, one in anatomy.correlations.items()
+        for name, one in inspection.correlations.items()
     )
     return Section(
         "correlations",
@@ -186,9 +186,9 @@ def show_correlations(anatomy: Anatomy) -> Section | None:
     )
 
 
-def show_code(anatomy: Anatomy) -> Section | None:
+def show_code(inspection: StoreInspection) -> Section | None:
     """Show what features say about the class, where a code chose among them [CC, Figure 2]."""
-    found = None if anatomy.code is None else make_code_section(anatomy.code)
+    found = None if inspection.code is None else make_code_section(inspection.code)
     if found is None or not found.plots:
         return None
     titles = (
@@ -199,7 +199,7 @@ def show_code(anatomy: Anatomy) -> Section | None:
     return Section("code", "Code", "Choice of features", found.sentence, tuple(panels))
 
 
-SECTIONS: tuple[Callable[[Anatomy], Section | None], ...] = (
+SECTIONS: tuple[Callable[[StoreInspection], Section | None], ...] = (
     show_patches,
     show_components,
     show_gaussians,
@@ -210,9 +210,9 @@ SECTIONS: tuple[Callable[[Anatomy], Section | None], ...] = (
 """What a store's report shows, in this order; a section that returns None is left out."""
 
 
-def list_sections(anatomy: Anatomy) -> list[Section]:
+def list_sections(inspection: StoreInspection) -> list[Section]:
     """Return the sections that there is something to show in."""
-    return [section for show in SECTIONS if (section := show(anatomy)) is not None]
+    return [section for show in SECTIONS if (section := show(inspection)) is not None]
 
 
 def _draw_patch(patch: Patch) -> PatchCard:

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from myriad.pipelines.anatomy import Anatomy
+from myriad.pipelines.store_inspection import StoreInspection
 from myriad.report import wording
 from myriad.report.evidence import clean_text, flatten_settings
 from myriad.report.page import MANY_BAD, MOST_BAD_SHOWN, check_place, render_page, write_page
 from myriad.report.sections import list_sections
 
 
-def write_store_report(anatomy: Anatomy, path: Path) -> None:
+def write_store_report(inspection: StoreInspection, path: Path) -> None:
     """Write the report of a store as one self-contained HTML file, whole or not at all."""
     check_place(path)
-    write_page(render_store_report(anatomy), path)
+    write_page(render_store_report(inspection), path)
 
 
-def render_store_report(anatomy: Anatomy) -> str:
+def render_store_report(inspection: StoreInspection) -> str:
     """Return the report as the text of an HTML page."""
-    bad = [(clean_text(item["path"]), clean_text(item["reason"])) for item in anatomy.bad]
+    bad = [(clean_text(item["path"]), clean_text(item["reason"])) for item in inspection.bad]
     return render_page(
         "store.html",
-        anatomy=anatomy,
-        title=clean_text(anatomy.title) or "Untitled store",
-        created=wording.show_time(anatomy.created),
-        sections=list_sections(anatomy),
-        settings=flatten_settings(anatomy.settings),
+        inspection=inspection,
+        title=clean_text(inspection.title) or "Untitled store",
+        created=wording.show_time(inspection.created),
+        sections=list_sections(inspection),
+        settings=flatten_settings(inspection.settings),
         bad=bad[:MOST_BAD_SHOWN],
         n_bad=len(bad),
         many_bad=MANY_BAD,

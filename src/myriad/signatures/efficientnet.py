@@ -76,7 +76,7 @@ def build_graph(weights: Weights, *, classify: bool = False, size: int = SIZE) -
         for number, stride in enumerate(strides):
             x = network.squeeze(x, f"_blocks.{number}", stride)
         x = network.convolve(x, "_conv_head", "_bn1", active=True)
-        outputs = network.pool(x, "features")
+        outputs = network.thread_executor(x, "features")
         if classify:
             outputs = network.classify(outputs)
     except KeyError as error:
@@ -143,7 +143,7 @@ class _Network:
             self._keep(np.full((), 6, np.float32), "six")
         return self._add("Clip", [y, "nought", "six"], f"{name}.active")
 
-    def pool(self, x: str, name: str) -> str:
+    def thread_executor(self, x: str, name: str) -> str:
         """Add the mean over all places."""
         return self._add("Flatten", [self._add("GlobalAveragePool", [x], "pooled")], name, axis=1)
 

@@ -15,7 +15,7 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors import DenseSIFT, Descriptor, SpreadImages
 from myriad.descriptors.sampling import map_images, sample_descriptors
 from myriad.errors import InputError
-from myriad.parallel import Place, pool
+from myriad.parallel import Workers, thread_executor
 from myriad.progress import SILENT, Progress
 from myriad.signatures.bov import BagOfWordsSignature
 from myriad.signatures.fisher import FisherSignature
@@ -60,7 +60,7 @@ class Learning(TypedDict, total=False):
     sample: int
     seed: int
     threads: int | None
-    place: Place | None
+    workers: Workers | None
     progress: Progress
 
 
@@ -87,7 +87,7 @@ def learn_fisher(
         n_components,
         seed=options.get("seed", 0),
         threads=options.get("threads"),
-        place=options.get("place"),
+        workers=options.get("workers"),
         progress=options.get("progress", SILENT),
     )
     return FisherSignature(
@@ -157,7 +157,7 @@ def _project_sample(
     sample: int = 300_000,
     seed: int = 0,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> tuple[PCA, Float]:
     """Sample descriptors, learn their PCA and return it with the projected sample."""
@@ -168,15 +168,23 @@ def _project_sample(
     if n_words < 1:
         raise InputError(f"A vocabulary needs at least one Gaussian or word, not {n_words}.")
     values = sample_descriptors(
-        images, descriptor, most=sample, seed=seed, threads=threads, place=place, progress=progress
+        images,
+        descriptor,
+        most=sample,
+        seed=seed,
+        threads=threads,
+        workers=workers,
+        progress=progress,
     )
     if len(values) < max(n_words, 2):
         raise InputError(
             f"The images gave {len(values)} descriptors, too few for a vocabulary of {n_words}: "
             "give more images or ask for a smaller vocabulary (--components)."
         )
-    with pool(1):  # BLAS on one thread: its sums then do not depend on the machine's cores
-        pca = learn_pca(values, pca_dim, whiten=whiten, place=place)
+    with thread_executor(
+        1
+    ):  # BLAS on one thread: its sums then do not depend on the machine's cores
+        pca = learn_pca(values, pca_dim, whiten=whiten, workers=workers)
         return pca, pca.project(values)
 
 
@@ -186,7 +194,7 @@ def _learn_words(values: Float, n_words: int, options: Learning) -> Words:
         n_words,
         seed=options.get("seed", 0),
         threads=options.get("threads"),
-        place=options.get("place"),
+        workers=options.get("workers"),
     )
 
 
@@ -195,7 +203,7 @@ def _spread(values: Float, words: Words) -> float:
 
     It is the most likely width of Gaussians around the words, were they all equally wide.
     """
-    with pool(1):
+    with thread_executor(1):
         residuals = values - words.centres[words.assign(values)]
     squares = np.einsum("nd,nd->n", residuals, residuals).sum(dtype=np.float64) / residuals.size
     return max(float(np.sqrt(squares)), 1e-6)
@@ -223,7 +231,7 @@ def _add_kernel_pca(
         for histogram in map_images(counting, images, colour=signature.colour, threads=threads):
             histograms.append(histogram)
             advance(1)
-    with pool(1):
+    with thread_executor(1):
         pca = learn_intersection_pca(
             np.stack(histograms), KERNEL_PCA_DIM, seed=options.get("seed", 0)
         )

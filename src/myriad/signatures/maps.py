@@ -11,7 +11,7 @@ import numpy as np
 
 from myriad.arrays import Float
 from myriad.errors import InputError
-from myriad.parts import Part
+from myriad.serialisation import Serialisable
 from myriad.vocabularies import IntersectionPCA
 
 MOST_ORDERS = 16
@@ -30,7 +30,7 @@ STEPS = {
 ``k(x, z) / sqrt(x z)`` where neither of x and z is more than 30 times the other."""
 
 
-class HistogramMap(Part, ABC):
+class HistogramMap(Serialisable, ABC):
     """The base of maps that a bag of visual words may end with."""
 
     @abstractmethod

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from myriad.arrays import Bytes, Float
-from myriad.parts import Part
+from myriad.serialisation import Serialisable
 
 
 @dataclass(frozen=True, eq=False)
-class Signature(Part, ABC):
+class Signature(Serialisable, ABC):
     """The base of all signatures; a subclass is one file.
 
     `describe` works on one thread and lets others run: callers describe images side by side.

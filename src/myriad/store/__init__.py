@@ -1,23 +1,23 @@
 """Rows, labels, names and their recipe on disk; shuffled blocks of rows out."""
 
-from myriad.store.addresses import Address, HeldRows, leave_rows, open_rows, state_of
 from myriad.store.counting import rows_at_a_time
 from myriad.store.rows import ArrayRows, Block, Rows
 from myriad.store.samples import inform_rows, sample_rows
 from myriad.store.shards import shard_rows
+from myriad.store.shared_rows import LocalRows, SharedRows, open_rows, share_rows, state_of
 from myriad.store.sparse import SparseRows, as_csr
 from myriad.store.store import Store, StoreRows, is_store
 from myriad.store.views import BalancedRows, ScaledRows, feature_moments, unit_variance
 from myriad.store.writing import StoreWriter, holds_only_store
 
 __all__ = [
-    "Address",
     "ArrayRows",
     "BalancedRows",
     "Block",
-    "HeldRows",
+    "LocalRows",
     "Rows",
     "ScaledRows",
+    "SharedRows",
     "SparseRows",
     "Store",
     "StoreRows",
@@ -27,11 +27,11 @@ __all__ = [
     "holds_only_store",
     "inform_rows",
     "is_store",
-    "leave_rows",
     "open_rows",
     "rows_at_a_time",
     "sample_rows",
     "shard_rows",
+    "share_rows",
     "state_of",
     "unit_variance",
 ]

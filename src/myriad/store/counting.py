@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.codes import Turn
+from myriad.codes import HadamardRotation
 from myriad.codes.counting import Counter, Counts, Question, Ranges, StreamCounter
-from myriad.files import read_arrays, write_arrays, written_whole
+from myriad.files import atomic_write, read_arrays, write_arrays
 from myriad.measures import LabelSets
-from myriad.parallel import Place, team
+from myriad.parallel import Workers, open_threads
 from myriad.progress import Advance
-from myriad.store.addresses import Address, leave_rows, open_rows
 from myriad.store.rows import Block, Rows
+from myriad.store.shared_rows import SharedRows, open_rows, share_rows
 
 READ_BYTES = 16 << 20
 """Rows read at a time."""
@@ -47,7 +47,7 @@ def labels_of(rows: Rows, index: NDArray[np.int64]) -> LabelSets:
     return LabelSets.from_labels(rows.labels[index])
 
 
-def turn_block(turning: Turn | None, block: Block) -> Block:
+def turn_block(turning: HadamardRotation | None, block: Block) -> Block:
     """Return a block of turned rows."""
     return block if turning is None else Block(block.index, turning.turn(block.X))
 
@@ -56,21 +56,21 @@ def turn_block(turning: Turn | None, block: Block) -> Block:
 class RangeCounting:
     """Counts a range of rows, on whatever machine sees them."""
 
-    rows: Address
-    turning: Turn | None
+    rows: SharedRows
+    turning: HadamardRotation | None
 
     def find_ranges(self, piece: Piece) -> Ranges:
         """Return the ranges of all features in the rows from the first to before the last."""
-        with team(1) as crew:
+        with open_threads(1) as pool:
             rows = self._open(piece)
-            return StreamCounter(partial(self._read, rows), crew).find_ranges(rows.dim)
+            return StreamCounter(partial(self._read, rows), pool).find_ranges(rows.dim)
 
     def count(self, question: Question, job: tuple[Path, Piece]) -> Path:
         """Leave the counts of a range of rows in a file; return which."""
         target, piece = job
-        with team(1) as crew:
-            found = StreamCounter(partial(self._read, self._open(piece)), crew).count(question)
-        with written_whole(target, lasting=False) as beside:
+        with open_threads(1) as pool:
+            found = StreamCounter(partial(self._read, self._open(piece)), pool).count(question)
+        with atomic_write(target, lasting=False) as beside:
             total = np.array([found.total])
             write_arrays(beside, {"cells": found.cells, "sizes": found.sizes, "total": total})
         return target
@@ -86,13 +86,15 @@ class RangeCounting:
 class SpreadCounter(Counter):
     """Counts rows by the workers of a place; its counts are those of `StreamCounter`."""
 
-    def __init__(self, rows: Rows, turning: Turn | None, place: Place, advance: Advance) -> None:
-        self._place, self._advance = place, advance
+    def __init__(
+        self, rows: Rows, turning: HadamardRotation | None, workers: Workers, advance: Advance
+    ) -> None:
+        self._workers, self._advance = workers, advance
         self._n_rows, self._dim = rows.n_rows, rows.dim
-        self._folder = place.begin("counts")
+        self._folder = workers.begin("counts")
         self._numbers = count()
-        self._counting = RangeCounting(leave_rows(rows, self._folder), turning)
-        place.mapper.require(*self._counting.rows.files)
+        self._counting = RangeCounting(share_rows(rows, self._folder), turning)
+        workers.executor.require(*self._counting.rows.files)
 
     def close(self) -> None:
         """Remove what is left in the folder."""
@@ -123,7 +125,7 @@ class SpreadCounter(Counter):
 
     def _cut(self, counted_bytes: int) -> list[Piece]:
         """Return the ranges of rows: several a worker, unless counts would outweigh the rows."""
-        workers, size = self._place.mapper.workers, rows_at_a_time(self._dim)
+        workers, size = self._workers.executor.n_workers, rows_at_a_time(self._dim)
         n_blocks = -(-self._n_rows // size)
         useful = 4 * self._n_rows * self._dim // max(1, counted_bytes)
         n_pieces = min(max(workers, min(PIECES * workers, useful)), n_blocks)
@@ -135,7 +137,7 @@ class SpreadCounter(Counter):
     def _map(
         self, function: Callable[[Any], Any], jobs: list[Any], pieces: list[Piece]
     ) -> Iterator[Any]:
-        found = self._place.mapper.map(function, jobs)
+        found = self._workers.executor.map(function, jobs)
         for (first, last), result in zip(pieces, found, strict=True):
             yield result
             self._advance(last - first)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.files import written_whole
+from myriad.files import atomic_write
 from myriad.measures import LabelSets
 from myriad.store.shards import (
     RowFormat,
@@ -88,6 +88,6 @@ def write_index(path: Path, form: RowFormat, batches: list[pa.RecordBatch]) -> i
     schema = index_schema(form)
     table = pa.Table.from_batches(batches, schema).combine_chunks()
     batch = (table.to_batches() or [pa.RecordBatch.from_pylist([], schema)])[0]
-    with written_whole(path) as beside:
+    with atomic_write(path) as beside:
         write_batch(beside, batch)
     return batch.num_rows

@@ -16,8 +16,8 @@ from safetensors.numpy import save
 
 from myriad.codes import Code
 from myriad.errors import InputError
-from myriad.files import checksum, read_arrays, read_json, written_whole
-from myriad.parts import Part, arrays_below, fingerprint, flatten, restore
+from myriad.files import atomic_write, checksum, read_arrays, read_json
+from myriad.serialisation import Serialisable, arrays_below, fingerprint, flatten, restore
 from myriad.signatures import Signature
 from myriad.store.shards import FLOATS, RowFormat, ShardRecord, check_bad
 
@@ -85,7 +85,7 @@ def write_arrays(folder: Path, header: Header) -> None:
     for name, part in (("code", header.code), ("recipe", header.recipe)):
         if part is not None:
             arrays.update({f"{name}.{key}": array for key, array in flatten(part)[1].items()})
-    with written_whole(folder / ARRAYS) as beside:
+    with atomic_write(folder / ARRAYS) as beside:
         beside.write_bytes(save(arrays))
 
 
@@ -192,5 +192,5 @@ def verify_file(path: Path, record: ShardRecord) -> None:
         )
 
 
-def _restore(settings: Any, arrays: dict[str, Any], expected: type[Part]) -> Any:
+def _restore(settings: Any, arrays: dict[str, Any], expected: type[Serialisable]) -> Any:
     return None if settings is None else restore(settings, arrays, expected)

@@ -73,7 +73,7 @@ class Rows(ABC):
             order = self.order(seed=seed, epoch=epoch)
         return self._read_blocks(order, size)
 
-    def lend_blocks(self, size: int, *, seed: int, epoch: int) -> Iterator[Block] | None:
+    def zero_copy_blocks(self, size: int, *, seed: int, epoch: int) -> Iterator[Block] | None:
         """Yield what `blocks` does without copying, or return None where rows must be made.
 
         Rows that are lent have not been looked at: numbers in them may not be finite.

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.codes import Turn, inform_by, measure_information
+from myriad.codes import HadamardRotation, inform_by, measure_information
 from myriad.measures import LabelSets
-from myriad.parallel import Place, map_ordered, pool
+from myriad.parallel import Workers, map_ordered, thread_executor
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.store.counting import SpreadCounter, labels_of, rows_at_a_time, turn_block
@@ -34,9 +34,9 @@ def inform_rows(
     rows: Rows,
     *,
     bins: int | None = None,
-    turning: Turn | None = None,
+    turning: HadamardRotation | None = None,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> NDArray[np.float64]:
     """Return what each feature of rows says about the class, in bits, by streaming over them.
@@ -57,7 +57,7 @@ def inform_rows(
     with progress.step("Measuring information", passes * rows.n_rows, "rows") as advance:
 
         def read() -> Iterator[tuple[Float, LabelSets]]:
-            with pool(threads) as executor:
+            with thread_executor(threads) as executor:
                 blocks = rows.blocks(rows_at_a_time(rows.dim))
                 turn = partial(turn_block, turning)
                 turned = blocks if turning is None else map_ordered(turn, blocks, executor, ahead=4)
@@ -65,7 +65,7 @@ def inform_rows(
                     yield block.X, labels_of(rows, block.index)
                     advance(len(block.X))
 
-        if place is None:
+        if workers is None:
             return measure_information(read, threads=threads, **asked)
-        with closing(SpreadCounter(rows, turning, place, advance)) as counter:
+        with closing(SpreadCounter(rows, turning, workers, advance)) as counter:
             return inform_by(counter, **asked)

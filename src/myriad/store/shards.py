@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.files import checksum, written_whole
+from myriad.files import atomic_write, checksum
 from myriad.measures import LabelSets
 
 SHARD_BYTES = 64 << 20
@@ -130,7 +130,7 @@ def write_shard(
     metadata = {"bad": list(bad), "code": form.code, "plan": plan}
     schema = row_schema(form).with_metadata({_META: json.dumps(metadata)})
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-    with written_whole(path) as beside:
+    with atomic_write(path) as beside:
         write_batch(beside, batch)
         return ShardRecord(len(rows), beside.stat().st_size, checksum(beside))
 

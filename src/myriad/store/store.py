@@ -32,11 +32,11 @@ from myriad.store.manifest import (
     read_records,
     verify_file,
 )
-from myriad.store.mirrors import Mirror
-from myriad.store.reading_ahead import ReadAhead, ask_for
+from myriad.store.prefetch import Prefetcher, prefetch_range
 from myriad.store.references import ReferredShards, read_references
 from myriad.store.row_kernels import copy_from
 from myriad.store.rows import Fill, Rows, check_indices
+from myriad.store.shard_cache import ShardCache
 from myriad.store.shards import ShardRecord, map_shard, shard_name
 from myriad.store.shuffling import WINDOW_GROUPS, shuffle_groups, window_size
 from myriad.store.writing import StoreWriter
@@ -86,7 +86,7 @@ class Store:
         bad: list[dict[str, str]],
         verify: bool,
         referred: ReferredShards | None = None,
-        mirror: Mirror | None = None,
+        mirror: ShardCache | None = None,
     ) -> None:
         self.path = path
         self.class_names = header.class_names
@@ -121,13 +121,13 @@ class Store:
             raise InputError(f"{folder} is no store: it has no {STORE}.")
         if not isinstance(folder, UrlPath):
             return cls._open_folder(folder, folder, None, verify=verify)
-        mirror = Mirror(folder)
+        mirror = ShardCache(folder)
         with mirror.explained():
             return cls._open_folder(folder, mirror.folder, mirror, verify=verify)
 
     @classmethod
     def _open_folder(
-        cls, path: Path, folder: Path, mirror: Mirror | None, *, verify: bool
+        cls, path: Path, folder: Path, mirror: ShardCache | None, *, verify: bool
     ) -> Store:
         """Open the store at `path`, whose files are in `folder`: all of them, or copies of some."""
         header, content = read_header(folder / STORE)
@@ -206,9 +206,9 @@ class Store:
         if self._mirror is not None:
             self._bring(self._mirror, number)
         elif self._referred is None:
-            ask_for(self.path / shard_name(number))
+            prefetch_range(self.path / shard_name(number))
 
-    def _bring(self, mirror: Mirror, number: int) -> Path:
+    def _bring(self, mirror: ShardCache, number: int) -> Path:
         record = self._records[number]
         return mirror.bring(shard_name(number), lambda path: self._check(path, record))
 
@@ -281,7 +281,7 @@ class StoreRows(Rows):
         return fill
 
     def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
-        ahead = ReadAhead(self._list_shards(order), self._window(), self.store.bring_shard)
+        ahead = Prefetcher(self._list_shards(order), self._window(), self.store.bring_shard)
         return self._fill_from(_MappedShards(self.store, ahead.use)), ahead.close
 
     def _list_shards(self, order: NDArray[np.int64]) -> list[int]:

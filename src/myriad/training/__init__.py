@@ -1,56 +1,56 @@
 """The block engine and what drives it: methods that turn rows into models."""
 
-from myriad.training.atoms import TRACE_OFFER, AtomDescent
+from myriad.training.baselines.nearest_means import MEANS_METHOD, ClassSums, Means
+from myriad.training.baselines.nearest_neighbours import KNN_METHOD
 from myriad.training.checkpoints import Checkpoint
-from myriad.training.conditioning import Conditioning
-from myriad.training.dual import Certified
-from myriad.training.dual_methods import DUAL_OFFERS, BinaryDual, TopK
-from myriad.training.embedding import EmbeddingOptions
-from myriad.training.fitting import hold_out
-from myriad.training.joint import WarpOptions
-from myriad.training.means import MEANS_OFFER, ClassSums, Means
-from myriad.training.methods import (
+from myriad.training.dual.method import Certified
+from myriad.training.dual.spaces import check_gram
+from myriad.training.dual.svms import DUAL_METHODS, BinaryDual, TopK
+from myriad.training.embedding.method import WSABIE_METHODS, WsabieMethod
+from myriad.training.embedding.trainer import EmbeddingOptions
+from myriad.training.engine.optimiser_options import OptimiserOptions
+from myriad.training.method import (
     Fitted,
     Method,
-    Offer,
+    MethodSpec,
     make_method,
     number_or,
     one_of,
     whole_number,
 )
-from myriad.training.neighbours import KNN_OFFER
-from myriad.training.sessions import Session
-from myriad.training.sgd import SGD, SGD_OFFERS
-from myriad.training.spaces import check_gram
-from myriad.training.steps import Schedule
-from myriad.training.wsabie import WSABIE_OFFERS, WsabieMethod
+from myriad.training.schedules import Schedule
+from myriad.training.sgd.fitting import hold_out
+from myriad.training.sgd.incremental import IncrementalTraining
+from myriad.training.sgd.joint import WarpOptions
+from myriad.training.sgd.method import SGD, SGD_METHODS
+from myriad.training.trace.method import TRACE_METHOD, AtomDescent
 
-OFFERS: dict[str, Offer] = {
-    **SGD_OFFERS,
-    **DUAL_OFFERS,
-    **WSABIE_OFFERS,
-    "means": MEANS_OFFER,
-    "trace": TRACE_OFFER,
-    "knn": KNN_OFFER,
+METHODS: dict[str, MethodSpec] = {
+    **SGD_METHODS,
+    **DUAL_METHODS,
+    **WSABIE_METHODS,
+    "means": MEANS_METHOD,
+    "trace": TRACE_METHOD,
+    "knn": KNN_METHOD,
 }
 """The methods by the name of their objective: a new one is one line here."""
 
 __all__ = [
-    "OFFERS",
+    "METHODS",
     "SGD",
     "AtomDescent",
     "BinaryDual",
     "Certified",
     "Checkpoint",
     "ClassSums",
-    "Conditioning",
     "EmbeddingOptions",
     "Fitted",
+    "IncrementalTraining",
     "Means",
     "Method",
-    "Offer",
+    "MethodSpec",
+    "OptimiserOptions",
     "Schedule",
-    "Session",
     "TopK",
     "WarpOptions",
     "WsabieMethod",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from myriad.errors import InputError
-from myriad.files import read_arrays, write_arrays, written_whole
+from myriad.files import atomic_write, read_arrays, write_arrays
 
 
 class Checkpoint:
@@ -58,7 +58,7 @@ class Checkpoint:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         texts = {"key": self.key, "state": json.dumps(state)}
         plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        with written_whole(self.path) as beside:
+        with atomic_write(self.path) as beside:
             write_arrays(beside, plain, texts)
         self._written = time.monotonic()
 

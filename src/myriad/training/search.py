@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.measures import Measures
-from myriad.parallel import Team
+from myriad.parallel import ThreadPool
 from myriad.progress import Progress
 from myriad.randomness import generator
 from myriad.store import Rows
-from myriad.training.contract import Training
 from myriad.training.settings import Setting
 from myriad.training.stopping import Stopping
+from myriad.training.trainer import Trainer
 from myriad.training.validation import validate
 
 if TYPE_CHECKING:
-    from myriad.training.sgd import SGD
+    from myriad.training.sgd.method import SGD
 
 STEPS = (0.1, 0.3, 1.0)
 JOINT_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
@@ -46,12 +46,12 @@ DECAY_ROWS, DECAY_EPOCHS = 20_000, 10
 """Rows up to which `lam` is searched, and for how many epochs [GP, 5.2]."""
 
 Pair = tuple[NDArray[Any], NDArray[Any]]
-Make = Callable[[list[Setting], Rows], Training]
+Make = Callable[[list[Setting], Rows], Trainer]
 See = Callable[[Rows, Setting], Rows]
 
 
 @dataclass
-class Contender:
+class Candidate:
     """One setting in training, with all that is known of it.
 
     Attributes
@@ -66,7 +66,7 @@ class Contender:
     best: Pair | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
 
-    def watch(self, trainer: Training, measures: Measures, *, seconds: float, keep: bool) -> None:
+    def watch(self, trainer: Trainer, measures: Measures, *, seconds: float, keep: bool) -> None:
         """Take the measures of the epoch that a trainer has just made; `keep` the best weights."""
         top1, top5 = measures.at(1), measures.at(5)
         self.history.append(
@@ -77,7 +77,7 @@ class Contender:
         if keep:
             self.keep_best(trainer)
 
-    def keep_best(self, trainer: Training) -> None:
+    def keep_best(self, trainer: Trainer) -> None:
         """Keep the weights if those of this epoch are the best."""
         if self.best is None and self.stopping.best_epoch == trainer.epoch:
             self.best = trainer.weights(trainer.settings.index(self.setting))
@@ -94,9 +94,9 @@ class Searched:
     trainer : the training of the best so far, to go on with; None if it has to begin anew.
     """
 
-    contender: Contender
+    candidate: Candidate
     table: list[dict[str, Any]]
-    trainer: Training | None
+    trainer: Trainer | None
 
 
 def grid(method: SGD, n_classes: int, unit: float) -> list[Setting]:
@@ -107,7 +107,7 @@ def grid(method: SGD, n_classes: int, unit: float) -> list[Setting]:
     unit : the step that would undo a row's own loss.
     """
     parts = {"ovr": STEPS, "softmax": SOFTMAX_STEPS}.get(method.objective, JOINT_STEPS)
-    if method.conditioning.adagrad != "none":
+    if method.optimiser.adagrad != "none":
         parts = ADAGRAD_STEPS
     steps = [float(f"{part * unit:.3g}") for part in parts]
     if method.eta is not None:
@@ -149,11 +149,11 @@ def decays(setting: Setting, n_rows: int, n_classes: int) -> list[Setting]:
 
 def part_of(rows: Rows, n_settings: int, n_classes: int, *, seed: int) -> Rows:
     """Return the rows to begin a search on: all, or a random part that bounds the work."""
-    wanted = SEARCH_FLOPS / (n_settings * n_classes * rows.dim)
-    wanted = max(wanted, 10 * n_classes, 2000)
-    if wanted >= rows.n_rows / 2:
+    layout = SEARCH_FLOPS / (n_settings * n_classes * rows.dim)
+    layout = max(layout, 10 * n_classes, 2000)
+    if layout >= rows.n_rows / 2:
         return rows
-    chosen = generator(seed, "search rows").permutation(rows.n_rows)[: int(wanted)]
+    chosen = generator(seed, "search rows").permutation(rows.n_rows)[: int(layout)]
     return rows.select(np.sort(chosen))
 
 
@@ -177,11 +177,11 @@ class Search:
     method: SGD
     n_classes: int
     patience: int
-    team: Team
+    pool: ThreadPool
     progress: Progress
     clock: Callable[[], float]
     table: dict[Setting, dict[str, Any]] = field(default_factory=dict)
-    contenders: dict[Setting, Contender] = field(default_factory=dict)
+    candidates: dict[Setting, Candidate] = field(default_factory=dict)
 
     def run(self, settings: Sequence[Setting]) -> Searched:
         """Find the best of some settings."""
@@ -200,18 +200,18 @@ class Search:
         alive, trainers = self._rung(settings, None, self.train, epochs)
         return self._decide(alive[0], trainers)
 
-    def _decide(self, best: Setting, trainers: list[Training] | None) -> Searched:
-        contender = self.contenders[best]
+    def _decide(self, best: Setting, trainers: list[Trainer] | None) -> Searched:
+        candidate = self.candidates[best]
         trainer = next((t for t in trainers or [] if best in t.settings), None)
-        if contender.best is None:
+        if candidate.best is None:
             trainer = None
         if trainer is not None:
             trainer.keep([trainer.settings.index(best)])
-        return Searched(contender, list(self.table.values()), trainer)
+        return Searched(candidate, list(self.table.values()), trainer)
 
     def _rung(
-        self, alive: list[Setting], trainers: list[Training] | None, rows: Rows, target: int
-    ) -> tuple[list[Setting], list[Training] | None]:
+        self, alive: list[Setting], trainers: list[Trainer] | None, rows: Rows, target: int
+    ) -> tuple[list[Setting], list[Trainer] | None]:
         """Train settings for so many epochs; return the best, best first, and their trainers.
 
         Without trainers training begins anew; as draws and order are functions of the epoch, that
@@ -222,35 +222,35 @@ class Search:
         fits = len(alive) <= self._together
         begun = trainers[0].epoch if trainers else 0
         work = (target - begun) * rows.n_rows * len(groups)
-        kept: list[Training] = []
+        kept: list[Trainer] = []
         with self.progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
             for number, group in enumerate(groups):
                 trainer = self._begin(group, rows) if trainers is None else trainers[number]
                 seen, held = self.see(rows, group[0]), self.see(self.val, group[0])
                 while trainer.epoch < target:
-                    trainer.run_epoch(seen, seed=self.method.seed, team=self.team, advance=advance)
+                    trainer.run_epoch(seen, seed=self.method.seed, pool=self.pool, advance=advance)
                     self._watch(trainer, held, keep=2 * len(alive) <= self._together)
                 kept += [trainer] if fits else []
         alive = sorted(alive, key=self._merit, reverse=True)
         alive = alive[: max(2, math.ceil(len(alive) * KEEP))]
         return alive, self._thin(kept, alive) if fits else None
 
-    def _begin(self, group: list[Setting], rows: Rows) -> Training:
+    def _begin(self, group: list[Setting], rows: Rows) -> Trainer:
         for setting in group:
             stopping = Stopping(self.method.theta, self.patience)
-            self.contenders[setting] = Contender(setting, stopping)
+            self.candidates[setting] = Candidate(setting, stopping)
         return self.make(group, rows)
 
-    def _watch(self, trainer: Training, held: Rows, *, keep: bool) -> None:
-        measured = validate(trainer, held, team=self.team)
+    def _watch(self, trainer: Trainer, held: Rows, *, keep: bool) -> None:
+        measured = validate(trainer, held, pool=self.pool)
         for setting, measures in zip(trainer.settings, measured, strict=True):
             self.table[setting] = setting.to_json() | {
                 "epochs": trainer.epoch,
                 "top1": measures.at(1),
                 "top5": measures.at(5),
             }
-            contender = self.contenders[setting]
-            contender.watch(trainer, measures, seconds=self.clock(), keep=keep)
+            candidate = self.candidates[setting]
+            candidate.watch(trainer, measures, seconds=self.clock(), keep=keep)
 
     def _merit(self, setting: Setting) -> tuple[float, float]:
         """Return what settings are compared by.
@@ -263,7 +263,7 @@ class Search:
             top1 -= 100.0 * math.sqrt(max(share * (1.0 - share), 1.0 / n) / n)
         return top1, top5
 
-    def _thin(self, trainers: list[Training], alive: list[Setting]) -> list[Training]:
+    def _thin(self, trainers: list[Trainer], alive: list[Setting]) -> list[Trainer]:
         """Leave only the settings that are still alive in the trainers that have some."""
         kept = []
         for trainer in trainers:
@@ -271,7 +271,7 @@ class Search:
             if numbers:
                 trainer.keep(numbers)
                 for setting in trainer.settings:
-                    self.contenders[setting].keep_best(trainer)
+                    self.candidates[setting].keep_best(trainer)
                 kept.append(trainer)
         return kept
 

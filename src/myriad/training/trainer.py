@@ -1,327 +1,63 @@
-"""What all trainers are: stored weights of one or several settings, passed over the rows."""
+"""What a search and a run ask of weights in training, wherever they are trained."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.errors import InputError
-from myriad.parallel import Team
+from myriad.errors import WorkError
+from myriad.parallel import ThreadPool
 from myriad.progress import Advance
 from myriad.store import Rows
-from myriad.tiles import ROWS
-from myriad.training.chunks import Chunk, Wanted, read_chunks
-from myriad.training.conditioning import PLAIN, Conditioning, begins_window
-from myriad.training.contract import Weights, overflow
-from myriad.training.rates import FeatureRates
 from myriad.training.settings import Setting
-from myriad.training.validation import Scorer, cut_ranges, rank_range
 
-BLOCK = 96
-"""Rows whose scores come from one product where all weights change by a product too."""
-SMALL_BLOCK = 64
-"""Rows where few weights change: more would cost more in Gram matrices (measured)."""
-CHECKED_BYTES = 4 << 20
-"""Bytes of weights that one thread looks at before it takes more."""
-SCORED_SHARD = 96
-"""Classes that one product scores held-out rows for."""
-UNSEEN_BIAS = -1e6
-"""The bias of a class that one-vs-rest has no row of: its score of zero would beat those of all the
-classes that say no to a row."""
+Weights = tuple[NDArray[Any], NDArray[Any]]
 
 
-class Trainer(ABC):
-    """The base of all trainers.
-
-    Parameters
-    ----------
-    settings : one or several; class c under setting s is row ``s * n_classes + c`` of V.
-    n_classes, dim : the shape of the weights of one setting.
-    dtype : of weights and scores; float64 is for tests.
-    block : rows whose scores come from one product.
-    conditioning : how steps and weights are tamed.
-    moments : float array of shape (dim,), mean squares of the features; for adagrad by feature.
+class Trainer(Protocol):
+    """Weights of one or several settings in training: a `LinearTrainer` or workers.
 
     Attributes
     ----------
-    V : float array of shape (n_settings * n_classes, n_features), stored weights; the weights are
-        these times a scale.
-    Q : shaped like V where averages are kept, else empty: the sum of all that was added to V, each
-        times the sum of scales before it.
+    settings : what is trained side by side.
+    n_classes : rows of the weights of each.
     epoch : passes made.
-    unseen : bool array of shape (n_classes,), classes that are to come last.
-    modest : a step that is not too large, if known.
     """
 
-    _changing: tuple[str, ...] = ("V", "Q")
+    settings: list[Setting]
+    n_classes: int
+    epoch: int
 
-    def __init__(
-        self,
-        settings: Sequence[Setting],
-        n_classes: int,
-        dim: int,
-        *,
-        dtype: Any,
-        block: int,
-        conditioning: Conditioning = PLAIN,
-        moments: NDArray[Any] | None = None,
-    ) -> None:
-        self.settings = list(settings)
-        self.n_classes = n_classes
-        self.epoch = 0
-        self.unseen = np.zeros(n_classes, np.bool_)
-        self.modest = math.inf
-        self.block = block
-        self.conditioning = conditioning
-        self.V = np.zeros((len(self.settings) * n_classes, dim), dtype)
-        self.Q = np.zeros(self.V.shape if conditioning.average else (0, 0), dtype)
-        self.rates: FeatureRates | None = None
-        if conditioning.adagrad == "feature":
-            start = np.ones(dim) if moments is None else moments
-            self.rates = FeatureRates.begin(start, len(self.settings))
+    def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
+        """Pass once more over the rows."""
 
-    @abstractmethod
-    def scales(self) -> NDArray[np.float64]:
-        """Return the scale of each row of V."""
+    def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:
+        """Return the rank of the truth of held-out rows, (n_settings, n_rows)."""
 
-    @abstractmethod
-    def biases(self) -> NDArray[np.float64]:
-        """Return the bias of each row of V."""
-
-    @abstractmethod
-    def _averages(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
-        """Return, for rows of V, sums of scales and of biases and the number of steps averaged."""
-
-    @abstractmethod
-    def _begin_window(self) -> None:
-        """Begin averages anew."""
-
-    @abstractmethod
-    def _begin_epoch(self, seed: int) -> None:
-        """Prepare the draws of this epoch."""
-
-    def _end_epoch(self) -> None:  # noqa: B027 - most have nothing to do
-        """Leave the weights as they are between epochs."""
-
-    @abstractmethod
-    def _walk_chunk(self, chunk: Chunk, views: list[Chunk], team: Team) -> None:
-        """Step all settings through a chunk; each has its own view of it."""
-
-    @property
-    @abstractmethod
-    def _wanted(self) -> Wanted:
-        """What is to be made of blocks of rows before the trainer walks through them."""
+    def weights(self, number: int = 0) -> Weights:
+        """Return weights and biases of one setting."""
 
     def keep(self, numbers: Sequence[int]) -> None:
         """Forget all settings but these."""
-        rows = self.rows_of(numbers)
-        self.settings = [self.settings[n] for n in numbers]
-        self.V = self.V[rows]
-        self.Q = self.Q[rows] if self.Q.size else self.Q
-        if self.rates is not None:
-            self.rates = self.rates.select(numbers)
-
-    def run_epoch(self, rows: Rows, *, seed: int, team: Team, advance: Advance) -> None:
-        """Pass once more over the rows, in the order that the seed gives this epoch.
-
-        Weights that overflow are an error, unless other settings trained with them are sound.
-        """
-        if self.conditioning.average and begins_window(self.epoch):
-            self.Q[...] = 0.0
-            self._begin_window()
-        self._begin_epoch(seed)
-        try:
-            self._walk_rows(rows, seed, team, advance)
-        finally:
-            self._end_epoch()
-        self.epoch += 1
-        self._check_finite(team)
-
-    def _walk_rows(self, rows: Rows, seed: int, team: Team, advance: Advance) -> None:
-        """Step through all chunks of an epoch."""
-        wanted = self._wanted
-        for chunk in read_chunks(
-            rows,
-            wanted=wanted if self.rates is None else Wanted(self.block, grams=False),
-            seed=seed,
-            epoch=self.epoch,
-            dtype=self.V.dtype,
-            team=team,
-        ):
-            if self.rates is None:
-                self._walk_chunk(chunk, [chunk] * len(self.settings), team)
-            else:
-                views = [chunk.scaled(roots, wanted) for roots in self.rates.roots(self.V.dtype)]
-                self._walk_chunk(chunk, views, team)
-                for number, view in enumerate(views):
-                    change = self.rates.learn(number, chunk.X, view.targets["energy"])
-                    self._rescale(number, change.astype(self.V.dtype))
-            advance(len(chunk.index))
-
-    def _rescale(self, number: int, change: NDArray[Any]) -> None:
-        """Multiply the features of a setting's stored weights and averages."""
-        for stored in self._stored(number):
-            stored *= change if stored.size else 1.0
-
-    def _stored(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the rows of V and of Q, if averages are kept, that belong to a setting."""
-        part = self.part(number)
-        return self.V[part], self.Q[part] if self.Q.size else self.Q
-
-    def _check_finite(self, team: Team | None = None) -> None:
-        if not any(self.is_finite(number, team) for number in range(len(self.settings))):
-            raise overflow(self.settings, self.epoch, self.modest)
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def is_finite(self, number: int, team: Team | None = None) -> bool:
-        """Tell whether the weights of a setting are still numbers; a team shares the work."""
-        part = self.part(number)
-        V, sums = self.V[part], [self.biases()[part].sum()]
-        size = max(1, CHECKED_BYTES // (V.itemsize * V.shape[1]))
-        pieces = range(0, len(V), size)
-
-        @np.errstate(over="ignore", invalid="ignore")  # helpers have a state of their own
-        def add_up(first: int) -> None:
-            sums.append(V[first : first + size].sum())
-
-        if team is None:
-            list(map(add_up, pieces))
-        else:
-            team.share(add_up, pieces)
-        return bool(np.isfinite(sums).all())
-
-    def part(self, number: int) -> slice:
-        """Return the rows of V that belong to a setting."""
-        return slice(number * self.n_classes, (number + 1) * self.n_classes)
-
-    def classes(self, number: int) -> slice:
-        """Return the classes of a setting that have weights here: all of them."""
-        return slice(0, self.n_classes)
-
-    @np.errstate(over="ignore", invalid="ignore")
-    def weights(self, number: int = 0) -> Weights:
-        """Return copies of the weights and biases of one setting; averages where they are kept."""
-        part = self.part(number)
-        if self.Q.size and self.epoch > 0:
-            scales, biases, steps = self._averages(part)
-            steps = np.maximum(steps, 1)
-            W = self.V[part] * (scales / steps).astype(self.V.dtype)[:, None]
-            W -= self.Q[part] / np.broadcast_to(steps, scales.shape).astype(self.V.dtype)[:, None]
-            b = biases / steps
-        else:
-            W = self.V[part] * self.scales()[part].astype(self.V.dtype)[:, None]
-            b = self.biases()[part]
-        if self.rates is not None:
-            W *= self.rates.roots(self.V.dtype)[number]
-        return W, self._silence(b, number).astype(self.V.dtype)
-
-    def _silence(self, biases: NDArray[Any], number: int) -> NDArray[Any]:
-        """Return the biases of a setting with those of classes that are to come last."""
-        return np.where(self.unseen[self.classes(number)], UNSEEN_BIAS, biases)
-
-    def scorers(self, number: int) -> list[Scorer]:
-        """Return what scores rows by the weights of one setting, copied only if needed."""
-        part = self.part(number)
-        if self.Q.size or self.rates is not None:
-            V, biases = self.weights(number)
-            scales = np.ones(len(V))
-        else:
-            V, scales = self.V[part], self.scales()[part]
-            biases = self._silence(self.biases()[part], number)
-        classes, found = self.classes(number), []
-        for shard in scored_shards(self.n_classes):
-            if classes.start <= shard.start < classes.stop:
-                own = slice(shard.start - classes.start, shard.stop - classes.start)
-                small = scales[own].astype(np.float32), biases[own].astype(np.float32)
-                found.append(Scorer(shard, V[own], *small))
-        return found
-
-    def rank(self, rows: Rows, *, team: Team) -> NDArray[np.int32]:
-        """Return the rank of the truth of held-out rows, (n_settings, n_rows)."""
-        scorers = [self.scorers(number) for number in range(len(self.settings))]
-        ranks = np.empty((len(scorers), rows.n_rows), np.int32)
-
-        def rank(some: range) -> None:
-            found = rank_range(scorers, rows, some, self.n_classes)
-            ranks[:, some.start : some.stop] = found
-
-        team.share(rank, cut_ranges(rows, self.n_classes))
-        return ranks
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that training changes, records as bytes: what a checkpoint keeps."""
-        arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
-        if self.rates is not None:
-            arrays["rates"] = self.rates.squares
-        return {
-            name: array.view(np.uint8) if array.dtype.names else array
-            for name, array in arrays.items()
-            if array.size
-        }
+        """Return the arrays that a checkpoint keeps."""
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the arrays that `state` gave."""
-        mine = {name.strip("_"): getattr(self, name) for name in self._changing}
-        if self.rates is not None:
-            mine["rates"] = self.rates.squares
-        for name, array in mine.items():
-            kept = arrays.get(name)
-            if array.size == 0:
-                continue
-            if kept is None or kept.nbytes != array.nbytes:
-                raise InputError("The checkpoint does not fit this training: delete it.")
-            array[...] = kept.view(array.dtype).reshape(array.shape)
 
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
         """Begin every setting at some weights instead of at zero."""
-        for number in range(len(self.settings)):
-            self.V[self.part(number)] = W
-        self._set_biases(np.tile(b.astype(np.float64), len(self.settings)))
-        self._take_norms()
-
-    @abstractmethod
-    def _set_biases(self, biases: NDArray[np.float64]) -> None:
-        """Set the bias of each row of V."""
-
-    @abstractmethod
-    def _take_norms(self) -> None:
-        """Learn the squared norms of the stored weights, which steps then keep up to date."""
-
-    def adopt(self, other: Trainer) -> None:
-        """Go on from a trainer of the same single setting with as many classes or fewer."""
-        for name in self._changing:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            mine[tuple(slice(0, n) for n in theirs.shape)] = theirs
-        if self.rates is not None and other.rates is not None:
-            self.rates.squares[...] = other.rates.squares
-        self.epoch = other.epoch
-
-    def rows_of(self, numbers: Sequence[int]) -> NDArray[np.int64]:
-        """Return the rows of V that belong to some settings."""
-        return np.concatenate([np.arange(self.V.shape[0])[self.part(n)] for n in numbers])
 
 
-def class_shards(n_classes: int, most: int) -> list[slice]:
-    """Cut classes into shards of nearly equal size, at most `most`; threads share them out.
-
-    Where the cuts are is fixed by the number of classes, not by that of the threads. All shards but
-    the last are whole tiles of products, if `most` is.
-    """
-    n_shards = max(1, -(-n_classes // most))
-    size = min(most, max(1, -(-n_classes // (n_shards * ROWS))) * ROWS)
-    return [slice(start, min(start + size, n_classes)) for start in range(0, n_classes, size)]
-
-
-def scored_shards(n_classes: int) -> list[slice]:
-    """Return the shards of classes that held-out rows are scored by, two of training at a time.
-
-    So they end where shards of training do, and pieces of classes can be cut there.
-    """
-    starts = [shard.start for shard in class_shards(n_classes, SCORED_SHARD // 2)][::2]
-    return [slice(*ends) for ends in pairwise([*starts, n_classes])]
+def overflow(settings: Sequence[Setting], epoch: int, modest: float = math.inf) -> WorkError:
+    """Return the error of weights that are no numbers any more; it names a smaller step."""
+    step = max(setting.eta for setting in settings)
+    return WorkError(
+        f"The weights overflowed in epoch {epoch} with eta={step:g}. "
+        f"Try a smaller step, such as {min(step / 10, modest):.1g}."
+    )

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.measures import Measures, Truths, measure, rank_truths
-from myriad.parallel import Team
+from myriad.parallel import ThreadPool
 from myriad.store import Rows
 
 if TYPE_CHECKING:
-    from myriad.training.contract import Training
+    from myriad.training.trainer import Trainer
 
 BLOCK_BYTES = 16 << 20
 
@@ -40,10 +40,10 @@ class Scorer:
         part += self.biases
 
 
-def validate(training: Training, rows: Rows, *, team: Team) -> list[Measures]:
+def validate(training: Trainer, rows: Rows, *, pool: ThreadPool) -> list[Measures]:
     """Return the measures of every setting in training on held-out rows."""
     known = rows.labels if rows.sets is None else rows.sets
-    ranks = training.rank(rows, team=team)
+    ranks = training.rank(rows, pool=pool)
     return [measure(r, known, n_classes=training.n_classes) for r in ranks]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.parallel import Mapper, Place, SharedArray, share_array
+from myriad.parallel import Executor, SharedArray, Workers, share_array
 
 BLOCK = 16_384
 """Rows of a block."""
@@ -27,8 +27,8 @@ Result = TypeVar("Result")
 class Blocks:
     """The blocks of an array, and who works on them; see `open_blocks`."""
 
-    def __init__(self, mapper: Mapper, array: SharedArray, n_rows: int) -> None:
-        self._mapper, self._array, self._n_rows = mapper, array, n_rows
+    def __init__(self, executor: Executor, array: SharedArray, n_rows: int) -> None:
+        self._executor, self._array, self._n_rows = executor, array, n_rows
 
     def sum(self, function: Callable[[Float], NDArray[Any]]) -> NDArray[np.float64]:
         """Return the sum of what the function returns of each block, in float64."""
@@ -41,10 +41,10 @@ class Blocks:
     def map(self, function: Callable[[Float], Result]) -> Iterator[Result]:
         """Yield ``function(block)`` of each block in order; the function is pickled."""
         ends = [(i, min(i + BLOCK, self._n_rows)) for i in range(0, self._n_rows, BLOCK)]
-        most = PIECES * self._mapper.workers if self._mapper.remote else len(ends)
+        most = PIECES * self._executor.n_workers if self._executor.remote else len(ends)
         bounds = np.linspace(0, len(ends), min(most, len(ends)) + 1).round().astype(int)
         pieces = [ends[first:last] for first, last in pairwise(bounds)]
-        for found in self._mapper.map(_BlockWork(self._array, function), pieces):
+        for found in self._executor.map(_BlockWork(self._array, function), pieces):
             yield from found
 
 
@@ -56,7 +56,7 @@ def sum_rows(block: Float) -> NDArray[np.float64]:
 
 @contextmanager
 def open_blocks(
-    values: Float, *, threads: int | None = 1, place: Place | None = None
+    values: Float, *, threads: int | None = 1, workers: Workers | None = None
 ) -> Iterator[Blocks]:
     """Yield the blocks of float32 rows (n_samples, dim), while BLAS is held to one thread each.
 
@@ -65,8 +65,8 @@ def open_blocks(
     threads : of this machine that share the blocks.
     place : whose workers share them instead: they read the rows from a file.
     """
-    with share_array(values, threads=threads, place=place) as (mapper, array):
-        yield Blocks(mapper, array, len(values))
+    with share_array(values, threads=threads, workers=workers) as (executor, array):
+        yield Blocks(executor, array, len(values))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float, as_rows
-from myriad.parallel import Place
+from myriad.parallel import Workers
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.vocabularies.blocks import Blocks, open_blocks, sum_rows
@@ -27,7 +27,7 @@ def learn_mixture(
     seed: int,
     rounds: int = 15,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> GaussianMixture:
     """Fit a mixture of `n_components` Gaussians to the rows of `values`.
@@ -41,9 +41,9 @@ def learn_mixture(
     place : whose workers sum over blocks of rows in each round; None for threads of this process.
     """
     values = as_rows(values, name="The descriptors")
-    start = start_mixture(values, n_components, seed=seed, threads=threads, place=place)
+    start = start_mixture(values, n_components, seed=seed, threads=threads, workers=workers)
     return refine_mixture(
-        values, start, seed=seed, rounds=rounds, threads=threads, place=place, progress=progress
+        values, start, seed=seed, rounds=rounds, threads=threads, workers=workers, progress=progress
     )
 
 
@@ -53,11 +53,11 @@ def start_mixture(
     *,
     seed: int,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
 ) -> GaussianMixture:
     """Return a mixture whose Gaussians describe the clusters that k-means finds in a sample."""
     check_enough(len(values), n_components)
-    centres = learn_centres(values, n_components, seed=seed, threads=threads, place=place)
+    centres = learn_centres(values, n_components, seed=seed, threads=threads, workers=workers)
     sample = values[draw_rows(len(values), _ROWS_A_GAUSSIAN * n_components, seed, "mixture start")]
     labels = nearest_centres(sample, centres)
     counts = np.bincount(labels, minlength=n_components).astype(np.float64)
@@ -78,14 +78,14 @@ def refine_mixture(
     seed: int,
     rounds: int,
     threads: int | None = None,
-    place: Place | None = None,
+    workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> GaussianMixture:
     """Improve a mixture by `rounds` rounds of expectation and maximisation over blocks of rows."""
     draws = generator(seed, "empty Gaussians")
     mixture = start
     with (
-        open_blocks(values, threads=threads, place=place) as blocks,
+        open_blocks(values, threads=threads, workers=workers) as blocks,
         progress.step("Learning the Gaussian mixture", rounds, "rounds") as advance,
     ):
         least = _least_variances(_overall_variances(blocks, len(values)))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Float, as_rows
 from myriad.errors import InputError
-from myriad.parts import Part
+from myriad.serialisation import Serialisable
 from myriad.vocabularies.intersections import sum_minima
 from myriad.vocabularies.kmeans import draw_rows
 
@@ -17,7 +17,7 @@ _LEAST = 1e-6  # components of a smaller part of the largest variance are noise 
 
 
 @dataclass(frozen=True, eq=False)
-class IntersectionPCA(Part, kind="intersection-pca"):
+class IntersectionPCA(Serialisable, kind="intersection-pca"):
     """A projection on the kernel principal components of a sample [HM 8.2].
 
     The kernel is ``k(x, z) = sum_j min(x_j, z_j)``. A histogram is known by its kernel values with

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints, as_rows
 from myriad.errors import InputError
-from myriad.parallel import Place
-from myriad.parts import Part
+from myriad.parallel import Workers
 from myriad.randomness import generator
+from myriad.serialisation import Serialisable
 from myriad.vocabularies.blocks import open_blocks
 from myriad.vocabularies.residuals import add_residuals
 
@@ -26,7 +26,7 @@ _APART = 1 / 1024  # how far the halves of a cluster are set apart, as a part of
 
 
 @dataclass(frozen=True, eq=False)
-class Words(Part, kind="words"):
+class Words(Serialisable, kind="words"):
     """A vocabulary of visual words: float32 `centres` of shape (n_words, dim)."""
 
     centres: Float
@@ -60,11 +60,11 @@ def learn_words(
     seed: int,
     rounds: int = 15,
     threads: int | None = 1,
-    place: Place | None = None,
+    workers: Workers | None = None,
 ) -> Words:
     """Learn a vocabulary of `n_words` words from the rows of `values`; see `learn_centres`."""
     return Words(
-        learn_centres(values, n_words, seed=seed, rounds=rounds, threads=threads, place=place)
+        learn_centres(values, n_words, seed=seed, rounds=rounds, threads=threads, workers=workers)
     )
 
 
@@ -75,7 +75,7 @@ def learn_centres(
     seed: int,
     rounds: int = 15,
     threads: int | None = 1,
-    place: Place | None = None,
+    workers: Workers | None = None,
 ) -> Float:
     """Return `n_centres` centres of the rows of `values`, float32, of shape (n_centres, dim).
 
@@ -94,8 +94,8 @@ def learn_centres(
     start = generator(seed, "k-means start").choice(len(sample), n_centres, replace=False)
     centres = sample[start]
     if len(sample) * n_centres * dim < _SPREAD_ABOVE:
-        place = None
-    with open_blocks(sample, threads=threads, place=place) as blocks:
+        workers = None
+    with open_blocks(sample, threads=threads, workers=workers) as blocks:
         for _ in range(rounds):
             counts, sums = np.zeros(n_centres, np.int64), np.zeros(centres.shape)
             for some, residuals in blocks.map(_Assigning(centres)):

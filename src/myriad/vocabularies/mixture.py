@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError
-from myriad.parts import Part
+from myriad.serialisation import Serialisable
 from myriad.vocabularies.posteriors import soften
 
 _BLOCK = 1024  # rows whose logits are held at a time: they stay in the cache
@@ -39,7 +39,7 @@ class MixtureSums:
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianMixture(Part, kind="gmm"):
+class GaussianMixture(Serialisable, kind="gmm"):
     """A frozen mixture of Gaussians.
 
     Attributes

@@ -9,13 +9,13 @@ import numpy as np
 
 from myriad.arrays import Float, as_rows
 from myriad.errors import InputError
-from myriad.parallel import Place
-from myriad.parts import Part
+from myriad.parallel import Workers
+from myriad.serialisation import Serialisable
 from myriad.vocabularies.blocks import open_blocks, sum_rows
 
 
 @dataclass(frozen=True, eq=False)
-class PCA(Part, kind="pca"):
+class PCA(Serialisable, kind="pca"):
     """A projection on the directions of largest variance.
 
     Attributes
@@ -78,7 +78,9 @@ class PCA(Part, kind="pca"):
         return projected
 
 
-def learn_pca(values: Float, dim: int, *, whiten: bool = False, place: Place | None = None) -> PCA:
+def learn_pca(
+    values: Float, dim: int, *, whiten: bool = False, workers: Workers | None = None
+) -> PCA:
     """Find the `dim` directions of largest variance of the rows of `values`.
 
     The mean and the covariance are summed block by block, float32 products added in float64, and
@@ -97,7 +99,7 @@ def learn_pca(values: Float, dim: int, *, whiten: bool = False, place: Place | N
         raise InputError(f"A PCA of {n_features} features can keep 1 to {n_features}, not {dim}.")
     if n_samples < 2:
         raise InputError("A PCA needs at least two rows to learn from.")
-    with open_blocks(values, place=place) as blocks:
+    with open_blocks(values, workers=workers) as blocks:
         mean = (blocks.sum(sum_rows) / n_samples).astype(np.float32)
         covariance = blocks.sum(_Scatter(mean))
     variances, vectors = np.linalg.eigh(covariance / (n_samples - 1))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from myriad.report.evidence import Place
+from myriad.report.evidence import MapPoint
 from myriad.report.plots.axes import Axis
 from myriad.report.plots.canvas import Canvas
 from myriad.report.wording import show_count
@@ -19,13 +19,13 @@ LETTER = 8.5
 """The width of a letter, about."""
 
 
-def plot_places(places: Sequence[Place]) -> Markup | None:
+def plot_places(places: Sequence[MapPoint]) -> Markup | None:
     """Draw a dot for each class, and its name where there is room for it."""
     if len(places) < 3:
         return None
     canvas = Canvas(BARE, BARE, x_title="", y_title="", width=760, height=560)
     canvas.add_dots(((place.x, place.y, place.name) for place in places), "cloud", 3.0)
-    named: list[Place] = []
+    named: list[MapPoint] = []
     for place in places:
         if len(named) == MOST_NAMED:
             break

@@ -1,0 +1,1 @@
+"""Nearest class means and nearest neighbours."""

@@ -1,0 +1,1 @@
+"""Training shared out to workers: shards of classes, rounds of local SGD."""

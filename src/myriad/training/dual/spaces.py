@@ -1,0 +1,206 @@
+"""Where dual variables act: on weights of features or, with a kernel, on the rows themselves.
+
+A dual column a_i adds ``a_i x_i'`` to the weights. With features the weights are (n_classes, dim).
+With a kernel x_i is known only by its products with the other rows, row i of the Gram matrix K; the
+"weights" are then the dual columns themselves, (n_classes, n_rows), and scores are again a product
+of a row, now of K, with them.
+
+A constant feature may stand beside the others; its weights, times it, are the biases. It is
+regularised like any other, as LIBLINEAR has it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import InputError
+from myriad.parallel import ThreadPool
+from myriad.store import Rows
+from myriad.training.dual.sparse_duals import SparseDuals
+from myriad.training.dual.sparse_duals_kernels import (
+    add_changes,
+    add_columns,
+    add_signed_columns,
+    add_to_columns,
+    spread_columns,
+)
+from myriad.training.engine.chunks import Chunk
+from myriad.training.engine.linear_trainer import class_shards
+from myriad.training.engine.scores import score_block, score_panels
+
+SHARD = 512
+"""Features that one thread sums."""
+BLOCK_BYTES = 16 << 20
+
+
+class Space(ABC):
+    """Weights under dual training.
+
+    Attributes
+    ----------
+    V : float array of shape (n_classes, width), the weights.
+    constants : float array of shape (n_classes,), the weights of the constant feature.
+    bias : the value of the constant feature, 0 for none.
+    """
+
+    def __init__(self, n_classes: int, width: int, *, bias: float, dtype: Any) -> None:
+        self.V = np.zeros((n_classes, width), dtype)
+        self.constants = np.zeros(n_classes, dtype)
+        self.bias = bias
+
+    def score(self, chunk: Chunk, number: int, part: slice, pool: ThreadPool) -> NDArray[Any]:
+        """Return the scores (B, n_classes) of the rows of a block."""
+        S = self._score(chunk, number, part, pool)
+        if self.bias:
+            S += self.bias * self.constants
+        return S
+
+    @abstractmethod
+    def _score(self, chunk: Chunk, number: int, part: slice, pool: ThreadPool) -> NDArray[Any]:
+        """Return the products of a block's rows with the weights."""
+
+    def gram(
+        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        """Return the products (B, B) of the rows of a block with one another."""
+        products = self._products(chunk, number, part, index)
+        return products + products.dtype.type(self.bias**2) if self.bias else products
+
+    @abstractmethod
+    def _products(
+        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        """Return the products of a block's rows, the constant feature left out."""
+
+    @abstractmethod
+    def add(
+        self,
+        X: NDArray[Any],
+        index: NDArray[np.int64],
+        changed: NDArray[np.int32],
+        steps: NDArray[Any],
+        n_changed: NDArray[np.int32],
+    ) -> None:
+        """Change the weights by the steps of a block; see `topk_kernels.step_topk`."""
+
+    @abstractmethod
+    def rebuild(
+        self, rows: Rows, duals: SparseDuals, pool: ThreadPool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weights and the constants that the dual variables make, anew in float64."""
+
+
+class FeatureSpace(Space):
+    """Weights of features."""
+
+    def _score(self, chunk: Chunk, number: int, part: slice, pool: ThreadPool) -> NDArray[Any]:
+        return score_panels(chunk.panels[number], part.stop - part.start, self.V, pool)
+
+    def _products(
+        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        return chunk.grams[number]
+
+    def add(
+        self,
+        X: NDArray[Any],
+        index: NDArray[np.int64],
+        changed: NDArray[np.int32],
+        steps: NDArray[Any],
+        n_changed: NDArray[np.int32],
+    ) -> None:
+        """Add each row, times its steps."""
+        add_changes(X, changed, steps, n_changed, self.V)
+        if self.bias:
+            constant = np.full((len(X), 1), self.bias, X.dtype)
+            add_changes(constant, changed, steps, n_changed, self.constants[:, None])
+
+    def rebuild(
+        self, rows: Rows, duals: SparseDuals, pool: ThreadPool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Multiply the dual columns with the rows."""
+        weights = sum_columns(rows, duals, len(self.V), pool)
+        columns = np.zeros((len(self.V), 1))
+        if self.bias:
+            constant = np.full((rows.n_rows, 1), self.bias)
+            add_columns(constant, rows.labels, duals.table(), columns, 0, (0, 1))
+        return weights, columns[:, 0]
+
+
+class KernelSpace(Space):
+    """Dual columns as weights of the rows of a Gram matrix, which is what the rows must be."""
+
+    def _score(self, chunk: Chunk, number: int, part: slice, pool: ThreadPool) -> NDArray[Any]:
+        return score_block(chunk.X[part], self.V, pool)
+
+    def _products(
+        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        return np.ascontiguousarray(chunk.X[part][:, index])
+
+    def add(
+        self,
+        X: NDArray[Any],
+        index: NDArray[np.int64],
+        changed: NDArray[np.int32],
+        steps: NDArray[Any],
+        n_changed: NDArray[np.int32],
+    ) -> None:
+        """Add the steps to the rows' columns."""
+        add_to_columns(index, changed, steps, n_changed, self.V)
+
+    def rebuild(
+        self, rows: Rows, duals: SparseDuals, pool: ThreadPool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Spread the dual columns out."""
+        weights = np.zeros(self.V.shape)
+        spread_columns(rows.labels, *duals.table(), weights)
+        return weights, np.zeros(len(weights))
+
+
+def check_gram(K: NDArray[np.float64]) -> None:
+    """Raise `InputError` unless a matrix can be the products of rows with one another.
+
+    What rounding to float32 may do to one is forgiven.
+    """
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise InputError(f"A Gram matrix is square, not of shape {K.shape}.")
+    size = float(np.abs(K).max(initial=0.0))
+    if not np.allclose(K, K.T, rtol=1e-5, atol=1e-6 * size):
+        raise InputError("The Gram matrix is not symmetric: it must hold k(x_i, x_j) for all rows.")
+    try:
+        np.linalg.cholesky(K + (1e-5 * max(size, 1e-30)) * np.eye(len(K)))
+    except np.linalg.LinAlgError:
+        raise InputError(
+            "The Gram matrix has a negative eigenvalue: it does not come from a kernel."
+        ) from None
+
+
+def sum_columns(
+    rows: Rows, duals: SparseDuals, n_classes: int, pool: ThreadPool, *, signed: bool = False
+) -> NDArray[np.float64]:
+    """Return the weights (n_classes, dim) that dual columns make, summed in float64.
+
+    Parameters
+    ----------
+    signed : whether variables stand for their own class alone, positive for the truth and negative
+        for the others (one-vs-rest), and not for a wrong class against the truth (top-k).
+    """
+    weights = np.zeros((n_classes, rows.dim))
+    size = max(1, min(1024, BLOCK_BYTES // (8 * rows.dim)))
+    shards = class_shards(rows.dim, SHARD)
+    first = 0
+    for block in rows.blocks(size):
+
+        def add(shard: slice, X: NDArray[Any] = block.X, first: int = first) -> None:
+            labels = rows.labels[first : first + len(X)]
+            kernel = add_signed_columns if signed else add_columns
+            kernel(X, labels, duals.table(), weights, first, (shard.start, shard.stop))
+
+        pool.share(add, shards)
+        first += len(block.X)
+    return weights

@@ -1,0 +1,106 @@
+"""Dual variables kept sparse: for each row, the classes whose variable is not zero.
+
+Of a row's C variables only a few are not zero, so that what is kept grows with them and not with
+rows x classes. Rows are kept in one pool: a row that grows moves to the end, and the pool is packed
+anew before it would overflow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.training.dual.sparse_duals_kernels import copy_rows, load_rows, store_rows
+
+SPARE = 1.25
+
+
+class SparseDuals:
+    """Nonnegative float64 variables of shape (n_rows, n_classes), most of them zero.
+
+    Attributes
+    ----------
+    starts, counts, rooms : where each row begins in the pool, how many entries it has, and how many
+        it has room for.
+    classes, values : the pool: int32 and float64, ascending in class within a row.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self.starts = np.zeros(n_rows, np.int64)
+        self.counts = np.zeros(n_rows, np.int32)
+        self.rooms = np.zeros(n_rows, np.int32)
+        self.classes = np.zeros(0, np.int32)
+        self.values = np.zeros(0, np.float64)
+        self._end = 0
+
+    @property
+    def n_nonzero(self) -> int:
+        """How many variables are not zero."""
+        return int(self.counts.sum())
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes are held."""
+        arrays = (self.starts, self.counts, self.rooms, self.classes, self.values)
+        return sum(array.nbytes for array in arrays)
+
+    def load(
+        self,
+        index: NDArray[np.int64],
+        classes: NDArray[np.int32],
+        values: NDArray[np.float64],
+        counts: NDArray[np.int32],
+    ) -> None:
+        """Write some rows to the beginnings of the rows of `classes` and `values`."""
+        load_rows(
+            index, self.starts, self.counts, self.classes, self.values, classes, values, counts
+        )
+
+    def store(
+        self,
+        index: NDArray[np.int64],
+        classes: NDArray[np.int32],
+        values: NDArray[np.float64],
+        counts: NDArray[np.int32],
+    ) -> None:
+        """Replace some rows; the reverse of `load`."""
+        if self._end + int(counts.sum()) > len(self.classes):  # perhaps too little room
+            layout = int(counts[counts > self.rooms[index]].sum())
+            if self._end + layout > len(self.classes):
+                self._pack(layout)
+        places = self.starts, self.counts, self.rooms
+        self._end = store_rows(
+            index, classes, values, counts, places, self.classes, self.values, self._end
+        )
+
+    def table(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return starts, counts, classes and values, as kernels take them."""
+        return self.starts, self.counts, self.classes, self.values
+
+    def scale(self, factor: float) -> None:
+        """Multiply all variables by a number."""
+        self.values *= factor
+
+    def restore(
+        self,
+        starts: NDArray[np.int64],
+        counts: NDArray[np.int32],
+        classes: NDArray[np.int32],
+        values: NDArray[np.float64],
+    ) -> None:
+        """Take over what `table` returned."""
+        self.starts, self.counts, self.rooms = starts.copy(), counts.copy(), counts.copy()
+        self.classes, self.values = classes.copy(), values.copy()
+        self._end = len(classes)
+
+    def _pack(self, layout: int) -> None:
+        size = int(SPARE * (self.n_nonzero + layout)) + 1024
+        # Zeros, since all of the pool is scaled, also what no row uses yet.
+        classes, values = np.zeros(size, np.int32), np.zeros(size, np.float64)
+        starts = np.cumsum(self.counts, dtype=np.int64) - self.counts
+        copy_rows(self.starts, self.counts, starts, self.classes, self.values, classes, values)
+        self.starts, self.rooms = starts, self.counts.copy()
+        self.classes, self.values = classes, values
+        self._end = self.n_nonzero

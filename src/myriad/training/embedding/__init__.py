@@ -1,0 +1,1 @@
+"""Wsabie and Wsabie++: a linear map and one prototype a class."""

@@ -1,0 +1,202 @@
+"""Steps of an embedding through a block of rows: Wsabie and Wsabie++ [HM, Table 3].
+
+A row x is mapped to ``z = V x`` and compared with a prototype ``P_c`` of each class. A step moves
+the prototypes of the row's label and of a violator, and adds the row, times one number for each
+row of the map, to the map: so the embeddings of the rows after it follow from products of rows, and
+the map itself is read and changed once a block.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from myriad._jit import inlined, jit
+from myriad.objectives.draws import dot
+from myriad.training.embedding.violators import (
+    draw_label,
+    find_violator,
+    harmonic,
+    is_remembered,
+    mark_possible,
+    score,
+)
+
+FIXED_STEP, BY_GRADIENTS, BY_COUNTS = 0, 1, 2
+
+AXIS = np.dtype(
+    [
+        ("alpha", np.float64),  # sum of the squared gradients of a row of the map, or of its steps
+        ("sigma", np.float64),  # the row of the map is sigma times the stored one
+        ("square", np.float64),  # its squared norm, followed only where it is bounded
+    ]
+)
+STATE = np.dtype(
+    [
+        ("scale", np.float64),  # 2 for Euclidean discriminants, 1 for linear ones
+        ("margin", np.float64),
+        ("eta", np.float64),
+        ("adagrad", np.int64),
+        ("rank_weight", np.bool_),
+        ("replacement", np.bool_),
+        ("max_norm", np.float64),  # 0 for no bound
+        ("most", np.int64),  # draws
+        ("chain", np.int64),  # last violators looked at
+        ("n_features", np.int64),
+        ("draws", np.int64),  # made so far
+        ("steps", np.int64),
+        ("passed", np.int64),  # rows passed over because of a last violator
+    ]
+)
+
+
+@inlined
+def correct(gram, Z, axes, stepped, i, z):
+    """Write the embedding of row `i` to `z`; return the square of how far it moved in the block.
+
+    `Z` holds products of the stored map with the rows to come, and coefficients of the rows
+    `stepped`.
+    """
+    z[:] = Z[i]
+    for k in stepped:
+        g = gram[i, k]
+        for j in range(len(z)):
+            z[j] += g * Z[k, j]
+    moved = 0.0
+    for j in range(len(z)):
+        if axes[j].sigma != 1.0:
+            z[j] *= axes[j].sigma
+        moved += (z[j] - Z[i, j]) ** 2
+    return moved
+
+
+@inlined
+def step_size(adagrad, eta, alpha):
+    """Return the step for a sum of squared gradients or of steps; 0 where there were none."""
+    if adagrad == FIXED_STEP:
+        return eta
+    return eta / np.sqrt(alpha) if alpha > 0.0 else 0.0
+
+
+@inlined
+def move_prototype(P, squares, z, c, weight, memory, state):
+    """Step a prototype towards the embedding (away from it where the weight is negative)."""
+    dim = len(z)
+    p = P[c]
+    pull = state.scale * weight
+    own = state.scale - 1.0  # the prototype itself is in the gradient of Euclidean discriminants
+    if state.adagrad == BY_GRADIENTS:
+        total = 0.0
+        for j in range(dim):
+            total += (z[j] - own * p[j]) ** 2
+        memory[c].alpha += pull * pull * total / dim
+    elif state.adagrad == BY_COUNTS:
+        memory[c].alpha += 1.0
+    step = P.dtype.type(pull * step_size(state.adagrad, state.eta, memory[c].alpha))
+    keep = P.dtype.type(1.0) - P.dtype.type(own) * step
+    for j in range(dim):
+        p[j] = keep * p[j] + step * z[j]
+    square = np.float64(dot(p, p))
+    if state.max_norm > 0.0 and square > state.max_norm**2:
+        shrink = P.dtype.type(state.max_norm / np.sqrt(square))
+        for j in range(dim):
+            p[j] *= shrink
+        square = np.float64(dot(p, p))
+    squares[c] = square
+
+
+@inlined
+def move_map(P, z, label, c, weight, square, coefficients, axes, state):
+    """Write what a step adds to the map, as multiples of the row; `square` is the row's norm's."""
+    for j in range(len(z)):
+        slope = state.scale * weight * (np.float64(P[c, j]) - np.float64(P[label, j]))
+        if state.adagrad == BY_GRADIENTS:
+            axes[j].alpha += slope * slope * square / state.n_features
+        elif state.adagrad == BY_COUNTS:
+            axes[j].alpha += 1.0
+        push = -slope * step_size(state.adagrad, state.eta, axes[j].alpha)
+        coefficients[j] = push / axes[j].sigma
+        if state.max_norm > 0.0:
+            axes[j].square += 2.0 * push * z[j] + push * push * square
+            if axes[j].square > state.max_norm**2:
+                axes[j].sigma *= state.max_norm / np.sqrt(axes[j].square)
+                axes[j].square = state.max_norm**2
+
+
+@inlined
+def choose(P, bounds, products, z, labels, key, memory, marks, moved, state):
+    """Return the label and the violator of a row's step and the step's weight.
+
+    The violator is -1 where no step is made. Changes `memory` and the counts of `state`.
+    """
+    squares, scale = bounds[0], state.scale
+    label = draw_label(labels, key)
+    bar = score(P, squares, z, label, scale) - state.margin
+    if is_remembered(P, squares, z, labels, label, bar, memory, scale, state.chain):
+        state.passed += 1
+        return label, np.int64(-1), 0.0
+    n_wrong = len(P) - len(labels)
+    c, draws = np.int64(-1), state.most if state.replacement else min(state.most, n_wrong)
+    possible = 1
+    if len(products) > 0:
+        rounding = 4.0 * len(z) * np.finfo(P.dtype).eps
+        reach = np.sqrt(moved) + rounding * np.sqrt(np.float64(dot(z, z)))
+        possible = mark_possible(products, bounds, labels, marks, scale, bar, reach, rounding)
+    if possible > 0:
+        c, draws = find_violator(
+            P, squares, z, labels, key, bar, marks, scale, draws, state.replacement
+        )
+    state.draws += draws
+    memory[label].last = c  # and nothing found forgets the memory
+    weight = 1.0
+    if state.rank_weight and c >= 0:
+        weight = harmonic(n_wrong // draws)
+    return label, c, weight
+
+
+@jit
+def step_block(gram, targets, classes, S, Z, P, bounds, memory, axes, state):
+    """Step through the rows of a block.
+
+    Parameters
+    ----------
+    gram : float array of shape (B, B), products of the rows.
+    targets, classes : `TARGET` of shape (B,), whose keys make the draws and whose weights weigh
+        the steps, and the int32 labels that they point to. A row without labels, or with all, makes
+        no step.
+    S : float array of shape (B, n_classes), products of rows and prototypes at the beginning of
+        the block, changed; or (B, 0), then each class drawn is scored.
+    Z : float array of shape (B, dim), products of rows and map. Changed: each row that makes a step
+        becomes the coefficients with which the map takes up the row.
+    P, bounds, memory : prototypes (n_classes, dim), their squared norms and norms (2, n_classes),
+        `MEMORY` of shape (n_classes,); changed, but for the norms.
+    axes, state : `AXIS` of shape (dim,) and `STATE` of shape (1,); changed.
+
+    Returns
+    -------
+    int64 array, the rows that made a step.
+    """
+    stepped, n_stepped = np.empty(len(Z), np.int64), 0
+    touched = np.empty(2 * len(Z), np.int64)
+    z, marks = np.empty_like(Z[0]), np.empty(S.shape[1], np.uint8)
+    for i in range(len(Z)):
+        labels = classes[targets[i].first : targets[i].last]
+        if len(labels) == 0 or len(labels) == len(P):
+            continue
+        moved = correct(gram, Z, axes, stepped[:n_stepped], i, z)
+        if S.shape[1] > 0:
+            for c in touched[: 2 * n_stepped]:  # moved since: their products mean nothing
+                S[i, c] = np.inf
+        label, c, weight = choose(
+            P, bounds, S[i], z, labels, targets[i].key, memory, marks, moved, state[0]
+        )
+        if c < 0:
+            continue
+        weight *= targets[i].weight
+        move_map(P, z, label, c, weight, gram[i, i], Z[i], axes, state[0])
+        move_prototype(P, bounds[0], z, label, weight, memory, state[0])
+        move_prototype(P, bounds[0], z, c, -weight, memory, state[0])
+        stepped[n_stepped] = i
+        touched[2 * n_stepped], touched[2 * n_stepped + 1] = label, c
+        n_stepped += 1
+        state[0].steps += 1
+    return stepped[:n_stepped]

@@ -1,0 +1,284 @@
+"""An embedding in training: the map, the prototypes and what adapts their steps [HM, Table 3].
+
+Rows follow one another; threads share the products of a block and prepare the next rows. Lengths
+are counted in units of the data: rows as long as their mean squared norm has them are of length 1,
+and so are their embeddings at the beginning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from myriad.errors import InputError, WorkError
+from myriad.models.embedding import DISCRIMINANTS
+from myriad.parallel import ThreadPool
+from myriad.products import add_product
+from myriad.progress import Advance
+from myriad.randomness import generator, mix
+from myriad.store import Rows
+from myriad.training.embedding.kernels import (
+    AXIS,
+    BY_COUNTS,
+    BY_GRADIENTS,
+    FIXED_STEP,
+    STATE,
+    step_block,
+)
+from myriad.training.embedding.violators import MEMORY
+from myriad.training.engine.chunks import Chunk, ChunkLayout, read_chunks
+from myriad.training.engine.linear_trainer import class_shards
+from myriad.training.engine.scores import score_block, share
+
+ADAGRAD = {False: FIXED_STEP, True: BY_GRADIENTS, "count": BY_COUNTS}
+BLOCK = 128
+"""Rows that are mapped by one product, and whose steps change the map by another."""
+CHECKED_DIM = 24
+"""Random signs of more rows are of full rank for all practical purposes."""
+MAP_SHARD = 64
+"""Rows of the map that one product changes."""
+LARGEST_SQUARE = 1e24
+"""Squared lengths of embeddings and prototypes from which training counts as having overflowed."""
+ALL_FROM = 0.2
+"""Draws a row, as a part of the classes, from which products with all prototypes pay (measured)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingOptions:
+    """How an embedding is trained; as it stands, Wsabie++ [HM, Table 3].
+
+    Attributes
+    ----------
+    discriminant : ``euclidean``, nearest prototype, or ``linear``, largest product.
+    sampling : ``warp``, wrong classes are drawn until one violates the margin; ``auc``, one is.
+    rank_weight : weigh a step by the harmonic number of the estimated rank of the truth.
+    last_violators : how long a chain of last violators makes a row be passed over; 0 for none.
+    forget : whether last violators are forgotten at the beginning of each pass of `fit`. If not, as
+        in [HM], a class whose last violator violates the margin of all its rows is never trained on
+        them again, which is likely where a class has few rows.
+    adagrad : steps shrink with the sum of squared gradients (True), with the number of steps
+        (``"count"``), or not at all (False).
+    replacement : draw wrong classes with replacement, which may miss a violator.
+    max_draws : draw at most so many; None for as many as there are classes.
+    max_norm : bound on the norms of prototypes and of the rows of the map; None for none.
+    """
+
+    discriminant: str = "euclidean"
+    sampling: str = "warp"
+    rank_weight: bool = False
+    last_violators: int = 8
+    forget: bool = True
+    adagrad: bool | str = True
+    replacement: bool = False
+    max_draws: int | None = None
+    max_norm: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.discriminant not in DISCRIMINANTS:
+            raise InputError(
+                f"discriminant must be euclidean or linear, not {self.discriminant!r}."
+            )
+        if self.sampling not in ("warp", "auc"):
+            raise InputError(f"sampling must be warp or auc, not {self.sampling!r}.")
+        if self.adagrad not in ADAGRAD:
+            raise InputError(f"adagrad must be True, False or 'count', not {self.adagrad!r}.")
+        if not isinstance(self.last_violators, Integral) or self.last_violators < 0:
+            raise InputError(
+                "last_violators must be a whole number and not negative, not "
+                f"{self.last_violators!r}."
+            )
+        if not isinstance(self.forget, bool | np.bool_):
+            raise InputError(f"forget must be True or False, not {self.forget!r}.")
+        if self.max_draws is not None and self.max_draws < 1:
+            raise InputError(f"max_draws must be at least 1, not {self.max_draws}.")
+        if self.max_norm is not None and not 0 < self.max_norm < math.inf:
+            raise InputError(f"max_norm must be positive, not {self.max_norm!r}.")
+        if self.rank_weight and self.sampling == "auc":
+            raise InputError("rank_weight needs the sampling warp, whose draws tell the rank.")
+
+
+class Embedding:
+    """A map and prototypes while they are trained.
+
+    Parameters
+    ----------
+    n_classes, n_features, dim : prototypes are (n_classes, dim), the map is (dim, n_features).
+    square : mean squared norm of the rows.
+    eta, margin : the step, and by how much the truth should score better than any other class.
+    seed : what the map begins as.
+    dtype : of map and prototypes; float64 is for tests.
+    block : rows whose embeddings come from one product.
+    whole : whether the products of a block with all prototypes are made; None decides by the draws
+        that rows have lately made. The result does not depend on it.
+
+    Attributes
+    ----------
+    V, P : map and prototypes.
+    epoch : passes made.
+    """
+
+    _changing = ("V", "P", "_bounds", "_memory", "_axes", "_state")
+
+    def __init__(
+        self,
+        n_classes: int,
+        n_features: int,
+        dim: int,
+        *,
+        square: float,
+        eta: float,
+        margin: float,
+        options: EmbeddingOptions,
+        seed: int = 0,
+        dtype: DTypeLike = np.float32,
+        block: int = BLOCK,
+        whole: bool | None = None,
+    ) -> None:
+        self.block, self.whole = block, whole
+        self.epoch = 0
+        self._often = 0.0  # draws a row, lately
+        self._unit = 1.0 / square
+        self.V = draw_signs(dim, n_features, seed).astype(dtype)
+        self.V *= math.sqrt(self._unit / dim)
+        self.P = np.zeros((n_classes, dim), dtype)
+        self._bounds = np.zeros((2, n_classes), dtype)
+        self._memory = np.zeros(n_classes, MEMORY)
+        self._memory["last"] = -1
+        self._axes = np.zeros(dim, AXIS)
+        self._axes["sigma"] = 1.0
+        self._state = self._make_state(eta, margin, options)
+        if options.max_norm is not None:
+            self._bound_map(options.max_norm)
+
+    def _make_state(self, eta: float, margin: float, options: EmbeddingOptions) -> NDArray[Any]:
+        n_classes = len(self.P)
+        state = np.zeros(1, STATE)
+        state["scale"] = DISCRIMINANTS[options.discriminant]
+        state["margin"], state["eta"] = margin, eta
+        state["adagrad"] = ADAGRAD[options.adagrad]
+        state["rank_weight"], state["replacement"] = options.rank_weight, options.replacement
+        state["max_norm"] = options.max_norm or 0.0
+        state["most"] = 1 if options.sampling == "auc" else options.max_draws or n_classes
+        state["chain"] = min(options.last_violators, n_classes)
+        state["n_features"] = self.V.shape[1]
+        return state
+
+    def _bound_map(self, most: float) -> None:
+        """Shrink the rows of the map that are too long, and begin to follow their norms."""
+        squares = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64) / self._unit
+        self.V *= np.minimum(1.0, most / np.sqrt(squares))[:, None].astype(self.V.dtype)
+        self._axes["square"] = np.minimum(squares, most**2)
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """Draws, steps and rows passed over so far."""
+        return {name: int(self._state[name][0]) for name in ("draws", "steps", "passed")}
+
+    def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
+        """Pass once more over the rows, in the order that the seed gives this epoch."""
+        # A kernel returns plain integers, of which the largest would not fit its arguments.
+        root = np.uint64(mix(np.uint64(seed), np.uint64(0xE3BED)))
+        root = np.uint64(mix(root, np.uint64(self.epoch)))
+        options: dict[str, Any] = {"seed": seed, "epoch": self.epoch, "dtype": self.V.dtype}
+        for chunk in read_chunks(rows, layout=ChunkLayout(self.block), pool=pool, **options):
+            before = self.tally["draws"]
+            make_keys(chunk.targets, root)
+            self._walk(chunk, pool)
+            draws = (self.tally["draws"] - before) / len(chunk.X)
+            self._often += (draws - self._often) / 4
+            advance(len(chunk.X))
+        self.epoch += 1
+        if not self._is_sound():
+            eta = float(self._state["eta"][0])
+            raise WorkError(
+                f"The embedding overflowed in epoch {self.epoch} with eta={eta:g}. "
+                f"Try a smaller step, such as {eta / 10:.1g}."
+            )
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _is_sound(self) -> bool:
+        """Tell whether scores are far from overflowing; lengths begin at about 1."""
+        mapped = float(np.square(self.V).sum()) / self._unit
+        return bool(mapped < LARGEST_SQUARE and float(self._bounds[0].max()) < LARGEST_SQUARE)
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _walk(self, chunk: Chunk, pool: ThreadPool) -> None:
+        """Step through a chunk, block by block."""
+        whole = self._often > ALL_FROM * len(self.P) if self.whole is None else self.whole
+        for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
+            X = chunk.X[part]
+            Z = X @ self.V.T
+            S = np.empty((len(X), 0), self.V.dtype)
+            if whole:
+                S = score_block(Z, self.P, pool)
+                np.sqrt(self._bounds[0], out=self._bounds[1])
+            gram *= self._unit
+            stepped = step_block(
+                gram, chunk.targets[part], chunk.classes, S, Z, self.P, self._bounds, self._memory,
+                self._axes, self._state,
+            )  # fmt: skip
+            if len(stepped):
+                self._add(Z[stepped], X[stepped], pool)
+
+    def _add(self, A: NDArray[Any], X: NDArray[Any], pool: ThreadPool) -> None:
+        """Add the rows of a block, times the coefficients of their steps, to the map."""
+        A *= self._unit
+
+        def add(shard: slice) -> None:
+            add_product(np.ascontiguousarray(A[:, shard].T), X, self.V[shard])
+
+        share(pool, add, class_shards(len(self.V), MAP_SHARD))
+        if (self._axes["sigma"] != 1.0).any():
+            self.V *= self._axes["sigma"][:, None].astype(self.V.dtype)
+            self._axes["sigma"] = 1.0
+
+    def forget(self) -> None:
+        """Empty the memory of last violators."""
+        self._memory["last"] = -1
+
+    def take(self, V: NDArray[Any], P: NDArray[Any]) -> None:
+        """Go on from a map and prototypes that were trained before."""
+        self.V[...], self.P[...] = V, P
+        self._bounds[0] = np.square(self.P).sum(axis=1)
+        if self._state["max_norm"][0] > 0:
+            self._bound_map(float(self._state["max_norm"][0]))
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that training changes, records as bytes: what a checkpoint keeps."""
+        arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
+        return {
+            name: array.view(np.uint8) if array.dtype.names else array
+            for name, array in arrays.items()
+        }
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take the arrays that `state` gave."""
+        for name in self._changing:
+            mine, kept = getattr(self, name), arrays.get(name.strip("_"))
+            if kept is None or kept.nbytes != mine.nbytes:
+                raise InputError("The checkpoint does not fit this training: delete it.")
+            mine[...] = kept.view(mine.dtype).reshape(mine.shape)
+
+
+def draw_signs(dim: int, n_features: int, seed: int) -> NDArray[np.int8]:
+    """Return random signs, of full rank: what a map of lower rank misses is never learned.
+
+    Only small ones need to be looked at.
+    """
+    random = generator(seed, "embedding")
+    while True:
+        signs = 2 * random.integers(0, 2, (dim, n_features), dtype=np.int8) - 1
+        if dim > CHECKED_DIM or np.linalg.matrix_rank(signs) == dim:
+            return signs
+
+
+def make_keys(targets: NDArray[Any], root: np.uint64) -> None:
+    """Turn the numbers of rows among their `targets` into keys of draws, in place."""
+    with np.errstate(over="ignore"):
+        targets["key"] = mix.py_func(root, targets["key"])

@@ -1,0 +1,173 @@
+"""Chunks: rows of an epoch in memory, with the Gram matrices of their blocks, prepared ahead.
+
+A chunk is a run of rows in the order of the epoch, cut into blocks of B rows. While one chunk is
+trained on, the next is read, decoded and multiplied with itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from myriad.panels import count_panels, multiply_blocks
+from myriad.parallel import Lazy, ThreadPool
+from myriad.store import Rows
+from myriad.training.engine.targets import make_targets
+
+CHUNK_BYTES = 32 << 20
+CHUNK_ROWS = 1024
+MULTIPLIED_ROWS = 384
+"""Rows of a chunk with Gram matrices: so they are still in the cache when they are scored."""
+
+
+@dataclass(frozen=True)
+class Products:
+    """What is made of the rows of a chunk, in blocks of B rows.
+
+    Attributes
+    ----------
+    block : B.
+    panels : each block as `pack_rows` packs it, one after the other, ceil(B / 16) panels each.
+    grams : float array of shape (m, B); row i has the products with the rows of its block.
+    """
+
+    block: int
+    panels: NDArray[Any]
+    grams: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ChunkLayout:
+    """What is to be made of rows.
+
+    Attributes
+    ----------
+    block : rows of a block.
+    grams : whether blocks are packed and multiplied with themselves.
+    rows : of a chunk, at most, where they are not.
+    lent_rows : of a chunk whose rows are left where they lie in memory; 0 if they must not be.
+    """
+
+    block: int
+    grams: bool = True
+    rows: int = CHUNK_ROWS
+    zero_copy_rows: int = 0
+
+    def make(self, X: NDArray[Any]) -> Products | None:
+        """Return the products of some rows."""
+        if not self.grams:
+            return None
+        return Products(self.block, *multiply_blocks(X, self.block))
+
+    def count_rows(self, dim: int) -> int:
+        """Return how many rows a chunk holds: whole blocks, bounded in rows and in bytes."""
+        rows = min(MULTIPLIED_ROWS if self.grams else self.rows, CHUNK_BYTES // (4 * dim))
+        return max(self.block, rows // self.block * self.block)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows ``start`` to ``start + m`` of an epoch.
+
+    Attributes
+    ----------
+    X : float array of shape (m, n_features), C-contiguous; where rows are lent, the array they are
+        in, and nobody has looked at them.
+    targets, classes : what is known of the rows, and their labels; see `targets`.
+    index, labels : int64 and int32 arrays of shape (m,), the rows' numbers in their source and
+        their class, of several the lowest.
+    start : position of the first row in the epoch's order.
+    products : what is made of the rows block by block; None when nobody needs it.
+    places : int64 array of shape (m,), the rows of X that are lent; None where they are all.
+    """
+
+    X: NDArray[Any]
+    targets: NDArray[Any]
+    classes: NDArray[np.int32]
+    index: NDArray[np.int64]
+    labels: NDArray[np.int32]
+    start: int
+    products: Products | None = None
+    places: NDArray[np.int64] | None = None
+
+    @cached_property
+    def grams(self) -> list[NDArray[Any]]:
+        """The Gram matrix of each block, (n, n)."""
+        assert self.products is not None
+        return [
+            np.ascontiguousarray(self.products.grams[part, : part.stop - part.start])
+            for part in self.blocks(self.products.block)
+        ]
+
+    @cached_property
+    def panels(self) -> list[NDArray[Any]]:
+        """Each block of rows as `pack_rows` packs it."""
+        assert self.products is not None
+        size = count_panels(self.products.block)
+        return [
+            self.products.panels[n * size : n * size + count_panels(part.stop - part.start)]
+            for n, part in enumerate(self.blocks(self.products.block))
+        ]
+
+    def scaled(self, scale: NDArray[Any], layout: ChunkLayout) -> Chunk:
+        """Return the chunk with scaled features, targets of its own and the products wanted."""
+        X = self.X * scale
+        return replace(self, X=X, targets=self.targets.copy(), products=layout.make(X))
+
+    def blocks(self, size: int) -> Iterator[slice]:
+        """Yield the rows of each block."""
+        for first in range(0, len(self.X), size):
+            yield slice(first, min(first + size, len(self.X)))
+
+
+def read_chunks(
+    rows: Rows,
+    *,
+    layout: ChunkLayout,
+    seed: int,
+    epoch: int,
+    dtype: DTypeLike,
+    pool: ThreadPool,
+    with_targets: bool = True,
+) -> Iterator[Chunk]:
+    """Yield the chunks of one epoch; the next two are prepared while the current one is used.
+
+    Without targets, they and the classes of a chunk are empty.
+    """
+    source, turn = None, {"seed": seed, "epoch": epoch}
+    if layout.zero_copy_rows and rows.dtype == dtype:
+        source = rows.zero_copy_blocks(layout.zero_copy_rows, **turn)
+    if source is None:
+        source = rows.blocks(layout.count_rows(rows.dim), **turn)
+
+    def prepare(start: int) -> Chunk | None:
+        taken = next(source, None)
+        if taken is None:
+            return None
+        X = taken.X.astype(dtype, copy=False)
+        index, products = taken.index, layout.make(X)
+        known = make_targets(rows, index if with_targets else index[:0], start)
+        return Chunk(X, *known, index, rows.labels[index], start, products, taken.places)
+
+    def follow(before: Lazy[Chunk | None]) -> Chunk | None:
+        last = before.result()
+        return None if last is None else prepare(last.start + len(last.index))
+
+    if pool.threads == 1:
+        start = 0
+        while (chunk := prepare(start)) is not None:
+            yield chunk
+            start += len(chunk.index)
+        return
+    first = prepare(0)  # at once: nobody has anything else to do
+    ahead = deque([Lazy(lambda: first)])
+    ahead.append(pool.start(follow, ahead[-1]))
+    while (chunk := ahead.popleft().result()) is not None:
+        ahead.append(pool.start(follow, ahead[-1]))
+        yield chunk

@@ -1,0 +1,1 @@
+"""Stochastic gradient descent on linear models: one-vs-rest, joint objectives, softmax."""

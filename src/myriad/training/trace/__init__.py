@@ -1,0 +1,1 @@
+"""Trace-norm and other gauge-regularised models by stochastic atom descent."""

@@ -1,0 +1,125 @@
+"""The method behind `Wsabie`: broken off and resumed, rows without labels, classes without rows."""
+
+import numpy as np
+import pytest
+
+from myriad.measures import LabelSets
+from myriad.progress import Progress
+from myriad.store import ArrayRows
+from myriad.training import Checkpoint, WsabieMethod
+from myriad.training.embedding.method import make_wsabie
+from myriad.training.embedding.search import grid
+
+
+class Broken(Exception):
+    pass
+
+
+class Breaking(Progress):
+    """Progress that breaks the work off when a number of rows has been trained on."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def step(self, title, total=None, unit=""):
+        from contextlib import contextmanager
+
+        @contextmanager
+        def count():
+            yield self.advance if title == "Training" else lambda n: None
+
+        return count()
+
+    def advance(self, n):
+        self.left -= n
+        if self.left < 0:
+            raise Broken
+
+
+def make_rows(n=400, n_classes=10, seed=0):
+    rng = np.random.default_rng(seed)
+    means = np.random.default_rng(7).standard_normal((n_classes, 16))
+    labels = rng.integers(0, n_classes, n).astype(np.int32)
+    X = means[labels] + 0.7 * rng.standard_normal((n, 16))
+    return ArrayRows(X.astype(np.float32), labels, [str(c) for c in range(n_classes)])
+
+
+@pytest.mark.parametrize("after", [1, 5, 9])
+def test_a_run_broken_off_ends_with_the_same_model(tmp_path, after):
+    train, val = make_rows(), make_rows(100, seed=1)
+    method = WsabieMethod(dim=6, epochs=5, ensemble=2, patience=5)
+    whole = method.fit(train, val, n_classes=10, threads=1)
+
+    def keep():
+        return Checkpoint(tmp_path / "state", {"a": 1}, every=0.0)
+
+    with pytest.raises(Broken):
+        method.fit(
+            train, val, n_classes=10, threads=1, checkpoint=keep(),
+            progress=Breaking(after * train.n_rows - 1),
+        )  # fmt: skip
+    resumed = method.fit(train, val, n_classes=10, threads=1, checkpoint=keep())
+    assert resumed.model.prototypes.tobytes() == whole.model.prototypes.tobytes()
+    assert resumed.model.map.tobytes() == whole.model.map.tobytes()
+    assert resumed.epochs == whole.epochs
+    assert [row["top1"] for row in resumed.history] == [row["top1"] for row in whole.history]
+
+
+def test_rows_without_labels_or_with_all_are_passed_over_and_told():
+    rows = make_rows()
+    lists = [[label] for label in rows.labels]
+    lists[3], lists[5] = [], list(range(10))
+    notes = []
+
+    class Telling(Progress):
+        def note(self, sentence):
+            notes.append(sentence)
+
+    several = ArrayRows(rows.X, LabelSets.from_lists(lists), rows.class_names)
+    method = WsabieMethod(dim=4, eta=0.1, margin=0.03, epochs=2)
+    fitted = method.fit(several, None, n_classes=10, threads=1, progress=Telling())
+    assert np.isfinite(fitted.model.prototypes).all()
+    assert any(": 2." in note for note in notes)
+
+
+def test_classes_without_rows_stay_in_the_middle():
+    rows = make_rows(n_classes=10)
+    method = WsabieMethod(dim=4, eta=0.1, margin=0.03, epochs=3)
+    fitted = method.fit(rows, None, n_classes=12, threads=1)
+    assert fitted.model.n_classes == 12
+    ranks, _ = fitted.model.judge(rows.X, rows.labels)
+    assert (ranks == 1).mean() > 0.5
+
+
+def test_stated_numbers_are_not_searched():
+    assert grid(WsabieMethod(eta=0.5, margin=0.1), 16) == [(0.5, 0.1)]
+    assert len(grid(WsabieMethod(margin=0.1), 16)) == 3
+    assert len(grid(make_wsabie(adagrad=False), 16)) == 12
+
+
+def test_settled_repeats_what_was_found():
+    train, val = make_rows(), make_rows(100, seed=1)
+    method = WsabieMethod(epochs=4)
+    fitted = method.fit(train, val, n_classes=10, threads=1)
+    settled = method.settled(fitted)
+    assert not settled.is_open
+    again = settled.fit(train, None, n_classes=10, threads=1)
+    assert again.epochs == fitted.epochs
+    assert again.model.prototypes.tobytes() == fitted.model.prototypes.tobytes()
+
+
+def test_forgetting_last_violators_lets_no_class_starve():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(100), 8).astype(np.int32)
+    X = rng.standard_normal((100, 16))[labels] + 0.4 * rng.standard_normal((800, 16))
+    rows = ArrayRows(X.astype(np.float32), labels, [str(c) for c in range(100)])
+
+    def count_starved(**options):
+        method = make_wsabie(dim=8, eta=0.03, margin=0.1, epochs=20, **options)
+        model = method.fit(rows, None, n_classes=100, threads=1).model
+        right = model.judge(rows.X, rows.labels)[0] == 1
+        return int(np.count_nonzero(np.bincount(labels, right, minlength=100) == 0))
+
+    assert count_starved(forget=False) >= 10
+    assert count_starved() <= 2
+    assert count_starved(last_violators=0) <= 2

@@ -1,0 +1,153 @@
+"""The embedding in blocks against the plain update, one row at a time, fed the same draws."""
+
+import numpy as np
+import pytest
+
+from myriad.errors import InputError
+from myriad.measures import LabelSets
+from myriad.parallel import open_threads
+from myriad.store import ArrayRows
+from myriad.training.embedding.trainer import Embedding, EmbeddingOptions
+from tests.reference import wsabie as reference
+
+EPOCHS = 3
+SEED = 5
+N_CLASSES = 12
+DIM = 4
+
+
+def make_rows(n=230, n_features=11, n_classes=N_CLASSES, several=False):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, n_classes, n).astype(np.int32)
+    X = rng.standard_normal((n, n_features)) + rng.standard_normal((n_classes, n_features))[labels]
+    lists = [[label] for label in labels]
+    if several:
+        lists = [np.unique(rng.integers(0, n_classes, rng.integers(0, 4))) for _ in range(n)]
+        lists[7] = np.arange(n_classes)  # all of them
+    y = LabelSets.from_lists(lists) if several else labels
+    X = (X / np.sqrt((X**2).mean(axis=0).sum())).astype(np.float32)
+    return ArrayRows(X, y, [str(c) for c in range(n_classes)]), lists
+
+
+def train_fast(rows, *, eta=0.1, margin=0.5, threads=1, n_classes=N_CLASSES, **more):
+    names = {"dtype", "block", "whole", "square"}
+    settings = {"dtype": np.float64, "square": 1.0} | {k: v for k, v in more.items() if k in names}
+    options = EmbeddingOptions(**{k: v for k, v in more.items() if k not in names})
+    trainer = Embedding(
+        n_classes, rows.dim, DIM, eta=eta, margin=margin, options=options, seed=SEED, **settings
+    )
+    before = trainer.V.copy()
+    with open_threads(threads) as pool:
+        for _ in range(EPOCHS):
+            trainer.run_epoch(rows, seed=SEED, pool=pool, advance=lambda n: None)
+    return trainer, before
+
+
+def train_plain(rows, lists, V, *, eta=0.1, margin=0.5, **options):
+    if options.pop("sampling", "warp") == "auc":
+        options["most"] = 1
+    if "max_draws" in options:
+        options["most"] = options.pop("max_draws")
+    orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(EPOCHS)]
+    return reference.train(
+        rows.X, lists, orders, V, n_classes=N_CLASSES, seed=SEED, eta=eta, margin=margin, **options
+    )
+
+
+CASES = [
+    {},
+    {"last_violators": 0},
+    {"last_violators": 1},
+    {"last_violators": 1000},
+    {"adagrad": "count"},
+    {"adagrad": False, "eta": 0.03},
+    {"rank_weight": True},
+    {"replacement": True},
+    {"sampling": "auc"},
+    {"max_draws": 3},
+    {"max_norm": 0.3},
+    {"discriminant": "linear"},
+    {"discriminant": "linear", "max_norm": 0.5, "rank_weight": True, "adagrad": False},
+]
+
+
+@pytest.mark.parametrize("options", CASES)
+@pytest.mark.parametrize(("block", "whole"), [(1, False), (64, False), (64, True), (256, True)])
+@pytest.mark.parametrize("several", [False, True])
+def test_equals_the_plain_update(options, block, whole, several):
+    rows, lists = make_rows(several=several)
+    trainer, before = train_fast(rows, block=block, whole=whole, **options)
+    expected = train_plain(rows, lists, before, **options)
+    assert np.abs(expected.P).max() > 0.01
+    assert trainer.tally == {
+        "draws": expected.draws,
+        "steps": expected.steps,
+        "passed": expected.passed,
+    }
+    np.testing.assert_allclose(trainer.V, expected.V, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(trainer.P, expected.P, rtol=0, atol=1e-9)
+
+
+def test_equals_the_plain_update_in_float32():
+    rows, lists = make_rows()
+    trainer, before = train_fast(rows, dtype=np.float32)
+    expected = train_plain(rows, lists, before)
+    assert trainer.P.dtype == np.float32
+    assert trainer.tally["steps"] == expected.steps
+    np.testing.assert_allclose(trainer.P, expected.P, rtol=0, atol=1e-4)
+    np.testing.assert_allclose(trainer.V, expected.V, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_same_bits_on_any_number_of_threads_and_either_way(whole):
+    rows, _ = make_rows(n=600, n_classes=300)
+    options = {"dtype": np.float32, "n_classes": 300}
+    plain, _ = train_fast(rows, whole=False, **options)
+    other, _ = train_fast(rows, whole=whole, threads=2, **options)
+    assert plain.P.tobytes() == other.P.tobytes()
+    assert plain.V.tobytes() == other.V.tobytes()
+
+
+def test_does_not_depend_on_the_scale_of_the_rows():
+    rows, _ = make_rows()
+    scaled = ArrayRows(rows.X * 8, rows.labels)
+    plain, _ = train_fast(rows)
+    other, _ = train_fast(scaled, square=64.0)
+    np.testing.assert_allclose(other.P, plain.P, rtol=1e-9)
+    np.testing.assert_allclose(other.V * 8, plain.V, rtol=1e-9)
+
+
+def test_goes_on_from_its_state():
+    rows, _ = make_rows()
+    trainer, _ = train_fast(rows)
+    again = Embedding(
+        N_CLASSES, rows.dim, DIM, square=1.0, eta=0.1, margin=0.5, dtype=np.float64,
+        options=EmbeddingOptions(), seed=9,
+    )  # fmt: skip
+    again.restore({name: array.copy() for name, array in trainer.state().items()})
+    again.epoch = trainer.epoch
+    with open_threads(1) as pool:
+        for one in (trainer, again):
+            one.run_epoch(rows, seed=SEED, pool=pool, advance=lambda n: None)
+    assert trainer.P.tobytes() == again.P.tobytes()
+    with pytest.raises(InputError, match="checkpoint"):
+        again.restore({"V": trainer.V})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"discriminant": "cubic"},
+        {"sampling": "none"},
+        {"adagrad": "often"},
+        {"last_violators": -1},
+        {"last_violators": "many"},
+        {"forget": "often"},
+        {"max_draws": 0},
+        {"max_norm": 0.0},
+        {"rank_weight": True, "sampling": "auc"},
+    ],
+)
+def test_wrong_options(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        EmbeddingOptions(**wrong)

@@ -1,0 +1,108 @@
+"""Steps on classes drawn beforehand: in pieces, by threads side by side, on rows that are lent."""
+
+import numpy as np
+import pytest
+
+from myriad.errors import InputError, WorkError
+from myriad.measures import LabelSets
+from myriad.parallel import open_threads
+from myriad.store import ArrayRows
+from myriad.training.engine.optimiser_options import OptimiserOptions
+from myriad.training.settings import Setting
+from myriad.training.sgd import joint
+from myriad.training.sgd.joint import Joint
+from myriad.training.sgd.random_pair_kernels import dot_both
+from tests.reference import joint as reference
+
+EPOCHS, SEED, N_CLASSES = 2, 5, 100
+OBJECTIVES = ("ranking", "auc")
+
+
+def make_rows(n=1500, dim=13, dtype=np.float64, **more):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, N_CLASSES, n)
+    X = rng.standard_normal((n, dim)) + rng.standard_normal((N_CLASSES, dim))[labels]
+    return ArrayRows(X.astype(dtype), labels, dtype=dtype, **more)
+
+
+def train(rows, setting, *, objective="ranking", threads=1, **more):
+    options = {"objective": objective, "bias_rate": 0.1, "dtype": rows.dtype} | more
+    trainer = Joint([setting], N_CLASSES, rows.dim, **options)
+    with open_threads(threads) as pool:
+        for _ in range(EPOCHS):
+            trainer.run_epoch(rows, seed=SEED, pool=pool, advance=lambda n: None)
+    return trainer
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("lam", [0.0, 1.0])  # the second is folded into the weights again and again
+@pytest.mark.parametrize("tame", [{}, {"average": True}, {"adagrad": "class"}, {"max_norm": 0.4}])
+def test_threads_side_by_side_equal_plain_sgd(objective, lam, tame, monkeypatch):
+    monkeypatch.setattr(joint, "LENT_ROWS", 701)
+    rows, setting = make_rows(weights=np.linspace(0.5, 2.0, 1500)), Setting(0.05, lam=lam)
+    expected = reference.train(
+        rows.X,
+        [[label] for label in rows.labels],
+        [rows.order(seed=SEED, epoch=epoch) for epoch in range(EPOCHS)],
+        n_classes=N_CLASSES,
+        objective=objective,
+        step=lambda t: setting.eta,
+        lam=lam,
+        bias_rate=0.1,
+        seed=SEED,
+        weights=rows.weights,
+        tame=tame,
+    )
+    options = {"objective": objective, "optimiser": OptimiserOptions(**tame)}
+    trained = [train(rows, setting, threads=threads, **options) for threads in (1, 2, 3)]
+    for found, layout in zip(trained[0].weights(), expected, strict=True):
+        assert np.abs(layout).max() > 1e-4
+        np.testing.assert_allclose(found, layout, rtol=0, atol=1e-10)
+    assert len({trainer.V.tobytes() for trainer in trained}) == 1
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_rows_left_where_they_lie_give_the_weights_of_copied_ones(objective):
+    rows, setting = make_rows(dtype=np.float32), Setting(0.02, lam=0.001)
+    lent = train(rows, setting, objective=objective, threads=2)
+    assert rows.zero_copy_blocks(10, seed=0, epoch=0) is not None
+    copied = ArrayRows(np.asfortranarray(rows.X), rows.labels)
+    assert copied.zero_copy_blocks(10, seed=0, epoch=0) is None
+    rows.X.flags.writeable = False
+    for other in (rows, copied):
+        trained = train(other, setting, objective=objective)
+        assert trained.V.tobytes() == lent.V.tobytes()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_found_in_place(threads, value):
+    rows = make_rows(dtype=np.float32)
+    rows.X[[70, 1203], 4] = value
+    chosen = rows.select(np.arange(60, 80))
+    with pytest.raises(InputError, match=r"Row 70 has a NaN, infinite or too large value\."):
+        train(chosen, Setting(0.02), threads=threads)
+
+
+@pytest.mark.parametrize("labels", [[], list(range(N_CLASSES))])
+def test_rows_without_a_step_are_looked_at_too(labels):
+    rows = make_rows(n=4, dtype=np.float32)
+    rows.X[2, 0] = np.nan
+    sets = LabelSets.from_lists([[1], [2], labels, [3]])
+    rows = ArrayRows(rows.X, sets, [str(c) for c in range(N_CLASSES)])
+    with pytest.raises(InputError, match="Row 2 "):
+        train(rows, Setting(0.02))
+
+
+def test_weights_that_overflow_are_no_fault_of_the_rows():
+    rows = make_rows(dtype=np.float32)
+    with pytest.raises(WorkError, match="epoch 1"):
+        train(rows, Setting(1e38))
+
+
+def test_two_products_in_float32_are_close_to_those_in_float64():
+    rng = np.random.default_rng(0)
+    v, w, x = rng.standard_normal((3, 4099))
+    found = dot_both(*(a.astype(np.float32) for a in (v, w, x)))
+    np.testing.assert_allclose(found, (v @ x, w @ x), rtol=0, atol=1e-6 * 4099)
+    np.testing.assert_allclose(dot_both(v, w, x), (v @ x, w @ x), rtol=1e-12, atol=1e-12)
