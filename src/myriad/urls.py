@@ -41,7 +41,7 @@ class UrlPath(_PLAIN):
         return self
 
 
-def as_place(path: str | Path) -> Path:
+def as_path(path: str | Path) -> Path:
     """Return a place as a `UrlPath` if it is written as a URL, and a plain path otherwise.
 
     A path that has lost the second slash of its URL is taken for that URL, unless there is such a
@@ -52,7 +52,7 @@ def as_place(path: str | Path) -> Path:
     return UrlPath(path)
 
 
-def is_there(path: Path) -> bool:
+def path_exists(path: Path) -> bool:
     """Tell whether a file exists, here or at its URL."""
     if not isinstance(path, UrlPath):
         return path.exists()
@@ -86,9 +86,9 @@ def fetch(path: UrlPath, target: Path) -> None:
 
 def refuse_url(path: Path) -> None:
     """Raise `InputError` if results are to be written to a URL."""
-    if isinstance(as_place(path), UrlPath):
+    if isinstance(as_path(path), UrlPath):
         raise InputError(
-            f"{as_place(path)} is a URL, and results are written to a disk: name a folder or file "
+            f"{as_path(path)} is a URL, and results are written to a disk: name a folder or file "
             "of this machine, and copy it there afterwards."
         )
 

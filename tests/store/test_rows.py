@@ -223,7 +223,7 @@ def test_blocks_that_are_lent_hold_the_same_rows(view):
         np.testing.assert_array_equal(block.index, other.index)
         assert np.shares_memory(block.X, X)
         assert not block.X.flags.writeable
-        np.testing.assert_array_equal(block.X[block.places], other.X)
+        np.testing.assert_array_equal(block.X[block.positions], other.X)
     assert X.flags.writeable
 
 

@@ -32,7 +32,7 @@ from myriad.errors import InputError, WorkError
 from myriad.kernel_cache import report_to
 from myriad.locks import locked
 from myriad.progress import Progress
-from myriad.urls import as_place
+from myriad.urls import as_path
 
 Lists = Mapping[str, Callable[..., Any]]
 """For each of some parameters of a verb, a function whose parameters are the options that make it.
@@ -180,7 +180,7 @@ def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
 
 def _read_place(value: Any) -> Any:
     """Return what was given, a path that is written as a URL as one."""
-    return as_place(value) if isinstance(value, Path) else value
+    return as_path(value) if isinstance(value, Path) else value
 
 
 def _gather(given: dict[str, Any], function: Callable[..., Any], lists: Lists) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from myriad.images.folder import is_text, list_folder, scan_folder
 from myriad.images.layout import label_by_folders, split_path
 from myriad.images.listing import SPLITS, ImageList, is_image_name
 from myriad.images.manifest import list_manifest
-from myriad.urls import UrlPath, as_place
+from myriad.urls import UrlPath, as_path
 
 
 def find_images(source: Path) -> ImageList:
@@ -21,9 +21,9 @@ def find_images(source: Path) -> ImageList:
     test/`` with those sub-folders; a manifest has the columns ``path,label`` and optionally
     ``split,group``.
     """
-    if isinstance(as_place(source), UrlPath):
+    if isinstance(as_path(source), UrlPath):
         raise InputError(
-            f"{as_place(source)} is a URL, and images are read from a disk: copy them to a folder "
+            f"{as_path(source)} is a URL, and images are read from a disk: copy them to a folder "
             "that all machines see, or give the URL of a store."
         )
     source = Path(source)

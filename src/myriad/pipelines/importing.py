@@ -32,7 +32,7 @@ from myriad.store.manifest import STAGED
 from myriad.store.references import refer
 from myriad.store.shards import FLOATS, encode_path
 from myriad.store.shuffling import WINDOW_BYTES, shuffle_groups, window_size
-from myriad.store.writing import explained
+from myriad.store.writing import reporting_write_errors
 
 BLOCK_BYTES, RUN_BYTES = 16 << 20, 1 << 20
 """What is read at a time, and rows that stay together when the order is drawn."""
@@ -280,7 +280,7 @@ def _stage(rows: _Rows, staged: Path, progress: Progress) -> None:
     n_rows = sum(rows.files[place].n_rows for place in places)
     if not staged.exists():
         with (
-            explained(staged),
+            reporting_write_errors(staged),
             atomic_write(staged) as beside,
             beside.open("wb") as stream,
             progress.step("Unpacking rows", n_rows, "rows") as advance,

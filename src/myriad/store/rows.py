@@ -30,12 +30,12 @@ class Block:
     ----------
     index : int64 array of shape (m,), their numbers among the rows of the source.
     X : float32 array of shape (m, dim); of a block that is lent, the array its rows lie in.
-    places : their rows of X then, int64 of shape (m,), else None.
+    positions : their rows of X then, int64 of shape (m,), else None.
     """
 
     index: NDArray[np.int64]
     X: Float
-    places: NDArray[np.int64] | None = None
+    positions: NDArray[np.int64] | None = None
 
 
 class Rows(ABC):

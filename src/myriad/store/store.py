@@ -40,7 +40,7 @@ from myriad.store.shard_cache import ShardCache
 from myriad.store.shards import ShardRecord, map_shard, shard_name
 from myriad.store.shuffling import WINDOW_GROUPS, shuffle_groups, window_size
 from myriad.store.writing import StoreWriter
-from myriad.urls import UrlPath, as_place, is_there
+from myriad.urls import UrlPath, as_path, path_exists
 
 LISTED_ROWS = 1 << 16
 """Rows whose shards are looked up together."""
@@ -48,10 +48,10 @@ LISTED_ROWS = 1 << 16
 
 def is_store(path: str | Path) -> bool:
     """Tell whether a folder holds a store, finished or not; a URL that holds none is refused."""
-    folder = as_place(path)
+    folder = as_path(path)
     if not isinstance(folder, UrlPath):
         return any((folder / name).is_file() for name in (STORE, PLAN))
-    if any(is_there(folder / name) for name in (STORE, PLAN)):
+    if any(path_exists(folder / name) for name in (STORE, PLAN)):
         return True
     raise InputError(
         f"{folder} is no store: it has no {STORE}. Of what lies at a URL, stores alone are read."
@@ -114,8 +114,8 @@ class Store:
         is first read. `InputError` says which file is missing or damaged. Shards at a URL are
         copied here as they are read, and checked then.
         """
-        folder = as_place(path)
-        if not is_there(folder / STORE):
+        folder = as_path(path)
+        if not path_exists(folder / STORE):
             if is_store(folder):
                 raise InputError(f"{folder} is unfinished: run what makes it again with --resume.")
             raise InputError(f"{folder} is no store: it has no {STORE}.")

@@ -89,7 +89,7 @@ class StoreWriter:
             list(class_names), dim, kept_as, n_shards, code, recipe, _as_json(plan), several
         )
         check_header(header, f"The store {folder} cannot be made")
-        with explained(folder):
+        with reporting_write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             _check_free(folder)
             write_arrays(folder, header)
@@ -196,7 +196,7 @@ class StoreWriter:
                 f"paths and {len(names)} splits."
             )
         target = self.path / shard_name(number)
-        with explained(target):
+        with reporting_write_errors(target):
             self._records[number] = write_shard(
                 target,
                 self.header.form,
@@ -272,7 +272,7 @@ class StoreWriter:
             bad.extend(content.bad)
             record = self._records.get(number) or record_file(path, len(content.rows))
             records.append(record)
-        with explained(self.path):
+        with reporting_write_errors(self.path):
             n_rows = write_index(self.path / INDEX, self.header.form, small)
             content_of_store = {
                 **header_to_json(self.path, self.header),
@@ -288,7 +288,7 @@ class StoreWriter:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def reporting_write_errors(path: Path) -> Iterator[None]:
     """Turn the errors of writing (no permission, disk full) into a `WorkError` with a sentence."""
     try:
         yield

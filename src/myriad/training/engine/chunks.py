@@ -153,7 +153,7 @@ def read_chunks(
         X = taken.X.astype(dtype, copy=False)
         index, products = taken.index, layout.make(X)
         known = make_targets(rows, index if with_targets else index[:0], start)
-        return Chunk(X, *known, index, rows.labels[index], start, products, taken.places)
+        return Chunk(X, *known, index, rows.labels[index], start, products, taken.positions)
 
     def follow(before: Lazy[Chunk | None]) -> Chunk | None:
         last = before.result()
