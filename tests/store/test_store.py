@@ -175,7 +175,7 @@ def test_finishing_too_early(tmp_path):
 
 def test_a_folder_in_use_is_refused(tmp_path):
     write_store(tmp_path / "s")
-    with pytest.raises(InputError, match="already holds a store"):
+    with pytest.raises(InputError, match="already has a store"):
         begin_store(tmp_path / "s", 1)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()

@@ -30,8 +30,8 @@ from myriad.store.formats import (
 )
 from myriad.store.manifest import STAGED
 from myriad.store.references import refer
+from myriad.store.rows import WINDOW_BYTES, shuffle_groups, window_size
 from myriad.store.shards import FLOATS, encode_path
-from myriad.store.shuffling import WINDOW_BYTES, shuffle_groups, window_size
 from myriad.store.writing import reporting_write_errors
 
 BLOCK_BYTES, RUN_BYTES = 16 << 20, 1 << 20

@@ -113,7 +113,7 @@ def test_fields_that_do_not_fit_are_named(folder, key, value, words):
 
 
 def test_no_store_at_all(tmp_path):
-    with pytest.raises(InputError, match="no store"):
+    with pytest.raises(InputError, match="not a store"):
         Store.open(tmp_path)
     (tmp_path / "store.json").mkdir()
     with pytest.raises(InputError):
