@@ -221,7 +221,7 @@ def test_zip_cut_anywhere_is_refused(tmp_path):
     data = path.read_bytes()
     for cut in range(0, len(data), 7):
         path.write_bytes(data[:cut])
-        with pytest.raises(InputError, match="damaged or is no archive"):
+        with pytest.raises(InputError, match="damaged or not an archive"):
             find_images(path)
 
 
@@ -246,7 +246,7 @@ def test_compressed_tars_are_refused_with_advice(tmp_path, name):
 def test_no_archive(tmp_path, suffix, data):
     path = tmp_path / f"data{suffix}"
     path.write_bytes(data)
-    with pytest.raises(InputError, match=r"damaged or is no archive|holds no images"):
+    with pytest.raises(InputError, match=r"damaged or not an archive|holds no images"):
         find_images(path)
 
 

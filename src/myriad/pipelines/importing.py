@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.files import atomic_write
-from myriad.images import fill_parts
+from myriad.images import fill_splits
 from myriad.parallel import map_ordered, thread_executor
 from myriad.pipelines.outputs import locks_output, prepare_store, settle_store
 from myriad.progress import SILENT, Progress
@@ -97,7 +97,7 @@ def import_rows(
         files = open_row_files(paths, options.rows)
         found = read_labels(files, options.labels)
         advance(len(found.labels))
-    splits, warnings = fill_parts(
+    splits, warnings = fill_splits(
         found.splits, found.labels, found.groups, found.class_names, seed=seed, noun="row"
     )
     for warning in warnings:
