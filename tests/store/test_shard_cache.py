@@ -70,21 +70,21 @@ def test_shards_are_fetched_when_read_and_the_oldest_are_removed(monkeypatch):
 @pytest.mark.usefixtures("files")
 def test_errors_name_the_url_of_a_damaged_file():
     system = fsspec.filesystem("memory")
-    place = "/mirrored/rows.store"
-    content = bytearray(system.cat_file(f"{place}/shard-00001.arrow"))
+    root = "/mirrored/rows.store"
+    content = bytearray(system.cat_file(f"{root}/shard-00001.arrow"))
     content[-300] ^= 1
-    system.pipe_file(f"{place}/shard-00001.arrow", bytes(content))
+    system.pipe_file(f"{root}/shard-00001.arrow", bytes(content))
     store = Store.open(URL)
     with pytest.raises(InputError, match=f"{URL}/shard-00001.arrow is damaged: its checksum"):
         store.rows().read([12])
     assert not (store._cache.folder / "shard-00001.arrow").exists()
-    system.rm_file(f"{place}/shard-00002.arrow")
+    system.rm_file(f"{root}/shard-00002.arrow")
     with pytest.raises(InputError, match=f"{URL}/shard-00002.arrow does not exist"):
         store.read_shard(2)
-    system.pipe_file(f"{place}/store.json", b"{")
+    system.pipe_file(f"{root}/store.json", b"{")
     with pytest.raises(InputError, match=f"{URL}/store.json is damaged"):
         Store.open(URL)
-    system.mv(f"{place}/store.json", f"{place}/x")
+    system.mv(f"{root}/store.json", f"{root}/x")
     with pytest.raises(InputError, match=f"{URL} is unfinished"):
         Store.open(URL)
     with pytest.raises(InputError, match=r"is not a store: it has no store.json\. Only stores"):
