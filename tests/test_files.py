@@ -1,4 +1,4 @@
-"""Arrays in files: what the library of the format writes and reads, a part at a time."""
+"""Arrays in files: compatible with the safetensors library, written in chunks."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("bytes_at_a_time", [8, 1 << 20])
-def test_the_library_reads_what_is_written(tmp_path, monkeypatch, bytes_at_a_time):
+def test_the_library_reads_written_arrays(tmp_path, monkeypatch, bytes_at_a_time):
     monkeypatch.setattr(files, "_WRITTEN_BYTES", bytes_at_a_time)
     path = tmp_path / "a.safetensors"
     files.write_arrays(path, ARRAYS, {"key": "value"})
@@ -32,7 +32,7 @@ def test_the_library_reads_what_is_written(tmp_path, monkeypatch, bytes_at_a_tim
 
 
 @pytest.mark.parametrize("mapped", [1, 1 << 30])
-def test_what_the_library_writes_is_read_or_mapped(tmp_path, monkeypatch, mapped):
+def test_arrays_of_the_library_are_read_or_mapped(tmp_path, monkeypatch, mapped):
     monkeypatch.setattr(files, "MAPPED_BYTES", mapped)
     path = tmp_path / "a.safetensors"
     save_file(ARRAYS, path)
@@ -43,7 +43,7 @@ def test_what_the_library_writes_is_read_or_mapped(tmp_path, monkeypatch, mapped
     assert found["W"].flags.writeable == (mapped > 1)
 
 
-def test_a_damaged_file(tmp_path):
+def test_damaged_file(tmp_path):
     path = tmp_path / "a.safetensors"
     files.write_arrays(path, ARRAYS)
     path.write_bytes(path.read_bytes()[:-3])

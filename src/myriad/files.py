@@ -1,4 +1,4 @@
-"""Files written whole or not at all; JSON and arrays read with errors a user understands."""
+"""Atomic writing of files; JSON and arrays, read with error messages for users."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAPPED_BYTES = 64 << 20
-"""Arrays of a file that are at least so large are mapped instead of read, unless stated."""
+"""Least size of an array that `read_arrays` maps into memory instead of reading, by default."""
 _WRITTEN_BYTES = 16 << 20
 _DTYPES = {
     "F64": "float64",
@@ -37,52 +37,53 @@ _KINDS = {name: kind for kind, name in _DTYPES.items()}
 
 @contextmanager
 def atomic_write(path: Path, *, lasting: bool = True) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; it becomes `path` only if no error is raised.
+    """Yield a temporary path to write to, which is renamed to `path` if no error is raised.
 
     Parameters
     ----------
-    lasting : whether it is to outlive a crash of the machine; what a run leaves to itself need not.
+    lasting : whether to wait until the file is on disk, so that it survives a crash of the machine;
+        not needed for temporary files of a run.
     """
-    with atomic_writes(path, lasting=lasting) as (beside,):
-        yield beside
+    with atomic_writes(path, lasting=lasting) as (partial_path,):
+        yield partial_path
 
 
 @contextmanager
 def atomic_writes(*paths: Path, lasting: bool = True) -> Iterator[list[Path]]:
-    """Yield a path beside each of `paths` to write to; all become `paths` if no error is raised.
+    """Yield a temporary path for each of `paths`; all are renamed if no error is raised.
 
-    All are on the disk before the first is renamed, so nothing but a kill between two renames can
-    leave some of them old and some new.
+    All files are on disk before the first is renamed, so only a process killed between two renames
+    can leave a mixture of old and new files.
     """
-    besides = [path.with_name(f".{path.name}.part") for path in paths]
+    partial_paths = [path.with_name(f".{path.name}.part") for path in paths]
     try:
-        yield besides
-        for beside in besides if lasting else ():
-            with beside.open("rb") as written:
+        yield partial_paths
+        for partial_path in partial_paths if lasting else ():
+            with partial_path.open("rb") as written:
                 os.fsync(written.fileno())
-        for beside, path in zip(besides, paths, strict=True):
-            os.replace(beside, path)
+        for partial_path, path in zip(partial_paths, paths, strict=True):
+            os.replace(partial_path, path)
     finally:
-        for beside in besides:
-            beside.unlink(missing_ok=True)
+        for partial_path in partial_paths:
+            partial_path.unlink(missing_ok=True)
 
 
 def dump_json(content: Any) -> str:
-    """Return `content` as JSON text for a file; NaN is refused.
+    """Return `content` as JSON text for a file; raises `ValueError` for NaN.
 
-    Names that hold bytes which are no UTF-8 stay readable by any JSON parser, hence plain ASCII.
+    The text is ASCII, so that any JSON parser can read names with bytes that are not UTF-8.
     """
     return json.dumps(content, indent=1, allow_nan=False) + "\n"
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write `content` as JSON, whole or not at all."""
-    with atomic_write(path) as beside:
-        beside.write_text(dump_json(content), encoding="utf-8")
+    """Write `content` as JSON, atomically."""
+    with atomic_write(path) as partial_path:
+        partial_path.write_text(dump_json(content), encoding="utf-8")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object."""
+    """Return the JSON object in a file; `InputError` if there is none."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -92,31 +93,32 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged: it is not valid JSON ({error}).") from None
     if not isinstance(content, dict):
-        raise InputError(f"{path} is damaged: it holds no JSON object.")
+        raise InputError(f"{path} is damaged: it has no JSON object.")
     return content
 
 
 def write_arrays(
     path: Path, arrays: Mapping[str, np.ndarray], texts: Mapping[str, str] | None = None
 ) -> None:
-    """Write arrays by name as a safetensors file, some megabytes at a time.
+    """Write named arrays as a safetensors file, a few megabytes at a time.
 
-    The library's own writer holds a copy of all arrays; here they may be larger than the memory.
+    The writer of the safetensors library copies all arrays in memory; here they may be memory maps
+    larger than the memory.
 
     Parameters
     ----------
-    texts : further facts, kept in the file's head.
+    texts : metadata, stored in the header of the file.
     """
-    head: dict[str, Any] = {"__metadata__": dict(texts)} if texts else {}
+    header: dict[str, Any] = {"__metadata__": dict(texts)} if texts else {}
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     start = 0
     for name, array in ordered:
         kind = _KINDS[array.dtype.name]
         end = start + array.nbytes
-        head[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, end]}
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, end]}
         start = end
-    text = json.dumps(head, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)  # so that all arrays are aligned
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # aligns all arrays
     with path.open("wb") as stream:
         stream.write(len(text).to_bytes(8, "little") + text)
         for _, array in ordered:
@@ -128,32 +130,32 @@ def write_arrays(
 
 
 def read_arrays(path: Path, *, mapped: int | None = None) -> dict[str, np.ndarray]:
-    """Read the arrays of a safetensors file by name.
+    """Return the arrays of a safetensors file by name.
 
     Parameters
     ----------
-    mapped : bytes of an array that is mapped instead of read, and read-only, at least; None for
-        `MAPPED_BYTES`.
+    mapped : arrays of at least so many bytes are memory-mapped, read-only, instead of read; None
+        for `MAPPED_BYTES`.
     """
     import numpy as np
     from safetensors import SafetensorError, safe_open
 
-    least = MAPPED_BYTES if mapped is None else mapped
+    threshold = MAPPED_BYTES if mapped is None else mapped
 
     try:
         with path.open("rb") as stream, safe_open(path, framework="np") as checked:
             length = int.from_bytes(stream.read(8), "little")
-            head = json.loads(stream.read(length))
+            header = json.loads(stream.read(length))
             arrays = {}
             for name in checked.keys():  # noqa: SIM118
-                start, end = head[name]["data_offsets"]
-                if end - start < least:
+                start, end = header[name]["data_offsets"]
+                if end - start < threshold:
                     arrays[name] = checked.get_tensor(name)
                 else:
-                    kind = _DTYPES[head[name]["dtype"]]
-                    shape = tuple(head[name]["shape"])
-                    place = 8 + length + start
-                    arrays[name] = np.asarray(np.memmap(path, kind, "r", place, shape))
+                    kind = _DTYPES[header[name]["dtype"]]
+                    shape = tuple(header[name]["shape"])
+                    offset = 8 + length + start
+                    arrays[name] = np.asarray(np.memmap(path, kind, "r", offset, shape))
             return arrays
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None

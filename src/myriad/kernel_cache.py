@@ -1,8 +1,8 @@
-"""Where compiled kernels are kept if neither the installation nor the home folder can be written.
+"""A fallback folder for compiled kernels if installation and home folder cannot be written.
 
-Cached kernels are machine code that is run when it is loaded. So the fallback is a folder in the
-temporary folder that nobody but its owner, or root, can write to or replace; without such a folder
-nothing is cached.
+Cached kernels are machine code that is executed when loaded. So the fallback is a folder in the
+temporary folder that only its owner or root can write to or replace; without such a folder nothing
+is cached.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 
 NUMBA_FOLDER = "NUMBA_CACHE_DIR"
-"""Numba's own environment variable for the folder of its cache."""
+"""The environment variable of Numba for the folder of its cache."""
 REPORTED = "MYRIAD_KERNEL_CACHE_REPORTED"
-"""Environment variable that keeps worker processes from repeating the note."""
+"""Environment variable that prevents worker processes from repeating the note."""
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -32,7 +32,7 @@ _report: Callable[[str], None] = _warn
 
 @contextmanager
 def report_to(function: Callable[[str], None]) -> Iterator[None]:
-    """Pass the note on the cache to a function, instead of warning, inside this context."""
+    """Within this context, pass the note on the cache to a function instead of warning."""
     global _report
     before, _report = _report, function
     try:
@@ -43,7 +43,7 @@ def report_to(function: Callable[[str], None]) -> Iterator[None]:
 
 @cache
 def fall_back() -> Path | None:
-    """Return the fallback folder, or None if there is no safe one; report it once.
+    """Return the fallback folder, or None if there is no safe one, and report it once.
 
     The environment variable of Numba is set to the folder, so that worker processes share it.
     """
@@ -64,7 +64,7 @@ def fall_back() -> Path | None:
 
 
 def make_private_folder() -> Path | None:
-    """Return a folder for this user in the temporary folder, made if need be; None if unsafe."""
+    """Return the private folder of this user in the temporary folder; None if it is unsafe."""
     if not hasattr(os, "geteuid"):  # no owners and modes to check, as on Windows
         return None
     try:
@@ -82,8 +82,8 @@ def is_private(folder: Path) -> bool:
     """Return whether only this user, or root, can write to a folder or replace it.
 
     The folder itself must be a folder, not a link, that belongs to the user and has mode 0700. Each
-    folder above must belong to the user or root, and be either closed to the writes of others or
-    sticky, as /tmp is: others can then neither remove nor rename what is not theirs.
+    parent folder must belong to the user or root, and either not be writable by others or be sticky
+    like /tmp, where others can neither remove nor rename files that are not theirs.
     """
     own = folder.lstat()
     if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.geteuid() or own.st_mode & 0o077:

@@ -1,8 +1,8 @@
-"""Locks on outputs: one run at a time writes a folder or a file.
+"""Locks on outputs, so that only one run at a time writes a folder or file.
 
 The lock of ``runs/model`` is the file ``runs/.model.lock``, locked with `fcntl.flock` and removed
-when the run ends. The operating system frees the lock of a killed process, so a file that such a
-process left behind is taken over.
+when the run ends. The operating system frees the lock of a killed process, so the file that it left
+behind is reused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TRIES = 100
 
 
 class _Held(threading.local):
-    """The outputs that this thread has locked, so that a job may call another on the same one."""
+    """The outputs that this thread has locked: a function may call another one that locks them."""
 
     def __init__(self) -> None:
         self.outputs: set[str] = set()
@@ -44,14 +44,14 @@ def locked(
 ) -> Iterator[None]:
     """Hold the locks of some outputs; `WorkError` if another process or thread holds one.
 
-    A lock that this thread already holds is not taken again. Where the file system has no locks,
-    the user gets a note and the work continues without.
+    A lock that this thread already holds is not acquired again. If the file system has no locks,
+    the user gets a note and the work continues without a lock.
 
     Parameters
     ----------
     paths : folders or files that need not exist; None is skipped.
-    make_parents : whether to make a missing parent folder, as the work itself will; a parent that
-        is still empty in the end is removed. Otherwise such an output is not locked.
+    make_parents : whether to make missing parent folders; those that are still empty in the end are
+        removed. If false, an output without a parent folder is not locked.
     """
     with ExitStack() as stack:
         for path in paths:
@@ -68,7 +68,7 @@ def is_lock(path: Path) -> bool:
 
 @contextmanager
 def _lock(path: Path, make_parents: bool, progress: Progress) -> Iterator[None]:
-    output = os.path.realpath(path)  # one lock, whichever link leads there
+    output = os.path.realpath(path)  # the same lock for all links to an output
     parent, name = os.path.split(output)
     if not name or output in _held.outputs:
         yield
@@ -80,7 +80,7 @@ def _lock(path: Path, make_parents: bool, progress: Progress) -> Iterator[None]:
         try:
             descriptor = _acquire(path, lock, made if make_parents else None)
         except OSError as error:
-            if os.path.isdir(parent):  # otherwise the work itself says what is wrong
+            if os.path.isdir(parent):  # otherwise the work itself reports the error
                 progress.note(
                     f"{path} cannot be locked ({error.strerror or error}): make sure that no "
                     "other run writes there."
@@ -93,7 +93,7 @@ def _lock(path: Path, make_parents: bool, progress: Progress) -> Iterator[None]:
     finally:
         if descriptor is not None:
             with suppress(OSError):
-                os.unlink(lock)  # while it is locked: nobody else can have taken it over
+                os.unlink(lock)  # while it is locked, so that no other process has it
             os.close(descriptor)
         for folder in reversed(made):
             with suppress(OSError):
@@ -105,7 +105,7 @@ def _acquire(path: Path, lock: str, made: list[str] | None) -> int:
 
     Parameters
     ----------
-    made : is extended by the folders made for the lock file; None to make none.
+    made : list to which the folders made for the lock file are appended; None to make none.
     """
     for _ in range(_TRIES):
         if made is not None:
@@ -149,7 +149,7 @@ def _make_folders(folder: str, made: list[str]) -> None:
 
 
 def _open(lock: str) -> int:
-    """Open the lock file, for reading alone if it belongs to another user."""
+    """Open the lock file, read-only if it belongs to another user."""
     flags = getattr(os, "O_NOFOLLOW", 0)
     try:
         return os.open(lock, os.O_RDWR | os.O_CREAT | flags, 0o666)
@@ -174,18 +174,18 @@ def _is_same(descriptor: int, lock: str) -> bool:
 
 
 def _write_holder(descriptor: int) -> None:
-    with suppress(OSError):  # a full disk, or a file of another user: it is locked all the same
+    with suppress(OSError):  # disk full, or a file of another user: the lock is held anyway
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
 
 
 def _read_holder(descriptor: int) -> str | None:
-    """Return who holds a lock; None if the holder has let go of it meanwhile."""
+    """Return the process that holds a lock; None if it was released meanwhile."""
     for _ in range(_TRIES):
         text = os.pread(descriptor, 300, 0).decode("utf-8", "replace").strip()
         if text:
             return text
         if os.fstat(descriptor).st_nlink == 0:
             return None
-        time.sleep(0.01)  # locked a moment ago, and not yet written
+        time.sleep(0.01)  # the holder has the lock but has not written its name yet
     return "its process is unknown"

@@ -1,8 +1,8 @@
-"""A part: something learned once and then frozen, kept as plain settings and named arrays.
+"""Serialisation of learned objects as plain JSON settings and named arrays.
 
-PCA, mixtures, encoders, codes and models are all parts. A part is a frozen dataclass; `flatten`
-turns it into JSON settings and a flat dictionary of arrays, `restore` does the reverse, and neither
-runs anything that a file says. Parts nest: the arrays of a field ``pca`` are named ``pca.mean``.
+PCA, mixtures, encoders, codes and models are all serialisable: frozen dataclasses that `flatten`
+converts to JSON settings and a flat dictionary of arrays. `restore` does the reverse; it executes
+no code from a file. Objects can be nested: the arrays of a field ``pca`` are named ``pca.mean``.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _KINDS: dict[str, type[Serialisable]] = {}
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Serialisable:
-    """The base of all parts; a subclass names its `kind` in the class statement.
+    """The base class of learned objects; a subclass names its `kind` in the class statement.
 
-    A subclass checks its own fields in ``__post_init__`` and raises `InputError` if they do not fit
-    together, because fields may come from a file.
+    A subclass checks its fields in ``__post_init__`` and raises `InputError` if they are not
+    consistent, because they may come from a file.
     """
 
     kind: ClassVar[str]
 
     def __init_subclass__(cls, *, kind: str | None = None, **options: Any) -> None:
-        """Enter the class under its kind, so that `restore` finds it."""
+        """Register the class under its kind, so that `restore` finds it."""
         super().__init_subclass__(**options)
         if kind is not None:
             taken = _KINDS.get(kind)
@@ -40,15 +40,15 @@ class Serialisable:
             _KINDS[kind] = cls
 
 
-def flatten(part: Serialisable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return a part's settings (safe for JSON) and arrays (by dotted name).
+def flatten(item: Serialisable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return the settings (plain JSON) and the arrays (by dotted name) of an object.
 
-    Arrays are C-contiguous: safetensors writes the memory of any other as if it were.
+    Arrays are C-contiguous, because safetensors writes the memory of others in a wrong order.
     """
-    settings: dict[str, Any] = {"kind": part.kind}
+    settings: dict[str, Any] = {"kind": item.kind}
     arrays: dict[str, np.ndarray] = {}
-    for field in dataclasses.fields(part):
-        value = getattr(part, field.name)
+    for field in dataclasses.fields(item):
+        value = getattr(item, field.name)
         if isinstance(value, Serialisable):
             settings[field.name], nested = flatten(value)
             arrays.update({f"{field.name}.{name}": array for name, array in nested.items()})
@@ -62,13 +62,13 @@ def flatten(part: Serialisable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 def restore(
     settings: Any, arrays: dict[str, np.ndarray], expected: type[Serialisable] = Serialisable
 ) -> Any:
-    """Rebuild the part that `flatten` took apart; `expected` is what the caller can use."""
+    """Return the object that `flatten` converted; `InputError` if it is not an `expected`."""
     kind = settings.get("kind") if isinstance(settings, dict) else None
-    part = _KINDS.get(kind) if isinstance(kind, str) else None
-    if part is None or not issubclass(part, expected):
+    found = _KINDS.get(kind) if isinstance(kind, str) else None
+    if found is None or not issubclass(found, expected):
         raise InputError(f"Settings of an unknown kind {kind!r}: the file is damaged or newer.")
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(part):
+    for field in dataclasses.fields(found):
         if field.name in settings:
             value = settings[field.name]
             if isinstance(value, dict) and "kind" in value:
@@ -77,14 +77,14 @@ def restore(
         elif field.name in arrays:
             values[field.name] = arrays[field.name]
     try:
-        return part(**values)
+        return found(**values)
     except TypeError as error:
-        raise InputError(f"Settings or arrays of the {kind!r} part do not fit: {error}.") from None
+        raise InputError(f"Settings or arrays of kind {kind!r} are not valid: {error}.") from None
 
 
-def fingerprint(part: Serialisable) -> str:
-    """Return a hash of all that a part is; two parts with the same one do the same."""
-    settings, arrays = flatten(part)
+def fingerprint(item: Serialisable) -> str:
+    """Return a hash of the settings and arrays; objects with the same hash behave the same."""
+    settings, arrays = flatten(item)
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {array.dtype} {array.shape}\n".encode())
@@ -92,12 +92,12 @@ def fingerprint(part: Serialisable) -> str:
     return digest.hexdigest()
 
 
-def size_of(part: Serialisable) -> int:
-    """Return the bytes of a part's arrays."""
-    return sum(array.nbytes for array in flatten(part)[1].values())
+def size_of(item: Serialisable) -> int:
+    """Return the size of the arrays of an object in bytes."""
+    return sum(array.nbytes for array in flatten(item)[1].values())
 
 
 def arrays_below(arrays: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
-    """Return the arrays of the part that is called `name`, by their names within it."""
+    """Return the arrays of the nested object `name`, by their names within it."""
     start = len(name) + 1
     return {key[start:]: array for key, array in arrays.items() if key.startswith(f"{name}.")}

@@ -131,8 +131,8 @@ def test_damaged_member(tmp_path):
 def test_encrypted_member(tmp_path):
     path = pack(tmp_path / "data.zip", {"a/1.png": PNG, "b/1.png": PNG})
     data = bytearray(path.read_bytes())
-    for magic, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        data[data.index(magic) + place] |= 1
+    for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(magic) + offset] |= 1
     path.write_bytes(data)
     with pytest.raises(BadImage, match="encrypted member of the archive"):
         find_images(path).read(0)
@@ -171,14 +171,14 @@ def make_long_members(n_images):
 def test_tar_cut_anywhere_is_never_taken_for_a_whole_one(tmp_path, form):
     path = tmp_path / "data.tar"
     data = pack_tar(path, make_long_members(5), form)
-    whole = find_images(path)
+    complete = find_images(path)
     end = len(data.rstrip(b"\0"))
     end += -end % 512 + 512  # the first block of zeros ends here
     cuts = [cut + extra for cut in range(0, len(data), 512) for extra in (0, 1, 100, 257, 511)]
     for cut in cuts:
         path.write_bytes(data[:cut])
         if cut >= end:
-            assert find_images(path).paths == whole.paths
+            assert find_images(path).paths == complete.paths
         else:
             with pytest.raises(InputError, match=r"truncated|damaged"):
                 find_images(path)
@@ -221,7 +221,7 @@ def test_zip_cut_anywhere_is_refused(tmp_path):
     data = path.read_bytes()
     for cut in range(0, len(data), 7):
         path.write_bytes(data[:cut])
-        with pytest.raises(InputError, match="damaged or is no archive"):
+        with pytest.raises(InputError, match="damaged or not an archive"):
             find_images(path)
 
 
@@ -246,7 +246,7 @@ def test_compressed_tars_are_refused_with_advice(tmp_path, name):
 def test_no_archive(tmp_path, suffix, data):
     path = tmp_path / f"data{suffix}"
     path.write_bytes(data)
-    with pytest.raises(InputError, match=r"damaged or is no archive|holds no images"):
+    with pytest.raises(InputError, match=r"damaged or not an archive|holds no images"):
         find_images(path)
 
 

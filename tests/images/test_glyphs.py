@@ -56,7 +56,7 @@ class TestChoice:
     def test_confusables_have_a_ceiling(self):
         glyphs = choose_glyphs(320, confusables=True)
         assert {"A", "Α", "А"} <= set(glyphs.characters)
-        # the definition: in each face, g classes that look alike are told right once in g times
+        # the definition: in each face, one in g guesses among g similar classes is right
         right = []
         for face in FACES:
             drawings = [identify_drawing(face, c) for c in glyphs.characters]

@@ -68,7 +68,7 @@ def test_absolute_paths(manifest, tmp_path):
     ("text", "error"),
     [
         ("", r"labels\.csv is empty"),
-        ("path,label\n", r"names no images"),
+        ("path,label\n", r"lists no images"),
         ("path,label,path\nx,y,z\n", r"line 1: two columns are named path"),
         ("file,class\n1.png,a\n", r"line 1: no column path and no column label, but file, class"),
         ("path;label\n1.png;a\n", r"line 1: no column path and no column label, but path;label"),
@@ -77,7 +77,10 @@ def test_absolute_paths(manifest, tmp_path):
         ("path,label\npictures/1.png,a,b\n", r"line 2: 3 cells"),
         ("path,label\n ,a\n", r"line 2: the path is empty"),
         ("path,label\npictures/1.png,\n", r"line 2: the label is empty"),
-        ("path,label\na.png,a\nb.png,a\n./a.png,b\n", r"line 4: the path '\./a\.png' stands in"),
+        (
+            "path,label\na.png,a\nb.png,a\n./a.png,b\n",
+            r"line 4: the path '\./a\.png' is already",
+        ),
         ("path,label,split\na.png,a,dev\n", r"line 2: split is 'dev'; it must be train, val, test"),
         (
             "path,label,split,group\na.png,a,train,g\nb.png,a,,g\nc.png,a,test,g\n",

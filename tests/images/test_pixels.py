@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from myriad.images.pixels import scale_to_bytes, turn_upright
+from myriad.images.pixels import make_upright, scale_to_bytes
 from tests.images.pictures import colour_picture
 
 
@@ -14,15 +14,15 @@ def test_turn_agrees_with_pillow(orientation):
     image = Image.fromarray(picture)
     image.getexif()[0x0112] = orientation
     expected = np.asarray(ImageOps.exif_transpose(image))
-    turned = turn_upright(picture, orientation)
-    np.testing.assert_array_equal(turned, expected)
-    assert turned.flags.c_contiguous
+    upright = make_upright(picture, orientation)
+    np.testing.assert_array_equal(upright, expected)
+    assert upright.flags.c_contiguous
 
 
 @pytest.mark.parametrize("orientation", [0, 9, None, "6", (6,), 1.5])
 def test_orientations_that_mean_nothing(orientation):
     picture = colour_picture(5, 8)
-    assert turn_upright(picture, orientation) is picture
+    assert make_upright(picture, orientation) is picture
 
 
 @pytest.mark.parametrize(

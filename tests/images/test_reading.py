@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from myriad.images.reading import read_image
+from myriad.images.reading import read_image, read_jpeg_header
 from tests.images.pictures import colour_picture, encode, grey_of, grey_picture
 
 RGB = colour_picture()
@@ -269,3 +269,36 @@ class TestReducedDecoding:
         data = encode(colour_picture(233, 311), "JPEG")
         for wanted in (10, 100, 1000, 5000):
             assert read_image(data, min_pixels=wanted).size >= 4 * wanted
+
+
+class TestJpegHeader:
+    @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"comment": b"\xff\xd9" * 9}])
+    def test_size_and_channels(self, options):
+        header = read_jpeg_header(encode(colour_picture(31, 57), "JPEG", **options))
+        assert (header.width, header.height, header.channels, header.precision) == (57, 31, 3, 8)
+        assert header.complete
+        assert read_jpeg_header(encode(grey_picture(31, 57), "JPEG")).channels == 1
+
+    def test_end_marker_in_a_comment_is_not_the_end(self):
+        data = encode(colour_picture(), "JPEG", comment=b"\xff\xd9" * 9)
+        assert not read_jpeg_header(data[:-2]).complete
+
+    def test_padding_before_markers_is_ignored(self):
+        data = encode(colour_picture(31, 57), "JPEG")
+        padded = data[:2] + b"\xff\xff\xff" + data[2:]
+        assert read_jpeg_header(padded) == read_jpeg_header(data)
+
+    def test_header_truncated_before_and_after_the_frame(self):
+        data = encode(colour_picture(), "JPEG")
+        frame = data.index(b"\xff\xc0")
+        assert read_jpeg_header(data[: frame + 6]) is None
+        assert not read_jpeg_header(data[: frame + 19]).complete
+
+    @pytest.mark.parametrize(
+        "data", [b"", b"\xff\xd8", b"\xff\xd8\xff\xda\0\x08abcdef", b"\xff\xd8abcdefgh"]
+    )
+    def test_invalid_segments(self, data):
+        assert read_jpeg_header(data) is None
+
+    def test_segment_of_no_length(self):
+        assert read_jpeg_header(b"\xff\xd8\xff\xe0\0\0\0\0\0\0") is None

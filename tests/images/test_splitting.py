@@ -59,7 +59,7 @@ def test_every_image_can_be_drawn():
     assert drawn.max() < 60
 
 
-def test_stated_parts_are_kept():
+def test_given_splits_are_kept():
     splits = ["train", "val", "test", "", ""]
     split = split_images(make([0, 0, 1, 1, 0], splits), seed=0)
     assert split.splits.tolist() == ["train", "val", "test", "train", "train"]

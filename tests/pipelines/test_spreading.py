@@ -16,7 +16,7 @@ from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.train import train
 from myriad.store import Store
 from myriad.training import SGD, BinaryDual, WsabieMethod
-from myriad.urls import as_place
+from myriad.urls import as_path
 from tests.pipelines.spreading import DeadlyMapper, make_wide_store
 
 pytest.importorskip("distributed")
@@ -162,7 +162,7 @@ def test_comparing_codes(executor, store, tmp_path):
 
 
 def test_a_store_at_a_url(executor, store, model, tmp_path):
-    url = as_place(f"file://{store}")
+    url = as_path(f"file://{store}")
     trained = train(url, tmp_path / "model", method=OVR, cluster=executor)
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
     assert trained.to_json()["store"] == f"file://{store}"
@@ -177,7 +177,7 @@ def test_a_url_that_workers_do_not_see(executor, store, tmp_path):
     system = fsspec.filesystem("memory")  # of this process alone
     for file in store.iterdir():
         system.pipe_file(f"/spread/{file.name}", file.read_bytes())
-    url = as_place("memory://spread")
+    url = as_path("memory://spread")
     with pytest.raises(InputError, match=r"memory://spread/store.json is not there on the worker"):
         train(url, tmp_path / "model", method=OVR, cluster=executor)
     assert train(url, tmp_path / "here", method=OVR, threads=1).fitted.epochs == 3

@@ -108,7 +108,7 @@ CODE_CASES = [
         "known classes",
         unlabelled_rows,
     ),
-    Case("compress no store", "compress nowhere --out coded", 2, "nowhere is no store"),
+    Case("compress no store", "compress nowhere --out coded", 2, "nowhere is not a store"),
     Case("compress onto itself", "compress model.store --out model.store", 2, "itself", stored),
     Case(
         "compress into a folder of the user's",

@@ -224,7 +224,7 @@ DATA_CASES = [
         "zip that is none",
         "train a.zip --out m",
         2,
-        "a.zip is damaged or is no archive",
+        "a.zip is damaged or not an archive",
         lambda h, r: (h / "a.zip").write_bytes(b"PK"),
     ),
     Case(
@@ -248,7 +248,7 @@ DATA_CASES = [
         "manifest with semicolons",
         FROM_LIST,
         2,
-        "set off by commas",
+        "separated by commas",
         manifest("a;b", header="path;label"),
     ),
     Case(

@@ -76,7 +76,7 @@ PLACE_CASES = [
     Case("store at a URL", "extract images --out memory://s", 2, "memory://s is a URL", trained()),
     Case("page at a URL", "report model --out memory://p.html", 2, "memory://p.html is", trained()),
     Case("images at a URL", "extract memory://images --out s", 2, "memory://images is a URL"),
-    Case("no store at a URL", "train memory://none --out m", 2, "memory://none is no store"),
+    Case("no store at a URL", "train memory://none --out m", 2, "memory://none is not a store"),
     Case("unknown protocol", "train nothing://s --out m", 2, "Protocol not known: nothing"),
     Case("results at a URL", "tune model.store --out memory://t", 2, "memory://t is a", trained()),
     Case("model exists", TRAIN, 2, "model exists. Use --resume", trained()),

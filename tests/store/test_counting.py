@@ -1,4 +1,4 @@
-"""Counting by pieces: the same information, bit for bit, as in one pass on one machine."""
+"""Counting by ranges: the same information, bit for bit, as in one pass on one machine."""
 
 import numpy as np
 import pytest
@@ -22,42 +22,42 @@ def make_rows(n=500, *, several=False):
 
 
 class Noting(LocalExecutor):
-    """A mapper that notes how many pieces it was given."""
+    """A mapper that notes how many ranges it was given."""
 
     def __init__(self):
         super().__init__(2)
-        self.pieces = []
+        self.ranges = []
 
     def map(self, function, items):
         items = list(items)
-        self.pieces.append(len(items))
+        self.ranges.append(len(items))
         return super().map(function, items)
 
 
 @pytest.mark.parametrize("several", [False, True])
 @pytest.mark.parametrize("bins", [None, 4])
-@pytest.mark.parametrize("turned", [False, True])
-def test_pieces_change_nothing(tmp_path, monkeypatch, several, bins, turned):
+@pytest.mark.parametrize("rotated", [False, True])
+def test_workers_change_nothing(tmp_path, monkeypatch, several, bins, rotated):
     rows = make_rows(several=several)
-    turning = draw_rotation(rows.X) if turned else None
-    here = inform_rows(rows, bins=bins, turning=turning, threads=1)
+    rotation = draw_rotation(rows.X) if rotated else None
+    here = inform_rows(rows, bins=bins, turning=rotation, threads=1)
     monkeypatch.setattr(counting, "READ_BYTES", 4 * DIM * 37)
     executor = Noting()
-    workers = Workers(executor, tmp_path / "pieces")
-    there = inform_rows(rows, bins=bins, turning=turning, workers=workers)
+    workers = Workers(executor, tmp_path / "ranges")
+    there = inform_rows(rows, bins=bins, turning=rotation, workers=workers)
     np.testing.assert_array_equal(here, there)
     assert here.max() > 0
-    assert len(executor.pieces) == (1 if bins is None else 2)
-    assert min(executor.pieces) >= 2
-    assert list((tmp_path / "pieces").iterdir()) == []
+    assert len(executor.ranges) == (1 if bins is None else 2)
+    assert min(executor.ranges) >= 2
+    assert list((tmp_path / "ranges").iterdir()) == []
 
 
 def test_ranges_end_where_blocks_do(tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "READ_BYTES", 4 * DIM * 37)
     workers = Workers(LocalExecutor(3), tmp_path)
     counter = counting.SpreadCounter(make_rows(), None, workers, lambda n: None)
-    pieces = counter._cut(1)
-    assert [first % 37 for first, _ in pieces] == [0] * 12
-    assert [last for _, last in pieces] == [first for first, _ in pieces[1:]] + [500]
-    assert len(counter._cut(1 << 40)) == 3  # counters larger than the rows: one piece a worker
+    ranges = counter._cut(1)
+    assert [first % 37 for first, _ in ranges] == [0] * 12
+    assert [last for _, last in ranges] == [first for first, _ in ranges[1:]] + [500]
+    assert len(counter._cut(1 << 40)) == 3  # counters larger than the rows: one range per worker
     counter.close()

@@ -9,8 +9,8 @@ from scipy.sparse import csr_matrix
 import myriad.store.rows as rows_module
 import myriad.store.store as store_module
 from myriad.errors import InputError
-from myriad.store import ArrayRows, BalancedRows, ScaledRows, SparseRows, unit_variance
-from myriad.store.shuffling import shuffle_groups, window_size
+from myriad.store import ArrayRows, BalancedRows, ScaledRows, SparseRows
+from myriad.store.rows import shuffle_groups, window_size
 from tests.store.making import DIM, all_rows, make_rows, write_store
 
 SIZES = (10, 7, 10, 0, 3)
@@ -130,7 +130,7 @@ def test_refuses_empty_blocks(source):
         source[0].blocks(0)
 
 
-def test_windows_bound_what_is_mixed():
+def test_windows_bound_the_shuffling():
     groups = np.split(np.arange(1000), range(10, 1000, 10))
     order = shuffle_groups(groups, 5, seed=0, epoch=0)
     np.testing.assert_array_equal(np.sort(order), np.arange(1000))
@@ -140,7 +140,7 @@ def test_windows_bound_what_is_mixed():
     assert np.count_nonzero(np.diff(inside)) > 25  # groups do not come one after the other
 
 
-def test_every_order_is_as_likely():
+def test_every_order_is_equally_likely():
     first = [shuffle_groups([np.arange(4)], 1, seed=s, epoch=0)[0] for s in range(2000)]
     assert np.bincount(first).min() > 400
 
@@ -172,7 +172,7 @@ def test_only_a_window_of_shards_is_mapped(tmp_path, monkeypatch):
     assert sorted(mapped) == list(range(9))  # each once, though only four are kept at a time
 
 
-def test_large_arrays_are_mixed_in_windows(monkeypatch):
+def test_large_arrays_are_shuffled_in_windows(monkeypatch):
     monkeypatch.setattr(rows_module, "_RUN_BYTES", 4 * DIM * 5)
     monkeypatch.setattr(rows_module, "window_size", lambda size, most: 3)
     order = ArrayRows(make_rows(100)).order(seed=0, epoch=0)
@@ -180,7 +180,7 @@ def test_large_arrays_are_mixed_in_windows(monkeypatch):
     assert len(np.unique(order[:15] // 5)) == 3
 
 
-def test_small_arrays_are_mixed_fully():
+def test_small_arrays_are_shuffled_completely():
     order = ArrayRows(np.zeros((5000, 300), np.float32)).order(seed=0, epoch=0)
     assert abs(np.corrcoef(order, np.arange(5000))[0, 1]) < 0.05
 
@@ -215,19 +215,19 @@ def test_opposite_infinities_are_found():
 
 
 @pytest.mark.parametrize("view", [lambda rows: rows, BalancedRows])
-def test_blocks_that_are_lent_hold_the_same_rows(view):
+def test_zero_copy_blocks_have_the_same_rows(view):
     X = make_rows(30)
     rows = view(ArrayRows(X, np.arange(30) % 3).select(np.arange(29, 4, -1)))
-    lent = rows.zero_copy_blocks(7, seed=3, epoch=1)
-    for block, other in zip(lent, rows.blocks(7, seed=3, epoch=1), strict=True):
+    shared = rows.zero_copy_blocks(7, seed=3, epoch=1)
+    for block, other in zip(shared, rows.blocks(7, seed=3, epoch=1), strict=True):
         np.testing.assert_array_equal(block.index, other.index)
         assert np.shares_memory(block.X, X)
         assert not block.X.flags.writeable
-        np.testing.assert_array_equal(block.X[block.places], other.X)
+        np.testing.assert_array_equal(block.X[block.positions], other.X)
     assert X.flags.writeable
 
 
-def test_rows_that_must_be_made_or_read_are_not_lent(tmp_path):
+def test_computed_or_mapped_rows_are_not_zero_copy(tmp_path):
     X = make_rows(30)
     np.save(tmp_path / "rows.npy", X)
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
@@ -274,24 +274,6 @@ def test_selection_copies_nothing_and_names_the_row_of_the_array():
     np.testing.assert_array_equal(selected.read([0]), X[[6]])
     with pytest.raises(InputError, match="Row 13 "):
         selected.read([1])
-
-
-def test_balanced_rows_draw_every_class_alike():
-    y = np.repeat([0, 1, 2], [900, 90, 10])
-    rows = BalancedRows(ArrayRows(np.zeros((1000, 1), np.float32), y))
-    drawn = y[np.concatenate([rows.order(seed=0, epoch=e) for e in range(10)])]
-    np.testing.assert_allclose(np.bincount(drawn) / 10_000, 1 / 3, atol=0.02)
-    assert (rows.order(seed=0, epoch=0) != rows.order(seed=0, epoch=1)).any()
-
-
-def test_unit_variance_keeps_the_mean_squared_norm():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((500, 6)) * [1, 10, 0.1, 5, 1, 0] + 1
-    rows = ArrayRows(X.astype(np.float32))
-    scaled = ScaledRows(rows, unit_variance(rows)).read(np.arange(500))
-    deviations = scaled.std(axis=0)[:5]
-    np.testing.assert_allclose(deviations, deviations[0], rtol=1e-4)
-    assert (scaled**2).sum() == pytest.approx((X**2).sum(), rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16", "scalar"])

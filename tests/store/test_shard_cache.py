@@ -1,9 +1,8 @@
-"""Stores at URLs: the same rows as on the disk, few copies at a time, damage seen."""
+"""Stores at URLs: the same rows as on the disk, few copies at a time, damage found."""
 
 import functools
 import http.server
 import threading
-import time
 
 import fsspec
 import numpy as np
@@ -11,8 +10,7 @@ import pytest
 
 from myriad.errors import InputError, WorkError
 from myriad.store import Store, is_store, open_rows, share_rows, state_of
-from myriad.store import shard_cache as mirror_module
-from myriad.store.prefetch import Prefetcher
+from myriad.store import shard_cache as shard_cache_module
 from myriad.urls import UrlPath
 from tests.store.making import all_rows, write_store
 
@@ -51,11 +49,11 @@ def test_a_store_at_a_url_is_the_store(tmp_path):
 
 
 @pytest.mark.usefixtures("files")
-def test_shards_are_fetched_when_they_are_read_and_the_oldest_make_room(monkeypatch):
-    monkeypatch.setattr(mirror_module, "CACHE_BYTES", 1)
-    monkeypatch.setattr(mirror_module, "LATEST", 2)
+def test_shards_are_fetched_when_read_and_the_oldest_are_removed(monkeypatch):
+    monkeypatch.setattr(shard_cache_module, "CACHE_BYTES", 1)
+    monkeypatch.setattr(shard_cache_module, "LATEST", 2)
     store = Store.open(URL)
-    folder = store._mirror.folder
+    folder = store._cache.folder
     assert list(folder.glob("*.arrow")) == [folder / "index.arrow"]
     held = [store.read_shard(number) for number in range(3)]
     assert sorted(p.name for p in folder.glob("shard-*")) == [
@@ -70,42 +68,42 @@ def test_shards_are_fetched_when_they_are_read_and_the_oldest_make_room(monkeypa
 
 
 @pytest.mark.usefixtures("files")
-def test_damage_is_seen_and_told_by_url():
+def test_errors_name_the_url_of_a_damaged_file():
     system = fsspec.filesystem("memory")
-    place = "/mirrored/rows.store"
-    content = bytearray(system.cat_file(f"{place}/shard-00001.arrow"))
+    root = "/mirrored/rows.store"
+    content = bytearray(system.cat_file(f"{root}/shard-00001.arrow"))
     content[-300] ^= 1
-    system.pipe_file(f"{place}/shard-00001.arrow", bytes(content))
+    system.pipe_file(f"{root}/shard-00001.arrow", bytes(content))
     store = Store.open(URL)
     with pytest.raises(InputError, match=f"{URL}/shard-00001.arrow is damaged: its checksum"):
         store.rows().read([12])
-    assert not (store._mirror.folder / "shard-00001.arrow").exists()
-    system.rm_file(f"{place}/shard-00002.arrow")
+    assert not (store._cache.folder / "shard-00001.arrow").exists()
+    system.rm_file(f"{root}/shard-00002.arrow")
     with pytest.raises(InputError, match=f"{URL}/shard-00002.arrow does not exist"):
         store.read_shard(2)
-    system.pipe_file(f"{place}/store.json", b"{")
+    system.pipe_file(f"{root}/store.json", b"{")
     with pytest.raises(InputError, match=f"{URL}/store.json is damaged"):
         Store.open(URL)
-    system.mv(f"{place}/store.json", f"{place}/x")
+    system.mv(f"{root}/store.json", f"{root}/x")
     with pytest.raises(InputError, match=f"{URL} is unfinished"):
         Store.open(URL)
-    with pytest.raises(InputError, match=r"is no store: it has no store.json\. Of what lies at"):
+    with pytest.raises(InputError, match=r"is not a store: it has no store.json\. Only stores"):
         is_store("memory://mirrored")
 
 
 @pytest.mark.usefixtures("files")
-def test_a_full_disk_is_said(monkeypatch):
+def test_a_full_disk_is_reported(monkeypatch):
     def refuse(path, target):
         raise OSError(28, "No space left on device")
 
     store = Store.open(URL)
-    monkeypatch.setattr(mirror_module, "fetch", refuse)
-    with pytest.raises(WorkError, match=r"No space left on device. Make room, or let TMPDIR"):
+    monkeypatch.setattr(shard_cache_module, "fetch", refuse)
+    with pytest.raises(WorkError, match=r"No space left on device. Free disk space, or set TMPDIR"):
         store.read_shard(0)
 
 
 @pytest.mark.usefixtures("files")
-def test_rows_go_to_workers_by_url(tmp_path):
+def test_workers_read_rows_by_url(tmp_path):
     rows = Store.open(URL).rows("train")
     address = share_rows(rows, tmp_path / "left")
     assert str(address.files[0]) == f"{URL}/store.json"
@@ -133,54 +131,6 @@ def test_a_store_by_http(files):
         url = f"http://127.0.0.1:{server.server_port}"
         store = Store.open(f"{url}/rows.store")
         np.testing.assert_array_equal(store.rows().read(np.arange(30)), all_rows())
-        with pytest.raises(InputError, match="is no store"):
+        with pytest.raises(InputError, match="is not a store"):
             Store.open(f"{url}/other.store")
         server.shutdown()
-
-
-def test_a_window_of_shards_is_brought_ahead_and_no_more():
-    brought = []
-    ahead = Prefetcher([4, 2, 7, 1, 0], 2, brought.append)
-    await_length(brought, 2)
-    ahead.use(4)
-    ahead.use(4)  # the same one again is no further
-    await_length(brought, 3)
-    time.sleep(0.05)
-    assert brought == [4, 2, 7]
-    ahead.close()
-    time.sleep(0.05)
-    assert brought == [4, 2, 7]
-
-
-def test_a_shard_that_cannot_be_brought_is_left_to_its_reader():
-    tried = []
-
-    def bring(shard):
-        tried.append(shard)
-        raise InputError("gone")
-
-    Prefetcher([1, 2], 2, bring)
-    await_length(tried, 1)
-    time.sleep(0.05)
-    assert tried == [1]
-
-
-def await_length(found, n):
-    end = time.monotonic() + 10
-    while len(found) < n and time.monotonic() < end:
-        time.sleep(0.002)
-    assert len(found) == n
-
-
-def test_blocks_read_ahead_and_end_their_thread(tmp_path, monkeypatch):
-    store = write_store(tmp_path / "rows.store")
-    brought = []
-    bring = store.bring_shard
-    monkeypatch.setattr(
-        store, "bring_shard", lambda number: brought.append(number) or bring(number)
-    )
-    blocks = store.rows().blocks(4, seed=1)
-    assert len(next(blocks).X) == 4
-    await_length(brought, 4)  # one of the five has no rows
-    blocks.close()
-    assert sorted(brought) == [0, 1, 2, 4]

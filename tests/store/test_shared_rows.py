@@ -54,13 +54,13 @@ def test_label_sets_come_back(tmp_path):
     np.testing.assert_array_equal(found.sets.starts, sets.starts)
 
 
-def test_the_same_rows_are_left_once(tmp_path):
+def test_the_same_rows_are_written_once(tmp_path):
     first, second = share_rows(rows_of(), tmp_path), share_rows(rows_of(), tmp_path)
     assert first == second
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_rows_of_this_process_need_no_address():
+def test_rows_of_this_process_need_no_files():
     rows = rows_of()
     assert open_rows(LocalRows(rows)) is rows
 

@@ -64,11 +64,11 @@ def test_codes_may_be_written_ready_made(tmp_path):
     content = shard_content(0)
     writer.write_shard(0, **content | {"rows": writer.code.encode(content["rows"])})
     writer.finish()
-    whole = write_store(tmp_path / "t", (10,), kind="pq")
-    assert folder_bytes(tmp_path / "s") == folder_bytes(whole.path)
+    complete = write_store(tmp_path / "t", (10,), kind="pq")
+    assert folder_bytes(tmp_path / "s") == folder_bytes(complete.path)
 
 
-def test_codes_can_be_read_as_they_are_kept(tmp_path):
+def test_stored_codes_can_be_read(tmp_path):
     store = write_store(tmp_path / "s", kind="bits")
     np.testing.assert_array_equal(
         store.read_codes(8, 20), make_code("bits").encode(all_rows()[8:20])
@@ -78,7 +78,7 @@ def test_codes_can_be_read_as_they_are_kept(tmp_path):
 
 
 def test_a_shard_of_another_code_is_refused(tmp_path):
-    """The shard is whole and of the same width, but its rows are coded by another code."""
+    """The shard is complete and of the same width, but its rows are coded by another code."""
     store = write_store(tmp_path / "s", (10, 10), kind="pq")
     other = write_store(tmp_path / "t", (10, 10), kind="bits")
     assert store.bytes_per_row == other.bytes_per_row
@@ -127,10 +127,10 @@ def test_one_split_for_all_rows(tmp_path):
 
 def test_resumed_store_has_the_same_bytes(tmp_path):
     plan = {"images": "abc", "bits": 8}
-    whole = begin_store(tmp_path / "whole", 4, kind="pq", plan=plan)
+    complete = begin_store(tmp_path / "complete", 4, kind="pq", plan=plan)
     for number in range(4):
-        whole.write_shard(number, **shard_content(number))
-    whole.finish()
+        complete.write_shard(number, **shard_content(number))
+    complete.finish()
     broken = begin_store(tmp_path / "broken", 4, kind="pq", plan=plan)
     broken.write_shard(2, **shard_content(2))
     broken.write_shard(0, **shard_content(0))
@@ -148,7 +148,7 @@ def test_resumed_store_has_the_same_bytes(tmp_path):
         resumed.write_shard(number, **shard_content(number))
     assert resumed.read_bad(1) == shard_content(1)["bad"] != []
     resumed.finish()
-    assert folder_bytes(tmp_path / "broken") == folder_bytes(tmp_path / "whole")
+    assert folder_bytes(tmp_path / "broken") == folder_bytes(tmp_path / "complete")
     assert Store.open(tmp_path / "broken").plan == plan
 
 
@@ -175,7 +175,7 @@ def test_finishing_too_early(tmp_path):
 
 def test_a_folder_in_use_is_refused(tmp_path):
     write_store(tmp_path / "s")
-    with pytest.raises(InputError, match="already holds a store"):
+    with pytest.raises(InputError, match="already has a store"):
         begin_store(tmp_path / "s", 1)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()

@@ -33,7 +33,7 @@ from myriad.errors import InputError, WorkError
 from myriad.kernel_cache import report_to
 from myriad.locks import locked
 from myriad.progress import Progress
-from myriad.urls import as_place
+from myriad.urls import as_path
 
 Lists = Mapping[str, Callable[..., Any]]
 """For some parameters of a verb, a callable whose parameters are the options that they stand for.
@@ -262,7 +262,7 @@ def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
 
 def _read_location(value: Any) -> Any:
     """Return a value; a path that is written as a URL becomes a `UrlPath`."""
-    return as_place(value) if isinstance(value, Path) else value
+    return as_path(value) if isinstance(value, Path) else value
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:

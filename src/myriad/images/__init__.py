@@ -1,10 +1,10 @@
-"""Find and read images; draw the built-in data set."""
+"""Find, read and split images; draw the built-in data set."""
 
 from myriad.images.finding import find_images, list_inputs
 from myriad.images.glyphs import GlyphSet, choose_glyphs, count_classes, draw_glyph, write_glyphs
 from myriad.images.listing import ImageFiles, ImageList, require_classes
 from myriad.images.reading import MAX_PIXELS, BadImage, read_image
-from myriad.images.splitting import fill_parts, split_images
+from myriad.images.splitting import fill_splits, split_images
 
 __all__ = [
     "MAX_PIXELS",
@@ -15,7 +15,7 @@ __all__ = [
     "choose_glyphs",
     "count_classes",
     "draw_glyph",
-    "fill_parts",
+    "fill_splits",
     "find_images",
     "list_inputs",
     "read_image",

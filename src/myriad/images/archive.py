@@ -1,4 +1,4 @@
-"""Images inside a .zip or .tar file, read where they lie: nothing is ever unpacked to disk."""
+"""Images in a .zip or .tar file, read directly from it: nothing is unpacked to disk."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ COMPRESSED_TARS = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".
 
 
 class Archive(ABC):
-    """The regular files of an archive by name; threads may read at the same time.
+    """The regular files of an archive by name; several threads may read at the same time.
 
     Attributes
     ----------
     path : the archive.
-    sizes : the number of bytes of each member, by its name.
+    sizes : the size of each member in bytes, by name.
     """
 
     def __init__(self, path: Path) -> None:
@@ -45,14 +45,14 @@ class Archive(ABC):
         """Return the bytes of a member; called by one thread at a time."""
 
     def read(self, name: str) -> bytes:
-        """Return the content of a member; `BadImage` if it is damaged, locked or too large."""
+        """Return the content of a member; `BadImage` if it is damaged, encrypted or too large."""
         if name not in self.sizes:
             raise BadImage("missing from the archive")
         refuse_large_file(self.sizes[name])
         try:
             with self._lock:
                 data = self._read(name)
-        except Exception as error:  # the readers of archives raise many kinds on damaged ones
+        except Exception as error:  # damaged archives raise many kinds of exceptions
             detail = "encrypted" if "encrypted" in str(error) else "damaged"
             raise BadImage(f"{detail} member of the archive") from None
         if len(data) != self.sizes[name]:
@@ -60,7 +60,7 @@ class Archive(ABC):
         return data
 
     def __reduce__(self) -> tuple[Callable[[Path, int], Archive], tuple[Path, int]]:
-        """Open the archive anew in another process, once for all that is sent to it."""
+        """Reopen the archive in another process, once for everything that is sent to it."""
         return _open_once, (self.path.absolute(), self.path.stat().st_mtime_ns)
 
 
@@ -81,23 +81,23 @@ class ZipArchive(Archive):
 
 
 class TarArchive(Archive):
-    """A .tar file, not compressed: members are found by their place in it.
+    """An uncompressed .tar file, whose members are read at their offsets.
 
-    A tar ends with blocks of zeros. `tarfile` takes a missing end, or a block that is no header,
-    for the end all the same, so both are looked for here: else a tar that is cut or damaged would
-    just seem to hold fewer files.
+    A tar ends with blocks of zeros. `tarfile` accepts a missing end, and any block that is not a
+    header, as the end; both are checked here, because otherwise a truncated or damaged tar would
+    just seem to have fewer files.
     """
 
     def _index(self) -> None:
-        self._places: dict[str, int] = {}
+        self._offsets: dict[str, int] = {}
         with tarfile.open(self.path, "r:") as tar:
             for member in tar:
                 if _lacks_name(member):
                     raise tarfile.ReadError(f"the name at byte {member.offset} cannot be read")
                 if member.isreg() and not member.issparse():
                     self.sizes[member.name] = member.size
-                    self._places[member.name] = member.offset_data
-                tar.members = []  # type: ignore[attr-defined]  # else a million members are kept as large objects
+                    self._offsets[member.name] = member.offset_data
+                tar.members = []  # type: ignore[attr-defined]  # large objects that tarfile would keep
             end = tar.offset  # where the next header should be
         with self.path.open("rb") as stream:
             stream.seek(end)
@@ -105,12 +105,12 @@ class TarArchive(Archive):
 
     def _read(self, name: str) -> bytes:
         with self.path.open("rb") as stream:
-            stream.seek(self._places[name])
+            stream.seek(self._offsets[name])
             return stream.read(self.sizes[name])
 
 
 def _lacks_name(member: tarfile.TarInfo) -> bool:
-    """Return whether a long name before the header of a member was lost, which tarfile forgives."""
+    """Return whether the long name of a member is damaged, which tarfile ignores."""
     extended = member.offset_data - member.offset > tarfile.BLOCKSIZE and not member.issparse()
     names = (member.name, member.linkname)
     short = all(len(os.fsencode(name)) <= tarfile.LENGTH_NAME for name in names)
@@ -118,20 +118,20 @@ def _lacks_name(member: tarfile.TarInfo) -> bool:
 
 
 def _check_end(path: Path, stream: BinaryIO) -> None:
-    """Raise `InputError` unless a tar is at its end: a block of zeros and nothing else after it."""
-    place, block = stream.tell(), stream.read(tarfile.BLOCKSIZE)
+    """Raise `InputError` unless only zeros, and at least one block of them, follow in a tar."""
+    offset, block = stream.tell(), stream.read(tarfile.BLOCKSIZE)
     if len(block) < tarfile.BLOCKSIZE:
         raise InputError(
-            f"{path} is truncated: it stops after {place + len(block)} bytes without the block of "
+            f"{path} is truncated: it stops after {offset + len(block)} bytes without the block of "
             "zeros that ends a .tar file. Copy or pack it again."
         )
     while block:
         if block.strip(b"\0"):
             raise InputError(
-                f"{path} is damaged, or several .tar files in one: what follows byte {place} is no "
-                "list of files. Pack the images again."
+                f"{path} is damaged, or several .tar files in one: no list of files "
+                f"starts at byte {offset}. Pack the images again."
             )
-        place, block = stream.tell(), stream.read(_TAIL_BYTES)
+        offset, block = stream.tell(), stream.read(_TAIL_BYTES)
 
 
 def open_archive(path: Path) -> Archive:
@@ -149,12 +149,12 @@ def open_archive(path: Path) -> Archive:
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror or error}.") from None
     except Exception as error:
-        raise InputError(f"{path} is damaged or is no archive: {error}.") from None
+        raise InputError(f"{path} is damaged or not an archive: {error}.") from None
 
 
 @lru_cache(maxsize=2)
-def _open_once(path: Path, changed: int) -> Archive:
-    """Open an archive as it was at its last change; listing a million members takes seconds."""
+def _open_once(path: Path, modified: int) -> Archive:
+    """Open an archive once per time of change; listing a million members takes seconds."""
     return open_archive(path)
 
 

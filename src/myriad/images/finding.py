@@ -1,4 +1,4 @@
-"""From what the user names (folder, manifest, archive, list) to images."""
+"""Find the images of a folder, manifest, archive or list."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from myriad.images.folder import is_text, list_folder, scan_folder
 from myriad.images.layout import label_by_folders, split_path
 from myriad.images.listing import SPLITS, ImageList, is_image_name
 from myriad.images.manifest import list_manifest
-from myriad.urls import UrlPath, as_place
+from myriad.urls import UrlPath, as_path
 
 
 def find_images(source: Path) -> ImageList:
     """List the labelled images of a folder, a CSV manifest or an archive.
 
-    A folder (or a .zip or .tar laid out like one) has a sub-folder a class, or ``train/ val/
+    A folder (or a .zip or .tar laid out like one) has a sub-folder per class, or ``train/ val/
     test/`` with those sub-folders; a manifest has the columns ``path,label`` and optionally
     ``split,group``.
     """
-    if isinstance(as_place(source), UrlPath):
+    if isinstance(as_path(source), UrlPath):
         raise InputError(
-            f"{as_place(source)} is a URL, and images are read from a disk: copy them to a folder "
-            "that all machines see, or give the URL of a store."
+            f"{as_path(source)} is a URL, but images are read from a disk: copy them to a folder "
+            "that all machines share, or give the URL of a store."
         )
     source = Path(source)
     name = source.name.lower()
@@ -42,17 +42,17 @@ def find_images(source: Path) -> ImageList:
 
 
 def list_archive(path: Path) -> ImageList:
-    """List the images of an archive; one folder around all others is passed over."""
+    """List the images of an archive; an outer folder around all others is ignored."""
     archive = open_archive(path)
-    speakable = [name for name in archive.sizes if is_text(name)]
-    visible = [name for name in speakable if not _is_hidden(name)]
+    readable = [name for name in archive.sizes if is_text(name)]
+    visible = [name for name in readable if not _is_hidden(name)]
     paths = sorted(name for name in visible if is_image_name(name))
     if not paths:
         raise InputError(f"{path} holds no images (JPEG, PNG, BMP, TIFF, WebP or GIF).")
     warnings = []
-    if len(speakable) < len(archive.sizes):
+    if len(readable) < len(archive.sizes):
         warnings.append(
-            f"{len(archive.sizes) - len(speakable)} names in {path} are not valid Unicode and were "
+            f"{len(archive.sizes) - len(readable)} names in {path} are not valid Unicode and were "
             "left out: the archive is damaged, or its files have to be renamed."
         )
     return label_by_folders(
@@ -66,13 +66,13 @@ def list_archive(path: Path) -> ImageList:
 
 
 def _is_hidden(name: str) -> bool:
-    """Return whether a member is hidden, or is what macOS adds to archives."""
+    """Return whether a member is hidden, or was added to the archive by macOS."""
     parts = name.split("/")
     return parts[0] == "__MACOSX" or any(part.startswith(".") and part != "." for part in parts)
 
 
 def _count_wrappers(paths: list[str]) -> int:
-    """Return how many folders, one inside the other, hold all the others."""
+    """Return how many nested outer folders contain everything else."""
     trails = [split_path(path) for path in paths]
     level = 0
     while any(len(trail) >= level + 3 for trail in trails):
@@ -84,10 +84,10 @@ def _count_wrappers(paths: list[str]) -> int:
 
 
 def list_inputs(arguments: list[str]) -> list[Path]:
-    """List the files to predict: images, folders (and all below them), lists of paths (.txt).
+    """List the files to predict: images, folders with their sub-folders, lists of paths (.txt).
 
-    An argument that does not exist is an error; a line of a list that names no file becomes a bad
-    image when it is read, unless no line does.
+    An argument that does not exist is an error. A path in a list that does not exist becomes a bad
+    image when it is read, but it is an error if none of the paths exists.
     """
     inputs: list[Path] = []
     for argument in arguments:
@@ -104,16 +104,16 @@ def list_inputs(arguments: list[str]) -> list[Path]:
 
 
 def _read_list(path: Path) -> list[Path]:
-    """Read a path a line, relative to the list's own folder or else to the current one."""
+    """Read one path per line, relative to the folder of the list or the current folder."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError:
-        raise InputError(f"{path} is not a list: it must be UTF-8 text, a path a line.") from None
+        raise InputError(f"{path} is not a list: it must be UTF-8 text.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     names = [line.rstrip("\r") for line in lines if line.strip() and "\0" not in line]
     if not names:
-        raise InputError(f"{path} lists no images: it must hold a path a line.")
+        raise InputError(f"{path} lists no images: it must have a path per line.")
     found = [_resolve(path.parent, name) for name in names]
     if not any(os.path.exists(file) for file in found):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Find the images in a folder and the folders below it."""
+"""Find the images in a folder and its sub-folders."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from myriad.images.listing import ImageList, is_image_name
 
 @dataclass
 class FolderScan:
-    """What a walk through a folder found; paths are sorted, relative, with "/" between folders."""
+    """The result of scanning a folder; paths are sorted, relative, with "/" between folders."""
 
     paths: list[str] = field(default_factory=list)
     ignored: Counter[str] = field(default_factory=Counter)
@@ -22,7 +22,7 @@ class FolderScan:
 
 
 def list_folder(root: Path) -> ImageList:
-    """List the images of a folder that has a sub-folder a class, or parts with such sub-folders."""
+    """List the images of a folder with a sub-folder per class, or with such folders per split."""
     scan = scan_folder(root)
     return label_by_folders(root, scan.paths, ignored=scan.ignored.total(), warnings=scan.warnings)
 
@@ -30,9 +30,9 @@ def list_folder(root: Path) -> ImageList:
 def scan_folder(root: Path) -> FolderScan:
     """Find all images below `root`, in sorted order; `InputError` if there are none.
 
-    Hidden files and folders are passed over. Links are followed, after everything that lies in the
-    folder itself, and each real folder is entered once: loops end, and an image that is reached in
-    two ways belongs to the folder it lies in.
+    Hidden files and folders are ignored. Links are followed after everything else, and each real
+    folder is entered once: so loops end, and an image that can be reached in two ways belongs to
+    the folder that contains it.
     """
     scan = FolderScan()
     entered: set[tuple[int, int]] = set()
@@ -60,28 +60,28 @@ def scan_folder(root: Path) -> FolderScan:
 
 
 def _scan_one(root: Path, folder: str, scan: FolderScan) -> tuple[list[str], list[str]]:
-    """Note the files of one folder; return its sub-folders and its links to folders, sorted."""
+    """Add the files of a folder to `scan`; return its sub-folders and links to folders, sorted."""
     inner: list[str] = []
     linked: list[str] = []
     prefix = f"{folder}/" if folder else ""
-    unspeakable = 0
+    undecodable = 0
     with os.scandir(root / folder) as entries:
         for entry in entries:
             name = entry.name
             if name.startswith("."):
                 scan.ignored["hidden"] += 1
             elif not is_text(name):
-                unspeakable += 1
+                undecodable += 1
             elif _is_folder(entry):
                 (linked if entry.is_symlink() else inner).append(prefix + name)
             elif is_image_name(name) and (entry.is_symlink() or entry.is_file()):
                 scan.paths.append(prefix + name)  # a dangling link becomes a bad image when read
             else:
                 scan.ignored[os.path.splitext(name)[1].lower() or "no suffix"] += 1
-    if unspeakable:
-        scan.ignored["bad name"] += unspeakable
+    if undecodable:
+        scan.ignored["bad name"] += undecodable
         scan.warnings.append(
-            f"{unspeakable} names in the folder {folder or '.'!r} are not valid Unicode and were "
+            f"{undecodable} names in the folder {folder or '.'!r} are not valid Unicode and were "
             "left out: rename them."
         )
     return sorted(inner, reverse=True), sorted(linked)
@@ -95,7 +95,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Return whether a name is Unicode: names that are not come as lone surrogates."""
+    """Return whether a name is valid Unicode; Python decodes others to lone surrogates."""
     try:
         name.encode()
     except UnicodeEncodeError:

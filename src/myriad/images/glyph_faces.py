@@ -1,4 +1,4 @@
-"""The characters that the DejaVu fonts inside matplotlib hold, and how each face draws them."""
+"""The characters of the DejaVu fonts that come with matplotlib, and their drawings."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ FACES = (
 """The serif italics are left out: they draw some Cyrillic letters as quite other Latin ones."""
 
 _VISIBLE = "LNPS"  # letters, numbers, punctuation, symbols: the first letters of the categories
-_COMPARED_AT = 48  # pixels an em at which two drawings are compared
+_COMPARED_AT = 48  # pixels per em at which two drawings are compared
 
-# Familiar characters come first, so that a small data set looks familiar. What is in no range
-# (modifiers, box drawing, blocks) comes last.
+# Common characters come first, so that a small data set has familiar ones. Characters in none of
+# the other ranges (modifiers, box drawing, blocks) come last.
 _TIERS: tuple[tuple[tuple[int, int], ...], ...] = (
     ((0x30, 0x39), (0x41, 0x5A), (0x61, 0x7A)),  # digits and letters
     ((0x21, 0x7E),),  # the rest of ASCII
@@ -64,7 +64,7 @@ def _font_folder() -> Path:
 
 @lru_cache(maxsize=1)
 def list_tiers() -> tuple[tuple[str, ...], ...]:
-    """Return the characters that all faces hold, the most familiar tier first."""
+    """Return the characters that all faces have, in tiers, the most common ones first."""
     from matplotlib.ft2font import FT2Font
 
     try:
@@ -101,14 +101,14 @@ def draw_character(face: str, character: str, em: int) -> tuple[Bytes, int]:
 
     Parameters
     ----------
-    em : pixels an em.
+    em : pixels per em.
 
     Returns
     -------
     The ink as a read-only uint8 array (0 none, 255 full), empty if there is none; and the row of
-    the base line in it, counted from its top.
+    its base line, counted from the top.
     """
-    with _drawing:  # FreeType's faces are not for two threads at a time
+    with _drawing:  # FreeType's faces are not thread-safe
         font = _font(face, em)
         mask, (_, top) = font.getmask2(character, "L", anchor="ls")
     ink = np.frombuffer(bytes(mask), np.uint8).reshape(mask.size[1], mask.size[0])
@@ -120,19 +120,19 @@ def draw_character(face: str, character: str, em: int) -> tuple[Bytes, int]:
 
 @lru_cache(maxsize=1 << 16)
 def identify_drawing(face: str, character: str) -> int:
-    """Return a number that two characters share if a face draws them alike, 0 for no ink.
+    """Return a hash that is equal for two characters that a face draws alike; 0 for no ink.
 
-    Where a character stands to the left or right of its place does not count, since images are
-    centred on the ink; its height above the base line does.
+    The horizontal position of the ink does not matter, because images are centred on it; its height
+    above the base line does.
     """
     ink, base = draw_character.__wrapped__(face, character, _COMPARED_AT)
     return hash((ink.shape, base, ink.tobytes())) if ink.any() else 0
 
 
 def walk_distinct() -> Iterator[tuple[str, ...]]:
-    """Yield tier by tier the characters that no face draws like one already yielded.
+    """Yield, tier by tier, the characters that no face draws like a character of before.
 
-    It draws as it goes, so whoever needs few characters waits for few.
+    Characters are drawn when their tier is requested, so a few of them take little time.
     """
     seen: list[set[int]] = [{0} for _ in FACES]
     for tier in list_tiers():
@@ -148,7 +148,7 @@ def walk_distinct() -> Iterator[tuple[str, ...]]:
 
 
 def walk_all() -> Iterator[tuple[str, ...]]:
-    """Yield tier by tier all characters that have ink in every face, however alike."""
+    """Yield, tier by tier, all characters that have ink in every face, also if they look alike."""
     for tier in list_tiers():
         yield tuple(
             character

@@ -1,8 +1,8 @@
-"""The built-in data set: characters drawn in many ways, a class a character.
+"""The built-in data set: drawings of characters, one class per character.
 
-Thousands of classes, many of them nearly alike, without a download: an image shows one character
-in one of ten faces, turned, slanted, scaled and shifted a little, dark on light or light on dark,
-on an uneven ground, blurred and noisy.
+It has thousands of classes, many of them very similar, and needs no download. An image shows one
+character in one of ten faces, slightly rotated, slanted, scaled and shifted, dark on light or light
+on dark, on an uneven background, blurred and noisy.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from myriad.randomness import generator
 MIN_CLASSES = 10
 _PNG_END = b"IEND\xaeB`\x82"
 _STREAM = zlib.crc32(b"glyphs")
-_EM = 0.6  # an em is this part of the image's side
-_MIDDLE = 0.36  # height above the base line, in ems, that is put into the middle of the image
+_EM = 0.6  # an em as a fraction of the side of the image
+_MIDDLE = 0.36  # height above the base line, in ems, of the centre of the image
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class GlyphSet:
     ----------
     characters : the character that each class shows.
     class_names : such as "U+0041 LATIN CAPITAL LETTER A"; sorted.
-    ceiling : the best top-1 accuracy, in percent, that anyone could reach: 100, unless characters
-        that are drawn alike are classes apart.
+    ceiling : the best possible top-1 accuracy in percent: 100, unless characters that are drawn
+        alike are different classes.
     """
 
     characters: list[str]
@@ -56,17 +56,17 @@ class GlyphSet:
 
 @lru_cache(maxsize=2)
 def count_classes(*, confusables: bool = False) -> int:
-    """Return how many classes the fonts hold."""
+    """Return how many classes the fonts provide."""
     return sum(map(len, walk_all() if confusables else walk_distinct()))
 
 
 def choose_glyphs(n_classes: int, *, seed: int = 0, confusables: bool = False) -> GlyphSet:
-    """Choose characters, the familiar ones first.
+    """Choose characters, the common ones first.
 
-    Characters come in tiers (letters and digits, punctuation, Latin-1, Greek, ...); a tier that is
-    not needed whole is sampled with the seed. Of characters that any face draws alike (Latin and
-    Greek A) only the first is a class; with `confusables` all are, and `ceiling` says what that
-    costs: g classes that look alike can be told right once in g times.
+    Characters come in tiers (letters and digits, punctuation, Latin-1, Greek, ...); the last
+    one is sampled with the seed if it is not needed completely. Of characters that any face draws
+    alike (Latin and Greek A) only the first is a class. With `confusables` all of them are, and
+    `ceiling` takes into account that of g classes that look alike one in g guesses is right.
     """
     if n_classes < MIN_CLASSES:
         raise InputError(f"At least {MIN_CLASSES} classes can be drawn, not {n_classes}.")
@@ -91,7 +91,7 @@ def choose_glyphs(n_classes: int, *, seed: int = 0, confusables: bool = False) -
 
 
 def name_character(character: str) -> str:
-    """Return a name that is readable and safe as a folder's."""
+    """Return a class name that is readable and valid as the name of a folder."""
     return f"U+{ord(character):04X} {unicodedata.name(character)}"
 
 
@@ -102,7 +102,7 @@ def _compute_ceiling(characters: list[str]) -> float:
 
 
 def draw_glyph(glyphs: GlyphSet, label: int, number: int, *, seed: int, size: int = 96) -> Bytes:
-    """Draw one image, which depends on the character, `number`, `seed` and `size` alone.
+    """Draw one image, which depends only on the character, `number`, `seed` and `size`.
 
     Returns
     -------
@@ -113,23 +113,23 @@ def draw_glyph(glyphs: GlyphSet, label: int, number: int, *, seed: int, size: in
     random = np.random.Generator(key)
     face = FACES[int(random.integers(len(FACES)))]
     ink, base = draw_character(face, character, round(_EM * size))
-    place = _draw_place(random, ink.shape[1], base, size)
-    cover = cv2.warpAffine(ink, place, (size, size), flags=cv2.INTER_LINEAR).astype(np.float32)
-    ground, contrast = _draw_light(random, size)
-    image = ground + cover * (contrast / 255.0)
+    transform = _draw_transform(random, ink.shape[1], base, size)
+    cover = cv2.warpAffine(ink, transform, (size, size), flags=cv2.INTER_LINEAR).astype(np.float32)
+    background, contrast = _draw_light(random, size)
+    image = background + cover * (contrast / 255.0)
     blur = random.uniform(0.3, 1.3) * size / 96
     image = np.asarray(cv2.GaussianBlur(image, (0, 0), blur), np.float32)
     image += random.uniform(2.0, 10.0) * random.standard_normal((size, size), dtype=np.float32)
     return np.rint(image).clip(0, 255).astype(np.uint8)
 
 
-def _draw_place(random: np.random.Generator, width: int, base: int, size: int) -> Float:
-    """Draw the affine map from the ink to the image: turn, slant, scale, shift."""
-    turn, slant = np.deg2rad(random.uniform(-14, 14)), random.uniform(-0.15, 0.15)
+def _draw_transform(random: np.random.Generator, width: int, base: int, size: int) -> Float:
+    """Draw a random affine transform, float32 (2, 3): rotation, slant, scale and shift."""
+    angle, slant = np.deg2rad(random.uniform(-14, 14)), random.uniform(-0.15, 0.15)
     scale, aspect = random.uniform(0.8, 1.12), random.uniform(0.9, 1.1)
-    scale *= min(1.0, 0.75 * size / max(width, 1))  # a wide character has to fit in
+    scale *= min(1.0, 0.75 * size / max(width, 1))  # wide characters must fit
     shift = random.uniform(-0.06, 0.06, size=2) * size
-    cos, sin = np.cos(turn), np.sin(turn)
+    cos, sin = np.cos(angle), np.sin(angle)
     form = np.array([[cos, -sin], [sin, cos]]) @ np.array([[1.0, slant], [0.0, 1.0]])
     form = form * np.array([scale * aspect, scale / aspect])
     middle = np.array([(width - 1) / 2, base - _MIDDLE * _EM * size])
@@ -138,7 +138,7 @@ def _draw_place(random: np.random.Generator, width: int, base: int, size: int) -
 
 
 def _draw_light(random: np.random.Generator, size: int) -> tuple[Float, float]:
-    """Draw the ground (a gradient and soft blotches) and how much lighter than it the ink is."""
+    """Draw the background, a gradient with soft blotches, and the contrast of the ink."""
     contrast = random.uniform(65.0, 160.0)
     level = random.uniform(0.2 * contrast, 255.0 - 1.2 * contrast)
     if random.random() < 0.5:
@@ -148,11 +148,11 @@ def _draw_light(random: np.random.Generator, size: int) -> tuple[Float, float]:
     n_blotches = int(random.integers(3, 9))
     blotches = random.standard_normal((n_blotches, n_blotches), dtype=np.float32)
     spread = cv2.resize(blotches, (size, size), interpolation=cv2.INTER_CUBIC)
-    ground = np.asarray(spread, np.float32)
-    ground *= random.uniform(0.02, 0.14) * abs(contrast)
-    ground += np.float32(level + slope[0] * across)
-    ground += np.float32(slope[1]) * across[:, None]
-    return ground, contrast
+    background = np.asarray(spread, np.float32)
+    background *= random.uniform(0.02, 0.14) * abs(contrast)
+    background += np.float32(level + slope[0] * across)
+    background += np.float32(slope[1]) * across[:, None]
+    return background, contrast
 
 
 def write_glyphs(
@@ -170,20 +170,20 @@ def write_glyphs(
 
     Parameters
     ----------
-    splits : the shares of train, val and test.
+    splits : the fractions of train, val and test.
 
-    Files that are whole already are kept, so a call that was broken off goes on where it was.
+    Complete files are not written again, so an interrupted call can be repeated to resume it.
     """
-    parts = _share_out(images, splits)
+    names = _assign_splits(images, splits)
 
     def write_class(label: int) -> int:
-        for number, part in enumerate(parts):
-            path = folder / part / glyphs.class_names[label] / f"{number + 1:04d}.png"
-            if not _is_whole(path):
+        for number, split in enumerate(names):
+            path = folder / split / glyphs.class_names[label] / f"{number + 1:04d}.png"
+            if not _is_complete(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 image = draw_glyph(glyphs, label, number, seed=seed, size=size)
                 path.write_bytes(cv2.imencode(".png", image)[1].tobytes())
-        return len(parts)
+        return len(names)
 
     n_classes = len(glyphs.class_names)
     ahead = 4 * thread_count(threads)
@@ -198,22 +198,22 @@ def write_glyphs(
         raise WorkError(f"{folder} cannot be written: {error.strerror}.") from None
 
 
-def _share_out(images: int, splits: Sequence[float]) -> list[str]:
-    """Return the part that each of a class's images is for."""
+def _assign_splits(images: int, splits: Sequence[float]) -> list[str]:
+    """Return the split of each image of a class."""
     if images < 1:
-        raise InputError(f"At least one image a class must be drawn, not {images}.")
+        raise InputError(f"At least one image per class must be drawn, not {images}.")
     if len(splits) != 3 or min(splits) < 0 or abs(sum(splits) - 1.0) > 1e-6:
         raise InputError("The shares of train, val and test must be three that add up to 1.")
     ends = np.floor(np.cumsum(splits) * images + 0.5).astype(int)
     ends[-1] = images
     counts = np.diff(ends, prepend=0)
     return [
-        part for part, n in zip(("train", "val", "test"), counts, strict=True) for _ in range(n)
+        split for split, n in zip(("train", "val", "test"), counts, strict=True) for _ in range(n)
     ]
 
 
-def _is_whole(path: Path) -> bool:
-    """Return whether a PNG file is there to its end."""
+def _is_complete(path: Path) -> bool:
+    """Return whether a PNG file exists and has its end."""
     try:
         with path.open("rb") as stream:
             stream.seek(-len(_PNG_END), 2)

@@ -1,4 +1,4 @@
-"""What the names of folders say: class, and part (train, val, test)."""
+"""Labels and splits (train, val, test) from the names of folders."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ def label_by_folders(
     ignored: int = 0,
     warnings: list[str] | None = None,
 ) -> ImageList:
-    """Label images by the folder that holds them, `level` folders below `root`.
+    """Label images by the folder that contains them, `level` folders below `root`.
 
-    Either ``class/.../image`` or ``part/class/.../image``, where a part is train, val (also valid,
-    validation) or test. Folders are parts only if they have class folders below them and either
-    there are two of them at least or nothing else lies beside them: "train" alone among other
-    folders is a class of vehicles.
+    Paths are ``class/.../image`` or ``split/class/.../image``, where a split is train, val (also
+    valid, validation) or test. Folders of these names are splits only if they have class folders
+    and there are at least two of them or no other folders: a single "train" among other folders is
+    a class of vehicles.
 
     Parameters
     ----------
     paths : relative to `root`, "/" between folders.
-    level : how many outer folders to pass over.
+    level : how many outer folders to ignore.
     """
     trails = [split_path(path)[level:] for path in paths]
     outer = {trail[0] for trail in trails if len(trail) >= 2}
     if not outer:
         raise InputError(f"{root} holds images but no sub-folders. {_HOW} {root.name}/cat/1.jpg.")
     named = {name for name in outer if name.lower() in SPLITS}
-    parts = {trail[0] for trail in trails if len(trail) >= 3 and trail[0] in named}
-    in_parts = bool(parts) and (named == outer or len(parts) >= 2)
+    split_folders = {trail[0] for trail in trails if len(trail) >= 3 and trail[0] in named}
+    has_splits = bool(split_folders) and (named == outer or len(split_folders) >= 2)
 
-    depth = 1 if in_parts else 0
+    depth = 1 if has_splits else 0
     kept = [i for i, trail in enumerate(trails) if len(trail) >= depth + 2]
-    if in_parts:
-        kept = [i for i in kept if trails[i][0] in parts]
+    if has_splits:
+        kept = [i for i in kept if trails[i][0] in split_folders]
     names = [trails[i][depth] for i in kept]
-    splits = [SPLITS[trails[i][0].lower()] if in_parts else "" for i in kept]
+    splits = [SPLITS[trails[i][0].lower()] if has_splits else "" for i in kept]
     class_names = sorted(set(names))
-    places = {name: label for label, name in enumerate(class_names)}
+    label_of = {name: label for label, name in enumerate(class_names)}
     return ImageList(
         root=root,
         paths=[paths[i] for i in kept],
-        labels=np.array([places[name] for name in names], dtype=np.int32),
+        labels=np.array([label_of[name] for name in names], dtype=np.int32),
         class_names=class_names,
         splits=np.array(splits, dtype="<U5"),
         archive=archive,

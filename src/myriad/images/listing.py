@@ -1,4 +1,4 @@
-"""The list of images that a job works on: where they are, what they show, which part they serve."""
+"""Lists of images: paths, labels, splits and groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPLITS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "
 
 @dataclass(frozen=True, eq=False)
 class ImageFiles:
-    """Where some images are, and no more: what is handed to whoever reads them.
+    """The paths of some images, without labels: what is sent to a worker that reads them.
 
     Attributes
     ----------
@@ -40,11 +40,11 @@ class ImageFiles:
         return len(self.paths)
 
     def files(self, indices: Sequence[int]) -> ImageFiles:
-        """Return the files at these places, by paths that hold in any process."""
+        """Return the files at the given positions, with an absolute `root` for other processes."""
         return ImageFiles(self.root.absolute(), [self.paths[i] for i in indices], self.archive)
 
     def read(self, i: int) -> bytes:
-        """Return the content of file `i`; `BadImage` if it cannot be had."""
+        """Return the content of file `i`; `BadImage` if it cannot be read."""
         if self.archive is not None:
             return self.archive.read(self.paths[i])
         return read_bytes(self.root / self.paths[i])
@@ -52,21 +52,21 @@ class ImageFiles:
 
 @dataclass(frozen=True, eq=False)
 class ImageList:
-    """Images by name, in a fixed order, with their labels and parts.
+    """Images in a fixed order, with their labels and splits.
 
     Attributes
     ----------
     root : the folder, the folder of the manifest, or the archive.
-    paths : names below `root` with "/" between folders, or members of the archive; a manifest may
-        also name absolute ones.
-    labels : int32 array of shape (n_samples,), places in `class_names`; -1 where there is none.
-    class_names : sorted, each once.
+    paths : paths relative to `root` with "/" between folders, or members of the archive; paths of
+        a manifest may be absolute.
+    labels : int32 array of shape (n_samples,), positions in `class_names`; -1 if unknown.
+    class_names : sorted, without duplicates.
     splits : array of strings of shape (n_samples,): "train", "val", "test", or "" if not stated.
-    groups : int32 array of shape (n_samples,), or None; images of one group must stay together,
-        -1 is an image that belongs to no group.
-    archive : where the bytes are read from, if `root` is an archive.
-    ignored : the number of files that were passed over because they are no images.
-    warnings : sentences that the user should see.
+    groups : int32 array of shape (n_samples,), or None; images of one group must be in one split;
+        -1 for an image without a group.
+    archive : the opened archive, if `root` is one.
+    ignored : the number of files that were ignored because they are not images.
+    warnings : warnings for the user, as sentences.
     """
 
     root: Path
@@ -83,7 +83,7 @@ class ImageList:
         return len(self.paths)
 
     def select(self, indices: Sequence[int] | NDArray[Any]) -> ImageList:
-        """Return the images at these places (or where a boolean array is true); classes stay."""
+        """Return the images at the given positions, or of a boolean mask; classes stay the same."""
         chosen = np.asarray(indices)
         chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
         return replace(
@@ -95,19 +95,19 @@ class ImageList:
         )
 
     def read(self, i: int) -> bytes:
-        """Return the content of the file of image `i`; `BadImage` if it cannot be had."""
+        """Return the content of the file of image `i`; `BadImage` if it cannot be read."""
         return self.files([i]).read(0)
 
     def files(self, indices: Sequence[int]) -> ImageFiles:
-        """Return the files of the images at these places, by paths that hold in any process."""
+        """Return the files at the given positions, with an absolute `root` for other processes."""
         return ImageFiles(self.root.absolute(), [self.paths[i] for i in indices], self.archive)
 
     def locate(self, i: int) -> str:
-        """Return where image `i` is; within an archive, the archive's path comes first."""
+        """Return the path of image `i`; in an archive, the path of the archive comes first."""
         return str(self.root / self.paths[i])
 
     def fingerprint(self) -> str:
-        """Return a hash of names, labels, splits, groups and file sizes, which opens no file.
+        """Return a hash of paths, labels, splits, groups and file sizes; no file is opened.
 
         It does not depend on where `root` is, so a folder that was moved keeps its fingerprint.
         """
@@ -130,12 +130,12 @@ class ImageList:
 
 
 def is_image_name(name: str) -> bool:
-    """Return whether a file's name has the suffix of an image format that is read."""
+    """Return whether the name of a file has the suffix of a supported image format."""
     return os.path.splitext(name)[1].lower() in SUFFIXES
 
 
 def require_classes(images: ImageList) -> None:
-    """Raise `InputError` unless there are two classes to be told apart outside the test part."""
+    """Raise `InputError` unless there are at least two classes outside the test split."""
     usable = np.unique(images.labels[(images.splits != "test") & (images.labels >= 0)])
     if len(usable) >= 2:
         return

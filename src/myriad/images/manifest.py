@@ -1,4 +1,4 @@
-"""A CSV manifest: one image a line, with columns path, label and optionally split, group."""
+"""CSV manifests: one image per line, with columns path, label and optionally split, group."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = ("path", "label", "split", "group")
 
 @dataclass
 class _Rows:
-    """The columns of a manifest as they are read."""
+    """The columns of a manifest."""
 
     paths: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
@@ -29,8 +29,8 @@ class _Rows:
 def list_manifest(path: Path) -> ImageList:
     """Read a manifest; its paths are relative to its own folder.
 
-    A file that is missing becomes a bad image when it is read; only if all of them are missing is
-    the manifest itself taken to be wrong.
+    A missing file becomes a bad image when it is read; `InputError` is raised only if all files are
+    missing.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
@@ -41,11 +41,11 @@ def list_manifest(path: Path) -> ImageList:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     _require_a_file(path, rows.paths)
     class_names = sorted(set(rows.labels))
-    places = {name: label for label, name in enumerate(class_names)}
+    label_of = {name: label for label, name in enumerate(class_names)}
     return ImageList(
         root=path.parent,
         paths=rows.paths,
-        labels=np.array([places[label] for label in rows.labels], dtype=np.int32),
+        labels=np.array([label_of[label] for label in rows.labels], dtype=np.int32),
         class_names=class_names,
         splits=np.array(rows.splits, dtype="<U5"),
         groups=_number_groups(rows.groups),
@@ -53,10 +53,10 @@ def list_manifest(path: Path) -> ImageList:
 
 
 def _read_rows(path: Path, reader: Any) -> _Rows:
-    """Read and check all lines, so that an error names the line it is in."""
+    """Read and check all lines; errors name the line."""
     rows = _Rows()
     seen: set[str] = set()
-    part_of_group: dict[str, str] = {}
+    split_of_group: dict[str, str] = {}
     try:
         columns = _read_header(path, next(reader, []))
         for cells in reader:
@@ -72,10 +72,10 @@ def _read_rows(path: Path, reader: Any) -> _Rows:
             )
             _check_row(where, name, label, split, seen)
             split = SPLITS.get(split.lower(), "")
-            if group and split and part_of_group.setdefault(group, split) != split:
+            if group and split and split_of_group.setdefault(group, split) != split:
                 raise InputError(
-                    f"{where}: group {group!r} is in {part_of_group[group]} and in {split}; "
-                    "a group must lie in one part."
+                    f"{where}: group {group!r} is in {split_of_group[group]} and in {split}; "
+                    "a group must be in one split."
                 )
             rows.paths.append(name)
             rows.labels.append(label)
@@ -84,12 +84,12 @@ def _read_rows(path: Path, reader: Any) -> _Rows:
     except csv.Error as error:
         raise InputError(f"{path}, line {reader.line_num}: not valid CSV ({error}).") from None
     if not rows.paths:
-        raise InputError(f"{path} names no images: it has a header but no lines below it.")
+        raise InputError(f"{path} lists no images: it has a header but no other lines.")
     return rows
 
 
 def _read_header(path: Path, header: list[str]) -> dict[str, int]:
-    """Return the place of each known column, and under "all" the number of columns."""
+    """Return the position of each known column, and as "all" the number of columns."""
     if not header:
         raise InputError(f"{path} is empty: a manifest starts with the line path,label.")
     names = [name.strip().lower() for name in header]
@@ -97,7 +97,7 @@ def _read_header(path: Path, header: list[str]) -> dict[str, int]:
     if missing:
         raise InputError(
             f"{path}, line 1: no column {' and no column '.join(missing)}, but {', '.join(names)}. "
-            "A manifest has the columns path,label and optionally split,group, set off by commas."
+            "A manifest has the columns path,label and optionally split,group, separated by commas."
         )
     doubled = [name for name in _COLUMNS if names.count(name) > 1]
     if doubled:
@@ -107,7 +107,7 @@ def _read_header(path: Path, header: list[str]) -> dict[str, int]:
 
 
 def _check_row(where: str, name: str, label: str, split: str, seen: set[str]) -> None:
-    """Raise `InputError` for a line that cannot be used; note its path in `seen`."""
+    """Raise `InputError` for an invalid line; add its path to `seen`."""
     if not name:
         raise InputError(f"{where}: the path is empty.")
     if not label:
@@ -116,7 +116,7 @@ def _check_row(where: str, name: str, label: str, split: str, seen: set[str]) ->
         raise InputError(f"{where}: split is {split!r}; it must be train, val, test or empty.")
     plain = os.path.normpath(name)
     if plain in seen:
-        raise InputError(f"{where}: the path {name!r} stands in an earlier line too.")
+        raise InputError(f"{where}: the path {name!r} is already in an earlier line.")
     seen.add(plain)
 
 
@@ -133,5 +133,5 @@ def _number_groups(groups: list[str]) -> np.ndarray | None:
     names = sorted(set(groups) - {""})
     if not names:
         return None
-    places = {name: number for number, name in enumerate(names)}
-    return np.array([places.get(group, -1) for group in groups], dtype=np.int32)
+    number_of = {name: number for number, name in enumerate(names)}
+    return np.array([number_of.get(group, -1) for group in groups], dtype=np.int32)

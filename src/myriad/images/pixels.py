@@ -1,4 +1,4 @@
-"""From the many forms of pixels that files hold to 8-bit grey or RGB."""
+"""Convert pixels of any mode and depth to 8-bit grey or RGB."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALPHA_MODES = ("RGBA", "LA", "PA", "RGBa", "La")
 def flatten_image(image: Image.Image, *, colour: bool) -> Bytes:
     """Return the pixels of a loaded Pillow image, of any mode, as grey or RGB.
 
-    What is transparent is laid on white. More than 8 bits are scaled down, never cut off.
+    Transparent pixels are blended with white. More than 8 bits are scaled, not clipped.
 
     Returns
     -------
@@ -27,14 +27,14 @@ def flatten_image(image: Image.Image, *, colour: bool) -> Bytes:
     if image.mode in _DEEP_MODES:
         return fit_channels(scale_to_bytes(np.asarray(image), of=image.mode), colour=colour)
     if image.mode in _ALPHA_MODES or "transparency" in image.info:
-        image = _lay_on_white(image.convert("RGBA"))
+        image = _blend_with_white(image.convert("RGBA"))
     wanted = "RGB" if colour else "L"
     if image.mode in ("CMYK", "YCbCr", "HSV", "P") and not colour:
-        image = image.convert("RGB")  # these have no direct way to grey in every release
+        image = image.convert("RGB")  # not every release of Pillow converts these to grey directly
     return np.array(image if image.mode == wanted else image.convert(wanted))
 
 
-def _lay_on_white(image: Image.Image) -> Image.Image:
+def _blend_with_white(image: Image.Image) -> Image.Image:
     white = Image.new("RGB", image.size, (255, 255, 255))
     white.paste(image, mask=image.getchannel("A"))
     return white
@@ -43,9 +43,9 @@ def _lay_on_white(image: Image.Image) -> Image.Image:
 def scale_to_bytes(values: NDArray[Any], *, of: str = "") -> Bytes:
     """Scale deep pixels down to 8 bits.
 
-    16-bit values are divided by 257. Files with 32-bit integers or floats do not say what white is:
-    the smallest of 1 (floats only), 255 and 65535 that no pixel exceeds is taken for white, and
-    values outside all of these (or below zero) are stretched from their least to their greatest.
+    16-bit values are divided by 257. Files with 32-bit integers or floats do not define white: the
+    smallest of 1 (floats only), 255 and 65535 that no pixel exceeds is used as white. Values that
+    exceed all of these, or are negative, are stretched from their minimum to their maximum.
     """
     if values.dtype.itemsize == 1:
         return values.view(np.uint8)
@@ -63,19 +63,19 @@ def scale_to_bytes(values: NDArray[Any], *, of: str = "") -> Bytes:
 
 
 def fit_channels(pixels: Bytes, *, colour: bool) -> Bytes:
-    """Turn grey into RGB or RGB into grey where the other is wanted."""
+    """Return pixels as RGB if `colour` is true, otherwise as grey."""
     if pixels.ndim == 2:
         return np.repeat(pixels[:, :, None], 3, axis=2) if colour else pixels
     return pixels if colour else np.asarray(cv2.cvtColor(pixels, cv2.COLOR_RGB2GRAY), np.uint8)
 
 
-def turn_upright(pixels: Bytes, orientation: object) -> Bytes:
-    """Undo the rotation and mirroring that an EXIF orientation (1 to 8) tells of."""
+def make_upright(pixels: Bytes, orientation: object) -> Bytes:
+    """Undo the rotation and reflection of an EXIF orientation (1 to 8)."""
     if orientation not in (2, 3, 4, 5, 6, 7, 8):
         return pixels
-    turned = pixels.swapaxes(0, 1) if orientation in (5, 6, 7, 8) else pixels
+    upright = pixels.swapaxes(0, 1) if orientation in (5, 6, 7, 8) else pixels
     if orientation in (3, 4, 7, 8):
-        turned = turned[::-1]
+        upright = upright[::-1]
     if orientation in (2, 3, 6, 7):
-        turned = turned[:, ::-1]
-    return np.ascontiguousarray(turned)
+        upright = upright[:, ::-1]
+    return np.ascontiguousarray(upright)

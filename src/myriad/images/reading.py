@@ -1,8 +1,9 @@
-"""Read one image, of any common format and form, or say in a clause why it cannot be read.
+"""Read one image of any common format, or raise `BadImage` with the reason why it is unusable.
 
-JPEG goes to OpenCV, which is twice as fast as Pillow; everything else goes to Pillow, which knows
-more forms (palettes, transparency, CMYK) and is stricter about damage; TIFF that Pillow does not
-know goes to OpenCV again. Formats are told by their first bytes, never by the name of the file.
+JPEG is decoded by OpenCV, which is twice as fast as Pillow; all other formats by Pillow, which
+supports more modes (palettes, transparency, CMYK) and finds more damage; TIFF that Pillow does not
+support (colour in floats, 64 bits) by OpenCV again. Formats are recognised by their first bytes,
+not by the name of the file.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -28,21 +31,30 @@ from PIL import (
 )
 from PIL.Image import DecompressionBombError
 from PIL.ImageFile import ImageFile
+from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from myriad.arrays import Bytes
 from myriad.errors import MyriadError
-from myriad.images.jpeg import JpegHeader, read_jpeg_header
-from myriad.images.pixels import flatten_image, turn_upright
-from myriad.images.tiff import count_tiff_pixels, decode_tiff, is_tiff_whole, read_tiff_tags
+from myriad.images.pixels import fit_channels, flatten_image, make_upright, scale_to_bytes
 
 MAX_PIXELS = 100_000_000
 MAX_FILE_BYTES = 512 * 2**20
-_SPARE = 4  # a reduced image keeps this many times the pixels that are wanted
+_SPARE = 4  # a reduced image has at least this many times the pixels needed
 _ORIENTATION = 0x0112
 _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
-# Pillow's classes are called one by one rather than through Image.open, which would also try
-# dozens of rare formats (one of them starts Ghostscript) and warn of bombs by its own measure.
+# Markers of JPEG segments.
+_START_OF_SCAN = 0xDA
+_END_OF_IMAGE = b"\xff\xd9"
+_STANDALONE = {0x01, *range(0xD0, 0xD8)}
+_FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+
+# Tags of TIFF.
+_TIFF_WIDTH, _TIFF_HEIGHT, _TIFF_CHANNELS = 256, 257, 277
+_TIFF_DATA = ((273, 279), (324, 325))  # offsets and byte counts of strips, of tiles
+
+# Pillow's classes are called directly, because Image.open would also try dozens of rare formats
+# (one of them starts Ghostscript) and has its own limit for decompression bombs.
 _READERS: tuple[tuple[bytes, str, type[ImageFile]], ...] = (
     (b"\xff\xd8\xff", "JPEG", JpegImagePlugin.JpegImageFile),
     (b"\x89PNG\r\n\x1a\n", "PNG", PngImagePlugin.PngImageFile),
@@ -62,7 +74,7 @@ _set_log_level(_SILENT)
 
 
 class BadImage(MyriadError):
-    """An image that cannot be used; `reason` is one clause, such as "truncated JPEG"."""
+    """An image that cannot be used; `reason` is a short phrase such as "truncated JPEG"."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -70,10 +82,10 @@ class BadImage(MyriadError):
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of an image file; `BadImage` if there is none to be had."""
+    """Return the content of an image file; `BadImage` if it cannot be read."""
     try:
         status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+        if not stat.S_ISREG(status.st_mode):  # opening a pipe would block
             raise BadImage("not a file")
         refuse_large_file(status.st_size)
         with open(path, "rb") as stream:
@@ -88,7 +100,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def refuse_large_file(n_bytes: int) -> None:
-    """Raise `BadImage` for a file too large to be taken into memory."""
+    """Raise `BadImage` for a file that is too large to be read into memory."""
     if n_bytes > MAX_FILE_BYTES:
         raise BadImage(f"{n_bytes} bytes, more than the limit of {MAX_FILE_BYTES}")
 
@@ -100,23 +112,23 @@ def read_image(
     max_pixels: int = MAX_PIXELS,
     min_pixels: int | None = None,
 ) -> Bytes:
-    """Read an image from a file or from the bytes of one, upright as its EXIF data say.
+    """Read an image from a file or its bytes, rotated according to its EXIF orientation.
 
     Parameters
     ----------
     source : path of a file, or its content.
-    colour : whether RGB is wanted rather than grey.
-    max_pixels : an image that states more is refused before memory is taken for it.
-    min_pixels : if only about so many pixels are needed, a far larger JPEG is decoded at a half, a
-        quarter or an eighth of its size, so long as four times as many remain.
+    colour : whether to return RGB instead of grey.
+    max_pixels : larger images are refused before they are decoded.
+    min_pixels : the number of pixels that is needed: a much larger JPEG is decoded at a half, a
+        quarter or an eighth of its size if four times as many pixels remain.
 
     Returns
     -------
-    uint8 array of shape (height, width), or (height, width, 3) in the order RGB.
+    uint8 array of shape (height, width), or (height, width, 3) with channels RGB.
 
     Raises
     ------
-    BadImage : for every file that cannot be read, whatever is wrong with it.
+    BadImage : for every file that cannot be read, for any reason.
     """
     data = source if isinstance(source, bytes) else read_bytes(source)
     form, reader = _recognise(data)
@@ -130,15 +142,15 @@ def read_image(
         raise
     except MemoryError:
         raise BadImage(f"{form} too large for the memory") from None
-    except DecompressionBombError:  # only where `max_pixels` is far above its default
+    except DecompressionBombError:  # only if `max_pixels` is far above its default
         raise BadImage(f"{form} with more pixels than Pillow allows") from None
-    except Exception as error:  # decoders raise nearly every kind of exception on damaged files
+    except Exception as error:  # damaged files make decoders raise exceptions of nearly every kind
         reason = "truncated" if "truncated" in str(error).lower() else "damaged"
         raise BadImage(f"{reason} {form}") from None
 
 
 def _recognise(data: bytes) -> tuple[str, type[ImageFile]]:
-    """Return the format's name and Pillow's reader of it, by the first bytes."""
+    """Return the name and the Pillow class of the format, from the first bytes."""
     if not data:
         raise BadImage("empty file")
     refuse_large_file(len(data))
@@ -155,16 +167,62 @@ def _refuse_bomb(n_pixels: int, max_pixels: int) -> None:
         raise BadImage(f"{n_pixels} pixels, more than the limit of {max_pixels}")
 
 
-def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | None) -> Bytes | None:
-    """Decode with OpenCV, or return None where Pillow should try.
+@dataclass(frozen=True)
+class JpegHeader:
+    """Size, channels and precision of a JPEG image, and whether it has its end marker."""
 
-    OpenCV takes a cut JPEG for a good one in some releases, so the end is looked for here.
+    width: int
+    height: int
+    channels: int
+    precision: int
+    complete: bool
+
+
+def read_jpeg_header(data: bytes) -> JpegHeader | None:
+    """Read the segments up to the first scan; return None if they are not valid.
+
+    The end marker is searched after the start of the scan only, because the thumbnail in an EXIF
+    segment has its own; within a scan a byte 0xFF is never followed by 0xD9. Data after the end
+    (a second picture, padding) do not matter.
+    """
+    frame: tuple[int, int, int, int] | None = None
+    at = 2
+    while at + 4 <= len(data):
+        if data[at] != 0xFF:
+            return None
+        marker = data[at + 1]
+        if marker == 0xFF:  # padding before a marker
+            at += 1
+            continue
+        if marker in _STANDALONE:
+            at += 2
+            continue
+        length = int.from_bytes(data[at + 2 : at + 4], "big")
+        if length < 2:
+            return None
+        if marker in _FRAMES and at + 10 <= len(data):
+            height = int.from_bytes(data[at + 5 : at + 7], "big")
+            width = int.from_bytes(data[at + 7 : at + 9], "big")
+            frame = (width, height, data[at + 9], data[at + 4])
+        if marker == _START_OF_SCAN:
+            if frame is None:
+                return None
+            return JpegHeader(*frame, complete=data.find(_END_OF_IMAGE, at) >= 0)
+        at += 2 + length
+    # The file ends within its header: with a frame it is a truncated JPEG, otherwise anything.
+    return None if frame is None else JpegHeader(*frame, complete=False)
+
+
+def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | None) -> Bytes | None:
+    """Decode with OpenCV, or return None if Pillow should try.
+
+    Some releases of OpenCV accept a truncated JPEG, so the end is checked here.
     """
     header = read_jpeg_header(data)
     if header is None:
         return None
     _refuse_bomb(header.width * header.height, max_pixels)
-    if not header.whole:
+    if not header.complete:
         raise BadImage("truncated JPEG")
     if header.precision != 8 or header.channels not in (1, 3):
         return None
@@ -178,7 +236,7 @@ def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | Non
 
 
 def _jpeg_flag(header: JpegHeader, colour: bool, min_pixels: int | None) -> int:
-    """Return how OpenCV should decode: all of these flags heed the EXIF orientation."""
+    """Return the decoding flag of OpenCV; all of these apply the EXIF orientation."""
     kind = "COLOR" if colour else "GRAYSCALE"
     for factor in (8, 4, 2) if min_pixels is not None else ():
         left = (header.width // factor) * (header.height // factor)
@@ -190,8 +248,8 @@ def _jpeg_flag(header: JpegHeader, colour: bool, min_pixels: int | None) -> int:
 def _read_with_pillow(
     data: bytes, form: str, reader: type[ImageFile], colour: bool, max_pixels: int
 ) -> Bytes:
-    _refuse_cut_file(data, form)
-    with _pillow_kept_quiet():
+    _refuse_truncated(data, form)
+    with _pillow_warnings_ignored():
         try:
             image = reader(io.BytesIO(data), "")
         except Exception:
@@ -200,37 +258,73 @@ def _read_with_pillow(
             return _read_rare_tiff(data, colour, max_pixels)
         _refuse_bomb(image.size[0] * image.size[1], max_pixels)
         image.load()
-        # Taken after loading: Pillow turns TIFF upright itself and then drops the tag.
+        # Read after loading: Pillow rotates TIFF by itself and then removes the tag.
         pixels = flatten_image(image, colour=colour)
-        return turn_upright(pixels, _orientation_of(image))
+        return make_upright(pixels, _orientation_of(image))
 
 
-def _refuse_cut_file(data: bytes, form: str) -> None:
-    """Find the cuts that Pillow forgives or has no clear word for."""
+def _refuse_truncated(data: bytes, form: str) -> None:
+    """Raise `BadImage` for truncated files that Pillow accepts or has no clear error for."""
     if form == "PNG":
-        cut = data.rfind(_PNG_END) < 0
+        truncated = data.rfind(_PNG_END) < 0
     else:
-        cut = form == "WebP" and int.from_bytes(data[4:8], "little") + 8 > len(data)
-    if cut:
+        truncated = form == "WebP" and int.from_bytes(data[4:8], "little") + 8 > len(data)
+    if truncated:
         raise BadImage(f"truncated {form}")
 
 
 def _orientation_of(image: ImageFile) -> object:
     try:
         return image.getexif().get(_ORIENTATION, 1)
-    except Exception:  # damaged EXIF data do not make the pixels bad
+    except Exception:  # damaged EXIF data do not affect the pixels
         return 1
 
 
 def _read_rare_tiff(data: bytes, colour: bool, max_pixels: int) -> Bytes:
-    tags = read_tiff_tags(data)
-    _refuse_bomb(count_tiff_pixels(tags), max_pixels)
-    if not is_tiff_whole(tags, len(data)):
+    tags = _read_tiff_tags(data)
+    _refuse_bomb(_count_tiff_pixels(tags), max_pixels)
+    if not _is_tiff_complete(tags, len(data)):
         raise BadImage("truncated TIFF")
-    pixels = decode_tiff(data, tags, colour=colour)
+    pixels = _decode_tiff(data, tags, colour=colour)
     if pixels is None:
-        raise BadImage("damaged TIFF, or one of a form that is not read")
+        raise BadImage("damaged or unsupported TIFF")
     return pixels
+
+
+def _read_tiff_tags(data: bytes) -> dict[int, Any]:
+    """Return the tags of the first picture of a TIFF file; any exception means damage."""
+    directory = ImageFileDirectory_v2(data[:8])
+    stream = io.BytesIO(data)
+    stream.seek(directory.next)
+    directory.load(stream)
+    return dict(directory)
+
+
+def _count_tiff_pixels(tags: dict[int, Any]) -> int:
+    """Return width times height, from the tags."""
+    return int(tags[_TIFF_WIDTH]) * int(tags[_TIFF_HEIGHT])
+
+
+def _is_tiff_complete(tags: dict[int, Any], n_bytes: int) -> bool:
+    """Return whether every strip or tile is within a file of `n_bytes`."""
+    ends = [
+        int(start) + int(count)
+        for starts, counts in _TIFF_DATA
+        for start, count in zip(tags.get(starts, ()), tags.get(counts, ()), strict=True)
+    ]
+    return bool(ends) and max(ends) <= n_bytes
+
+
+def _decode_tiff(data: bytes, tags: dict[int, Any], *, colour: bool) -> Bytes | None:
+    """Decode with OpenCV, which applies the orientation; None if it cannot."""
+    if int(tags.get(_TIFF_CHANNELS, 1)) not in (1, 3, 4):
+        return None
+    values = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if values is None:
+        return None
+    if values.ndim == 3:
+        values = np.ascontiguousarray(values[:, :, 2::-1])  # BGR(A) to RGB
+    return fit_channels(scale_to_bytes(values), colour=colour)
 
 
 _quiet_lock = threading.Lock()
@@ -239,11 +333,11 @@ _quiet_filters = warnings.catch_warnings()
 
 
 @contextmanager
-def _pillow_kept_quiet() -> Iterator[None]:
-    """Keep Pillow's warnings (odd EXIF data, large GIF) from the user: what matters is an error.
+def _pillow_warnings_ignored() -> Iterator[None]:
+    """Ignore the warnings of Pillow (odd EXIF data, large GIF): real problems are errors.
 
-    `catch_warnings` alone is not safe in threads, because each puts back the filters that it found:
-    here the first reader to enter sets them and the last one to leave puts them back.
+    `catch_warnings` alone is not thread-safe, because each thread restores the filters that it
+    found: here the first reader sets the filters and the last one restores them.
     """
     global _quiet_readers, _quiet_filters
     with _quiet_lock:

@@ -1,4 +1,4 @@
-"""Set validation images apart, the same ones for the same seed."""
+"""Draw a validation split, the same one for the same seed."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from myriad.errors import InputError
 from myriad.images.listing import ImageList
 from myriad.randomness import generator
 
-_ENOUGH = 5  # a class of so many images has at least one for validation
+_ENOUGH = 5  # a class of this many images has at least one for validation
 
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 
 def split_images(images: ImageList, *, seed: int, val: float = 0.1) -> ImageList:
-    """Fill in the parts that are not stated; what is stated is kept.
+    """Assign images without a split to train or val; given splits stay as they are.
 
-    If no image is stated to be for validation, the share `val` of each class's training images is
-    drawn, at least one of a class of five, none of a class of one; test images are never touched.
-    A group stays in one part: the one stated for any of its images, else the one that it is drawn
-    for. Images not drawn are for training.
+    If no image is given for validation, the fraction `val` of the training images of each class is
+    drawn, at least one of a class of five, none of a class of one; test images are not changed.
+    A group is in one split: the one given for any of its images, or the one that it is drawn for.
+    Images that are not drawn are for training.
 
     Parameters
     ----------
-    images : the images; those with a stated part or none.
-    seed : the same images and seed give the same parts.
-    val : the share for validation, at least 0 and below 1.
+    images : images with or without a split.
+    seed : the same images and seed give the same splits.
+    val : the fraction for validation, at least 0 and below 1.
 
     Returns
     -------
-    The same images with `splits` filled and with sentences added to `warnings`.
+    The same images with all `splits` assigned, and with `warnings` added.
     """
-    splits, warnings = fill_parts(
+    splits, warnings = fill_splits(
         images.splits, images.labels, images.groups, images.class_names, seed=seed, val=val
     )
     return replace(images, splits=splits, warnings=[*images.warnings, *warnings])
 
 
-def fill_parts(
+def fill_splits(
     splits: NDArray[np.str_],
     labels: Ints,
     groups: Ints | None,
@@ -52,9 +52,9 @@ def fill_parts(
     val: float = 0.1,
     noun: str = "image",
 ) -> tuple[NDArray[np.str_], list[str]]:
-    """Return the parts of images or rows, those not stated filled in, and sentences of warning.
+    """Return the splits of images or rows with missing ones assigned, and warnings.
 
-    The rules are those of `split_images`; `noun` is what the sentences call a thing.
+    The rules are those of `split_images`; warnings call an item `noun`.
     """
     if not 0.0 <= val < 1.0:
         raise InputError(f"The share for validation must be from 0 to below 1, not {val}.")
@@ -63,26 +63,28 @@ def fill_parts(
     splits[splits == ""] = "train"
     if stated or val == 0.0:
         return splits, []
-    places = np.flatnonzero(splits == "train")
-    chosen = _draw_validation(labels[places], None if groups is None else groups[places], seed, val)
-    splits[places[chosen]] = "val"
+    positions = np.flatnonzero(splits == "train")
+    chosen = _draw_validation(
+        labels[positions], None if groups is None else groups[positions], seed, val
+    )
+    splits[positions[chosen]] = "val"
     return splits, _warn_of_small_classes(labels, class_names, splits, noun)
 
 
 def _spread_over_groups(splits: NDArray[np.str_], groups: Ints | None) -> NDArray[np.str_]:
-    """Give images without a stated part the part of their group, if that has one."""
+    """Assign images without a split to the split of their group, if it has one."""
     filled = splits.astype("<U5")
     if groups is None:
         return filled
     stated = (filled != "") & (groups >= 0)
-    part_of_group = dict(zip(groups[stated].tolist(), filled[stated].tolist(), strict=True))
+    split_of_group = dict(zip(groups[stated].tolist(), filled[stated].tolist(), strict=True))
     for i in np.flatnonzero(filled == ""):
-        filled[i] = part_of_group.get(int(groups[i]), "")
+        filled[i] = split_of_group.get(int(groups[i]), "")
     return filled
 
 
-def _draw_validation(labels: Ints, groups: Ints | None, seed: int, val: float) -> Places:
-    """Return the places of the validation images, drawn class by class."""
+def _draw_validation(labels: Ints, groups: Ints | None, seed: int, val: float) -> Positions:
+    """Return the positions of the validation images, drawn class by class."""
     if not len(labels):
         return np.empty(0, np.int64)
     random = generator(seed, "validation split")
@@ -94,11 +96,11 @@ def _draw_validation(labels: Ints, groups: Ints | None, seed: int, val: float) -
     return _draw_groups(labels, groups, order, quotas)
 
 
-def _set_quotas(sizes: NDArray[np.intp], val: float, random: np.random.Generator) -> Places:
-    """Return how many validation images each class gives.
+def _set_quotas(sizes: NDArray[np.intp], val: float, random: np.random.Generator) -> Positions:
+    """Return the number of validation images of each class.
 
-    Where every class is too small to give one, as many classes of two or more as make up the share
-    give one each, drawn at random: else there would be no validation at all.
+    If every class is too small for one, randomly drawn classes of two or more images get one each,
+    as many as the fraction requires: otherwise there would be no validation images at all.
     """
     quotas = np.floor(val * sizes + 0.5).astype(np.int64)
     quotas[(sizes >= _ENOUGH) & (quotas == 0)] = 1
@@ -110,8 +112,8 @@ def _set_quotas(sizes: NDArray[np.intp], val: float, random: np.random.Generator
     return quotas
 
 
-def _rank_in_class(labels: Ints) -> Places:
-    """Return for each image how many of its class come before it."""
+def _rank_in_class(labels: Ints) -> Positions:
+    """Return for each image the number of earlier images of its class."""
     by_class = np.argsort(labels, kind="stable")
     ordered = labels[by_class]
     starts = np.searchsorted(ordered, ordered, side="left")
@@ -120,10 +122,10 @@ def _rank_in_class(labels: Ints) -> Places:
     return ranks
 
 
-def _draw_groups(labels: Ints, groups: Ints, order: Places, quotas: Places) -> Places:
-    """Draw whole groups in random order, each if most of it fits what its classes still lack.
+def _draw_groups(labels: Ints, groups: Ints, order: Positions, quotas: Positions) -> Positions:
+    """Draw complete groups in random order, if at least half of a group fits the open quotas.
 
-    No class loses its last training image.
+    Every class keeps at least one training image.
     """
     members: dict[int, list[int]] = defaultdict(list)
     for i in order.tolist():

@@ -1,4 +1,4 @@
-"""What was learned: scores, chunked top-k ranking, files."""
+"""Trained models: scores, top-k ranking in bounded memory, and model folders."""
 
 from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.embedding import EmbeddingModel

@@ -1,4 +1,4 @@
-"""A model of coded rows: what it was trained on is made of plain rows before it scores them."""
+"""Models of coded rows: plain rows are encoded and decoded as in training before scoring."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ class CodedModel(Model, kind="coded"):
 
     Attributes
     ----------
-    code : codes and decodes plain rows, so that the model sees what it was trained on.
+    code : encodes and decodes plain rows, so that the model scores rows like those of training.
     model : scores decoded rows.
-    rounded : whether rows are coded; else they are only brought into the space of decoded ones.
+    rounded : whether rows are encoded; otherwise they are only projected to the space of decoded
+        rows.
     """
 
     code: Code
@@ -63,7 +64,7 @@ class CodedModel(Model, kind="coded"):
 
 @dataclass(frozen=True, eq=False)
 class ExpandedModel(Model):
-    """A model of plain rows, for rows decoded from a code that does not restore them."""
+    """A model of plain rows, for decoded rows of a code that changes the space of rows."""
 
     code: Code
     model: Model
@@ -84,9 +85,9 @@ class ExpandedModel(Model):
 
 
 def make_plain(model: Model, code: Code | None) -> Model:
-    """Return a model of plain rows, given one that was trained on rows decoded from a code.
+    """Return a model for plain rows, given one that was trained on decoded rows.
 
-    A code that restores rows need not be repeated: the model takes plain rows as they are.
+    If the code restores plain rows, the model itself is returned.
     """
     return model if code is None or code.restores else CodedModel(code, model)
 
@@ -96,7 +97,7 @@ def match_rows(model: Model, code: Code | None, where: str) -> Model:
 
     Parameters
     ----------
-    where : what to call the rows in an error.
+    where : name of the rows in error messages.
     """
     if code is None or code.restores:
         return model
@@ -104,7 +105,7 @@ def match_rows(model: Model, code: Code | None, where: str) -> Model:
         return ExpandedModel(code, model)
     if fingerprint(model.code) != fingerprint(code):
         raise InputError(
-            f"The rows of {where} are coded by another code than the model's, so its scores would "
-            "mean nothing. Use the plain rows, or code them as the training rows were."
+            f"The rows of {where} are coded by another code than that of the model, so its scores "
+            "would be meaningless. Use plain rows, or code them like the training rows."
         )
     return model.model

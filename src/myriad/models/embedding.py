@@ -1,4 +1,4 @@
-"""The embedding model: a map into few dimensions, and a prototype of each class there [HM]."""
+"""The embedding model: a linear map to few dimensions and a prototype of each class [HM]."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from myriad.models.prototypes import Prototypes, find_recall
 
 DISCRIMINANTS = {"euclidean": 2.0, "linear": 1.0}
 RECALL = 0.95
-"""The part of the best classes that an index is made to find, unless stated."""
+"""Default fraction of the best classes that an index should find."""
 CELLS = 4.0
-"""Cells of an index, as a multiple of the square root of the number of classes."""
+"""Number of cells of an index, as a multiple of the square root of the number of classes."""
 
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingModel(Model, kind="embedding"):
     """Scores of classes by their prototypes.
 
-    Euclidean discriminants score ``2 P_c z - |P_c|^2`` for ``z = V x``, which is the negative
-    squared distance but for a number that all classes share; linear ones ``P_c z``.
+    The Euclidean discriminant is ``2 P_c z - |P_c|^2`` for ``z = V x``, the negative squared
+    distance up to a constant that all classes share; the linear discriminant is ``P_c z``.
 
     Attributes
     ----------
     map : float32 array V of shape (embedding, n_features)
     prototypes : float32 array P of shape (n_classes, embedding)
     discriminant : ``euclidean`` or ``linear``.
-    centres : float32 array (n_cells, embedding): ranking looks only into the `probes` cells nearest
+    centres : float32 array (n_cells, embedding): ranking searches only the `probes` cells nearest
         to a row; None for exact ranking. Scores are always exact.
     """
 
@@ -45,7 +45,7 @@ class EmbeddingModel(Model, kind="embedding"):
 
     def __post_init__(self) -> None:
         if self.discriminant not in DISCRIMINANTS:
-            raise InputError(f"An embedding has no discriminant {self.discriminant!r}.")
+            raise InputError(f"The discriminant of an embedding cannot be {self.discriminant!r}.")
         tables = [self.map, self.prototypes] + ([] if self.centres is None else [self.centres])
         if not all(isinstance(table, np.ndarray) and table.ndim == 2 for table in tables):
             raise InputError("The map, prototypes and centres of an embedding must be matrices.")
@@ -59,7 +59,7 @@ class EmbeddingModel(Model, kind="embedding"):
                 "do not make an embedding."
             )
         if not isinstance(self.probes, int) or self.probes < 1:
-            raise InputError(f"The cells looked into must be at least 1, not {self.probes!r}.")
+            raise InputError(f"The number of probed cells must be at least 1, not {self.probes!r}.")
 
     @property
     def n_classes(self) -> int:
@@ -72,7 +72,7 @@ class EmbeddingModel(Model, kind="embedding"):
         return int(self.map.shape[1])
 
     @cached_property
-    def _searched(self) -> Prototypes:
+    def _search(self) -> Prototypes:
         offsets = -np.square(self.prototypes).sum(axis=1, dtype=np.float32)
         if self.discriminant == "linear":
             offsets[:] = 0.0
@@ -86,11 +86,11 @@ class EmbeddingModel(Model, kind="embedding"):
 
     def scores_of(self, X: Float, classes: slice) -> Float:
         """Return the scores of some classes only."""
-        searched = self._searched
+        search = self._search
         Z = self.embed(X)
-        Z *= np.float32(searched.scale)
+        Z *= np.float32(search.scale)
         scores: Float = Z @ self.prototypes[classes].T
-        scores += searched.offsets[classes]
+        scores += search.offsets[classes]
         return scores
 
     def scores(self, X: Float) -> Float:
@@ -100,21 +100,21 @@ class EmbeddingModel(Model, kind="embedding"):
     def rank(self, X: Float, k: int) -> tuple[NDArray[np.int32], Float]:
         """Return the `k` best classes of each row and their scores, best first; see `Model.rank`.
 
-        With `centres` a class may be missed.
+        With `centres` the search is approximate: a class may be missed.
         """
-        return self._searched.rank(X, self._best_of(k), map=self.map)
+        return self._search.rank(X, self._best_of(k), map=self.map)
 
     def neighbours(self, label: int, k: int) -> tuple[NDArray[np.int64], Float]:
-        """Return the `k` classes whose prototypes lie nearest to that of a class, and how near."""
-        apart = self.prototypes - self.prototypes[label]
-        distances = np.sqrt(np.einsum("cd,cd->c", apart, apart))
-        distances[label] = -1.0  # the class itself comes first and is left out
+        """Return the `k` classes with the nearest prototypes to that of a class, and distances."""
+        differences = self.prototypes - self.prototypes[label]
+        distances = np.sqrt(np.einsum("cd,cd->c", differences, differences))
+        distances[label] = -1.0  # the class itself sorts first and is dropped
         order = np.argsort(distances, kind="stable")[1 : k + 1]
         return order, distances[order]
 
 
 def concatenate(models: Sequence[EmbeddingModel]) -> EmbeddingModel:
-    """Return the ensemble of models: its scores are the sums of theirs [HM, 8.3]."""
+    """Return the ensemble of models, whose scores are the sums of their scores [HM, 8.3]."""
     kinds = {(model.discriminant, model.n_classes, model.dim) for model in models}
     if len(kinds) != 1:
         raise InputError("An ensemble needs embeddings of the same classes and features.")
@@ -128,8 +128,8 @@ def add_index(
 ) -> tuple[EmbeddingModel, float]:
     """Return the model with an index for approximate ranking, and the index's recall on `X`.
 
-    As many cells are looked into as rows `X` need to find the part `recall` of their `k` best
-    classes.
+    The number of probed cells is the smallest with which the rows `X` find the fraction `recall`
+    of their `k` best classes.
     """
     from myriad.vocabularies.kmeans import learn_centres
 
@@ -137,7 +137,7 @@ def add_index(
     n_cells = int(max(1, min(CELLS * model.n_classes**0.5, model.n_classes / 8)))
     centres = learn_centres(model.prototypes, n_cells, seed=seed)
     exact = replace(model, centres=None).rank(X, k)[0]
-    cells = replace(model, centres=centres)._searched.cells
+    cells = replace(model, centres=centres)._search.cells
     probes = cells.count_probes(model.embed(X), exact, recall)
     indexed = replace(model, centres=centres, probes=probes)
     return indexed, find_recall(exact, indexed.rank(X, k)[0])

@@ -1,5 +1,4 @@
-"""Factored models: rows pass through a few latents, and never meet a weight for every feature of
-every class."""
+"""Models of few latent features: low-rank weights, or weights on a few chosen features."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from myriad.models.model import Model
 
 @dataclass(frozen=True, eq=False)
 class LatentModel(Model):
-    """Scores ``s = classes z + b`` of the latents z of a row; the base of both kinds.
+    """Scores ``s = classes z + b`` of the latent features z of a row; the base class.
 
     Attributes
     ----------
@@ -31,11 +30,11 @@ class LatentModel(Model):
 
     @abstractmethod
     def lift(self, X: Float) -> Float:
-        """Return the latents of rows, float32 of shape (n_samples, n_latents)."""
+        """Return the latent features of rows, float32 of shape (n_samples, n_latents)."""
 
     @abstractmethod
     def to_linear(self) -> LinearModel:
-        """Return the linear model with the same scores: a weight a feature and class."""
+        """Return the linear model with the same scores."""
 
     def _check_classes(self, n_latents: int) -> None:
         _check_floats(self.classes, "classes", (None, n_latents))
@@ -50,7 +49,7 @@ class LatentModel(Model):
 
     @property
     def n_latents(self) -> int:
-        """The number of latents, which bounds the rank of the weights."""
+        """The number of latent features, which bounds the rank of the weights."""
         return int(self.classes.shape[1])
 
     def scores_of(self, X: Float, classes: slice) -> Float:
@@ -73,7 +72,7 @@ class FactoredModel(LatentModel, kind="factored"):
     Attributes
     ----------
     directions : float32 array of shape (n_features, rank), orthonormal columns.
-    strengths : float32 array of shape (rank,), the singular values of W, falling.
+    strengths : float32 array of shape (rank,), the singular values of W, in descending order.
     classes : float32 array of shape (n_classes, rank), orthonormal columns.
     """
 
@@ -93,29 +92,29 @@ class FactoredModel(LatentModel, kind="factored"):
         return int(self.directions.shape[0])
 
     @property
-    def places(self) -> Float:
-        """Where each class lies in the latent space: float32 (n_classes, rank)."""
+    def class_latents(self) -> Float:
+        """The coordinates of each class in the latent space, float32 (n_classes, rank)."""
         return self.classes * self.strengths
 
     def lift(self, X: Float) -> Float:
-        """Return the latents of rows, float32 of shape (n_samples, rank)."""
+        """Return the latent features of rows, float32 of shape (n_samples, rank)."""
         latents: Float = X @ self.directions
         latents *= self.strengths
         return latents
 
     def to_linear(self) -> LinearModel:
         """Return the linear model with the same scores."""
-        return LinearModel(self.places @ self.directions.T, self.biases)
+        return LinearModel(self.class_latents @ self.directions.T, self.biases)
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenModel(LatentModel, kind="chosen"):
-    """Weights on a few chosen features: the latents of a row are those features.
+    """Weights on a few chosen features, which are the latent features of a row.
 
     Attributes
     ----------
-    features : int64 array of shape (n_latents,), rising.
-    n_features : how many features a row has.
+    features : int64 array of shape (n_latents,), in ascending order.
+    n_features : number of features of a row.
     """
 
     features: NDArray[np.int64]
@@ -126,10 +125,10 @@ class ChosenModel(LatentModel, kind="chosen"):
         if not isinstance(dim, int) or isinstance(dim, bool) or dim < 1:
             raise InputError(f"A model needs at least one feature, not {dim!r}.")
         if not isinstance(features, np.ndarray) or features.dtype != np.int64 or features.ndim != 1:
-            raise InputError("The chosen features of a model must be an array of whole numbers.")
+            raise InputError("The chosen features of a model must be an array of int64.")
         within = not len(features) or (features[0] >= 0 and features[-1] < dim)
         if not within or (np.diff(features) <= 0).any():
-            raise InputError(f"The chosen features of a model must rise from 0 to {dim - 1}.")
+            raise InputError(f"The chosen features of a model must ascend from 0 to {dim - 1}.")
         self._check_classes(len(features))
 
     @property
@@ -149,11 +148,11 @@ class ChosenModel(LatentModel, kind="chosen"):
 
 
 def _check_floats(array: Any, name: str, shape: tuple[int | None, ...]) -> None:
-    """Make sure that a field, which may come from a file, is a float32 array of a shape."""
+    """Raise `InputError` unless a field, perhaps of a file, is a float32 array of a shape."""
     if not isinstance(array, np.ndarray) or array.dtype != np.float32:
-        raise InputError(f"The {name} of a factored model must be float32 arrays.")
+        raise InputError(f"The {name} of a factored model must be a float32 array.")
     fits = array.ndim == len(shape) and all(
         wanted in (None, size) for wanted, size in zip(shape, array.shape, strict=True)
     )
     if not fits:
-        raise InputError(f"The {name} of a factored model do not fit: shape {array.shape}.")
+        raise InputError(f"The {name} of a factored model have a wrong shape: {array.shape}.")

@@ -1,4 +1,7 @@
-"""The model folder: `model.safetensors`, `config.json` and a card. Loading runs no code from it."""
+"""Model folders: `model.safetensors`, `config.json` and a model card.
+
+Loading a model folder executes no code from it.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +31,16 @@ CONFIG, ARRAYS, CARD = "config.json", "model.safetensors", "README.md"
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """All that a model folder holds.
+    """The content of a model folder.
 
     Attributes
     ----------
     model : the classifier.
-    class_names : a name for each class, in the order of the scores.
-    recipe : what turns an image into a row, or None for a model of ready-made rows.
-    settings : how it was trained, as plain JSON.
-    trained_from : what identifies the data and the settings asked for, as plain JSON; None in
-        models of earlier versions.
+    class_names : the name of each class, in the order of the scores.
+    recipe : turns an image into a row; None if the model was trained on given rows.
+    settings : the settings of training, as plain JSON.
+    trained_from : identifies the data and the options of training, as plain JSON; None in models
+        of earlier versions.
     """
 
     model: Model
@@ -50,14 +53,14 @@ class ModelFolder:
 def save_model(
     folder: Path, contents: ModelFolder, *, card: str, texts: Mapping[str, str] | None = None
 ) -> None:
-    """Write a model folder: all its files are ready before the first takes its place.
+    """Write a model folder; all its files are complete before the first one is replaced.
 
-    Other files in the folder stay.
+    Other files in the folder are kept.
 
     Parameters
     ----------
     card : the text of README.md.
-    texts : further files, their text by name.
+    texts : the text of further files, by name.
     """
     settings, arrays = flatten(contents.model)
     parts: dict[str, Any] = {"model": settings}
@@ -68,9 +71,9 @@ def save_model(
     texts = {CARD: card, **(texts or {})}
     folder.mkdir(parents=True, exist_ok=True)
     names = [ARRAYS, CONFIG, *texts]
-    with atomic_writes(*(folder / name for name in names)) as besides:
-        array_file, config_file, *text_files = besides
-        config_file.touch()  # a killed run is known by it, see `is_model`
+    with atomic_writes(*(folder / name for name in names)) as partial_paths:
+        array_file, config_file, *text_files = partial_paths
+        config_file.touch()  # `is_model` recognises an interrupted run by it
         for text_file, text in zip(text_files, texts.values(), strict=True):
             text_file.write_text(text, encoding="utf-8", errors="backslashreplace")
         _write_tensors(array_file, tensors)
@@ -87,7 +90,7 @@ def save_model(
 
 
 def is_model(folder: Path) -> bool:
-    """Tell whether a folder holds a model, or what is left of one whose saving was broken off."""
+    """Return whether a folder has a model, or the rest of one whose writing was interrupted."""
     if (folder / f".{CONFIG}.part").is_file():
         return True
     try:
@@ -98,7 +101,7 @@ def is_model(folder: Path) -> bool:
 
 
 def load_model(folder: Path) -> ModelFolder:
-    """Read a model folder back; a missing, damaged or swapped file is an `InputError`."""
+    """Read a model folder; `InputError` if a file is missing, damaged or of another model."""
     if not (folder / CONFIG).is_file():
         raise InputError(f"{folder} is not a model folder: it has no config.json.")
     config = read_json(folder / CONFIG)
@@ -116,7 +119,7 @@ def load_model(folder: Path) -> ModelFolder:
     except InputError as error:
         raise InputError(f"The model in {folder} is damaged: {error}") from None
     except RecursionError:
-        raise InputError(f"The model in {folder} is damaged: its parts nest too deep.") from None
+        raise InputError(f"The model in {folder} is damaged: it is nested too deeply.") from None
     names = config.get("class_names")
     settings = config.get("settings")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -131,7 +134,7 @@ def load_model(folder: Path) -> ModelFolder:
 
 
 def read_source(folder: Path) -> dict[str, Any] | None:
-    """Return what the finished model in a folder was trained from; None if it does not say."""
+    """Return the `trained_from` of the model in a folder; None if it is not recorded."""
     return _read_source(read_json(folder / CONFIG))
 
 
@@ -145,8 +148,8 @@ def _write_tensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
         write_arrays(path, tensors)
     except OSError as error:
         raise WorkError(
-            f"{path.with_name(ARRAYS)} cannot be written: {error.strerror or error}. Make room or "
-            "choose another place, then run the command again."
+            f"{path.with_name(ARRAYS)} cannot be written: {error.strerror or error}. Free disk "
+            "space or choose another folder, then run the command again."
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""The linear model: one weight vector and one bias a class."""
+"""The linear model: one weight vector and one bias per class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every model does: score rows, rank classes in bounded memory, tell the rank of the truth."""
+"""The base class of models: scores, ranking of classes in bounded memory, ranks of true labels."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from myriad.models.ranking import select_top
 from myriad.serialisation import Serialisable
 
 SCORE_BYTES = 32 << 20
-"""Scores held at a time; rows x classes is never built."""
+"""Bytes of scores in memory at a time; scores of all rows are never stored together."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model(Serialisable, ABC):
-    """The base of all models; a subclass gives `n_classes`, `dim` and `scores`."""
+    """The base class of models; a subclass defines `n_classes`, `dim` and `scores`."""
 
     @property
     @abstractmethod
@@ -46,35 +46,35 @@ class Model(Serialisable, ABC):
         k = self._best_of(k)
         labels = np.empty((len(X), k), np.int32)
         best = np.empty((len(X), k), np.float32)
-        for part in self._parts(len(X)):
-            select_top(self.scores(X[part]), labels[part], best[part])
+        for chunk in self._chunks(len(X)):
+            select_top(self.scores(X[chunk]), labels[chunk], best[chunk])
         return labels, best
 
     def _best_of(self, k: int) -> int:
-        """Return how many classes to rank; kernels write past arrays of none."""
+        """Return how many classes to rank; kernels would write outside of empty arrays."""
         if not isinstance(k, numbers.Integral) or k < 1:
             raise InputError(f"k must be a whole number of at least 1, not {k!r}.")
         return min(int(k), self.n_classes)
 
     def scores_of(self, X: Float, classes: slice) -> Float:
-        """Return the scores of some classes only, float32 of shape (n_samples, so many)."""
+        """Return the scores of some classes, float32 of shape (n_samples, len(classes))."""
         some: Float = self.scores(X)[:, classes]
         return some
 
     def judge(self, X: Float, truths: Truths) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the rank of each row's truth, and the best class of each row.
+        """Return the rank of the true label of each row, and the best class of each row.
 
         See `measures.rank_truths`.
         """
         ranks, guesses = np.empty(len(X), np.int32), np.empty(len(X), np.int32)
-        for part in self._parts(len(X)):
-            scores = self.scores(X[part])
-            some = truths[part] if not isinstance(truths, LabelSets) else truths.part(part)
-            ranks[part] = rank_truths(scores, some)
-            guesses[part] = scores.argmax(axis=1)
+        for chunk in self._chunks(len(X)):
+            scores = self.scores(X[chunk])
+            some = truths[chunk] if not isinstance(truths, LabelSets) else truths.part(chunk)
+            ranks[chunk] = rank_truths(scores, some)
+            guesses[chunk] = scores.argmax(axis=1)
         return ranks, guesses
 
-    def _parts(self, n_samples: int) -> Iterator[slice]:
+    def _chunks(self, n_samples: int) -> Iterator[slice]:
         rows = max(1, SCORE_BYTES // (4 * self.n_classes))
         for start in range(0, n_samples, rows):
             yield slice(start, min(start + rows, n_samples))

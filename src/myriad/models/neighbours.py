@@ -1,4 +1,4 @@
-"""The nearest-neighbours model: all training rows, whose nearest vote for their classes."""
+"""The nearest-neighbours model: the nearest training rows vote for their classes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from myriad.models.model import Model
 
 @dataclass(frozen=True, eq=False)
 class NeighboursModel(Model, kind="neighbours"):
-    """Scores by the `k` nearest training rows: a vote each, the nearest deciding between equals.
+    """Scores by the votes of the `k` nearest training rows; ties go to the nearer rows.
 
     Attributes
     ----------
     rows : float32 array of shape (n_rows, n_features)
     labels : int32 array of shape (n_rows,)
     count : number of classes.
-    k : rows that vote.
+    k : number of rows that vote.
     """
 
     rows: Float
@@ -37,11 +37,11 @@ class NeighboursModel(Model, kind="neighbours"):
         if not isinstance(labels, np.ndarray) or labels.shape != rows.shape[:1] or 0 in rows.shape:
             raise InputError("A nearest-neighbours model needs a label for each of its rows.")
         if not isinstance(self.count, int) or labels.dtype != np.int32:
-            raise InputError("The labels of a nearest-neighbours model must be numbers.")
+            raise InputError("The labels of a nearest-neighbours model must be int32 numbers.")
         if not 0 <= labels.min() <= labels.max() < self.count:
-            raise InputError(f"Labels must lie between 0 and {self.count - 1}.")
+            raise InputError(f"Labels must be between 0 and {self.count - 1}.")
         if not isinstance(self.k, int) or not 1 <= self.k <= len(rows):
-            raise InputError(f"k must lie between 1 and {len(rows)} rows, not {self.k!r}.")
+            raise InputError(f"k must be between 1 and {len(rows)} rows, not {self.k!r}.")
 
     @property
     def n_classes(self) -> int:
@@ -62,12 +62,13 @@ class NeighboursModel(Model, kind="neighbours"):
         return index
 
     def scores(self, X: Float) -> Float:
-        """Return the votes of each class, float32 of shape (n_samples, n_classes)."""
+        """Return the votes for each class, float32 of shape (n_samples, n_classes)."""
         nearest = self._index.search(np.ascontiguousarray(X), self.k)[1]
         votes = np.zeros((len(X), self.count), np.float32)
-        places = np.arange(len(X))
+        samples = np.arange(len(X))
         for j in range(self.k):
-            weight = 1.0 + (self.k - j) / (self.k * (self.k + 1.0))  # extras stay below one vote
+            # The extra terms of all k rows sum to 1/2: they decide ties and nothing else.
+            weight = 1.0 + (self.k - j) / (self.k * (self.k + 1.0))
             found = nearest[:, j] >= 0  # faiss returns -1 where distances overflow
-            votes[places[found], self.labels[nearest[found, j]]] += np.float32(weight)
+            votes[samples[found], self.labels[nearest[found, j]]] += np.float32(weight)
         return votes

@@ -1,8 +1,8 @@
-"""Searching prototypes: the best classes of embedded rows, exactly or in cells.
+"""Search of prototypes: the best classes of embedded rows, exact or approximate.
 
-The exact way multiplies tiles of rows and prototypes that stay in the cache, and keeps the k best
-as it goes. The approximate way looks only into the few cells of a partition that lie nearest to the
-row, an inverted file.
+Exact search multiplies tiles of rows and prototypes that fit into the cache, and merges the k best
+classes tile by tile. Approximate search uses an inverted file: it probes only the cells nearest to
+a row.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from myriad.parallel import ThreadPool, open_threads
 
 TILE_ROWS, TILE_CLASSES = 256, 2048
 PROBED_ROWS = 1024
-"""Rows that look into cells together: the more, the larger the products."""
+"""Rows that probe cells together: the more, the larger the matrix products."""
 SHARED_FROM = 1 << 24
-"""Products of rows and classes from which threads share the work."""
+"""Least number of rows times classes that is shared among threads."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prototypes:
-    """A point for each class, searched by the largest ``scale P_c z + offset_c``.
+    """A point per class; the best class has the largest ``scale P_c z + offset_c``.
 
     Attributes
     ----------
     points : float32 array P of shape (n_classes, dim)
     offsets : float32 array of shape (n_classes,)
-    scale : 2 where the nearest point is meant, 1 where the largest product is.
+    scale : 2 to find the nearest point, 1 to find the largest inner product.
     centres : float32 array of shape (n_cells, dim), or None for exact search.
-    probes : cells that are looked into.
+    probes : number of cells that are probed.
     """
 
     points: Float
@@ -49,14 +49,14 @@ class Prototypes:
     ) -> tuple[NDArray[np.int32], Float]:
         """Return the `k` best classes of rows and their scores, best first.
 
-        The rows are embedded ones, or such as `map`, of shape (dim, n_features), embeds.
+        The rows are embedded, unless there is a `map` of shape (dim, n_features) that embeds them.
         """
         labels = np.full((len(X), k), -1, np.int32)
         best = np.full((len(X), k), -np.inf, np.float32)
         exact = self.centres is None
         search, size = (self._search, TILE_ROWS) if exact else (self._probe, PROBED_ROWS)
         if not exact:
-            self.cells  # noqa: B018  before threads ask for them
+            self.cells  # noqa: B018  computed before threads use them
         parts = [slice(start, min(start + size, len(X))) for start in range(0, len(X), size)]
 
         def rank_part(part: slice) -> None:
@@ -71,7 +71,7 @@ class Prototypes:
         return labels, best
 
     def _search(self, Z: Float, labels: NDArray[np.int32], best: Float) -> None:
-        """Write the best classes of a tile of rows, all classes looked at."""
+        """Write the best classes of a tile of rows, from all classes."""
         scaled = np.float32(self.scale) * Z
         for first in range(0, len(self.points), TILE_CLASSES):
             tile = slice(first, first + TILE_CLASSES)
@@ -79,10 +79,10 @@ class Prototypes:
             merge_top(products, self.offsets[tile], labels, best, first)
 
     def _probe(self, Z: Float, labels: NDArray[np.int32], best: Float) -> None:
-        """Write the best classes of a tile of rows as far as the cells looked into hold them."""
+        """Write the best classes of a tile of rows, from the probed cells."""
         self.cells.search(Z, self.offsets, self.scale, self.probes, labels, best)
         short = labels[:, -1] < 0
-        if short.any():  # the cells hold fewer classes than are wanted
+        if short.any():  # the probed cells have fewer than k classes: search all
             some_labels = np.full((int(short.sum()), labels.shape[1]), -1, np.int32)
             some_best = np.full(some_labels.shape, -np.inf, np.float32)
             self._search(Z[short], some_labels, some_best)
@@ -90,12 +90,12 @@ class Prototypes:
 
     @cached_property
     def cells(self) -> Cells:
-        """The prototypes in their cells; made when first asked for."""
+        """The prototypes grouped by cell; computed at first use."""
         assert self.centres is not None
         return Cells.of(self.points, self.centres, nearest=self.scale != 1.0)
 
 
 def find_recall(exact: NDArray[np.int32], found: NDArray[np.int32]) -> float:
-    """Return the part of the exact best classes of rows, both (n_samples, k), that was found."""
+    """Return the fraction of the exact best classes that was found, both (n_samples, k)."""
     hits = (exact[:, :, None] == found[:, None, :]).any(axis=2)
     return float(hits.mean()) if hits.size else 1.0

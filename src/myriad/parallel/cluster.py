@@ -19,7 +19,7 @@ from myriad.parallel.executor import Executor
 from myriad.parallel.local_cluster import LocalWorkers, start_workers
 from myriad.parallel.threads import hold_blas_to_one_thread
 from myriad.progress import SILENT, Progress
-from myriad.urls import UrlPath, is_there
+from myriad.urls import UrlPath, path_exists
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -195,7 +195,7 @@ def _look_for(path: Path) -> str | None:
         shared = "put it on a disk that all machines of the cluster share, under the same path."
         return None if path.exists() else shared
     try:
-        found = is_there(path)
+        found = path_exists(path)
     except InputError as error:
         return str(error)
     return None if found else "every machine of the cluster must be able to read that URL."

@@ -20,7 +20,7 @@ from myriad.pipelines.importing import write_header
 from myriad.pipelines.outputs import check_file_place, locks_output
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
-from myriad.store.writing import explained
+from myriad.store.writing import reporting_write_errors
 
 ROWS, TABLE = "rows.npy", "rows.parquet"
 BLOCK_BYTES = 16 << 20
@@ -84,7 +84,7 @@ def export_store(
         for path in files:
             check_file_place(path, option="--out", overwrite=overwrite)
     dtype = "float16" if store.dtype == "float16" else "float32"
-    with explained(out):
+    with reporting_write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         with (
             atomic_writes(*files) as (row_file, table_file),
@@ -141,7 +141,7 @@ def export_model(
     check_file_place(out, option="--out", overwrite=overwrite)
     folder = load_model(source)
     graph = build_onnx(folder, k)
-    with explained(out), atomic_write(out) as beside:
+    with reporting_write_errors(out), atomic_write(out) as beside:
         beside.write_bytes(graph)
     facts = {"dim": folder.model.dim, "classes": len(folder.class_names)}
     return Exported(source, [out], facts, time.perf_counter() - began)

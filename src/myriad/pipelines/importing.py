@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.files import atomic_write
-from myriad.images import fill_parts
+from myriad.images import fill_splits
 from myriad.parallel import map_ordered, thread_executor
 from myriad.pipelines.outputs import locks_output, prepare_store, settle_store
 from myriad.progress import SILENT, Progress
@@ -30,9 +30,9 @@ from myriad.store.formats import (
 )
 from myriad.store.manifest import STAGED
 from myriad.store.references import refer
+from myriad.store.rows import WINDOW_BYTES, shuffle_groups, window_size
 from myriad.store.shards import FLOATS, encode_path
-from myriad.store.shuffling import WINDOW_BYTES, shuffle_groups, window_size
-from myriad.store.writing import explained
+from myriad.store.writing import reporting_write_errors
 
 BLOCK_BYTES, RUN_BYTES = 16 << 20, 1 << 20
 """Bytes that are read at a time, and of rows that stay together when the order is drawn."""
@@ -97,7 +97,7 @@ def import_rows(
         files = open_row_files(paths, options.rows)
         found = read_labels(files, options.labels)
         advance(len(found.labels))
-    splits, warnings = fill_parts(
+    splits, warnings = fill_splits(
         found.splits, found.labels, found.groups, found.class_names, seed=seed, noun="row"
     )
     for warning in warnings:
@@ -280,7 +280,7 @@ def _stage(rows: _Rows, staged: Path, progress: Progress) -> None:
     n_rows = sum(rows.files[number].n_rows for number in numbers)
     if not staged.exists():
         with (
-            explained(staged),
+            reporting_write_errors(staged),
             atomic_write(staged) as beside,
             beside.open("wb") as stream,
             progress.step("Unpacking rows", n_rows, "rows") as advance,

@@ -49,7 +49,7 @@ def place_classes(model: Model) -> Float | None:
     if isinstance(model, EmbeddingModel):
         return model.prototypes
     if isinstance(model, FactoredModel) and model.n_latents:
-        return model.places
+        return model.class_latents
     return None
 
 

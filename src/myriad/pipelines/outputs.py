@@ -16,7 +16,7 @@ from myriad.models import is_model
 from myriad.progress import SILENT
 from myriad.store import holds_only_store, is_store
 from myriad.store.manifest import STORE
-from myriad.urls import UrlPath, as_place, refuse_url
+from myriad.urls import UrlPath, as_path, refuse_url
 
 GO_ON = "Use --resume to go on with it, --overwrite to replace it, or another name."
 Options = ParamSpec("Options")
@@ -166,7 +166,7 @@ def page_beside(store: Path) -> Path:
 
     That of a store at a URL goes into the folder where the command runs.
     """
-    if isinstance(as_place(store), UrlPath):
+    if isinstance(as_path(store), UrlPath):
         return Path(f"{store.name}.html")
     place = store if store.name not in ("", "..") else store.resolve()
     return place.with_name(f"{place.name}.html")

@@ -1,8 +1,7 @@
-"""Rows, labels, names and their recipe on disk; shuffled blocks of rows out."""
+"""Stores: rows, labels, class names and the recipe on disk, read as shuffled blocks of rows."""
 
-from myriad.store.counting import rows_at_a_time
-from myriad.store.rows import ArrayRows, Block, Rows
-from myriad.store.samples import inform_rows, sample_rows
+from myriad.store.counting import inform_rows, rows_at_a_time
+from myriad.store.rows import ArrayRows, Block, Rows, sample_rows
 from myriad.store.shards import shard_rows
 from myriad.store.shared_rows import LocalRows, SharedRows, open_rows, share_rows, state_of
 from myriad.store.sparse import SparseRows, as_csr

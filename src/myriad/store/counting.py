@@ -1,14 +1,15 @@
-"""Counts of the rows of a store by workers that read them: see `codes.counting`.
+"""Count values of rows on several workers, see `codes.counting`.
 
-A worker counts a range of rows and leaves what it counted in a file, since counters may take a
-gigabyte; the counts of all ranges are added. Ranges end where blocks do, so that a row is read and
-turned among the same rows wherever that is done.
+A worker counts a range of rows and writes the counts to a file, because they may take a gigabyte;
+the counts of all ranges are added. Ranges end at the boundaries of blocks, so that a row is read
+and rotated together with the same rows on any number of workers.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -19,20 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.codes import HadamardRotation
+from myriad.codes import HadamardRotation, inform_by, measure_information
 from myriad.codes.counting import Counter, Counts, Question, Ranges, StreamCounter
 from myriad.files import atomic_write, read_arrays, write_arrays
 from myriad.measures import LabelSets
-from myriad.parallel import Workers, open_threads
-from myriad.progress import Advance
+from myriad.parallel import Workers, map_ordered, open_threads, thread_executor
+from myriad.progress import SILENT, Advance, Progress
 from myriad.store.rows import Block, Rows
 from myriad.store.shared_rows import SharedRows, open_rows, share_rows
 
 READ_BYTES = 16 << 20
-"""Rows read at a time."""
-PIECES = 4
-"""Pieces a worker, at most, where rows are larger than counters."""
-Piece = tuple[int, int]
+"""Bytes of the rows that are read at a time."""
+RANGES_PER_WORKER = 4
+"""Most ranges per worker; there are fewer where the counts are larger than the rows."""
+RowRange = tuple[int, int]
 
 
 def rows_at_a_time(dim: int) -> int:
@@ -41,103 +42,148 @@ def rows_at_a_time(dim: int) -> int:
 
 
 def labels_of(rows: Rows, index: NDArray[np.int64]) -> LabelSets:
-    """Return the labels of some rows as sets."""
+    """Return the labels of the rows at `index` as label sets."""
     if rows.sets is not None:
         return rows.sets.select(index)
     return LabelSets.from_labels(rows.labels[index])
 
 
-def turn_block(turning: HadamardRotation | None, block: Block) -> Block:
-    """Return a block of turned rows."""
-    return block if turning is None else Block(block.index, turning.rotate(block.X))
+def rotate_block(rotation: HadamardRotation | None, block: Block) -> Block:
+    """Return a block with its rows rotated; the same block if there is no rotation."""
+    return block if rotation is None else Block(block.index, rotation.rotate(block.X))
 
 
 @dataclass(frozen=True)
 class RangeCounting:
-    """Counts a range of rows, on whatever machine sees them."""
+    """Counts a range of rows; it can be sent to a worker on another machine."""
 
     rows: SharedRows
-    turning: HadamardRotation | None
+    rotation: HadamardRotation | None
 
-    def find_ranges(self, piece: Piece) -> Ranges:
-        """Return the ranges of all features in the rows from the first to before the last."""
+    def find_ranges(self, rows_range: RowRange) -> Ranges:
+        """Return the smallest and the largest value of each feature in a range of rows."""
         with open_threads(1) as pool:
-            rows = self._open(piece)
+            rows = self._open(rows_range)
             return StreamCounter(partial(self._read, rows), pool).find_ranges(rows.dim)
 
-    def count(self, question: Question, job: tuple[Path, Piece]) -> Path:
-        """Leave the counts of a range of rows in a file; return which."""
-        target, piece = job
+    def count(self, question: Question, job: tuple[Path, RowRange]) -> Path:
+        """Write the counts of a range of rows to a file; return its path."""
+        target, rows_range = job
         with open_threads(1) as pool:
-            found = StreamCounter(partial(self._read, self._open(piece)), pool).count(question)
-        with atomic_write(target, lasting=False) as beside:
+            found = StreamCounter(partial(self._read, self._open(rows_range)), pool).count(question)
+        with atomic_write(target, lasting=False) as partial_path:
             total = np.array([found.total])
-            write_arrays(beside, {"cells": found.cells, "sizes": found.sizes, "total": total})
+            write_arrays(partial_path, {"cells": found.cells, "sizes": found.sizes, "total": total})
         return target
 
-    def _open(self, piece: Piece) -> Rows:
-        return open_rows(self.rows).select(np.arange(*piece))
+    def _open(self, rows_range: RowRange) -> Rows:
+        return open_rows(self.rows).select(np.arange(*rows_range))
 
     def _read(self, rows: Rows) -> Iterator[tuple[Float, LabelSets]]:
         for block in rows.blocks(rows_at_a_time(rows.dim)):
-            yield turn_block(self.turning, block).X, labels_of(rows, block.index)
+            yield rotate_block(self.rotation, block).X, labels_of(rows, block.index)
 
 
 class SpreadCounter(Counter):
-    """Counts rows by the workers of a place; its counts are those of `StreamCounter`."""
+    """Counts rows on several workers; the counts equal those of `StreamCounter`."""
 
     def __init__(
-        self, rows: Rows, turning: HadamardRotation | None, workers: Workers, advance: Advance
+        self, rows: Rows, rotation: HadamardRotation | None, workers: Workers, advance: Advance
     ) -> None:
         self._workers, self._advance = workers, advance
         self._n_rows, self._dim = rows.n_rows, rows.dim
         self._folder = workers.make_folder("counts")
         self._numbers = count()
-        self._counting = RangeCounting(share_rows(rows, self._folder), turning)
+        self._counting = RangeCounting(share_rows(rows, self._folder), rotation)
         workers.executor.require(*self._counting.rows.files)
 
     def close(self) -> None:
-        """Remove what is left in the folder."""
+        """Remove the folder of counts."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def find_ranges(self, dim: int) -> Ranges:
-        """Return the lowest and the highest value of each feature, in rows with a class."""
+        """Return the lowest and the highest value of each feature, in rows that have a class."""
         lows = np.full(dim, np.inf, np.float32)
         highs = np.full(dim, -np.inf, np.float32)
-        pieces = self._cut(8 * dim)
-        for low, high in self._map(self._counting.find_ranges, pieces, pieces):
+        ranges = self._cut(8 * dim)
+        for low, high in self._map(self._counting.find_ranges, ranges, ranges):
             np.minimum(lows, low, out=lows)
             np.maximum(highs, high, out=highs)
         return lows, highs
 
     def count(self, question: Question) -> Counts:
-        """Return what a question asks for."""
+        """Return the counts that a question asks for."""
         width = question.last - question.first
         shape = (question.height, width, *([question.bins] if question.bins else []))
         found = Counts(np.zeros(shape, np.uint32), np.zeros(question.height, np.int64), 0)
-        pieces = self._cut(found.cells.nbytes)
-        jobs = [(self._folder / f"{next(self._numbers)}.safetensors", piece) for piece in pieces]
-        for path in self._map(partial(self._counting.count, question), jobs, pieces):
+        ranges = self._cut(found.cells.nbytes)
+        jobs = [(self._folder / f"{next(self._numbers)}.safetensors", one) for one in ranges]
+        for path in self._map(partial(self._counting.count, question), jobs, ranges):
             counted = read_arrays(path)
             found.add(Counts(counted["cells"], counted["sizes"], int(counted["total"][0])))
             path.unlink()
         return found
 
-    def _cut(self, counted_bytes: int) -> list[Piece]:
-        """Return the ranges of rows: several a worker, unless counts would outweigh the rows."""
+    def _cut(self, counted_bytes: int) -> list[RowRange]:
+        """Return the ranges of rows: several per worker, unless counts are larger than rows."""
         workers, size = self._workers.executor.n_workers, rows_at_a_time(self._dim)
         n_blocks = -(-self._n_rows // size)
         useful = 4 * self._n_rows * self._dim // max(1, counted_bytes)
-        n_pieces = min(max(workers, min(PIECES * workers, useful)), n_blocks)
-        parts = np.array_split(np.arange(n_blocks), n_pieces) if n_blocks else []
+        n_ranges = min(max(workers, min(RANGES_PER_WORKER * workers, useful)), n_blocks)
+        groups = np.array_split(np.arange(n_blocks), n_ranges) if n_blocks else []
         return [
-            (int(part[0]) * size, min((int(part[-1]) + 1) * size, self._n_rows)) for part in parts
+            (int(group[0]) * size, min((int(group[-1]) + 1) * size, self._n_rows))
+            for group in groups
         ]
 
     def _map(
-        self, function: Callable[[Any], Any], jobs: list[Any], pieces: list[Piece]
+        self, function: Callable[[Any], Any], jobs: list[Any], ranges: list[RowRange]
     ) -> Iterator[Any]:
         found = self._workers.executor.map(function, jobs)
-        for (first, last), result in zip(pieces, found, strict=True):
+        for (first, last), result in zip(ranges, found, strict=True):
             yield result
             self._advance(last - first)
+
+
+def inform_rows(
+    rows: Rows,
+    *,
+    bins: int | None = None,
+    turning: HadamardRotation | None = None,
+    threads: int | None = None,
+    workers: Workers | None = None,
+    progress: Progress = SILENT,
+) -> NDArray[np.float64]:
+    """Return the mutual information of each feature and the class, in bits, float64 (dim,).
+
+    Rows are read block by block, see `measure_information`.
+
+    Parameters
+    ----------
+    bins : number of equal bins of each feature; None to use the sign.
+    turning : rotation of the rows whose features are measured; None for none.
+    workers : the workers that count; None for this process. The result is the same, bit for bit.
+    """
+    n_passes = 1 if bins is None else 2
+    options: dict[str, Any] = {
+        "dim": rows.dim,
+        "n_classes": len(rows.class_names),
+        "bins": bins,
+        "several": rows.sets is not None,
+    }
+    with progress.step("Measuring information", n_passes * rows.n_rows, "rows") as advance:
+
+        def read() -> Iterator[tuple[Float, LabelSets]]:
+            with thread_executor(threads) as executor:
+                blocks = rows.blocks(rows_at_a_time(rows.dim))
+                rotate = partial(rotate_block, turning)
+                if turning is not None:
+                    blocks = map_ordered(rotate, blocks, executor, ahead=4)
+                for block in blocks:
+                    yield block.X, labels_of(rows, block.index)
+                    advance(len(block.X))
+
+        if workers is None:
+            return measure_information(read, threads=threads, **options)
+        with closing(SpreadCounter(rows, turning, workers, advance)) as counter:
+            return inform_by(counter, **options)

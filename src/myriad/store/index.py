@@ -1,4 +1,7 @@
-"""Labels, paths and splits of all rows in one file, so that a store opens without its shards."""
+"""The index of a store: labels, paths and splits of all rows in one file.
+
+With it a store is opened without reading its shards.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +27,17 @@ from myriad.store.shards import (
 
 
 def index_schema(form: RowFormat) -> pa.Schema:
-    """Return the columns of an index: those of a shard but for the rows."""
+    """Return the columns of an index: those of a shard without `row`."""
     return pa.schema([field for field in row_schema(form) if field.name != "row"])
 
 
 class Index:
-    """The mapped index of a store.
+    """The memory-mapped index of a store.
 
     Attributes
     ----------
-    labels : int32 (n_rows,), the class of each row, -1 where unknown; of several the lowest.
-    sets : all labels of each row, or None where rows have one.
+    labels : int32 (n_rows,), the class of each row, -1 if unknown; the lowest if there are several.
+    sets : all labels of each row; None if rows have one label each.
     """
 
     def __init__(self, path: Path, form: RowFormat, n_rows: int, n_classes: int) -> None:
@@ -62,7 +65,7 @@ class Index:
 
 
 def small_columns(batch: pa.RecordBatch, form: RowFormat) -> pa.RecordBatch:
-    """Return a copy of a shard's columns without its rows, so that its file can be closed."""
+    """Return a copy of a shard's columns without `row`, so that its file can be closed."""
     schema = index_schema(form)
     small = batch.select(schema.names).replace_schema_metadata(None)
     return pa.ipc.read_record_batch(small.serialize(), schema)
@@ -74,7 +77,7 @@ def small_batch(
     paths: Iterable[bytes],
     splits: NDArray[np.str_],
 ) -> pa.RecordBatch:
-    """Return the small columns of rows that lie in no shard."""
+    """Return the columns of the index for rows that are in no shard."""
     columns = [
         label_column(labels),
         pa.array(paths, pa.large_binary()),
@@ -84,10 +87,10 @@ def small_batch(
 
 
 def write_index(path: Path, form: RowFormat, batches: list[pa.RecordBatch]) -> int:
-    """Write the small columns of all shards, in their order, into one file; return its rows."""
+    """Write the index columns of all shards, in order, to one file; return its number of rows."""
     schema = index_schema(form)
     table = pa.Table.from_batches(batches, schema).combine_chunks()
     batch = (table.to_batches() or [pa.RecordBatch.from_pylist([], schema)])[0]
-    with atomic_write(path) as beside:
-        write_batch(beside, batch)
+    with atomic_write(path) as partial_path:
+        write_batch(partial_path, batch)
     return batch.num_rows

@@ -1,8 +1,8 @@
-"""What a store says of itself in `plan.json` and `store.json`, and how both are checked.
+"""The JSON files of a store, `plan.json` and `store.json`: writing, reading and checking them.
 
-`plan.json` is written when a store is begun: what was asked for, and everything that its rows
-share. `store.json` is written last and holds the same, with the shards and their checksums; a
-folder without it is unfinished.
+`plan.json` is written first: the settings of the run that writes the store, and everything that its
+rows have in common. `store.json` is written last: the same, and the shards with their checksums. A
+folder without `store.json` is an unfinished store.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from myriad.store.shards import FLOATS, RowFormat, ShardRecord, check_bad
 FORMAT = 1
 PLAN, STORE, ARRAYS, INDEX = "plan.json", "store.json", "recipe.safetensors", "index.arrow"
 STAGED = "staged.npy"
-"""Rows on their way into the shards of an unfinished store."""
+"""Rows that are staged for the shards of an unfinished store."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What all rows of a store share.
+    """What all rows of a store have in common.
 
     Attributes
     ----------
     code : the code of the rows, or None for floats.
     recipe : what turns an image into a row, if known.
-    plan : what the run that wrote the store was asked to do; plain JSON.
+    plan : the settings of the run that wrote the store; plain JSON.
     several : whether rows may have several labels.
     """
 
@@ -50,17 +50,17 @@ class Header:
 
     @cached_property
     def form(self) -> RowFormat:
-        """How a row lies in a shard."""
+        """The format of a row in a shard."""
         if self.code is None:
             return RowFormat(self.dtype, self.dim, self.several)
         return RowFormat(self.dtype, self.code.bytes_per_row, self.several, fingerprint(self.code))
 
 
 def check_header(header: Header, where: str) -> None:
-    """Raise `InputError` unless the fields are what they should be and fit together."""
+    """Raise `InputError` unless the fields are valid and consistent."""
     names = header.class_names
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{where}: the class names must be a list of texts.")
+        raise InputError(f"{where}: the class names must be a list of strings.")
     if len(set(names)) != len(names):
         raise InputError(f"{where}: a class name appears twice.")
     for number in (header.dim, header.n_shards):
@@ -80,17 +80,17 @@ def check_header(header: Header, where: str) -> None:
 
 
 def write_arrays(folder: Path, header: Header) -> None:
-    """Write the arrays of code and recipe."""
+    """Write the arrays of the code and the recipe."""
     arrays = {}
     for name, part in (("code", header.code), ("recipe", header.recipe)):
         if part is not None:
             arrays.update({f"{name}.{key}": array for key, array in flatten(part)[1].items()})
-    with atomic_write(folder / ARRAYS) as beside:
-        beside.write_bytes(save(arrays))
+    with atomic_write(folder / ARRAYS) as partial_path:
+        partial_path.write_bytes(save(arrays))
 
 
 def header_to_json(folder: Path, header: Header) -> dict[str, Any]:
-    """Return the header as JSON, with the checksum of the arrays beside it."""
+    """Return the header as JSON, with the checksum of its arrays."""
     parts = {"code": header.code, "recipe": header.recipe}
     settings = {name: None if part is None else flatten(part)[0] for name, part in parts.items()}
     return {
@@ -107,7 +107,7 @@ def header_to_json(folder: Path, header: Header) -> dict[str, Any]:
 
 
 def read_header(path: Path) -> tuple[Header, dict[str, Any]]:
-    """Read `plan.json` or `store.json` with the arrays beside it; return all its JSON too."""
+    """Read `plan.json` or `store.json` and the arrays; return the header and all the JSON."""
     try:
         content = read_json(path)
     except InputError:
@@ -122,7 +122,7 @@ def read_header(path: Path) -> tuple[Header, dict[str, Any]]:
         code = _restore(content.get("code"), arrays_below(arrays, "code"), Code)
         recipe = _restore(content.get("recipe"), arrays_below(arrays, "recipe"), Signature)
     except RecursionError:
-        raise InputError(f"{path} is damaged: its parts nest too deep.") from None
+        raise InputError(f"{path} is damaged: its objects are nested too deeply.") from None
     plain = {
         name: content.get(name) for name in ("class_names", "dim", "dtype", "n_shards", "plan")
     }
@@ -133,17 +133,17 @@ def read_header(path: Path) -> tuple[Header, dict[str, Any]]:
 
 
 def read_record(item: Any, path: Path) -> ShardRecord:
-    """Return the size and checksum that a JSON file states of another file."""
+    """Return the size and checksum of a file that a JSON file records."""
     try:
         record = ShardRecord(**item)
     except TypeError:
-        raise InputError(f"{path} is damaged: the record of a file is not one.") from None
+        raise InputError(f"{path} is damaged: the record of a file is not valid.") from None
     numbers = (record.rows, record.bytes)
     if (
         not all(type(n) is int and 0 <= n < 2**62 for n in numbers)
         or type(record.sha256) is not str
     ):
-        raise InputError(f"{path} is damaged: the record of a file is not one.")
+        raise InputError(f"{path} is damaged: the record of a file is not valid.")
     return record
 
 
@@ -161,12 +161,12 @@ def read_bad(content: dict[str, Any], path: Path) -> list[dict[str, str]]:
 
 
 def record_file(path: Path, rows: int) -> ShardRecord:
-    """Return what is to be written down of a file."""
+    """Return the number of rows, size and checksum of a file."""
     return ShardRecord(rows, path.stat().st_size, checksum(path))
 
 
 def check_size(path: Path, record: ShardRecord) -> None:
-    """Raise `InputError` unless the file is there and of the stated size."""
+    """Raise `InputError` unless the file exists and has the recorded size."""
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -179,7 +179,7 @@ def check_size(path: Path, record: ShardRecord) -> None:
 
 
 def verify_file(path: Path, record: ShardRecord) -> None:
-    """Raise `InputError` unless the file has the stated size and checksum."""
+    """Raise `InputError` unless the file has the recorded size and checksum."""
     check_size(path, record)
     try:
         found = checksum(path)
@@ -187,7 +187,7 @@ def verify_file(path: Path, record: ShardRecord) -> None:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     if found != record.sha256:
         raise InputError(
-            f"{path} is damaged: its checksum is not the one written down for it. "
+            f"{path} is damaged: its checksum is not the recorded one. "
             f"Make the store again, or restore it from a copy."
         )
 

@@ -1,7 +1,8 @@
-"""Rows that stay where they are: references to .npy files in place of shards.
+"""References to .npy files that a store uses instead of shards, without copying them.
 
-A reference states a file's size, the time it was last changed and its checksum. A file of another
-size is refused; one of the same size that was touched since is read only if its checksum holds.
+A reference records a file's size, the time of its last change and its checksum. A file of another
+size is refused; a file of the same size that was modified since is read only if its checksum still
+matches.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _AGAIN = "Import the rows again, or put the file back."
 
 @dataclass(frozen=True)
 class Reference:
-    """What a store knows of a file that it refers to; `modified` is in nanoseconds."""
+    """A file that a store refers to; `modified` is the time of its last change in nanoseconds."""
 
     path: str
     rows: int
@@ -34,51 +35,51 @@ class Reference:
 
 
 def refer(path: Path, rows: int) -> Reference:
-    """Return a reference to a file as it is now."""
-    place = path.resolve()
-    status = place.stat()
-    return Reference(str(place), rows, status.st_size, status.st_mtime_ns, checksum(place))
+    """Return a reference to a file in its current state."""
+    location = path.resolve()
+    status = location.stat()
+    return Reference(str(location), rows, status.st_size, status.st_mtime_ns, checksum(location))
 
 
 def read_references(items: Any, where: Path) -> list[Reference]:
-    """Return the references that a JSON file holds, checked."""
+    """Return the references listed in a JSON file, after checking them."""
     try:
         references = [Reference(**item) for item in items]
     except TypeError:
-        raise InputError(f"{where} is damaged: its references are not ones.") from None
+        raise InputError(f"{where} is damaged: its references are not valid.") from None
     for reference in references:
         numbers = (reference.rows, reference.bytes, reference.modified)
         texts = (reference.path, reference.sha256)
         if not all(type(number) is int and 0 <= number < 2**63 for number in numbers) or not all(
             isinstance(text, str) for text in texts
         ):
-            raise InputError(f"{where} is damaged: its references are not ones.")
+            raise InputError(f"{where} is damaged: its references are not valid.")
     return references
 
 
 class ReferredShards:
-    """The rows of files in pieces, which serve as the shards of a store.
+    """The rows of files, cut into ranges that serve as the shards of a store.
 
     Attributes
     ----------
-    records : rows and checksum of each piece.
+    records : number of rows and checksum of each range.
     """
 
     def __init__(
         self, references: list[Reference], form: RowFormat, *, index: str, verify: bool
     ) -> None:
         self._form = form
-        self._pieces: list[tuple[Reference, int, int]] = []
+        self._ranges: list[tuple[Reference, int, int]] = []
         self.records: list[ShardRecord] = []
         size = shard_rows(form.bytes_per_row)
         for reference in references:
             for start in range(0, reference.rows, size):
                 stop = min(start + size, reference.rows)
-                self._pieces.append((reference, start, stop))
-                told = f"{reference.sha256} {start} {index}".encode()
+                self._ranges.append((reference, start, stop))
+                identity = f"{reference.sha256} {start} {index}".encode()
                 n_bytes = (stop - start) * form.bytes_per_row
                 self.records.append(
-                    ShardRecord(stop - start, n_bytes, hashlib.sha256(told).hexdigest())
+                    ShardRecord(stop - start, n_bytes, hashlib.sha256(identity).hexdigest())
                 )
         self._unverified = {reference.path for reference in references} if verify else set()
         self._lock = threading.Lock()
@@ -86,8 +87,8 @@ class ReferredShards:
             _check_size(reference)
 
     def read(self, number: int) -> NDArray[Any]:
-        """Return the rows of a piece, mapped and read-only."""
-        reference, start, stop = self._pieces[number]
+        """Return the rows of a range, memory-mapped and read-only."""
+        reference, start, stop = self._ranges[number]
         with self._lock:
             if reference.path in self._unverified:
                 _verify(reference)

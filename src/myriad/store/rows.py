@@ -1,4 +1,10 @@
-"""What trainers read: rows of float32 in blocks, from arrays and stores alike."""
+"""Sources of rows: blocks of float32 rows, from arrays and stores alike.
+
+The order of an epoch is random, with few random accesses to the disk. Rows are stored in groups
+(shards, or runs of an array). Each epoch draws an order of the groups, cuts it into windows, and
+shuffles the rows within each window: every row is visited once, and only one window of groups has
+to be in memory.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +21,32 @@ from numpy.typing import ArrayLike, NDArray
 from myriad.arrays import Float, Ints, first_bad_row
 from myriad.errors import InputError
 from myriad.measures import LabelSets
+from myriad.randomness import generator
 from myriad.store.row_kernels import copy_rows
-from myriad.store.shuffling import WINDOW_BYTES, shuffle_groups, window_size
 
+WINDOW_BYTES, WINDOW_GROUPS = 512 << 20, 64
+"""Most bytes and most groups of rows that are shuffled together."""
+SAMPLE_ROWS, SAMPLE_BYTES = 2048, 512 << 20
+"""Most rows of a sample, and most memory that they may take."""
 _RUN_BYTES = 1 << 20
 Fill = Callable[[NDArray[np.int64], Float], None]
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows.
+    """A block of rows.
 
     Attributes
     ----------
-    index : int64 array of shape (m,), their numbers among the rows of the source.
-    X : float32 array of shape (m, dim); of a block that is lent, the array its rows lie in.
-    places : their rows of X then, int64 of shape (m,), else None.
+    index : int64 array of shape (m,), the numbers of the rows in their source.
+    X : float32 array of shape (m, dim); in a zero-copy block, the array that contains the rows.
+    positions : int64 array of shape (m,), the positions of the rows in X, in a zero-copy block;
+        None otherwise.
     """
 
     index: NDArray[np.int64]
     X: Float
-    places: NDArray[np.int64] | None = None
+    positions: NDArray[np.int64] | None = None
 
 
 class Rows(ABC):
@@ -43,10 +54,10 @@ class Rows(ABC):
 
     Attributes
     ----------
-    n_rows, dim : its shape.
-    labels : int32 (n_rows,), class numbers, -1 where unknown; of several labels the lowest.
-    sets : all labels of each row, or None where rows have one.
-    weights : float32 (n_rows,), how much each row counts, or None where all count 1.
+    n_rows, dim : number of rows and of features.
+    labels : int32 (n_rows,), class numbers, -1 if unknown; the lowest one if a row has several.
+    sets : all labels of each row; None if rows have one label each.
+    weights : float32 (n_rows,), the weight of each row; None if all are 1.
     class_names : the names of the classes.
     """
 
@@ -61,7 +72,7 @@ class Rows(ABC):
     def blocks(self, size: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Block]:
         """Yield all rows once, `size` at a time (the last block may be smaller).
 
-        Without a seed they come in stored order, with one in the `order` of that seed and epoch.
+        Without a seed rows come in stored order, with a seed in the `order` of that seed and epoch.
         Each block's `X` is a fresh C-contiguous array. The iterator may be used from any thread,
         one at a time.
         """
@@ -74,20 +85,23 @@ class Rows(ABC):
         return self._read_blocks(order, size)
 
     def zero_copy_blocks(self, size: int, *, seed: int, epoch: int) -> Iterator[Block] | None:
-        """Yield what `blocks` does without copying, or return None where rows must be made.
+        """Yield the rows of `blocks` without copying them; None if that is not possible.
 
-        Rows that are lent have not been looked at: numbers in them may not be finite.
+        The values of zero-copy rows are not checked: they may not be finite.
         """
-        lent = self._lend()
-        if lent is None:
+        found = self._zero_copy()
+        if found is None:
             return None
-        X, chosen = lent
+        X, chosen = found
         order = self.order(seed=seed, epoch=epoch)
         parts = (order[start : start + size] for start in range(0, len(order), size))
         return (Block(part, X, part if chosen is None else chosen[part]) for part in parts)
 
-    def _lend(self) -> tuple[Float, NDArray[np.int64] | None] | None:
-        """Return the array in memory that has the rows as they are, and which of it they are."""
+    def _zero_copy(self) -> tuple[Float, NDArray[np.int64] | None] | None:
+        """Return an array in memory that contains the rows and their positions in it, or None.
+
+        Positions are None if the rows are all rows of the array, in order.
+        """
         return None
 
     def _read_blocks(self, order: NDArray[np.int64], size: int) -> Iterator[Block]:
@@ -102,7 +116,7 @@ class Rows(ABC):
             close()
 
     def read(self, indices: ArrayLike) -> Float:
-        """Return the rows with these numbers, float32 (m, dim)."""
+        """Return the rows with the given numbers, float32 (m, dim)."""
         index = check_indices(indices, self.n_rows)
         X = np.empty((len(index), self.dim), self.dtype)
         self._reader()(index, X)
@@ -110,32 +124,32 @@ class Rows(ABC):
 
     @abstractmethod
     def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
-        """Return the numbers of the rows (n_rows,) in the order that `blocks` follows."""
+        """Return the row numbers (n_rows,) in the order of `blocks`."""
 
     @abstractmethod
     def select(self, indices: ArrayLike) -> Rows:
-        """Return the rows with these numbers as a source; its row j is row ``indices[j]``."""
+        """Return the rows with the given numbers as a source; row j is row ``indices[j]``."""
 
     def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
-        """Return a reader of rows that are wanted in this order, and what ends it."""
+        """Return a reader for rows in a given order, and a function that closes it."""
         return self._reader(), lambda: None
 
     @abstractmethod
     def _reader(self) -> Fill:
-        """Return a function that fills X with the rows of an index, for use in one thread."""
+        """Return a function that fills X with the rows of an index; it serves one thread."""
 
 
 class ArrayRows(Rows):
-    """Rows of an array or memory map of any float type, converted a block at a time.
+    """Rows of an array or memory map of any numeric type, converted block by block.
 
     Parameters
     ----------
-    X : (n_rows, dim) floats or integers; not copied. Kept whole as the attribute `X`, also by the
-        selections made of these rows, whose numbers in it are `chosen`.
-    y : class numbers (n_rows,), `LabelSets` for several a row, or None if unknown.
+    X : (n_rows, dim) floats or integers; not copied. The attribute `X` is the complete array, also
+        in selections, whose positions in it are `chosen`.
+    y : class numbers (n_rows,), `LabelSets` for several per row, or None if unknown.
     class_names : names of the classes; by default their numbers.
-    weights : how much each row counts (n_rows,).
-    dtype : of the blocks; float64 is for comparisons, since kernels are made for float32.
+    weights : the weight of each row (n_rows,).
+    dtype : type of the blocks; float64 is for comparisons, as kernels are made for float32.
     """
 
     def __init__(
@@ -157,14 +171,14 @@ class ArrayRows(Rows):
             self.sets = y
         labels = np.full(self.n_rows, -1) if y is None else _first_labels(y)
         if labels.shape != (self.n_rows,) or labels.dtype.kind not in "iu":
-            raise InputError(f"{self.n_rows} rows need as many whole numbers as labels.")
+            raise InputError(f"{self.n_rows} rows need as many integers as labels.")
         numbers = labels if self.sets is None else self.sets.classes
         top = int(numbers.max(initial=-1))
         self.class_names = [str(c) for c in range(top + 1)]
         if class_names is not None:
             self.class_names = list(class_names)
         if labels.min(initial=0) < -1 or top >= len(self.class_names):
-            raise InputError(f"Labels must lie between -1 and {len(self.class_names) - 1}.")
+            raise InputError(f"Labels must be between -1 and {len(self.class_names) - 1}.")
         self.labels = labels.astype(np.int32)
         if weights is not None:
             self.weights = _check_weights(weights, self.n_rows)
@@ -172,8 +186,9 @@ class ArrayRows(Rows):
     def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
         """Return the order of an epoch.
 
-        It depends on the shape alone: runs of about 1 MB are drawn into windows of 512 MB, so that
-        a memory map larger than the memory is read in pieces, and smaller arrays are fully mixed.
+        It depends on the shape only: runs of about 1 MB are drawn into windows of 512 MB, so that a
+        memory map larger than the memory is read in large sections, and smaller arrays are fully
+        shuffled.
         """
         run = max(1, _RUN_BYTES // (4 * max(1, self.dim)))
         numbers = np.arange(self.n_rows)
@@ -182,7 +197,7 @@ class ArrayRows(Rows):
         return shuffle_groups(groups, window, seed=seed, epoch=epoch)
 
     def select(self, indices: ArrayLike) -> ArrayRows:
-        """Return the rows with these numbers; nothing is read or copied."""
+        """Return the rows with the given numbers; nothing is read or copied."""
         index = check_indices(indices, self.n_rows)
         selected = copy(self)
         selected.n_rows = len(index)
@@ -206,7 +221,7 @@ class ArrayRows(Rows):
         if not np.isfinite(squares):  # the sum of squares may also be too large
             refuse_bad(out, numbers)
 
-    def _lend(self) -> tuple[Float, NDArray[np.int64] | None] | None:
+    def _zero_copy(self) -> tuple[Float, NDArray[np.int64] | None] | None:
         flags, same = self.X.flags, self.X.dtype == self.dtype
         if not (same and flags.c_contiguous and flags.aligned) or _is_mapped(self.X):
             return None
@@ -216,14 +231,14 @@ class ArrayRows(Rows):
 
 
 def refuse_bad(X: NDArray[Any], numbers: NDArray[np.int64]) -> None:
-    """Raise an error if there is a row with a number that is not finite."""
+    """Raise `InputError` if a row has a value that is not finite; `numbers` are the row numbers."""
     bad = first_bad_row(X)
     if bad is not None:
         raise InputError(f"Row {numbers[bad]} has a NaN, infinite or too large value.")
 
 
 def _is_mapped(X: Any) -> bool:
-    """Tell whether an array is read from a file as it is looked at."""
+    """Return whether an array is memory-mapped."""
     while isinstance(X, np.ndarray):
         X = X.base
     return isinstance(X, mmap)
@@ -238,19 +253,50 @@ def _check_weights(weights: ArrayLike, n_rows: int) -> Float:
     if found.shape != (n_rows,):
         raise InputError(f"{n_rows} rows need as many weights, not {found.shape}.")
     if not np.isfinite(found).all() or (found < 0).any():
-        raise InputError("The weights of rows must be numbers from 0 on.")
+        raise InputError("The weights of rows must be finite and not negative.")
     if n_rows and not found.any():
-        raise InputError("The weights of all rows are zero: nothing is left to train on.")
+        raise InputError("The weights of all rows are zero: there is nothing to train on.")
     return found
 
 
 def check_indices(indices: ArrayLike, n_rows: int) -> NDArray[np.int64]:
-    """Return row numbers as int64 after making sure that such rows exist."""
+    """Return row numbers as int64; raise `InputError` if one does not exist."""
     index = np.asarray(indices)
     if index.size == 0:
         index = index.astype(np.int64)
     if index.ndim != 1 or index.dtype.kind not in "iu":
         raise InputError("Rows are selected by a list of row numbers.")
     if index.size and not 0 <= index.min() <= index.max() < n_rows:
-        raise InputError(f"Row numbers must lie between 0 and {n_rows - 1}.")
+        raise InputError(f"Row numbers must be between 0 and {n_rows - 1}.")
     return index.astype(np.int64)
+
+
+def window_size(group_bytes: int, most: int = WINDOW_GROUPS) -> int:
+    """Return how many groups of `group_bytes` each make a window."""
+    return max(1, min(most, WINDOW_BYTES // max(1, group_bytes)))
+
+
+def shuffle_groups(
+    groups: Sequence[NDArray[np.int64]], window: int, *, seed: int, epoch: int
+) -> NDArray[np.int64]:
+    """Return the indices in `groups` in the order of one epoch.
+
+    Parameters
+    ----------
+    groups : the indices of the rows of each group.
+    window : how many groups are shuffled together.
+    """
+    random = generator(seed, f"row order of epoch {epoch}")
+    order = random.permutation(len(groups))
+    mixed = [
+        random.permutation(np.concatenate([groups[g] for g in order[start : start + window]]))
+        for start in range(0, len(order), window)
+    ]
+    return np.concatenate(mixed) if mixed else np.empty(0, np.int64)
+
+
+def sample_rows(rows: Rows, *, most: int = SAMPLE_ROWS, seed: int) -> Float:
+    """Return a random sample of at most `most` rows, the same one for the same seed."""
+    most = max(1, min(most, SAMPLE_BYTES // (4 * rows.dim)))
+    order = generator(seed, "rows to learn a code from").permutation(rows.n_rows)[:most]
+    return rows.read(np.sort(order))

@@ -1,8 +1,8 @@
-"""One shard: an Arrow IPC file of one batch, uncompressed, so that its rows can be mapped.
+"""One shard: an uncompressed Arrow IPC file of one batch, so that rows can be memory-mapped.
 
 Columns: `row` (fixed-size list of float32 or float16, or fixed-size binary codes), `label` (int32,
--1 if unknown, or a list of int32 where rows may have several), `path` (bytes, since a path need not
-be UTF-8), `split` (text). The schema's metadata keep the images of the shard that were bad, and the
+-1 if unknown, or a list of int32 if rows may have several), `path` (bytes, because a path need not
+be UTF-8), `split` (text). The metadata of the schema hold the bad images of the shard and the
 checksum of the `plan.json` for which the shard was written.
 """
 
@@ -32,8 +32,14 @@ ONE_LABEL, LABELS = pa.int32(), pa.list_(pa.field("item", pa.int32(), nullable=F
 
 @dataclass(frozen=True)
 class RowFormat:
-    """How a row lies in a shard: ``"float32"``, ``"float16"`` or ``"codes"``, and its width;
-    whether it may have several labels; and the fingerprint of its code, if any.
+    """The format of a row in a shard.
+
+    Attributes
+    ----------
+    dtype : ``"float32"``, ``"float16"`` or ``"codes"``.
+    width : number of features, or of bytes of a code.
+    several : whether a row may have several labels.
+    code : the fingerprint of the code, if any.
     """
 
     dtype: str
@@ -66,7 +72,7 @@ class RowFormat:
 
 @dataclass(frozen=True)
 class ShardRecord:
-    """What `store.json` knows of one shard."""
+    """The entry of one shard in `store.json`: rows, size and checksum."""
 
     rows: int
     bytes: int
@@ -75,9 +81,9 @@ class ShardRecord:
 
 @dataclass(frozen=True)
 class ShardContent:
-    """A mapped shard: `rows` (n, width) lies in the file, the rest is small.
+    """A memory-mapped shard: `rows` (n, width) is mapped from the file, the rest is small.
 
-    `plan` is None in shards of earlier versions, which do not say for which plan they were written.
+    `plan` is None in shards of earlier versions, which do not record their plan.
     """
 
     rows: NDArray[Any]
@@ -118,9 +124,9 @@ def write_shard(
     bad: Sequence[dict[str, str]],
     plan: str,
 ) -> ShardRecord:
-    """Write one shard beside and rename it; the arguments have been checked by the writer."""
+    """Write one shard atomically; the arguments have been checked by the writer."""
     if rows.size >= 2**31:
-        raise InputError(f"{path} would hold {rows.size} elements: write fewer rows a shard.")
+        raise InputError(f"{path} would hold {rows.size} elements: write fewer rows per shard.")
     columns = [
         _row_column(form, rows),
         label_column(labels),
@@ -130,13 +136,13 @@ def write_shard(
     metadata = {"bad": list(bad), "code": form.code, "plan": plan}
     schema = row_schema(form).with_metadata({_META: json.dumps(metadata)})
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-    with atomic_write(path) as beside:
-        write_batch(beside, batch)
-        return ShardRecord(len(rows), beside.stat().st_size, checksum(beside))
+    with atomic_write(path) as partial_path:
+        write_batch(partial_path, batch)
+        return ShardRecord(len(rows), partial_path.stat().st_size, checksum(partial_path))
 
 
 def map_shard(path: Path, form: RowFormat, n_rows: int | None = None) -> ShardContent:
-    """Map a shard into memory; its rows are read-only and read from disk as they are used."""
+    """Map a shard into memory; its rows are read-only and read from disk when they are used."""
     batch = map_batch(path, row_schema(form))
     if n_rows is not None and batch.num_rows != n_rows:
         raise InputError(f"{path} is damaged: it has {batch.num_rows} rows, not {n_rows}.")
@@ -158,15 +164,17 @@ def write_batch(path: Path, batch: pa.RecordBatch) -> None:
 
 
 def encode_path(name: str) -> bytes:
-    """Return a path's bytes; bytes that are no UTF-8 come back as they were."""
+    """Return the bytes of a path; bytes that are not UTF-8 are restored as they were."""
     try:
         return os.fspath(name).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise InputError(f"The path {name!r} holds characters that no file name can.") from None
+        raise InputError(
+            f"The path {name!r} has characters that a file name cannot have."
+        ) from None
 
 
 def decode_paths(column: Any) -> list[str]:
-    """Return the paths in a column."""
+    """Return the paths of a column."""
     return [value.decode("utf-8", "surrogateescape") for value in column.to_pylist()]
 
 
@@ -189,7 +197,7 @@ def label_column(labels: NDArray[np.int32] | LabelSets) -> pa.Array:
 
 
 def read_labels(column: Any) -> NDArray[np.int32] | LabelSets:
-    """Return the labels in a column."""
+    """Return the labels of a column."""
     if pa.types.is_list(column.type):
         starts = column.offsets.to_numpy().astype(np.int64)
         return LabelSets(starts - starts[0], column.flatten().to_numpy())
@@ -197,9 +205,9 @@ def read_labels(column: Any) -> NDArray[np.int32] | LabelSets:
 
 
 def map_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the one batch of an Arrow file, mapped; `InputError` if it is not as it should be.
+    """Return the one batch of an Arrow file, memory-mapped; `InputError` if it is damaged.
 
-    Everything is checked but the values: a flipped byte is found by its checksum alone.
+    Everything except the values is checked: a flipped bit in a value is found by the checksum only.
     """
     try:
         reader = pa.ipc.open_file(pa.memory_map(os.fsencode(path)))
@@ -218,14 +226,14 @@ def map_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
 def _read_metadata(
     metadata: dict[bytes, bytes] | None, form: RowFormat, path: Path
 ) -> tuple[list[dict[str, str]], str | None]:
-    """Return the bad images of a shard and its plan, if its code is that of the store."""
+    """Return the bad images and the plan of a shard; `InputError` if it has another code."""
     try:
         content = json.loads((metadata or {})[_META])
         bad, code, plan = content["bad"], content.get("code"), content.get("plan")
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
-        raise InputError(f"{path} is damaged: it does not say which images were bad.") from None
+        raise InputError(f"{path} is damaged: its list of bad images is missing.") from None
     if code not in (None, form.code):
-        raise InputError(f"{path} does not belong here: its rows are coded by another code.")
+        raise InputError(f"{path} is of another store: its rows are coded by another code.")
     return check_bad(bad, path), plan if isinstance(plan, str) else None
 
 
@@ -237,5 +245,5 @@ def check_bad(bad: Any, path: Path) -> list[dict[str, str]]:
         and all(isinstance(value, str) for value in item.values())
         for item in bad
     ):
-        raise InputError(f"{path} is damaged: its list of bad images is not one.")
+        raise InputError(f"{path} is damaged: its list of bad images is not valid.")
     return bad

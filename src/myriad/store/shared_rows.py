@@ -1,7 +1,7 @@
-"""Rows by address: what a worker on another machine needs to read the rows that this one means.
+"""Descriptions of rows with which workers, also on other machines, read the same rows.
 
-Rows never travel themselves. A store goes by its path; what is only known here, such as which of
-its rows are meant, is left in a folder that all machines see, once.
+The rows themselves are not sent. A store is named by its path; what only this process knows, such
+as which of its rows are selected, is written once to a folder that all machines share.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _X = "X"
 
 @dataclass(frozen=True)
 class SharedRows:
-    """Where rows are, and how they are seen.
+    """Where rows are stored, and which view of them is used.
 
     Attributes
     ----------
-    place : the folder or URL of a store, or the file of an array.
-    state : tells one content of the place from another.
-    facts : a file with the arrays that say which rows are meant and what else is known of them.
-    n_classes : of an array, how many classes; a store knows its own.
-    scale : a file with a number for each feature, or None.
-    balanced : whether classes are drawn alike.
+    path : the folder or URL of a store, or the file of an array.
+    state : a number that changes when the content of `path` does.
+    selection : a file of arrays: the numbers of the selected rows and, for an array, their labels.
+    n_classes : number of classes of an array; a store has its own.
+    scale : a file with a factor for each feature, or None.
+    balanced : whether classes are drawn with equal probability.
     """
 
-    place: Path
+    path: Path
     state: int
-    facts: Path
+    selection: Path
     n_classes: int
     scale: Path | None = None
     balanced: bool = False
@@ -51,35 +51,37 @@ class SharedRows:
     @property
     def is_store(self) -> bool:
         """Whether the rows are those of a store."""
-        return isinstance(self.place, UrlPath) or self.place.is_dir()
+        return isinstance(self.path, UrlPath) or self.path.is_dir()
 
     @property
     def files(self) -> list[Path]:
-        """Files that are there if the rows can be read."""
-        whole = self.place / STORE if self.is_store else self.place
-        return [whole, self.facts, *([self.scale] if self.scale else [])]
+        """The files that must exist for the rows to be readable."""
+        content = self.path / STORE if self.is_store else self.path
+        return [content, self.selection, *([self.scale] if self.scale else [])]
 
 
 @dataclass(frozen=True)
 class LocalRows:
-    """Rows of this very process, where an address is not needed."""
+    """Rows in the memory of this process, which need no description."""
 
     rows: Rows
 
 
 def share_rows(rows: Rows, folder: Path) -> SharedRows:
-    """Return the address of rows, for which small files are left in a folder.
+    """Return a description of rows; the files that it needs are written to a folder.
 
-    The array of rows that are in memory is left there, too.
+    Rows in memory are written to the folder, too.
     """
     folder.mkdir(parents=True, exist_ok=True)
     if isinstance(rows, ScaledRows):
-        return replace(share_rows(rows.rows, folder), scale=_leave(folder, {"scale": rows.scale}))
+        return replace(
+            share_rows(rows.rows, folder), scale=_write_once(folder, {"scale": rows.scale})
+        )
     if isinstance(rows, BalancedRows):
         return replace(share_rows(rows.rows, folder), balanced=True)
     if isinstance(rows, StoreRows):
-        facts = _leave(folder, {"chosen": rows.chosen})
-        return SharedRows(rows.store.path.absolute(), state_of(rows.store.path), facts, 0)
+        selection = _write_once(folder, {"chosen": rows.chosen})
+        return SharedRows(rows.store.path.absolute(), state_of(rows.store.path), selection, 0)
     if type(rows) is ArrayRows:
         chosen = np.arange(len(rows.X)) if rows.chosen is None else rows.chosen
         known: dict[str, NDArray[Any]] = {"chosen": chosen, "labels": rows.labels}
@@ -87,53 +89,53 @@ def share_rows(rows: Rows, folder: Path) -> SharedRows:
             known |= {"starts": rows.sets.starts, "classes": rows.sets.classes}
         if rows.weights is not None:
             known["weights"] = rows.weights
-        array = _leave(folder, {_X: rows.X})
-        return SharedRows(array, 0, _leave(folder, known), len(rows.class_names))
-    raise InputError("Workers read rows from a store or an array: bring these rows into a store.")
+        array = _write_once(folder, {_X: rows.X})
+        return SharedRows(array, 0, _write_once(folder, known), len(rows.class_names))
+    raise InputError("Workers read rows from a store or an array: write these rows to a store.")
 
 
-def open_rows(address: SharedRows | LocalRows) -> Rows:
-    """Return the rows of an address; the last few are kept open."""
-    return address.rows if isinstance(address, LocalRows) else _open(address)
+def open_rows(shared: SharedRows | LocalRows) -> Rows:
+    """Return the described rows; the most recent ones stay open."""
+    return shared.rows if isinstance(shared, LocalRows) else _open(shared)
 
 
 @lru_cache(maxsize=4)
-def _open(address: SharedRows) -> Rows:
-    if address.is_store:
-        store = _open_store(address.place, address.state)
-        rows: Rows = StoreRows(store, read_arrays(address.facts)["chosen"])
+def _open(shared: SharedRows) -> Rows:
+    if shared.is_store:
+        store = _open_store(shared.path, shared.state)
+        rows: Rows = StoreRows(store, read_arrays(shared.selection)["chosen"])
     else:
-        rows = _open_array(address)
-    if address.balanced:
+        rows = _open_array(shared)
+    if shared.balanced:
         rows = BalancedRows(rows)
-    return ScaledRows(rows, read_arrays(address.scale)["scale"]) if address.scale else rows
+    return ScaledRows(rows, read_arrays(shared.scale)["scale"]) if shared.scale else rows
 
 
 @lru_cache(maxsize=2)
-def _open_store(place: Path, state: int) -> Store:
-    return Store.open(place)
+def _open_store(path: Path, state: int) -> Store:
+    return Store.open(path)
 
 
-def _open_array(address: SharedRows) -> Rows:
-    facts = read_arrays(address.facts)
-    X, chosen = read_arrays(address.place)[_X], facts["chosen"]
-    rows = ArrayRows(X, None, [str(c) for c in range(address.n_classes)]).select(chosen)
-    rows.labels = facts["labels"]
-    if "starts" in facts:
-        rows.sets = LabelSets(facts["starts"], facts["classes"])
-    rows.weights = facts.get("weights")
+def _open_array(shared: SharedRows) -> Rows:
+    selection = read_arrays(shared.selection)
+    X, chosen = read_arrays(shared.path)[_X], selection["chosen"]
+    rows = ArrayRows(X, None, [str(c) for c in range(shared.n_classes)]).select(chosen)
+    rows.labels = selection["labels"]
+    if "starts" in selection:
+        rows.sets = LabelSets(selection["starts"], selection["classes"])
+    rows.weights = selection.get("weights")
     return rows
 
 
-def state_of(place: Path) -> int:
-    """Return a number that tells one content of a store from another."""
-    if isinstance(place, UrlPath):
-        return int.from_bytes(hashlib.sha256(read_url(place / STORE)).digest()[:8], "little")
-    return (place / STORE).stat().st_mtime_ns
+def state_of(path: Path) -> int:
+    """Return a number that changes when the content of a store does."""
+    if isinstance(path, UrlPath):
+        return int.from_bytes(hashlib.sha256(read_url(path / STORE)).digest()[:8], "little")
+    return (path / STORE).stat().st_mtime_ns
 
 
-def _leave(folder: Path, arrays: dict[str, NDArray[Any]]) -> Path:
-    """Write arrays into a file that is named after what is in it, unless it is there."""
+def _write_once(folder: Path, arrays: dict[str, NDArray[Any]]) -> Path:
+    """Write arrays to a file named after their hash, unless it exists; return its path."""
     plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     digest = hashlib.sha256()
     for name, array in plain.items():
@@ -141,6 +143,6 @@ def _leave(folder: Path, arrays: dict[str, NDArray[Any]]) -> Path:
         digest.update(array.data.cast("B") if array.size else b"")
     path = folder.absolute() / f"rows-{digest.hexdigest()[:24]}.safetensors"
     if not path.exists():
-        with atomic_write(path) as beside:
-            write_arrays(beside, plain)
+        with atomic_write(path) as partial_path:
+            write_arrays(partial_path, plain)
     return path

@@ -1,8 +1,7 @@
-"""Sparse matrices: the check that each of them passes, and rows made dense a block at a time.
+"""Sparse matrices: their validation, and rows that are converted to dense blocks.
 
 SciPy's kernels read and write wherever the index arrays of a matrix say, and SciPy checks these
-arrays only in part. So every sparse matrix a user gives goes through `as_csr` before anything else
-is done with it.
+arrays only in part. So every sparse matrix of a user is checked by `as_csr` before it is used.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def as_csr(matrix: Any, *, name: str = "X") -> csr_matrix:
     Parameters
     ----------
     matrix : SciPy sparse matrix or array of shape (n_rows, n_columns)
-    name : what to call the matrix in an error.
+    name : name of the matrix in error messages.
 
     Raises
     ------
@@ -43,12 +42,12 @@ def as_csr(matrix: Any, *, name: str = "X") -> csr_matrix:
         fault = _find_fault(matrix)
         if fault is None and matrix.format != "csr":
             matrix = matrix.tocsr()
-            fault = _find_fault(matrix)  # some formats hold indices that only show up now
+            fault = _find_fault(matrix)  # the indices of some formats can only be checked now
     except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:
         fault = f"it cannot be converted to CSR ({error})"
     if fault is not None:
         raise InputError(f"{name} is not a valid sparse matrix: {fault}.")
-    n_entries = int(matrix.indptr[-1])  # the arrays may have room for more
+    n_entries = int(matrix.indptr[-1])  # the arrays may be longer
     data = matrix.data[:n_entries]
     if data.dtype == np.float16:
         data = data.astype(np.float32)
@@ -57,7 +56,7 @@ def as_csr(matrix: Any, *, name: str = "X") -> csr_matrix:
 
 
 def _find_fault(matrix: Any) -> str | None:
-    """Return what makes a matrix unsafe to convert or, if it is CSR, to use; None if nothing."""
+    """Return why a matrix cannot safely be converted or, if CSR, used; None if it can."""
     if matrix.format in ("csr", "csc", "bsr"):
         return _find_compressed_fault(matrix)
     if matrix.format == "coo":
@@ -96,7 +95,7 @@ def _find_coordinate_fault(matrix: Any) -> str | None:
     """Check a matrix in COO format."""
     for axis, index in enumerate((matrix.row, matrix.col)):
         if not _is_index(index) or not _is_data(matrix.data, index.shape):
-            return "row, col and data must be arrays of one length, row and col of whole numbers"
+            return "row, col and data must be arrays of one length, row and col of integers"
         fault = _find_range_fault(index, matrix.shape[axis], ("row", "col")[axis])
         if fault is not None:
             return fault
@@ -107,21 +106,21 @@ def _find_diagonal_fault(matrix: Any) -> str | None:
     """Check a matrix in DIA format."""
     offsets, data = matrix.offsets, matrix.data
     if not _is_index(offsets) or not _is_data(data, (len(offsets), *np.shape(data)[1:2])):
-        return "data must have a row for each of its offsets, which are whole numbers"
+        return "data must have a row for each of its offsets, which are integers"
     if len(np.unique(offsets)) < len(offsets) or np.abs(offsets).max(initial=0) > _MOST_OFFSET:
         return "its offsets must differ from each other and fit into 32 bits"
     return None
 
 
 def _find_list_fault(matrix: Any) -> str | None:
-    """Check a matrix in LIL format; its column numbers are checked once it is CSR."""
+    """Check a matrix in LIL format; its column indices are checked when it is CSR."""
     if not len(matrix.rows) == len(matrix.data) == matrix.shape[0]:
         return f"it does not have {matrix.shape[0]} lists"
     for columns, values in zip(matrix.rows, matrix.data, strict=True):
         if not isinstance(columns, list) or not isinstance(values, list):
             return "its rows must be lists"
         if len(columns) != len(values):
-            return "a row has not as many values as column numbers"
+            return "a row has different numbers of values and column indices"
     return None
 
 
@@ -130,20 +129,20 @@ def _is_index(array: Any) -> bool:
 
 
 def _is_data(array: Any, shape: tuple[int, ...]) -> bool:
-    """Return whether an array holds numbers and has a shape."""
+    """Return whether an array is numeric and has the given shape."""
     return isinstance(array, np.ndarray) and array.shape == shape and array.dtype.kind in "biufc"
 
 
 def _find_range_fault(index: NDArray[Any], size: int, name: str) -> str | None:
-    """Check that indices lie between 0 and ``size - 1``."""
+    """Check that indices are between 0 and ``size - 1``."""
     if index.size and not 0 <= index.min() <= index.max() < size:
         worst = index.min() if index.min() < 0 else index.max()
-        return f"{name} must lie between 0 and {size - 1}, but one is {worst}"
+        return f"{name} must be between 0 and {size - 1}, but one is {worst}"
     return None
 
 
 class SparseRows(ArrayRows):
-    """Rows of a SciPy CSR matrix; otherwise as `ArrayRows`.
+    """Rows of a SciPy CSR matrix; otherwise like `ArrayRows`.
 
     Parameters
     ----------
@@ -161,13 +160,13 @@ class SparseRows(ArrayRows):
         if getattr(X, "format", None) != "csr":
             raise InputError("Sparse rows must be a CSR matrix.")
         matrix = as_csr(X)
-        # The dense array without elements has the shape that checks and shuffling look at.
+        # A broadcast scalar takes no memory and tells the base class the shape.
         shape = np.broadcast_to(np.zeros((), np.float32), matrix.shape)
         super().__init__(shape, y, weights=weights, dtype=dtype)
         self._matrix = matrix
 
     def _fill(self, index: NDArray[np.int64], out: Float) -> None:
         numbers = index if self.chosen is None else self.chosen[index]
-        with np.errstate(over="ignore"):  # numbers too large for float32 become infinite
+        with np.errstate(over="ignore"):  # values too large for float32 become infinite
             out[:] = self._matrix[numbers].toarray()
         refuse_bad(out, numbers)

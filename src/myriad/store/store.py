@@ -1,4 +1,4 @@
-"""A finished store: a folder of rows with their labels, names and recipe."""
+"""A finished store: a folder of rows with their labels, class names and recipe."""
 
 from __future__ import annotations
 
@@ -32,29 +32,28 @@ from myriad.store.manifest import (
     read_records,
     verify_file,
 )
-from myriad.store.prefetch import Prefetcher, prefetch_range
+from myriad.store.prefetch import Prefetcher, prefetch_file
 from myriad.store.references import ReferredShards, read_references
 from myriad.store.row_kernels import copy_from
-from myriad.store.rows import Fill, Rows, check_indices
+from myriad.store.rows import WINDOW_GROUPS, Fill, Rows, check_indices, shuffle_groups, window_size
 from myriad.store.shard_cache import ShardCache
 from myriad.store.shards import ShardRecord, map_shard, shard_name
-from myriad.store.shuffling import WINDOW_GROUPS, shuffle_groups, window_size
 from myriad.store.writing import StoreWriter
-from myriad.urls import UrlPath, as_place, is_there
+from myriad.urls import UrlPath, as_path, path_exists
 
 LISTED_ROWS = 1 << 16
-"""Rows whose shards are looked up together."""
+"""Number of rows whose shards are looked up at a time."""
 
 
 def is_store(path: str | Path) -> bool:
-    """Tell whether a folder holds a store, finished or not; a URL that holds none is refused."""
-    folder = as_place(path)
+    """Return whether a folder has a store, finished or not; `InputError` for a URL without one."""
+    folder = as_path(path)
     if not isinstance(folder, UrlPath):
         return any((folder / name).is_file() for name in (STORE, PLAN))
-    if any(is_there(folder / name) for name in (STORE, PLAN)):
+    if any(path_exists(folder / name) for name in (STORE, PLAN)):
         return True
     raise InputError(
-        f"{folder} is no store: it has no {STORE}. Of what lies at a URL, stores alone are read."
+        f"{folder} is not a store: it has no {STORE}. Only stores can be read from a URL."
     )
 
 
@@ -63,17 +62,17 @@ class Store:
 
     Attributes
     ----------
-    path : the folder; a `UrlPath` where it is read from a URL.
-    class_names : names of the classes that labels number.
-    n_rows, dim : number of rows, and of features of a decoded row.
+    path : the folder; a `UrlPath` if it is read from a URL.
+    class_names : names of the classes, by label.
+    n_rows, dim : number of rows and of features of a decoded row.
     dtype : ``"float32"``, ``"float16"`` or ``"codes"``.
     bytes_per_row : bytes a row takes on disk.
     code : the code of the rows, or None for floats.
     recipe : what turns an image into a row, if known.
-    plan : what the run that wrote the store was asked to do.
-    bad : the images that gave no row, each ``{"path": ..., "reason": ...}``.
-    labels : int32 (n_rows,), -1 where unknown; of several labels the lowest.
-    sets : all labels of each row, or None where rows have one.
+    plan : the settings of the run that wrote the store.
+    bad : the images that could not be read, each ``{"path": ..., "reason": ...}``.
+    labels : int32 (n_rows,), -1 if unknown; the lowest one if a row has several.
+    sets : all labels of each row; None if rows have one label each.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class Store:
         bad: list[dict[str, str]],
         verify: bool,
         referred: ReferredShards | None = None,
-        mirror: ShardCache | None = None,
+        cache: ShardCache | None = None,
     ) -> None:
         self.path = path
         self.class_names = header.class_names
@@ -99,9 +98,9 @@ class Store:
         self.sets: LabelSets | None = index.sets
         self.bytes_per_row = header.form.bytes_per_row
         self.starts = np.cumsum([0, *(record.rows for record in records)])
-        """Shard i holds the rows ``starts[i]`` to ``starts[i + 1]``."""
+        """Shard i has the rows ``starts[i]`` to ``starts[i + 1]``."""
         self._form, self._records, self._index = header.form, records, index
-        self._referred, self._mirror = referred, mirror
+        self._referred, self._cache = referred, cache
         self._unverified = set(range(len(records))) if verify else set()
         self._check = verify_file if verify else check_size
         self._lock = threading.Lock()
@@ -110,29 +109,29 @@ class Store:
     def open(cls, path: str | Path, *, verify: bool = True) -> Store:
         """Open a store in a folder, or at a URL that fsspec can read.
 
-        Sizes of all files are checked now; with `verify` the checksum of a shard is checked when it
-        is first read. `InputError` says which file is missing or damaged. Shards at a URL are
-        copied here as they are read, and checked then.
+        The sizes of all files are checked now; with `verify` the checksum of a shard is checked
+        when it is first read. `InputError` names the file that is missing or damaged. Shards at a
+        URL are copied to a local cache when they are read, and checked then.
         """
-        folder = as_place(path)
-        if not is_there(folder / STORE):
+        folder = as_path(path)
+        if not path_exists(folder / STORE):
             if is_store(folder):
-                raise InputError(f"{folder} is unfinished: run what makes it again with --resume.")
-            raise InputError(f"{folder} is no store: it has no {STORE}.")
+                raise InputError(f"{folder} is unfinished: run its command again with --resume.")
+            raise InputError(f"{folder} is not a store: it has no {STORE}.")
         if not isinstance(folder, UrlPath):
             return cls._open_folder(folder, folder, None, verify=verify)
-        mirror = ShardCache(folder)
-        with mirror.explained():
-            return cls._open_folder(folder, mirror.folder, mirror, verify=verify)
+        cache = ShardCache(folder)
+        with cache.naming_urls():
+            return cls._open_folder(folder, cache.folder, cache, verify=verify)
 
     @classmethod
     def _open_folder(
-        cls, path: Path, folder: Path, mirror: ShardCache | None, *, verify: bool
+        cls, path: Path, folder: Path, cache: ShardCache | None, *, verify: bool
     ) -> Store:
-        """Open the store at `path`, whose files are in `folder`: all of them, or copies of some."""
+        """Open the store at `path`, whose files, or copies of some of them, are in `folder`."""
         header, content = read_header(folder / STORE)
         records = read_records(content, header.n_shards, folder / STORE)
-        if mirror is None:
+        if cache is None:
             for number, record in enumerate(records):
                 check_size(folder / shard_name(number), record)
         index_file = read_record(content.get("index"), folder / STORE)
@@ -154,7 +153,7 @@ class Store:
             bad=read_bad(content, folder / STORE),
             verify=verify,
             referred=referred,
-            mirror=mirror,
+            cache=cache,
         )
 
     create = staticmethod(StoreWriter.begin)
@@ -187,12 +186,12 @@ class Store:
         return self._index.read_splits()
 
     def read_shard(self, number: int) -> NDArray[Any]:
-        """Return the rows of a shard as they are kept, (n, width), mapped and read-only."""
+        """Return the stored rows of a shard, (n, width), memory-mapped and read-only."""
         if self._referred is not None:
             return self._referred.read(number)
-        if self._mirror is not None:
-            with self._mirror.explained():
-                copied = self._bring(self._mirror, number)
+        if self._cache is not None:
+            with self._cache.naming_urls():
+                copied = self._fetch(self._cache, number)
                 return map_shard(copied, self._form, self._records[number].rows).rows
         path = self.path / shard_name(number)
         with self._lock:
@@ -201,19 +200,19 @@ class Store:
                 self._unverified.discard(number)
         return map_shard(path, self._form, self._records[number].rows).rows
 
-    def bring_shard(self, number: int) -> None:
-        """See to it that a shard can soon be read without waiting for disk or network."""
-        if self._mirror is not None:
-            self._bring(self._mirror, number)
+    def prefetch_shard(self, number: int) -> None:
+        """Load a shard into the cache, so that it can soon be read without waiting."""
+        if self._cache is not None:
+            self._fetch(self._cache, number)
         elif self._referred is None:
-            prefetch_range(self.path / shard_name(number))
+            prefetch_file(self.path / shard_name(number))
 
-    def _bring(self, mirror: ShardCache, number: int) -> Path:
+    def _fetch(self, cache: ShardCache, number: int) -> Path:
         record = self._records[number]
-        return mirror.bring(shard_name(number), lambda path: self._check(path, record))
+        return cache.fetch_shard(shard_name(number), lambda path: self._check(path, record))
 
     def read_codes(self, start: int, stop: int) -> NDArray[np.uint8]:
-        """Return the codes of the rows `start` to `stop` as they are kept, (n, bytes_per_row)."""
+        """Return the stored codes of the rows `start` to `stop`, (n, bytes_per_row)."""
         if self.code is None:
             raise InputError(f"The rows of {self.path} are not coded.")
         codes = np.empty((stop - start, self.bytes_per_row), np.uint8)
@@ -237,8 +236,8 @@ class StoreRows(Rows):
 
     Parameters
     ----------
-    store : where they lie.
-    chosen : int64 (n_rows,), their numbers in the store.
+    store : the store.
+    chosen : int64 (n_rows,), the numbers of the rows in the store.
     """
 
     def __init__(self, store: Store, chosen: NDArray[np.int64]) -> None:
@@ -255,7 +254,7 @@ class StoreRows(Rows):
         return [self.store.paths[i] for i in self.chosen]
 
     def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
-        """Return the order of an epoch: a window of shards at a time, mixed."""
+        """Return the order of an epoch: windows of shards, each of them shuffled."""
         shard_of = np.searchsorted(self.store.starts, self.chosen, side="right") - 1
         by_shard = np.argsort(shard_of, kind="stable")
         cuts = np.flatnonzero(np.diff(shard_of[by_shard])) + 1
@@ -263,12 +262,12 @@ class StoreRows(Rows):
         return shuffle_groups(groups, self._window(), seed=seed, epoch=epoch)
 
     def _window(self) -> int:
-        """Return how many shards are mixed with each other."""
+        """Return how many shards are shuffled together."""
         largest = int(np.diff(self.store.starts).max(initial=0))
         return window_size(largest * self.store.bytes_per_row)
 
     def select(self, indices: ArrayLike) -> StoreRows:
-        """Return the rows with these numbers; nothing is read or copied."""
+        """Return the rows with the given numbers; nothing is read or copied."""
         return StoreRows(self.store, self.chosen[check_indices(indices, self.n_rows)])
 
     def _reader(self) -> Fill:
@@ -281,11 +280,11 @@ class StoreRows(Rows):
         return fill
 
     def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
-        ahead = Prefetcher(self._list_shards(order), self._window(), self.store.bring_shard)
-        return self._fill_from(_MappedShards(self.store, ahead.use)), ahead.close
+        prefetcher = Prefetcher(self._list_shards(order), self._window(), self.store.prefetch_shard)
+        return self._fill_from(_MappedShards(self.store, prefetcher.use)), prefetcher.close
 
     def _list_shards(self, order: NDArray[np.int64]) -> list[int]:
-        """Return the shards of rows in the order of their first use; little memory is taken."""
+        """Return the shards of rows in the order of their first use, with little memory."""
         shards: dict[int, None] = {}
         for start in range(0, len(order), LISTED_ROWS):
             some = self.chosen[order[start : start + LISTED_ROWS]]
@@ -296,23 +295,23 @@ class StoreRows(Rows):
 
 
 class _MappedShards:
-    """The shards one reader has mapped, the latest ones kept: two windows at most.
+    """The shards that one reader has mapped: the most recent ones, at most two windows of them.
 
-    Rows that are kept as they are wanted are copied from their addresses, by a kernel.
+    Rows that need no conversion are copied from their memory addresses by a kernel.
 
     Parameters
     ----------
-    use : told of every shard that is mapped.
+    use : called with the number of every shard that is mapped.
     """
 
     def __init__(self, store: Store, use: Callable[[int], None] = lambda shard: None) -> None:
         self.store, self._use = store, use
         self._mapped: OrderedDict[int, NDArray[Any]] = OrderedDict()
-        self._addresses = np.zeros(len(store.starts), np.int64)  # 0 where rows must be converted
-        self._kinds: set[tuple[Any, int]] = set()  # types and widths of those at an address
+        self._addresses = np.zeros(len(store.starts), np.int64)  # 0: not mapped, or to be converted
+        self._kinds: set[tuple[Any, int]] = set()  # (dtype, width) of the mapped shards
 
     def fill(self, numbers: NDArray[np.int64], out: Float) -> None:
-        """Fill `out` (m, dim) with the rows of these numbers in the store."""
+        """Fill `out` (m, dim) with the decoded rows of the given numbers."""
         code = self.store.code
         if code is None:
             self.gather(numbers, out)
@@ -322,7 +321,7 @@ class _MappedShards:
             code.decode(codes, out)
 
     def gather(self, numbers: NDArray[np.int64], out: NDArray[Any]) -> None:
-        """Fill `out` (m, width) with the rows of these numbers as they are kept."""
+        """Fill `out` (m, width) with the stored rows of the given numbers."""
         starts = self.store.starts
         shard_of = np.searchsorted(starts, numbers, side="right") - 1
         found = self._addresses[shard_of]

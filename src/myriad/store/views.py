@@ -1,4 +1,4 @@
-"""Rows seen otherwise than they are kept: their features scaled, their classes balanced."""
+"""Views of rows: with scaled features, balanced classes or the labels of a class shard."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from myriad.randomness import generator
 from myriad.store.rows import Fill, Rows
 
 DEVIATION_ROWS = 20_000
-"""Rows from which the deviations of the features are estimated."""
+"""Number of rows from which the standard deviations of features are estimated."""
 
 
 class View(Rows):
-    """Rows seen through others; the base of what follows."""
+    """Rows based on other rows; the base class of all views."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
@@ -33,14 +33,14 @@ class View(Rows):
         return self.rows.order(seed=seed, epoch=epoch)
 
     def select(self, indices: ArrayLike) -> Rows:
-        """Return some of the rows, seen the same way."""
+        """Return the same view of some of the rows."""
         selected = copy(self)
         selected.rows = self.rows.select(indices)
         selected._copy_labels(selected.rows)
         return selected
 
-    def _lend(self) -> tuple[Float, NDArray[np.int64] | None] | None:
-        return self.rows._lend()
+    def _zero_copy(self) -> tuple[Float, NDArray[np.int64] | None] | None:
+        return self.rows._zero_copy()
 
     def _reader(self) -> Fill:
         return self.rows._reader()
@@ -50,7 +50,7 @@ class View(Rows):
 
 
 class ScaledRows(View):
-    """Rows whose features are multiplied by a number each.
+    """Rows whose features are each multiplied by a factor.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class ScaledRows(View):
         super().__init__(rows)
         self.scale = scale.astype(rows.dtype)
 
-    def _lend(self) -> None:
+    def _zero_copy(self) -> None:
         return None
 
     def _reader(self) -> Fill:
@@ -80,7 +80,7 @@ class ScaledRows(View):
 
 
 class BalancedRows(View):
-    """Rows drawn with replacement: a class, each as likely as the others, then a row of it.
+    """Rows drawn with replacement: a class, all equally likely, then a row of that class.
 
     An epoch has as many draws as there are rows [GP, Eq. 4].
     """
@@ -93,12 +93,12 @@ class BalancedRows(View):
         sizes = np.diff(np.append(starts, len(by_class)))
         draw = generator(seed, f"balanced rows {epoch}")
         drawn = draw.integers(len(classes), size=self.n_rows)
-        places = starts[drawn] + (draw.random(self.n_rows) * sizes[drawn]).astype(np.int64)
-        return by_class[places].astype(np.int64)
+        positions = starts[drawn] + (draw.random(self.n_rows) * sizes[drawn]).astype(np.int64)
+        return by_class[positions].astype(np.int64)
 
 
 class OwnLabels(View):
-    """Rows whose labels count from the first class of a range on; those of others are -1."""
+    """Rows with labels relative to a range of classes; labels outside of it become -1."""
 
     def __init__(self, rows: Rows, own: range) -> None:
         super().__init__(rows)
@@ -107,10 +107,10 @@ class OwnLabels(View):
 
 
 def unit_variance(rows: Rows) -> Float:
-    """Return the numbers that bring each feature to unit variance, from one pass over some rows.
+    """Return the factors that give each feature unit variance, estimated from some rows.
 
-    The scaled rows have the mean squared norm of the plain ones, so that steps are of one size for
-    both. Features that do not vary get what the least varying of the others have at most.
+    The factors are scaled so that the mean squared norm of rows does not change, and the same
+    learning rates suit both. The variance of features that hardly vary is bounded from below.
     """
     means, squares = feature_moments(rows)
     variance = np.maximum(squares - means**2, 0.0)
@@ -123,7 +123,7 @@ def unit_variance(rows: Rows) -> Float:
 
 
 def feature_moments(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean and the mean square of each feature, from one pass over some rows."""
+    """Return the mean and the mean square of each feature, estimated from some rows."""
     size = max(1, min(1024, (16 << 20) // (4 * rows.dim)))
     total, squares, n = np.zeros(rows.dim), np.zeros(rows.dim), 0
     for block in rows.blocks(size):

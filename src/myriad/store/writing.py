@@ -1,4 +1,4 @@
-"""Write a store shard by shard, in any order, from one thread or several, and resume it."""
+"""Write a store shard by shard, in any order, from one or several threads, and resume it."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _OWN = re.compile(rf"\.?({PLAN}|{STORE}|{ARRAYS}|{INDEX}|shard-\d+\.arrow|{STAGE
 
 
 class StoreWriter:
-    """A store being written: `begin` starts one, `resume` goes on with an unfinished one.
+    """A store that is being written: `begin` starts one, `resume` continues an unfinished one.
 
     Attributes
     ----------
     path : the folder.
-    header : what all rows share; `code` and `recipe` are its parts.
+    header : what all rows have in common, with `code` and `recipe`.
     """
 
     def __init__(self, path: Path, header: Header) -> None:
@@ -77,19 +77,19 @@ class StoreWriter:
 
         Parameters
         ----------
-        dtype : ``"float32"`` or ``"float16"``; rows with a `code` are always kept as codes.
-        plan : what this run was asked to do, plain JSON; `resume` must be asked the same.
+        dtype : ``"float32"`` or ``"float16"``; rows with a `code` are always stored as codes.
+        plan : the settings of this run, plain JSON; `resume` must be called with the same.
         several : whether rows may have several labels.
         """
         folder = Path(path)
         refuse_url(folder)
-        kept_as = dtype if code is None else "codes"
+        stored_as = dtype if code is None else "codes"
         plan = {} if plan is None else plan
         header = Header(
-            list(class_names), dim, kept_as, n_shards, code, recipe, _as_json(plan), several
+            list(class_names), dim, stored_as, n_shards, code, recipe, _as_json(plan), several
         )
         check_header(header, f"The store {folder} cannot be made")
-        with explained(folder):
+        with reporting_write_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
             _check_free(folder)
             write_arrays(folder, header)
@@ -98,12 +98,12 @@ class StoreWriter:
 
     @classmethod
     def reopen(cls, path: Path) -> Self:
-        """Join in writing a store that somebody has begun, whatever its plan."""
+        """Open a store that another process has begun, to write shards; its plan is not checked."""
         return cls(path, read_header(path / PLAN)[0])
 
     @classmethod
     def resume(cls, path: str | Path, *, plan: dict[str, Any] | None = None) -> Self:
-        """Go on with a store that was begun with the same plan."""
+        """Resume a store that was begun with the same plan."""
         folder = Path(path)
         header, _ = read_header(folder / PLAN)
         asked = _as_json({} if plan is None else plan)
@@ -133,9 +133,9 @@ class StoreWriter:
         return self.header.form.bytes_per_row
 
     def done_shards(self) -> set[int]:
-        """Return the numbers of the shards that are there, whole and written for this plan.
+        """Return the numbers of the shards that are complete and were written for this plan.
 
-        Those of a finished store must be as it lists them; an earlier version may have written it.
+        In a finished store, also one of an earlier version, they must equal its records.
         """
         listed = self._read_listed()
         return {i for i in range(self.header.n_shards) if self._is_done(i, listed)}
@@ -163,7 +163,7 @@ class StoreWriter:
         return True
 
     def read_bad(self, number: int) -> list[dict[str, str]]:
-        """Return the bad images of a shard that is whole."""
+        """Return the bad images of a complete shard."""
         return map_shard(self.path / shard_name(number), self.header.form).bad
 
     def write_shard(
@@ -175,15 +175,16 @@ class StoreWriter:
         splits: Sequence[str] | str = "",
         bad: Sequence[dict[str, str]] = (),
     ) -> None:
-        """Write shard `number`: whole or not at all.
+        """Write shard `number` atomically.
 
         Parameters
         ----------
-        rows : floats (n, dim), which are coded if the store is, or codes (n, bytes_per_row) uint8.
-        labels : n class numbers, -1 where unknown; `LabelSets` in a store of several labels a row.
-        paths : n names; where each row comes from.
+        rows : floats (n, dim), which are encoded if the store has a code, or uint8 codes
+            (n, bytes_per_row).
+        labels : n class numbers, -1 if unknown; `LabelSets` if rows may have several labels.
+        paths : n paths of the images, or other names of the rows.
         splits : n names such as ``"train"``, or one for all.
-        bad : the images of this shard that gave no row, each ``{"path": ..., "reason": ...}``.
+        bad : images of this shard that could not be read, each ``{"path": ..., "reason": ...}``.
         """
         if not 0 <= number < self.header.n_shards:
             raise InputError(f"There is no shard {number} in a store of {self.header.n_shards}.")
@@ -196,7 +197,7 @@ class StoreWriter:
                 f"paths and {len(names)} splits."
             )
         target = self.path / shard_name(number)
-        with explained(target):
+        with reporting_write_errors(target):
             self._records[number] = write_shard(
                 target,
                 self.header.form,
@@ -221,20 +222,22 @@ class StoreWriter:
             return code.encode(as_rows(rows, dim=code.dim, name="The array of rows"))
         floats = as_rows(rows, dim=self.header.dim, name="The array of rows")
         if form.dtype == "float16" and floats.size and np.abs(floats).max() > 65504:
-            raise InputError("Rows with values beyond 65504 cannot be kept as float16.")
+            raise InputError("Rows with values beyond 65504 cannot be stored as float16.")
         return floats.astype(form.numpy, copy=False)
 
     def _check_labels(self, labels: ArrayLike | LabelSets) -> NDArray[np.int32] | LabelSets:
         n_classes = len(self.header.class_names)
         if isinstance(labels, LabelSets) != self.header.several:
-            raise InputError("Labels must be sets in a store of several labels a row, only there.")
+            raise InputError(
+                "A store of several labels per row takes `LabelSets`, any other one class numbers."
+            )
         if isinstance(labels, LabelSets):
             if labels.classes.max(initial=-1) >= n_classes:
-                raise InputError(f"Labels must lie between 0 and {n_classes - 1}.")
+                raise InputError(f"Labels must be between 0 and {n_classes - 1}.")
             return labels
         numbers = np.asarray(labels, dtype=np.int32)
         if numbers.size and not -1 <= numbers.min() <= numbers.max() < n_classes:
-            raise InputError(f"Labels must lie between -1 and {n_classes - 1}.")
+            raise InputError(f"Labels must be between -1 and {n_classes - 1}.")
         return numbers
 
     def refer(
@@ -244,22 +247,22 @@ class StoreWriter:
         paths: Iterable[bytes],
         splits: NDArray[np.str_],
     ) -> None:
-        """Take the rows of files, where they are, for the rows of a store without shards.
+        """Use the rows of files, without copying them, as the rows of a store without shards.
 
         Parameters
         ----------
-        labels, splits : of all rows of the files, as for `write_shard`.
+        labels, splits : those of all rows of the files, as in `write_shard`.
         paths : the names of all rows, in UTF-8.
         """
         if self.header.n_shards or self.header.code is not None:
             raise InputError("A store with shards or codes cannot refer to files as well.")
         batch = small_batch(self.header.form, self._check_labels(labels), paths, splits)
         if batch.num_rows != sum(reference.rows for reference in references):
-            raise InputError("The files have not as many rows as there are labels.")
+            raise InputError("The number of rows in the files differs from the number of labels.")
         self._references, self._referred = list(references), [batch]
 
     def finish(self) -> None:
-        """Write the index and, last of all, `store.json`: the store is then complete."""
+        """Write the index and then `store.json`, which makes the store complete."""
         small, bad, records = list(self._referred), [], []
         for number in range(self.header.n_shards):
             path = self.path / shard_name(number)
@@ -272,7 +275,7 @@ class StoreWriter:
             bad.extend(content.bad)
             record = self._records.get(number) or record_file(path, len(content.rows))
             records.append(record)
-        with explained(self.path):
+        with reporting_write_errors(self.path):
             n_rows = write_index(self.path / INDEX, self.header.form, small)
             content_of_store = {
                 **header_to_json(self.path, self.header),
@@ -282,42 +285,40 @@ class StoreWriter:
                 "bad": bad,
             }
             if self._references is not None:
-                told = [asdict(reference) for reference in self._references]
-                content_of_store["references"] = told
+                references = [asdict(reference) for reference in self._references]
+                content_of_store["references"] = references
             write_json(self.path / STORE, content_of_store)
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Turn the errors of writing (no permission, disk full) into a `WorkError` with a sentence."""
+def reporting_write_errors(path: Path) -> Iterator[None]:
+    """Convert errors of writing (no permission, disk full) to a `WorkError`."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error).partition("\n")[0]
         raise WorkError(
-            f"{path} cannot be written: {reason}. What was written before is kept; make room or "
+            f"{path} cannot be written: {reason}. Finished shards are kept; free disk space or "
             f"allow writing, and run again with --resume."
         ) from error
 
 
 def _check_free(folder: Path) -> None:
-    """Refuse a folder with a store or with files that are not ours."""
+    """Raise `InputError` for a folder with a store or with other files."""
     names = {path.name for path in folder.iterdir()}
     if names & {PLAN, STORE}:
-        raise InputError(
-            f"{folder} already holds a store: use --resume, --overwrite or a new name."
-        )
+        raise InputError(f"{folder} already has a store: use --resume, --overwrite or a new name.")
     if not holds_only_store(folder):
         raise InputError(f"{folder} is not empty: choose a new folder for the store.")
 
 
 def holds_only_store(folder: Path) -> bool:
-    """Tell whether all that lies in a folder, if anything, are the files of a store."""
+    """Return whether a folder is empty or has only the files of a store."""
     return all(_OWN.fullmatch(path.name) and path.is_file() for path in folder.iterdir())
 
 
 def _as_json(plan: dict[str, Any]) -> dict[str, Any]:
-    """Return a plan as it will be read back."""
+    """Return a plan as it will be when it is read from JSON."""
     try:
         return json.loads(json.dumps(plan, allow_nan=False))
     except (TypeError, ValueError) as error:

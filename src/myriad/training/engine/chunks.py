@@ -84,7 +84,7 @@ class Chunk:
         their class, of several the lowest.
     start : position of the first row in the order of the epoch.
     products : what is computed block by block; None where it is not needed.
-    places : int64 array of shape (m,), the rows of X in a zero-copy chunk; None for all.
+    positions : int64 array of shape (m,), the rows of X in a zero-copy chunk; None for all.
     """
 
     X: NDArray[Any]
@@ -94,7 +94,7 @@ class Chunk:
     labels: NDArray[np.int32]
     start: int
     products: Products | None = None
-    places: NDArray[np.int64] | None = None
+    positions: NDArray[np.int64] | None = None
 
     @cached_property
     def grams(self) -> list[NDArray[Any]]:
@@ -171,7 +171,7 @@ def read_chunks(
         X = taken.X.astype(dtype, copy=False)
         index, products = taken.index, layout.make(X)
         known = make_targets(rows, index if with_targets else index[:0], start)
-        return Chunk(X, *known, index, rows.labels[index], start, products, taken.places)
+        return Chunk(X, *known, index, rows.labels[index], start, products, taken.positions)
 
     def follow(before: Lazy[Chunk | None]) -> Chunk | None:
         last = before.result()

@@ -297,7 +297,7 @@ class Joint(LinearTrainer):
         """Train one setting on a chunk, with pairs of classes that are drawn beforehand."""
         n, X = len(chunk.index), chunk.X.view()
         X.flags.writeable = False  # as zero-copy rows are: one compiled kernel serves both
-        positions = np.arange(n) if chunk.places is None else chunk.places
+        positions = np.arange(n) if chunk.positions is None else chunk.positions
         marks = np.zeros(n, np.int64)
         work = RandomWork(np.zeros(n + 1, np.int64), np.empty(n, RANDOM_STEP), marks)
         size = max(1, min(PIECE_BYTES // self._row_bytes, self.n_classes // CROWD))
@@ -311,7 +311,7 @@ class Joint(LinearTrainer):
         if pool is not None:
             pool.backoff.record(late=bool(queue[LATE]))
         refused = np.flatnonzero(marks == REFUSED)
-        numbers = chunk.index if chunk.places is None else chunk.places
+        numbers = chunk.index if chunk.positions is None else chunk.positions
         refuse_bad(X[positions[refused]], numbers[refused])
 
 

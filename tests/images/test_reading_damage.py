@@ -249,8 +249,8 @@ SEEDS = [
 @example(seed=0, changes=[], in_header=False, cut=1.0, colour=True)
 def test_fuzz_gives_pixels_or_a_bad_image(seed, changes, in_header, cut, colour):
     data = bytearray(SEEDS[seed])
-    for place, value in changes:
-        data[int(place * (min(len(data), 200 if in_header else len(data)) - 1))] = value
+    for position, value in changes:
+        data[int(position * (min(len(data), 200 if in_header else len(data)) - 1))] = value
     if cut < 0.5:
         data = data[: int(2 * cut * len(data))]
     try:

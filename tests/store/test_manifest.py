@@ -23,9 +23,9 @@ def folder(tmp_path):
     return write_store(tmp_path / "s", (10, 10, 6), kind="pq").path
 
 
-def flip(path, place):
+def flip(path, position):
     content = bytearray(path.read_bytes())
-    content[place] ^= 1
+    content[position] ^= 1
     path.write_bytes(content)
 
 
@@ -35,11 +35,11 @@ NAMES = ["shard-00000.arrow", "shard-00002.arrow", "index.arrow", "recipe.safete
 @pytest.mark.parametrize("name", NAMES)
 def test_every_flipped_byte_is_found(folder, name):
     size = (folder / name).stat().st_size
-    for place in range(0, size, max(1, size // 25)):
-        flip(folder / name, place)
+    for position in range(0, size, max(1, size // 25)):
+        flip(folder / name, position)
         with pytest.raises(InputError, match=f"{name} is damaged"):
             read_all(folder)
-        flip(folder / name, place)
+        flip(folder / name, position)
     read_all(folder)
 
 
@@ -113,7 +113,7 @@ def test_fields_that_do_not_fit_are_named(folder, key, value, words):
 
 
 def test_no_store_at_all(tmp_path):
-    with pytest.raises(InputError, match="no store"):
+    with pytest.raises(InputError, match="not a store"):
         Store.open(tmp_path)
     (tmp_path / "store.json").mkdir()
     with pytest.raises(InputError):
@@ -121,15 +121,15 @@ def test_no_store_at_all(tmp_path):
 
 
 def change(value, draw):
-    """Return a JSON value with one place in it changed."""
+    """Return a JSON value with one value in it changed."""
     if isinstance(value, dict) and value and draw(st.integers(0, 4)):
         key = draw(st.sampled_from(sorted(value)))
         if draw(st.integers(0, 5)) == 0:
             return {k: v for k, v in value.items() if k != key}
         return {**value, key: change(value[key], draw)}
     if isinstance(value, list) and value and draw(st.integers(0, 4)):
-        place = draw(st.integers(0, len(value) - 1))
-        return [*value[:place], change(value[place], draw), *value[place + 1 :]]
+        position = draw(st.integers(0, len(value) - 1))
+        return [*value[:position], change(value[position], draw), *value[position + 1 :]]
     leaves = st.none() | st.booleans() | st.integers(-2, 2**70) | st.floats() | st.text(max_size=5)
     return draw(
         leaves | st.lists(leaves, max_size=3) | st.dictionaries(st.text(max_size=5), leaves)
