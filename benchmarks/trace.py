@@ -203,7 +203,7 @@ def compare_penalties(
 def minimise_l2(train: ArrayRows, val: ArrayRows, n_classes: int) -> tuple[LinearModel, float]:
     """Return the minimum under L2 and its `lam`, the best on validation rows of `L2_LAMS`.
 
-    L-BFGS goes on from the minimum of one `lam` to the next smaller; each class has a bias, the
+    L-BFGS continues from the minimum of one `lam` to the next smaller; each class has a bias, the
     logarithm of its part of the rows, as the trace norm has.
     """
     biases = prior_biases(train, n_classes)

@@ -113,7 +113,7 @@ def run_sequentially(trainer: Embedding, rows: ArrayRows, n: int) -> float:
 def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, pool: ThreadPool) -> dict[str, Any]:
     """Time the next epoch in both forms, on the first `n` of its rows, and compare the results.
 
-    The trainer goes on in blocks.
+    The trainer continues in blocks.
     """
     plain = copy.deepcopy(trainer)
     before = trainer.tally

@@ -151,7 +151,7 @@ def shuffle(rows: np.ndarray, labels: np.ndarray, seed: int) -> np.ndarray:
 
 
 class Notebook:
-    """Results by table, line and seed, in a file from which a run broken off goes on."""
+    """Results by table, line and seed, in a file from which an interrupted run resumes."""
 
     def __init__(self, path: Path | None, described: dict[str, Any]) -> None:
         self._path, self._described = path, described

@@ -96,7 +96,7 @@ def test_killed_runs_end_with_the_same_bytes(unbroken):
             killed_in_all += killed
             if again is not None:
                 assert again.status == 2, where
-                assert "exists. Use --resume to go on with it" in again.err, where
+                assert "exists. Use --resume to resume it" in again.err, where
             assert called.status == 0, f"{where}: {called.err}"
             assert found.keys() == expected.keys(), where
             assert [name for name in found if found[name] != expected[name]] == [], where

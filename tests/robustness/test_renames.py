@@ -69,7 +69,7 @@ def test_new_model(here, ready, monkeypatch, after):
             break
         again = call(*TRAIN)
         assert again.status == 2
-        assert "exists. Use --resume to go on with it, --overwrite" in again.err
+        assert "exists. Use --resume to resume it, --overwrite" in again.err
         called = call(*TRAIN, "--resume")
         assert called.status == 0, (rename, called.err)
         assert lasting_bytes(here) == expected, rename

@@ -52,7 +52,7 @@ class Machine:
 
 
 def is_rate(value: object) -> bool:
-    """Tell whether something is a positive number."""
+    """Return whether a value is a positive number."""
     return isinstance(value, int | float) and type(value) is not bool and 0 < value < math.inf
 
 

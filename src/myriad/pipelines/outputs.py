@@ -18,7 +18,7 @@ from myriad.store import holds_only_store, is_store
 from myriad.store.manifest import STORE
 from myriad.urls import UrlPath, as_path, refuse_url
 
-GO_ON = "Use --resume to go on with it, --overwrite to replace it, or another name."
+EXISTS_HINT = "Use --resume to resume it, --overwrite to replace it, or another name."
 Options = ParamSpec("Options")
 Result = TypeVar("Result")
 
@@ -76,7 +76,7 @@ def check_model_place(
             "Use another name."
         )
     if inside and not (overwrite or resume):
-        raise InputError(f"{folder} exists. {GO_ON}")
+        raise InputError(f"{folder} exists. {EXISTS_HINT}")
     check_writable(folder)
 
 
@@ -98,9 +98,11 @@ def prepare_store(folder: Path, *, overwrite: bool, resume: bool) -> Path:
         )
     if not (overwrite or resume):
         if held:
-            raise InputError(f"{folder} exists. {GO_ON}")
+            raise InputError(f"{folder} exists. {EXISTS_HINT}")
         if begun:
-            raise InputError(f"{folder} was being replaced when a run was broken off. {GO_ON}")
+            raise InputError(
+                f"{folder} was being replaced when a run was broken off. {EXISTS_HINT}"
+            )
     if old.exists():  # killed after that
         _remove_store(old)
     if overwrite and begun:
@@ -155,7 +157,7 @@ def prepare_results(folder: Path, names: tuple[str, ...], *, overwrite: bool, re
     check_writable(folder)
     held = [path.name for path in list_entries(folder)]
     if set(held) & set(names) and not (overwrite or resume):
-        raise InputError(f"{folder} exists. {GO_ON}")
+        raise InputError(f"{folder} exists. {EXISTS_HINT}")
     if held and not set(held) & set(names) and not resume:
         raise InputError(f"{folder} is not empty: choose a new folder for the results.")
     folder.mkdir(parents=True, exist_ok=True)

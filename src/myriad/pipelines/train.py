@@ -88,7 +88,7 @@ def train(
     """Train a model on `data`, images in any layout or a store, and save it in the folder `out`.
 
     Rows made from images are kept in the store `store`, by default beside `out`; a run that is
-    broken off goes on from there. Settings and epochs are found on validation rows; then, unless
+    interrupted resumes from there. Settings and epochs are found on validation rows; then, unless
     the user set those rows apart or there are plenty, the model is trained once more on all rows.
 
     Parameters

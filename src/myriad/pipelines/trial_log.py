@@ -9,7 +9,7 @@ from typing import Any
 
 from myriad.errors import InputError
 from myriad.files import read_json, write_json
-from myriad.pipelines.outputs import GO_ON, check_writable, list_entries
+from myriad.pipelines.outputs import EXISTS_HINT, check_writable, list_entries
 
 FORMAT = 1
 
@@ -126,5 +126,5 @@ def check_trial_log(folder: Path, name: str, *, overwrite: bool, resume: bool) -
             f"{folder} holds files but no {name}, so nothing is written there. Use another name."
         )
     if (folder / name).is_file() and not (overwrite or resume):
-        raise InputError(f"{folder} exists. {GO_ON}")
+        raise InputError(f"{folder} exists. {EXISTS_HINT}")
     check_writable(folder)

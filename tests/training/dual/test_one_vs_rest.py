@@ -1,4 +1,4 @@
-"""Training in the dual broken off and gone on with; what its passes may not depend on."""
+"""Training in the dual, interrupted and resumed; what its epochs may not depend on."""
 
 import numpy as np
 import pytest

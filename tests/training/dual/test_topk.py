@@ -127,7 +127,7 @@ def test_gap_is_estimated_on_the_way(variant):
             ascent.run_epoch(ascent.rows, seed=SEED, pool=pool, advance=lambda n: None)
             coming = ascent.narrow
             seen.append((narrow, ascent.estimate, ascent.certify(pool).gap))
-            assert not ascent.narrow  # where training goes on, all classes are looked at
+            assert not ascent.narrow  # where training continues, all classes are looked at
             ascent.narrow = coming
     kinds = [narrow for narrow, _, _ in seen]
     assert kinds[:3] == [False, False, True]

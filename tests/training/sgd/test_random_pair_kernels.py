@@ -1,4 +1,4 @@
-"""Steps on classes drawn beforehand: in pieces, by threads side by side, on rows that are lent."""
+"""Steps on classes drawn beforehand: in pieces, by several threads, on rows that are not copied."""
 
 import numpy as np
 import pytest
@@ -64,14 +64,14 @@ def test_threads_side_by_side_equal_plain_sgd(objective, lam, tame, monkeypatch)
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_rows_left_where_they_lie_give_the_weights_of_copied_ones(objective):
     rows, setting = make_rows(dtype=np.float32), Setting(0.02, lam=0.001)
-    lent = train(rows, setting, objective=objective, threads=2)
+    zero_copy = train(rows, setting, objective=objective, threads=2)
     assert rows.zero_copy_blocks(10, seed=0, epoch=0) is not None
     copied = ArrayRows(np.asfortranarray(rows.X), rows.labels)
     assert copied.zero_copy_blocks(10, seed=0, epoch=0) is None
     rows.X.flags.writeable = False
     for other in (rows, copied):
         trained = train(other, setting, objective=objective)
-        assert trained.V.tobytes() == lent.V.tobytes()
+        assert trained.V.tobytes() == zero_copy.V.tobytes()
 
 
 @pytest.mark.parametrize("threads", [1, 2])

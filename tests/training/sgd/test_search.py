@@ -73,7 +73,7 @@ def test_a_step_that_diverges_loses_the_search_and_breaks_nothing():
 
 
 def test_a_search_ends_where_plain_training_would_be():
-    """What the search trained is gone on with, and comes to the same as training anew."""
+    """Training continues from the search, and ends where training from the start does."""
     train, val = hold_out(make_rows(), 0.2, seed=0)
     method = SGD(objective="warp", epochs=6, scale=False)
     fitted = method.fit(train, val, n_classes=6, context=Context(threads=1))

@@ -31,7 +31,7 @@ RUNG_EPOCHS = (1, 4, 12)
 """Epochs after which candidates are compared. Last violators skip most rows at first, which favours
 small margins, so a few epochs are not enough."""
 KEEP = 1 / 3
-"""The fraction of the candidates that goes on to the next rung."""
+"""Fraction of the candidates that is kept for the next rung."""
 
 
 def grid(method: WsabieMethod, dim: int) -> list[Pair]:

@@ -36,7 +36,7 @@ ADAGRAD_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
 RUNG_EPOCHS = (1, 3)
 """Epochs on all rows after which candidates are compared."""
 KEEP = 1 / 4
-"""The fraction of the candidates that goes on to the next rung."""
+"""Fraction of the candidates that is kept for the next rung."""
 DECAYS = (0.03, 0.3, 3.0)
 """Values of `lam` tried, as the decay of the logarithm of the weights in an epoch."""
 DECAY_ROWS, DECAY_EPOCHS = 20_000, 10
