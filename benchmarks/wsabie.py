@@ -41,7 +41,7 @@ MOST_DRAWS = 200
 """Of a row while the prototypes to rank among are trained, which would take minutes otherwise."""
 
 
-def place_classes(n_classes: int, levels: int, truth: np.random.Generator) -> np.ndarray:
+def locate_classes(n_classes: int, levels: int, truth: np.random.Generator) -> np.ndarray:
     """Return means of classes in 64 dimensions, the leaves of a tree of so many levels.
 
     Two levels are groups of 20. With more, nodes have as many children as makes them end at the
@@ -64,7 +64,7 @@ def draw_rows(
     The classes are the same for all seeds; labels and noise are not.
     """
     truth = np.random.default_rng(0)
-    means = place_classes(n_classes, levels, truth)
+    means = locate_classes(n_classes, levels, truth)
     turn = truth.standard_normal((64, dim), dtype=np.float32) / np.float32(8 * math.sqrt(2 * dim))
     rng = np.random.default_rng(seed + 1)
     labels = np.concatenate([rng.permutation(n_classes) for _ in range(-(-n // n_classes))]).astype(

@@ -6,7 +6,7 @@ from tests.cli.calling import call, call_json
 def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):
     from tests.pipelines.test_plan import CORE, measure_speed
 
-    monkeypatch.setattr("myriad.pipelines.plan.know_machine", lambda **rest: CORE)
+    monkeypatch.setattr("myriad.pipelines.plan.load_or_measure_machine", lambda **rest: CORE)
     monkeypatch.setattr("myriad.pipelines.plan.measure_speed", measure_speed)
     found = call_json(capsys, "plan", "--like", "web97k", "--memory", "1GB")
     assert [row["step"] for row in found["rows"]][-1] == "in all"

@@ -10,7 +10,7 @@ from myriad.codes import CODES
 from myriad.errors import InputError
 from myriad.pipelines import machine as machines
 from myriad.pipelines.extract import ExtractOptions
-from myriad.pipelines.machine import Machine, know_machine
+from myriad.pipelines.machine import Machine, load_or_measure_machine
 from myriad.pipelines.plan import LIKE, Job, advise, plan, plan_extraction, plan_training
 
 CORE = Machine(sgemm=4e10, decode=2e9, read=5e8, write=5e8, cores=2, memory=16 << 30)
@@ -24,7 +24,7 @@ def measure_speed(passes, threads, **rest):
 
 @pytest.fixture
 def known(monkeypatch):
-    monkeypatch.setattr("myriad.pipelines.plan.know_machine", lambda **rest: CORE)
+    monkeypatch.setattr("myriad.pipelines.plan.load_or_measure_machine", lambda **rest: CORE)
     monkeypatch.setattr("myriad.pipelines.plan.measure_speed", measure_speed)
 
 
@@ -119,14 +119,14 @@ def test_a_machine_is_measured_once_and_damaged_memories_are_passed_over(tmp_pat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     calls = []
     monkeypatch.setattr(machines, "measure_machine", lambda **rest: calls.append(1) or CORE)
-    assert know_machine() == know_machine() == CORE
+    assert load_or_measure_machine() == load_or_measure_machine() == CORE
     assert len(calls) == 1
-    know_machine(again=True)
+    load_or_measure_machine(again=True)
     assert len(calls) == 2
     path = tmp_path / "myriad" / "machine.json"
     for damage in ("{", '{"key": 1}', path.read_text().replace("sgemm", "x")):
         path.write_text(damage)
-        assert know_machine() == CORE
+        assert load_or_measure_machine() == CORE
     assert len(calls) == 5
 
 

@@ -51,13 +51,13 @@ def predict(
     run: Run,
 ) -> Predicted:
     """Rank labels for images or rows."""
-    from myriad.pipelines.outputs import check_file_place
+    from myriad.pipelines.outputs import check_file_output
     from myriad.pipelines.predict import predict as work
     from myriad.pipelines.predict import write_csv
 
     with locked(csv, make_parents=False, progress=run.progress):
         if csv is not None:
-            check_file_place(csv, option="--csv", overwrite=run.overwrite)
+            check_file_output(csv, option="--csv", overwrite=run.overwrite)
         predicted = work(model, inputs, k=k, threads=run.threads, progress=run.progress)
         if csv is not None:
             write_csv(predicted, csv)

@@ -46,7 +46,7 @@ def report(
     run: Run,
 ) -> Result:
     """Write the HTML report of a model or a store."""
-    from myriad.pipelines.outputs import check_file_place, page_beside
+    from myriad.pipelines.outputs import check_file_output, page_beside
     from myriad.pipelines.train import read_evidence
     from myriad.store import Store, is_store
 
@@ -55,7 +55,7 @@ def report(
     apart = out is not None or of_store  # not the model's own page, which is always replaced
     with locked(path if apart else subject, make_parents=False, progress=run.progress):
         if apart:
-            check_file_place(path, option="--out", overwrite=run.overwrite)
+            check_file_output(path, option="--out", overwrite=run.overwrite)
         if of_store:
             return Result(write_store_html(Store.open(subject), path, run))
         return Result(write_html(read_evidence(subject), path, run.progress))

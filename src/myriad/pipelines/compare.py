@@ -35,16 +35,16 @@ Accuracies = dict[str, Any]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One line of the table: an objective, and what it came to or why it came to nothing.
+    """One line of the table: an objective with its results, or with the reason of its failure.
 
     Attributes
     ----------
     validation, test : ``n``, the accuracies in percent by `ACCURACIES`, and ``accuracy_at``, those
         over samples at 1 to 10 guesses; None where there are no such rows.
     seconds : time for the search of settings, training and validation.
-    epochs : passes over the rows.
+    epochs : number of epochs.
     settings : the settings found.
-    history : a row for each pass, at least ``epoch`` and ``top1``.
+    history : a row for each epoch, with at least ``epoch`` and ``top1``.
     model : the model folder.
     error : why there is no model.
     """
@@ -61,7 +61,7 @@ class Candidate:
 
     @property
     def score(self) -> tuple[float, float]:
-        """What candidates are ranked by: accuracy over samples on validation rows."""
+        """The key by which candidates are ranked: accuracy over samples on validation rows."""
         if self.error is not None:
             return -2.0, -2.0
         top1, top5 = self.validation.get("top1"), self.validation.get("top5")
@@ -69,7 +69,7 @@ class Candidate:
 
     @classmethod
     def from_record(cls, objective: str, record: Record) -> Candidate:
-        """Take a candidate back from a ledger."""
+        """Read a candidate from a trial log."""
         return cls(
             objective,
             _read_accuracies(record.record("validation")),
@@ -101,7 +101,7 @@ class Compared:
         return first if first.score[0] >= 0 else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``compare`` prints, but for the page."""
+        """Return what ``compare`` prints, without the path of the page."""
         return {
             "store": str(self.store.path),
             "classes": len(self.store.class_names),
@@ -129,13 +129,13 @@ def compare(
 ) -> Compared:
     """Train every objective on `data` and measure it; the models are kept in the folder `out`.
 
-    What a broken run has finished is taken as it is where `resume` says so. An objective that
-    fails, for instance because its weights overflow, is a line with the reason.
+    With `resume`, objectives that an interrupted run has finished are not trained again. An
+    objective that fails, for instance because its weights overflow, is a line with the reason.
 
     Parameters
     ----------
-    objectives : which; by default all.
-    epochs : the most passes of those that take such an option.
+    objectives : their names; by default all.
+    epochs : maximum number of epochs, for objectives that have this option.
     cluster : see `open_cluster`; workers must see data, store and the folder `out`.
     """
     began = time.perf_counter()
@@ -182,7 +182,7 @@ def compare(
 def make_methods(
     objectives: Sequence[str] | None, *, epochs: int | None, seed: int
 ) -> dict[str, Method]:
-    """Return the methods to compare by name, with nothing stated but their seed and passes.
+    """Return the methods to compare by name, with default options but for seed and epochs.
 
     A name may state k after a colon, as ``topk:5``, where the objective has such an option.
     """
@@ -208,7 +208,7 @@ def make_methods(
 
 
 def compile_kernels(method: Method) -> None:
-    """Train on a few rows, so that the time of the first compilation is not taken for training."""
+    """Train on a few rows, so that compilation does not count as training time."""
     random = generator(0, "compilation")
     labels = np.arange(48) % 4
     rows = ArrayRows(random.standard_normal((48, 8), dtype=np.float32), labels)

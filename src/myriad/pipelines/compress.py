@@ -18,7 +18,7 @@ from myriad.errors import InputError
 from myriad.parallel import Context, Executor, map_ordered, thread_count, thread_executor
 from myriad.pipelines.coding import inform, learn_code, measure_error
 from myriad.pipelines.extract import CODE_BYTES, count_shards
-from myriad.pipelines.outputs import locks_output, pieces_beside, prepare_store, settle_store
+from myriad.pipelines.outputs import locks_output, prepare_store, replace_store, worker_files_beside
 from myriad.pipelines.workers import open_executor, open_shared_workers
 from myriad.progress import SILENT, Progress
 from myriad.store import (
@@ -105,7 +105,7 @@ def compress(
         if is_store(work):
             writer = Store.resume(work, plan=plan)
         else:
-            with open_shared_workers(executor, pieces_beside(work)) as workers:
+            with open_shared_workers(executor, worker_files_beside(work)) as workers:
                 context = Context(seed, threads, workers, progress)
                 code = shorter or _learn(source, options, context)
             writer = Store.create(
@@ -120,7 +120,7 @@ def compress(
             )
         _write_codes(source, writer, threads=threads, executor=executor, progress=progress)
     writer.finish()
-    settle_store(work, out)
+    replace_store(work, out)
     store = Store.open(out)
     assert store.code is not None
     error = None if shorter else _measure_error(source, store.code)

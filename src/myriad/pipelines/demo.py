@@ -1,4 +1,4 @@
-"""The main job on data that it draws itself: characters, a class each."""
+"""The demo: train and test on characters that it draws itself, one class each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from myriad.training import METHODS, make_method
 
 IMAGES, MODEL, STORE, REPORT = "images", "model", "store", "report.html"
 MARK = "demo.json"
-"""The file by which a folder is known to be a demo's own; what it holds may then be replaced."""
+"""The file that marks a folder as written by a demo, so that a later demo may replace it."""
 DESCRIBED = ExtractOptions(components=64, regions=1, step=8)
 """Characters are small and plain: few Gaussians tell them apart."""
 
@@ -40,7 +40,7 @@ class Demonstrated:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``demo`` prints, but for the report."""
+        """Return what ``demo`` prints, without the path of the report."""
         return {
             "model": str(self.trained.model),
             "seconds": round(self.seconds, 3),

@@ -84,7 +84,7 @@ def measure_speed(
     kept: Any = None if again else recall(name)
     if is_rate(kept):
         return float(kept)
-    with progress.step(f"Rehearsing {small.objective}"):
+    with progress.step(f"Timing epochs of {small.objective}"):
         pace = time_epochs(small, threads)
     remember({name: pace}, more=True, progress=progress)
     return pace

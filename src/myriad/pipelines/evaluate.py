@@ -35,14 +35,14 @@ from myriad.store import Rows, Store, is_store
 from myriad.store.formats import FileRows, is_row_data
 
 BATCH = 64
-"""Rows scored by one product, at least."""
+"""Minimum number of rows that one product scores."""
 PRECISION_BYTES = 256 << 20
-"""Scores held at a time for the precision of classes."""
+"""Number of scores in memory at a time for the average precision of classes."""
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Accuracies, and the rows they come from."""
+    """Accuracies, and the scored rows that they come from."""
 
     measures: Measures
     scored: Scored
@@ -82,8 +82,8 @@ def evaluate(
 
     Parameters
     ----------
-    split : the part to use; by default ``test`` where the data has one, else all of it.
-    plain : whether a model of coded rows is to score plain rows without coding them.
+    split : the split to use; by default ``test`` where the data has one, else all of it.
+    plain : whether a model of coded rows scores plain rows without encoding them.
     labels, column : where a file of rows has its labels and its rows; see `FileRows.open`.
     hierarchy : a CSV file with the columns ``class`` and ``parent``, for the sibling precision.
     cluster : where images are described and rows ranked; see `open_cluster`.
@@ -160,7 +160,7 @@ def evaluate(
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:
-    """Return the part to evaluate: the one asked for, else ``test`` if there is one, else all."""
+    """Return the split to evaluate: the one asked for, else ``test`` if there is one, else all."""
     present = set(splits.tolist())
     if wanted is None:
         return "test" if "test" in present else "all"
@@ -260,7 +260,7 @@ def score_rows(
     threads: int | None,
     progress: Progress,
 ) -> tuple[Scored, Truths]:
-    """Rank rows, which people know by `name`; return them and their true classes by number."""
+    """Rank rows, called `name` in errors; return the scored rows and their true classes."""
     if rows.dim != folder.model.dim:
         raise InputError(
             f"The rows of {name} have {rows.dim} features, the model takes "
@@ -288,7 +288,7 @@ def mean_precisions(
 ) -> tuple[float | None, float | None]:
     """Return the mean average precision of rows with several labels: area, and eleven points.
 
-    The scores of a group of classes for all rows are held at a time.
+    Classes are scored in groups, to bound the memory.
     """
     known, _ = match_truths(rows.class_names, folder.class_names, rows)
     assert isinstance(known, LabelSets)
@@ -320,12 +320,12 @@ def mean_precisions(
 
 
 def block_size(dim: int) -> int:
-    """Return how many rows are scored by one product."""
+    """Return the number of rows that one product scores."""
     return max(BATCH, min(1024, (32 << 20) // (4 * dim)))
 
 
 def nearest_truths(sets: LabelSets, guesses: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return one class for each row of several: the guess where it is right, else the lowest."""
+    """Return one label for each row: the prediction where it is right, else the lowest label."""
     labels = sets.first()
     rows = np.repeat(np.arange(len(sets)), sets.sizes)
     right = rows[sets.classes == guesses[rows]]
@@ -334,14 +334,14 @@ def nearest_truths(sets: LabelSets, guesses: NDArray[np.int32]) -> NDArray[np.in
 
 
 def select(truths: Truths, index: NDArray[np.int64]) -> Truths:
-    """Return the truths of some rows."""
+    """Return the true labels of some rows."""
     return truths.select(index) if isinstance(truths, LabelSets) else truths[index]
 
 
 def rank_batches(
     model: Model, batches: Iterator[tuple[NDArray[np.float32], Any]]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the rank of the truth and the best class of every row."""
+    """Return the rank of the true label and the best class of every row."""
     judged = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
     judged += [model.judge(X, labels) for X, labels in batches]
     ranks, guesses = zip(*judged, strict=True)

@@ -1,4 +1,4 @@
-"""Evidence: what a report shows, gathered from the ranks and guesses of scored rows."""
+"""Evidence: the content of a report, computed from the ranks and predictions of scored rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_TAKEN_FOR = 5
 
 @dataclass(frozen=True)
 class Scored:
-    """Rows that were scored, one entry each.
+    """Scored rows, one entry each.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from myriad.files import atomic_write, atomic_writes
 from myriad.models import is_model, load_model
 from myriad.models.onnx_graph import build_onnx
 from myriad.pipelines.importing import write_header
-from myriad.pipelines.outputs import check_file_place, locks_output
+from myriad.pipelines.outputs import check_file_output, locks_output
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
 from myriad.store.writing import reporting_write_errors
@@ -82,7 +82,7 @@ def export_store(
     files = [out / ROWS, out / TABLE]
     if out.is_dir():
         for path in files:
-            check_file_place(path, option="--out", overwrite=overwrite)
+            check_file_output(path, option="--out", overwrite=overwrite)
     dtype = "float16" if store.dtype == "float16" else "float32"
     with reporting_write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -138,7 +138,7 @@ def export_model(
     began = time.perf_counter()
     if k is not None and k < 1:
         raise InputError(f"--top must be at least 1, not {k}.")
-    check_file_place(out, option="--out", overwrite=overwrite)
+    check_file_output(out, option="--out", overwrite=overwrite)
     folder = load_model(source)
     graph = build_onnx(folder, k)
     with reporting_write_errors(out), atomic_write(out) as beside:

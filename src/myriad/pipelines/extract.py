@@ -22,7 +22,7 @@ from myriad.images import (
 from myriad.parallel import Context, Executor
 from myriad.pipelines.coding import inform, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
-from myriad.pipelines.outputs import locks_output, pieces_beside, prepare_store, settle_store
+from myriad.pipelines.outputs import locks_output, prepare_store, replace_store, worker_files_beside
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.pipelines.shard_writing import write_shards
 from myriad.pipelines.workers import open_shared_workers
@@ -104,14 +104,14 @@ def extract(
     bad = BadImages(len(images), options.max_bad)
     with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
         executor.require(images.root)
-        with open_shared_workers(executor, pieces_beside(work)) as workers:
+        with open_shared_workers(executor, worker_files_beside(work)) as workers:
             context = Context(seed, threads, workers, progress)
             writer = _begin(images, work, options, plan, executor, network, context)
         _write_rows(images, writer, bad, executor, seed=seed, progress=progress)
     writer.finish()
     if bad.found:
         progress.note(bad.summarise())
-    settle_store(work, out)
+    replace_store(work, out)
     return Extracted(Store.open(out), time.perf_counter() - began)
 
 

@@ -1,4 +1,4 @@
-"""A hierarchy of classes: a CSV file that tells the parent of each."""
+"""A hierarchy of classes: a CSV file with the parent of each class."""
 
 from __future__ import annotations
 

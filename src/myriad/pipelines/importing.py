@@ -17,7 +17,7 @@ from myriad.errors import InputError
 from myriad.files import atomic_write
 from myriad.images import fill_splits
 from myriad.parallel import map_ordered, thread_executor
-from myriad.pipelines.outputs import locks_output, prepare_store, settle_store
+from myriad.pipelines.outputs import locks_output, prepare_store, replace_store
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 from myriad.store.formats import (
@@ -112,7 +112,7 @@ def import_rows(
     else:
         _copy(rows, writer, seed=seed, threads=threads, progress=progress)
     writer.finish()
-    settle_store(work, out)
+    replace_store(work, out)
     return Imported(Store.open(out), time.perf_counter() - began)
 
 

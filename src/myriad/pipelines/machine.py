@@ -1,4 +1,4 @@
-"""What one core of this machine does in a second: measured in a few seconds, then remembered."""
+"""The speed of one core of this machine: measured in a few seconds, then cached."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DISK_BYTES = 128 << 20
 
 @dataclass(frozen=True)
 class Machine:
-    """Rates of one core, and what the machine has.
+    """Rates of one core, in units per second, and the size of the machine.
 
     Attributes
     ----------
@@ -56,26 +56,26 @@ def is_rate(value: object) -> bool:
     return isinstance(value, int | float) and type(value) is not bool and 0 < value < math.inf
 
 
-def know_machine(*, again: bool = False, progress: Progress = SILENT) -> Machine:
-    """Return what this machine does, as it was measured last unless `again`."""
+def load_or_measure_machine(*, again: bool = False, progress: Progress = SILENT) -> Machine:
+    """Return the speed of this machine: cached, or measured now if there is none or if `again`."""
     kept = None if again else recall("rates")
     if kept is not None:
         try:
             return Machine(**kept)
         except (InputError, TypeError):
-            pass  # whatever is wrong with it, it is measured anew
+            pass  # a damaged cache is measured again
     machine = measure_machine(progress=progress)
     remember({"rates": asdict(machine)}, progress=progress)
     return machine
 
 
 def recall(name: str) -> Any:
-    """Return what was measured of this machine under a name; None if it was not."""
+    """Return a cached measurement of this machine by name; None if there is none."""
     return _read_notes().get(name)
 
 
 def remember(notes: dict[str, Any], *, more: bool = False, progress: Progress = SILENT) -> None:
-    """Write down what was measured of this machine, in place of all before or as `more`."""
+    """Cache measurements of this machine, instead of the old ones or, if `more`, beside them."""
     path = _notes_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def remember(notes: dict[str, Any], *, more: bool = False, progress: Progress = 
 
 
 def _read_notes() -> dict[str, Any]:
-    """Return what was written down of this very machine and these versions."""
+    """Return the cached measurements of this machine with these versions."""
     path = _notes_path()
     try:
         kept = read_json(path) if path.exists() else {}

@@ -1,4 +1,4 @@
-"""What an embedding tells of its classes: which lie close together, and a map of all [HM, 9.1]."""
+"""Classes in an embedding: groups that are close together, and a map of all [HM, 9.1]."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from myriad.models import EmbeddingModel, FactoredModel, Model
 
 MOST_GROUPS, MOST_NAMES = 24, 8
 MOST_PLACES = 5000
-"""Classes on the map; of more, so many are drawn."""
+"""Maximum number of classes on the map; a random sample of more is shown."""
 CLOSE = 0.25
-"""Of the distances from a class to the nearest other, the part that counts as close."""
+"""Fraction of the distances from a class to its nearest neighbour that counts as close."""
 
 
 def describe_embedding(model: Model, class_names: Sequence[str]) -> dict[str, Any]:
-    """Return groups of classes that lie close together, and a place for each; empty without any.
+    """Return groups of close classes, and the position of each class on the map, if any.
 
     The keys are those of a report's evidence: ``groups`` and ``places``.
     """
-    points = place_classes(model)
+    points = locate_classes(model)
     if points is None or len(points) < 3:
         return {}
     nearest, distances = find_nearest(points)
@@ -44,8 +44,8 @@ def describe_embedding(model: Model, class_names: Sequence[str]) -> dict[str, An
     return {"groups": groups, "places": places}
 
 
-def place_classes(model: Model) -> Float | None:
-    """Return where classes lie in the latent space of a model, (n_classes, dim), if it has one."""
+def locate_classes(model: Model) -> Float | None:
+    """Return the positions of classes in the latent space of a model, (n_classes, dim), if any."""
     if isinstance(model, EmbeddingModel):
         return model.prototypes
     if isinstance(model, FactoredModel) and model.n_latents:
@@ -61,9 +61,9 @@ def find_nearest(points: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArra
     index.add(points)
     squares, numbers = index.search(points, 2)
     itself = numbers[:, 0] == np.arange(len(points))
-    place = np.where(itself, 1, 0)  # of two equal points the other one may come first
+    nearest = np.where(itself, 1, 0)  # of two equal points the other one may come first
     rows = np.arange(len(points))
-    return numbers[rows, place], np.sqrt(np.maximum(squares[rows, place], 0))
+    return numbers[rows, nearest], np.sqrt(np.maximum(squares[rows, nearest], 0))
 
 
 def find_groups(
@@ -82,7 +82,7 @@ def find_groups(
 
 
 def map_points(points: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return a place between 0 and 100 for each point, by its two main directions."""
+    """Return coordinates between 0 and 100 for each point: its first two principal components."""
     if points.shape[1] < 2:
         points = np.repeat(points, 2, axis=1)
     flat = PCA(2, random_state=0).fit_transform(points.astype(np.float64))

@@ -1,4 +1,4 @@
-"""Where results go: what is there already is lost neither by mistake nor by a run that fails."""
+"""Outputs: nothing that exists is lost by mistake or by a run that fails."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def locks_output(
     return decorate
 
 
-def check_model_place(
+def check_model_output(
     folder: Path, *, overwrite: bool, resume: bool, store: Path | None = None
 ) -> None:
     """Raise `InputError` unless a model may be saved in `folder`.
@@ -64,7 +64,7 @@ def check_model_place(
 
     Parameters
     ----------
-    store : where the rows go; it may lie in the folder, but may not be the folder.
+    store : where the rows are written; it may be inside the folder, but not the folder itself.
     """
     if store is not None and store.resolve() == folder.resolve():
         raise InputError(f"--store and --out are both {folder}: name two different folders.")
@@ -81,14 +81,14 @@ def check_model_place(
 
 
 def prepare_store(folder: Path, *, overwrite: bool, resume: bool) -> Path:
-    """Return the folder to write a store in: `folder`, or one beside it; see `settle_store`.
+    """Return the folder to write a store to: `folder`, or one beside it; see `replace_store`.
 
-    A finished store that is to be overwritten stays until the new one is finished too, which is
-    written beside it meanwhile. Only files of a store are ever removed.
+    A finished store that is overwritten stays until the new one, written beside it, is finished
+    too. Only files of a store are ever removed.
     """
     check_writable(folder)
     new, old = _beside(folder, "new"), _beside(folder, "old")
-    if old.exists() and not folder.exists():  # killed while the two changed places
+    if old.exists() and not folder.exists():  # killed between the two renames
         old.rename(folder.resolve())
     held, begun = bool(list_entries(folder)), bool(list_entries(new))
     if held and not holds_only_store(folder):
@@ -117,24 +117,24 @@ def prepare_store(folder: Path, *, overwrite: bool, resume: bool) -> Path:
     return work
 
 
-def settle_store(work: Path, folder: Path) -> None:
-    """Put a finished store that was written beside `folder` in the place of the old one."""
+def replace_store(work: Path, folder: Path) -> None:
+    """Replace the old store in `folder` by a finished store that was written beside it."""
     if work == folder:
         return
-    place, old = folder.resolve(), _beside(folder, "old")  # where a link leads, on the same disk
-    if place.exists():
-        place.rename(old)
-    work.rename(place)
+    target, old = folder.resolve(), _beside(folder, "old")  # links resolved: the same disk
+    if target.exists():
+        target.rename(old)
+    work.rename(target)
     if old.exists():
         _remove_store(old)
 
 
 def store_beside(model: Path) -> Path:
-    """Return where the rows of a model are kept unless the user names a place."""
-    place = model if model.name not in ("", "..") else model.resolve()
-    if not place.name:
-        raise InputError(f"--out {model} is no place for a model: name a folder.")
-    return place.with_name(f"{place.name}.store")
+    """Return the default path of the store of a model."""
+    path = model if model.name not in ("", "..") else model.resolve()
+    if not path.name:
+        raise InputError(f"--out {model} cannot hold a model: name a folder.")
+    return path.with_name(f"{path.name}.store")
 
 
 def store_is_begun(store: Path) -> bool:
@@ -143,12 +143,12 @@ def store_is_begun(store: Path) -> bool:
 
 
 def training_beside(model: Path) -> Path:
-    """Return the folder where the state of an unfinished training is kept."""
+    """Return the folder of the checkpoints of a training."""
     return _beside(model, "training")
 
 
-def pieces_beside(store: Path) -> Path:
-    """Return the folder where workers leave what a store is learned from."""
+def worker_files_beside(store: Path) -> Path:
+    """Return the folder that workers share while they learn a vocabulary or a code."""
     return _beside(store, "pieces")
 
 
@@ -164,17 +164,17 @@ def prepare_results(folder: Path, names: tuple[str, ...], *, overwrite: bool, re
 
 
 def page_beside(store: Path) -> Path:
-    """Return where the report of a store goes unless the user names a place: not into the store.
+    """Return the default path of the report of a store, which is beside the store.
 
     That of a store at a URL goes into the folder where the command runs.
     """
     if isinstance(as_path(store), UrlPath):
         return Path(f"{store.name}.html")
-    place = store if store.name not in ("", "..") else store.resolve()
-    return place.with_name(f"{place.name}.html")
+    path = store if store.name not in ("", "..") else store.resolve()
+    return path.with_name(f"{path.name}.html")
 
 
-def check_file_place(path: Path, *, option: str, overwrite: bool) -> None:
+def check_file_output(path: Path, *, option: str, overwrite: bool) -> None:
     """Raise `InputError` unless a file may be written at `path`, which an option names."""
     refuse_url(path)
     if path.exists() and not path.is_file():
@@ -195,22 +195,22 @@ def list_entries(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if not is_lock(path)]
 
 
-def check_writable(place: Path) -> None:
-    """Find out before the work whether its result can be written, as far as that can be known."""
-    refuse_url(place)
-    nearest = place.absolute()
+def check_writable(path: Path) -> None:
+    """Raise `InputError` if an output cannot be written, as far as that is known beforehand."""
+    refuse_url(path)
+    nearest = path.absolute()
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
     if not os.access(nearest, os.W_OK):
         raise InputError(
-            f"{place} cannot be written: no permission for {nearest}. Choose another place or "
+            f"{path} cannot be written: no permission for {nearest}. Choose another path or "
             "change its permissions."
         )
 
 
 def _beside(folder: Path, word: str) -> Path:
-    place = folder.resolve()
-    return place.with_name(f".{place.name}.{word}")
+    path = folder.resolve()
+    return path.with_name(f".{path.name}.{word}")
 
 
 def _remove_store(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Pictures for people: the image that a row came from, by the path that its store remembers."""
+"""The image that a row came from, by the path in its store."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ PIXELS = 40_000
 def read_picture(
     path: str, *, colour: bool = True, pixels: int | None = PIXELS
 ) -> NDArray[np.uint8] | None:
-    """Return an image, in colour unless told otherwise, or None if it is no longer there.
+    """Return an image, by default in colour, or None if it no longer exists.
 
-    The image may lie in an archive, whose own path is then the beginning of `path`.
+    The image may be in an archive; `path` then begins with the path of the archive.
 
     Parameters
     ----------
-    pixels : how many are wanted at least, if not all; see `read_image`.
+    pixels : minimum number of pixels, if not all are needed; see `read_image`.
     """
-    place = Path(path)
+    target = Path(path)
     try:
-        if place.is_file():
-            return read_image(place, colour=colour, min_pixels=pixels)
-        for parent in place.parents:
+        if target.is_file():
+            return read_image(target, colour=colour, min_pixels=pixels)
+        for parent in target.parents:
             if parent.is_file():
-                content = _open(parent).read(place.relative_to(parent).as_posix())
+                content = _open(parent).read(target.relative_to(parent).as_posix())
                 return read_image(content, colour=colour, min_pixels=pixels)
     except (MyriadError, OSError):
         return None

@@ -1,4 +1,4 @@
-"""What a job will take on this machine: time, disk and memory of every step, before it is begun.
+"""The time, disk and memory that every step of a job will take on this machine.
 
 Rates are measured (see `machine`), sizes are counted; both are multiplied out. Memory is private
 memory beyond what the program itself takes; rows of a store are mapped and not counted.
@@ -24,7 +24,7 @@ from myriad.pipelines.extract import (
     VOCABULARY_IMAGES,
     ExtractOptions,
 )
-from myriad.pipelines.machine import Machine, know_machine, repeat
+from myriad.pipelines.machine import Machine, load_or_measure_machine, repeat
 from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
 from myriad.store.shards import SHARD_BYTES
@@ -45,18 +45,18 @@ PLANNED = ("ovr", "multiclass", "ranking", "warp", "softmax", "trace")
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be done.
+    """The job to be planned.
 
     Attributes
     ----------
     images : images, or rows if `dim` is given.
     classes : classes.
     pixels : of an image, as it is read.
-    dim : features of rows that are there already; None if they are made from images.
+    dim : features of ready-made rows; None if rows are made from images.
     extracting : how images become rows.
     objective : what is trained.
-    beta : negatives a positive of ``ovr``.
-    epochs : passes over the rows.
+    beta : negatives per positive of ``ovr``.
+    epochs : number of epochs.
     workers : cores that do the work; None for those of this machine.
     """
 
@@ -163,7 +163,7 @@ def plan(
     papers : what steps cost elsewhere.
     again : measure the machine again.
     """
-    machine = know_machine(again=again, progress=progress)
+    machine = load_or_measure_machine(again=again, progress=progress)
     n_workers = job.workers or machine.cores
     speed = _speed(machine, n_workers)
     steps: list[Step] = []
@@ -317,13 +317,13 @@ def _grid(job: Job, dim: int) -> list[Passes]:
 
 
 def _speed(machine: Machine, n_workers: int) -> float:
-    """Return how many times faster than one core so many are, where cores share nothing."""
+    """Return the speed-up of so many workers over one core, where they share nothing."""
     here = min(n_workers, machine.cores)
     return (1 + SIDE_BY_SIDE * (here - 1)) * _machines(machine, n_workers)
 
 
 def _machines(machine: Machine, n_workers: int) -> float:
-    """Return how many times faster than this machine are as many as it takes for the workers."""
+    """Return the speed-up of the machines that the workers need over this machine."""
     here = min(n_workers, machine.cores)
     return 1 + SIDE_BY_SIDE * (n_workers / here - 1)
 

@@ -24,7 +24,7 @@ from myriad.progress import SILENT, Progress
 from myriad.store.formats import RowFile, is_row_data, open_row_files
 
 BLOCK = 1024
-"""Rows ranked at a time."""
+"""Number of rows that are ranked at a time."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def name_ranked(
 
 
 def check_features(file: RowFile, folder: ModelFolder) -> None:
-    """Raise `InputError` unless the rows of a file are as wide as a model wants them."""
+    """Raise `InputError` unless the rows of a file have the number of features of a model."""
     if file.dim != folder.model.dim:
         raise InputError(
             f"The rows of {file.path} have {file.dim} features, the model takes {folder.model.dim}."

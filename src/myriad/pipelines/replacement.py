@@ -77,7 +77,7 @@ def check_finished(model: Path, source: dict[str, Any]) -> None:
 
 
 class Replacement:
-    """Tells whether a run may replace the finished model in a folder.
+    """Decides whether a run may replace the finished model in a folder.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from myriad.store import Store, StoreRows, state_of
 from myriad.store.manifest import STORE
 
 BLOCKS = 8
-"""Blocks of rows that a worker ranks in one go."""
+"""Number of blocks of rows that a worker ranks in one task."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class StoreScoring:
 
     Attributes
     ----------
-    model, store : the folders, and what tells one content of them from another.
-    split : the part of the store whose rows are counted, ``all`` for all.
+    model, store : the folders, each with a number that changes when its content does.
+    split : the split of the store that is ranked, ``all`` for all rows.
     plain : see `evaluate`.
     """
 
@@ -41,12 +41,12 @@ class StoreScoring:
 
     @classmethod
     def of(cls, model: Path, store: Path, split: str, *, plain: bool) -> StoreScoring:
-        """Take the folders as they are now."""
+        """Return the task for the folders with their present content."""
         changed = (model / CONFIG).stat().st_mtime_ns
         return cls((model.absolute(), changed), (store.absolute(), state_of(store)), split, plain)
 
     def __call__(self, piece: tuple[list[range], Truths]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the rank of the truth and the best class of each row of some blocks."""
+        """Return the rank of the true label and the best class of each row of some blocks."""
         model, rows = _open(self)
         blocks, truths = piece
         found, start = [], 0
@@ -62,7 +62,7 @@ class StoreScoring:
 def rank_store(
     scoring: StoreScoring, truths: Truths, size: int, executor: Executor, advance: Advance
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the rank of the truth and the best class of all rows, in their order.
+    """Return the rank of the true label and the best class of all rows, in their order.
 
     Parameters
     ----------

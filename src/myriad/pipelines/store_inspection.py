@@ -1,4 +1,4 @@
-"""The anatomy of a store: what its rows look like, and what they were made of."""
+"""What the report of a store shows: statistics of its rows, its signature, some patches."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def inspect_store(
 
     Parameters
     ----------
-    read_picture : returns the image of a path, or None if it is no longer there; `pictures` has it.
+    read_picture : returns the image of a path, or None if it no longer exists; see `pictures`.
     """
     recipe = store.recipe if isinstance(store.recipe, PooledSignature) else None
     values, correlations = _look_at_rows(store, recipe, seed, progress)
@@ -123,7 +123,7 @@ def _look_at_rows(
 ) -> tuple[Values | None, Correlations]:
     """Read some columns of some rows, and take their statistics."""
     if store.n_rows < 2 or not (store.code is None or store.code.restores):
-        return None, {}  # of rows that are bits there is nothing to see
+        return None, {}  # the distribution of bits says nothing
     draws = generator(seed, "anatomy")
     chosen = np.sort(draws.permutation(store.n_rows)[:MOST_ROWS])
     kinds = _choose_columns(store.dim, recipe, draws)
@@ -146,7 +146,7 @@ def _look_at_rows(
 def _choose_columns(
     dim: int, recipe: PooledSignature | None, draws: np.random.Generator
 ) -> dict[str, NDArray[np.int64]]:
-    """Return the three sets of features of [CC, Figure 1], as far as rows have such."""
+    """Return the three sets of features of [CC, Figure 1], as far as the rows have them."""
     kinds = {"any two": _draw(np.arange(dim), draws)}
     if recipe is None:
         return kinds
@@ -190,12 +190,12 @@ def _look_at_patches(
 
 
 def _mix_classes(store: Store, draws: np.random.Generator) -> Iterator[int]:
-    """Yield rows, thrice as many as patches are wanted, of different classes while there are."""
+    """Yield three times as many rows as patches are needed, of different classes if possible."""
     order = draws.permutation(store.n_rows)
     _, first = np.unique(store.labels[order], return_index=True)
     others = np.setdiff1d(np.arange(len(order)), first)
-    places = np.concatenate([draws.permutation(first), others])
-    yield from order[places[: 3 * MOST_PATCHES]].tolist()
+    positions = np.concatenate([draws.permutation(first), others])
+    yield from order[positions[: 3 * MOST_PATCHES]].tolist()
 
 
 def _cut_patch(

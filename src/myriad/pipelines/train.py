@@ -1,4 +1,4 @@
-"""Images or a store to a model folder: extract, search, train, validate, save."""
+"""From images or a store to a model folder: extract, search, train, validate, save."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from myriad.pipelines.evidence import Scored, gather_evidence
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.neighbourhoods import describe_embedding
 from myriad.pipelines.outputs import (
-    check_model_place,
+    check_model_output,
     locks_output,
     store_beside,
     training_beside,
@@ -94,14 +94,14 @@ def train(
     Parameters
     ----------
     cluster : see `open_cluster`; workers must see data, store and the folder of the model.
-    memory : bytes that training may take; weights that do not fit are trained in pieces.
+    memory : bytes that training may take; larger weights are trained one class shard at a time.
     """
     began = time.perf_counter()
     asked = method or SGD()
     method = asked if memory is None else asked.with_memory(memory // 2)
     rows = Store.open(data) if is_store(data) else None
     store = None if rows is not None else store or store_beside(out)
-    check_model_place(out, overwrite=overwrite, resume=resume, store=store)
+    check_model_output(out, overwrite=overwrite, resume=resume, store=store)
     state = training_beside(out)
     replacement = Replacement(out, state, rows or data, asked, overwrite=overwrite, resume=resume)
     if rows is not None:
@@ -126,7 +126,7 @@ def train(
             ).store
             replacement.check(rows)
         assert rows is not None
-        out.mkdir(parents=True, exist_ok=True)  # what cannot be made shows before the training
+        out.mkdir(parents=True, exist_ok=True)  # an error here comes before the training
         training = time.perf_counter()
         with open_training_workers(
             executor, state / "pieces", memory=memory, threads=threads
@@ -226,7 +226,7 @@ def checkpoint_in(
 
 
 def trained_parts(store: Store) -> list[str]:
-    """Return the parts that the final weights are trained on.
+    """Return the splits that the final weights are trained on.
 
     Validation rows that were drawn are trained on in the end if there are few rows in all, where a
     tenth more counts; those that the user stated never are.

@@ -1,4 +1,4 @@
-"""A ledger: what a long piece of work in several parts has finished, kept in one JSON file."""
+"""A log of finished trials in one JSON file, from which an interrupted study resumes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ FORMAT = 1
 
 
 class TrialLog:
-    """Finished parts by name, each a plain JSON object.
+    """Finished trials by name, each a plain JSON object.
 
     Parameters
     ----------
-    path : the file, read where `resume` says so, and written whole now and at each entry.
-    key : what all parts depend on, plain JSON; a file with another key is refused.
+    path : the file; it is read if `resume`, and written atomically now and at each entry.
+    key : what all trials depend on, plain JSON; a file with another key is refused.
     """
 
     def __init__(self, path: Path, key: Mapping[str, Any], *, resume: bool) -> None:
@@ -32,12 +32,12 @@ class TrialLog:
         self._write()
 
     def find(self, name: str) -> Record | None:
-        """Return a finished part, or None."""
+        """Return a finished trial, or None."""
         found = self._finished.get(name)
         return None if found is None else Record(found, self.path)
 
     def keep(self, name: str, part: Mapping[str, Any]) -> None:
-        """Enter a finished part, and write all down."""
+        """Add a finished trial and write the file."""
         self._finished[name] = dict(part)
         self._write()
 
@@ -60,7 +60,7 @@ class TrialLog:
 
 
 class Record:
-    """A part as it was read from a ledger; nothing in it is believed."""
+    """A trial as read from a log; every value is checked, since the file may be damaged."""
 
     def __init__(self, content: Any, path: Path) -> None:
         if not isinstance(content, dict):
@@ -112,14 +112,14 @@ class Record:
 
 
 def damage(path: Path) -> InputError:
-    """Return the error for a ledger that is not as it was written."""
+    """Return the error for a log that is damaged."""
     return InputError(f"{path} is damaged. Use --overwrite to begin anew, or another name.")
 
 
 def check_trial_log(folder: Path, name: str, *, overwrite: bool, resume: bool) -> None:
-    """Raise `InputError` unless work with a ledger called `name` may be done in `folder`.
+    """Raise `InputError` unless a study with a log called `name` may write to `folder`.
 
-    Only files that the work itself writes are ever replaced.
+    Only files that the study itself writes are ever replaced.
     """
     if list_entries(folder) and not (folder / name).is_file():
         raise InputError(

@@ -1,4 +1,4 @@
-"""Trials of settings: what each was and came to, and the best of them as a command."""
+"""Trials of settings with their results, and the best of them as a command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STUDIES = {
     "lam": "lam, fixed step",
     "lam, step shrinking": "lam, shrinking step",
 }
-"""The kinds of trials, and how a reader is told."""
+"""The kinds of trials, and their titles in tables and reports."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Trial:
 
     Attributes
     ----------
-    study : what it was made for, one of `STUDIES`.
-    settings : its numbers.
+    study : the kind of trial, one of `STUDIES`.
+    settings : the values of the settings.
     top1, top5 : accuracy on validation rows over samples, in percent.
-    epochs : passes after which it was best.
-    seconds : time it took.
-    history : a row for each pass: ``epoch``, ``top1``, ``top5``.
-    search : settings that a search tried on the way.
-    error : why it came to nothing.
+    epochs : the best epoch.
+    seconds : the time it took.
+    history : a row for each epoch: ``epoch``, ``top1``, ``top5``.
+    search : the candidates of a search in this trial.
+    error : why it failed.
     """
 
     study: str
@@ -50,7 +50,7 @@ class Trial:
 
     @property
     def score(self) -> tuple[float, float]:
-        """What trials are ranked by."""
+        """The key by which trials are ranked."""
         return (-1.0, -1.0) if self.top1 is None or self.top5 is None else (self.top1, self.top5)
 
     def to_json(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Trial:
 
     @classmethod
     def from_record(cls, study: str, record: Record) -> Trial:
-        """Take a trial back from a ledger."""
+        """Read a trial from a trial log."""
         return cls(
             study,
             record.settings("settings"),
@@ -108,7 +108,7 @@ class Tuned:
         return [*words, *(["--seed", str(self.seed)] if self.seed else [])]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``tune`` prints, but for the page."""
+        """Return what ``tune`` prints, without the path of the page."""
         return {
             "store": str(self.store.path),
             "objective": self.objective,

@@ -26,9 +26,9 @@ from myriad.training import METHODS, Context, Method, make_method
 LEDGER, PAGE = "tuning.json", "tuning.html"
 EPOCHS = 20
 DECAYS = (1e-6, 1e-5, 1e-4, 1e-3)
-"""The part by which a step shrinks the weights, ``eta lam``, in the values of `lam` tried."""
+"""The values of `lam` tried, as the fraction ``eta lam`` by which a step shrinks the weights."""
 FACTORS = (0.01, 0.1, 1.0, 10.0, 100.0)
-"""Values of `lam` tried where there is no step, as multiples of the one found."""
+"""The values of `lam` tried for methods without a learning rate, as multiples of the one found."""
 Words = dict[str, Any]
 
 
@@ -56,7 +56,7 @@ def tune(
     First the settings are searched for as ``train`` does. Then every `beta` is trained with every
     `eta` until it stops by itself [GP, Figure 1]; values not stated are those of the search. Then,
     with the best of these, three kinds of regularisation are trained for all `epochs` [GP,
-    Figure 2]: none, with a fixed step; `lam`, with a fixed step; `lam`, with a shrinking step.
+    Figure 2]: none, with a fixed learning rate; `lam`, with a fixed and with a decaying one.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class _Study:
         return max(done, key=lambda trial: trial.score, default=None)
 
     def try_one(self, study: str, words: Words, patient: bool = False) -> None:
-        """Train one setting and enter it; a failure is entered with its reason."""
+        """Train one setting and log it; a failure is logged with its reason."""
         limit = {"epochs": self.epochs} if "epochs" in self.options else {}
         told = ", ".join(f"{name} {word}" for name, word in words.items()) or "settings searched"
         try:

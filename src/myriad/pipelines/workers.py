@@ -31,7 +31,7 @@ def open_executor(cluster: Any, *, progress: Progress) -> Iterator[Executor | No
 
 @contextmanager
 def open_shared_workers(executor: Executor | None, folder: Path) -> Iterator[Workers | None]:
-    """Yield the workers of other machines with a folder, removed in the end; None without them."""
+    """Yield the workers of other machines with a temporary folder; None if there are none."""
     if executor is None or not executor.remote:
         yield None
         return
