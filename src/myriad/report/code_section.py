@@ -1,4 +1,4 @@
-"""The section of a report on a coded store: what its code keeps, and what features tell."""
+"""The section of a report about a code: its parameters, and the information of the features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report is told: a dictionary from a model folder, checked and made fit to be shown.
+"""The evidence of a report: a dictionary from a model folder, checked and cleaned for display.
 
 The dictionary may come from a damaged or hostile file, so nothing of it is believed: numbers must
 be finite and in range, text is freed of characters that cannot be written or would act on the page.
@@ -100,7 +100,7 @@ class BadImage:
 
 @dataclass(frozen=True)
 class Group:
-    """Classes whose prototypes lie close together: some of their names, and how many there are."""
+    """Classes whose prototypes are close together: some of their names, and how many there are."""
 
     names: tuple[str, ...]
     size: int
@@ -108,7 +108,7 @@ class Group:
 
 @dataclass(frozen=True)
 class MapPoint:
-    """Where a class lies on the map, both numbers from 0 to 100."""
+    """The position of a class on the map, both coordinates from 0 to 100."""
 
     name: str
     x: float
@@ -182,7 +182,7 @@ def _show_character(character: str) -> str:
 
 
 class _Entry:
-    """A dictionary of the evidence with its place in it, read value by value."""
+    """A dictionary of the evidence and its path in it, read value by value."""
 
     def __init__(self, content: Any, place: str) -> None:
         if not isinstance(content, Mapping):

@@ -42,7 +42,7 @@ def write_report(
     read_image: ReadImage,
     progress: Progress = SILENT,
 ) -> None:
-    """Write the report of a model as one self-contained HTML file, whole or not at all.
+    """Write the report of a model as one self-contained HTML file, atomically.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def check_place(path: Path) -> None:
 
 
 def write_page(page: str, path: Path) -> None:
-    """Write a page, whole or not at all."""
+    """Write a page, atomically."""
     try:
         with atomic_write(path) as beside:
             beside.write_text(page, encoding="utf-8", newline="\n")
@@ -181,7 +181,7 @@ def _note_number(key: str, measures: Measures, n_classes: int) -> str:
 
 
 def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int) -> dict[str, Any]:
-    """Return every plot that there is something to show in."""
+    """Return the plots that have data."""
     measures = evidence.measures
     curve = [item for item in measures.accuracy_at if item[0] <= max(n_classes, 2)]
     epochs = [item for item in evidence.history if item.top1 is not None or item.top5 is not None]
@@ -195,7 +195,7 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
         "histogram": plots.plot_histogram(accuracies, measures.class_top1) if accuracies else None,
         "by_training": plots.plot_by_training(plotted),
         "search": [*plots.plot_trials(evidence.search), *([ranks] if ranks else [])],
-        "places": plots.plot_places(evidence.places),
+        "places": plots.plot_class_map(evidence.places),
     }
 
 

@@ -211,7 +211,7 @@ SECTIONS: tuple[Callable[[StoreInspection], Section | None], ...] = (
 
 
 def list_sections(inspection: StoreInspection) -> list[Section]:
-    """Return the sections that there is something to show in."""
+    """Return the sections that have content."""
     return [section for show in SECTIONS if (section := show(inspection)) is not None]
 
 

@@ -1,4 +1,4 @@
-"""From the anatomy of a store to one HTML file, in the look of a model's report."""
+"""The report of a store: one HTML file in the style of a model's report."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ STUDIES = {
     "lam": "lam, fixed step",
     "lam, step shrinking": "lam, shrinking step",
 }
-"""The kinds of trials as a reader is told."""
+"""The kinds of trials and their titles."""
 FIRST = ("beta", "eta", "lam")
 """The settings that stand first in tables."""
 REGULARISED = ("none", "lam", "lam, step shrinking")

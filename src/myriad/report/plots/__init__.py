@@ -6,6 +6,7 @@ classes of the page's style sheet (``series-1``, ``grid``, ...) and never a colo
 the pointer is told by ``data-tip`` attributes, the whole plot by an ``aria-label``.
 """
 
+from myriad.report.plots.class_map import plot_class_map
 from myriad.report.plots.codes import plot_information, plot_ratios, plot_shares, plot_times
 from myriad.report.plots.curves import plot_accuracy_at, plot_history
 from myriad.report.plots.gaps import plot_gaps
@@ -17,7 +18,6 @@ from myriad.report.plots.lines import (
     plot_weights,
 )
 from myriad.report.plots.patches import draw_colours, draw_gradients
-from myriad.report.plots.places import plot_places
 from myriad.report.plots.ranking import Entry, plot_costs, plot_ranking
 from myriad.report.plots.ranks import plot_ranks
 from myriad.report.plots.scatter import plot_by_training, plot_trials
@@ -30,6 +30,7 @@ __all__ = [
     "draw_gradients",
     "plot_accuracy_at",
     "plot_by_training",
+    "plot_class_map",
     "plot_costs",
     "plot_densities",
     "plot_gaps",
@@ -39,7 +40,6 @@ __all__ = [
     "plot_information",
     "plot_kept_variance",
     "plot_passes",
-    "plot_places",
     "plot_ranking",
     "plot_ranks",
     "plot_ratios",

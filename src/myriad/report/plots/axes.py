@@ -1,4 +1,4 @@
-"""Axes: where a value lies between two ends, and which values are named."""
+"""Axes: the position of a value between two ends, and the ticks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Axis:
     log: bool = False
 
     def place(self, value: float) -> float:
-        """Return where a value lies: 0 at the low end, 1 at the high end."""
+        """Return the position of a value: 0 at the low end, 1 at the high end."""
         low, high = self.low, self.high
         if self.log:
             low, high, value = math.log(low), math.log(high), math.log(max(value, low))

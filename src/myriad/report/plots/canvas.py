@@ -48,7 +48,7 @@ class Canvas:
         self._draw_frame(x_title, y_title)
 
     def place(self, x: float, y: float) -> Point:
-        """Return where the value (x, y) lies in the drawing."""
+        """Return the position of the value (x, y) in the drawing."""
         across = self.width - self.left - self.right
         up = self.height - self.top - self.bottom
         return (
@@ -68,7 +68,7 @@ class Canvas:
     def add_dots(
         self, values: Iterable[tuple[float, float, str]], kind: str, radius: float
     ) -> None:
-        """Add a dot for each value (x, y, what to tell about it)."""
+        """Add a dot for each value (x, y, tooltip)."""
         for x, y, tip in values:
             across, down = self.place(x, y)
             self.add("circle", cx=across, cy=down, r=radius, class_=f"dot {kind}", data_tip=tip)
@@ -86,7 +86,7 @@ class Canvas:
         self.add("text", text, x=self.width - self.right, y=16.5, text_anchor="end", class_="note")
 
     def render(self, description: str) -> Markup:
-        """Return the SVG; `description` is what a reader who cannot see it is told."""
+        """Return the SVG; `description` is its text for screen readers."""
         return element(
             "svg",
             Markup("").join(self._parts),

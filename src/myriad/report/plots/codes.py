@@ -25,7 +25,7 @@ KINDS = ("series-1", "series-2", "series-3", "series-4", "series-5", "series-6")
 
 
 def plot_information(information: ArrayLike, kept: int | None = None) -> Markup:
-    """Draw how many features say how much about the class [CC, Figure 2].
+    """Draw the distribution of the features' mutual information with the class [CC, Figure 2].
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def plot_information(information: ArrayLike, kept: int | None = None) -> Markup:
 
 
 def plot_shares(information: ArrayLike) -> Markup:
-    """Draw which part of all information the most informative features carry together."""
+    """Draw the fraction of all information that the most informative features carry together."""
     values = np.sort(np.asarray(information, np.float64))[::-1]
     sums = np.cumsum(values) / (values.sum() or 1.0)
     canvas = Canvas(
@@ -90,7 +90,7 @@ def plot_shares(information: ArrayLike) -> Markup:
 
 
 def tell_shares(information: ArrayLike) -> list[tuple[float, float]]:
-    """Return pairs in percent: a part of the features, and the information that it carries."""
+    """Return pairs in percent: a fraction of the features, and the information that it carries."""
     values = np.sort(np.asarray(information, np.float64))[::-1]
     sums = np.cumsum(values) / (values.sum() or 1.0)
     parts = (5.0, 10.0, 25.0, 50.0, 75.0)

@@ -15,7 +15,7 @@ MOST_DOTS = 40
 
 
 def plot_accuracy_at(accuracy_at: Sequence[tuple[int, float]], ceiling: float | None) -> Markup:
-    """Draw the share of samples whose class is among the first k, for pairs (k, percent).
+    """Draw the fraction of samples whose class is among the first k, for pairs (k, percent).
 
     `ceiling`, if there is one, is the best top-1 accuracy that the data allow; it is marked at
     k = 1 alone, because more guesses can tell apart what one cannot.

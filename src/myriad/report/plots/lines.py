@@ -13,7 +13,7 @@ from myriad.report.plots.canvas import Canvas, Point
 from myriad.report.wording import show_number, show_percent
 
 MOST_POINTS = 400
-_LEAST = 1e-6  # the foot of a logarithmic axis, as a part of the largest value
+_LEAST = 1e-6  # the foot of a logarithmic axis, as a fraction of the largest value
 
 Steps = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -78,7 +78,7 @@ def plot_weights(weights: NDArray[np.floating]) -> Markup:
 def plot_densities(
     densities: Mapping[str, Steps], *, x_title: str, small: bool = False, log: bool = False
 ) -> Markup:
-    """Draw one or two distributions, by name: the part of all values in each bin.
+    """Draw one or two distributions, by name: the fraction of all values in each bin.
 
     Parameters
     ----------

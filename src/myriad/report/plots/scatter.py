@@ -116,7 +116,7 @@ def _plot_setting(name: str, points: Sequence[tuple[float, float, Trial]]) -> Ma
 
 
 def _gather(classes: Sequence[ClassRecord], axis: Axis) -> list[list[ClassRecord]]:
-    """Return the classes that share a place in the plot, the most crowded place first."""
+    """Return the classes that share a position in the plot, the most crowded position first."""
     exact: dict[Point, list[ClassRecord]] = {}
     coarse: dict[Point, list[ClassRecord]] = {}
     for item in classes:

@@ -34,7 +34,7 @@ class _Named(Canvas):
 
 
 def plot_passes(series: Sequence[Series]) -> Markup | None:
-    """Draw top-1 accuracy against passes; the ring marks the best of each line."""
+    """Draw top-1 accuracy against epochs; the ring marks the best of each line."""
     series = [item for item in series if item.points][:MOST_LINES]
     if not series:
         return None

@@ -1,4 +1,4 @@
-"""A map of classes: where the prototypes of an embedding lie, flattened to two directions."""
+"""A map of classes: the prototypes of an embedding, projected to two dimensions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LETTER = 8.5
 """The width of a letter, about."""
 
 
-def plot_places(places: Sequence[MapPoint]) -> Markup | None:
+def plot_class_map(places: Sequence[MapPoint]) -> Markup | None:
     """Draw a dot for each class, and its name where there is room for it."""
     if len(places) < 3:
         return None
