@@ -161,7 +161,7 @@ CODE_CASES = [
         "evaluate rows of another code",
         "evaluate m other",
         2,
-        "another code than the model's",
+        "another code than that of the model",
         lambda h, r: _two_codes(h),
     ),
 ]

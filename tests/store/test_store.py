@@ -196,7 +196,7 @@ def test_a_folder_in_use_is_refused(tmp_path):
         ({"labels": [4] * 10}, "between -1 and 3"),
         ({"labels": [-2] * 10}, "between -1 and 3"),
         ({"paths": ["a"] * 9}, "9 paths"),
-        ({"paths": ["\ud800"] * 10}, "no file name"),
+        ({"paths": ["\ud800"] * 10}, "a file name cannot have"),
         ({"number": 2}, "no shard 2"),
     ],
 )
