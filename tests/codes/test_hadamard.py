@@ -1,4 +1,4 @@
-"""Bits of rows that are turned first."""
+"""Bits of rows that are rotated first."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def draw(n, dim, shift=3.0):
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 8, 21, 64, 100, 4096, 20000])
-def test_rows_are_turned_as_matrices_turn_them(dim):
+def test_rows_are_rotated_as_by_whole_matrices(dim):
     X = draw(6, dim)
     turning = draw_rotation(X, seed=4)
     turned = turning.rotate(X)
@@ -53,7 +53,7 @@ def test_agreeing_bits_tell_the_angle():
     assert share["bits"] < 0.6 < share["turned"] - 0.2
 
 
-def test_the_most_informative_turned_features_are_kept():
+def test_the_most_informative_rotated_features_are_kept():
     labels = np.arange(200) % 3
     X = draw(200, 40) + np.where(labels[:, None] == 1, np.linspace(0, 2, 40), 0)
     X = X.astype(np.float32)
@@ -101,7 +101,7 @@ def test_refuses_parts_that_do_not_fit():
             HadamardRotation(centre, signs)
     with pytest.raises(InputError, match="does not fit"):
         HadamardCode(code.turning, learn_bits(draw(3, 16)))
-    with pytest.raises(InputError, match="needs a turn"):
+    with pytest.raises(InputError, match="needs a rotation"):
         HadamardCode(code.code, code.code)
     assert isinstance(code.code, SignCode)
 
