@@ -36,7 +36,7 @@ DIM, EPOCHS = 64, 30
 
 def find_starved(trainer: Embedding, rows: ArrayRows, order: int, margin: float) -> np.ndarray:
     """Tell of each class whether the chain of its last violators violates all its rows."""
-    Z, last = rows.X @ trainer.V.T, trainer._memory["last"]
+    Z, last = rows.X @ trainer.V.T, trainer._memory["last_violator"]
     scores = 2 * Z @ trainer.P.T - np.square(trainer.P).sum(axis=1)
     bars = scores[np.arange(len(Z)), rows.labels] - margin
     passed = np.zeros(len(Z), bool)

@@ -101,10 +101,10 @@ def test_what_is_finished_is_not_trained_again(store, tuned, tmp_path, monkeypat
         ({"objective": "means"}, "nothing to tune"),
         ({"objective": "softmax", "betas": ["1"]}, "--betas does not belong"),
         ({"betas": ["auto"]}, "values to try"),
-        ({"betas": ["-1"]}, "beta must be positive"),
+        ({"betas": ["-1"]}, "--betas must be a number above 0"),
         ({"etas": ["quick"]}, "--etas must be a number"),
         ({"etas": []}, "--etas names no value"),
-        ({"lams": ["-1"]}, "lam must be"),
+        ({"lams": ["-1"]}, "--lams must be a number of at least 0"),
         ({"epochs": 0}, "--epochs"),
     ],
 )

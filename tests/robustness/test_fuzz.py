@@ -20,7 +20,7 @@ from myriad.images import list_inputs
 from myriad.models import load_model
 from myriad.store import Store
 from tests.robustness.calling import QUICK, call
-from tests.store.test_damage import change
+from tests.store.test_manifest import change
 
 FUZZ = settings(
     max_examples=150, deadline=2000, derandomize=True, suppress_health_check=list(HealthCheck)

@@ -7,10 +7,8 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from myriad import TopKSVM
-from myriad.parallel import open_threads
-from myriad.progress import SILENT
 from myriad.store import ArrayRows
-from myriad.training import BinaryDual, TopK
+from myriad.training import BinaryDual, Context, TopK
 from myriad.training.dual.ascent import Certificate
 
 N_CLASSES = 4
@@ -20,7 +18,7 @@ PATH = [float(lam) for lam in range(12, 0, -1)]
 class Scripted:
     """Variables whose objective and accuracy are stated for each lam of a path."""
 
-    estimates, estimate = False, None
+    estimates, estimate, n_classes = False, None, N_CLASSES
 
     def __init__(self, rows, primals, right):
         self.rows, self.lam, self.epoch = rows, PATH[0], 0
@@ -30,7 +28,7 @@ class Scripted:
     def change_lam(self, lam):
         self.lam = lam
 
-    def run_epoch(self, *, seed, pool, advance):
+    def run_epoch(self, rows, *, seed, pool, advance):
         self.epoch += 1
 
     def certify(self, pool):
@@ -38,18 +36,17 @@ class Scripted:
         self.certificate = Certificate(primal, primal)
         return self.certificate
 
-    def weights(self):
-        """Return weights that rank the truth first in so many classes, and last in the others."""
-        signs = np.where(np.arange(N_CLASSES) < self.right[self.lam], 1.0, -1.0)
-        return np.diag(signs), np.zeros(N_CLASSES)
+    def rank(self, rows, *, pool):
+        """Rank the true label first in so many classes, and last in the others."""
+        return np.where(rows.labels < self.right[self.lam], 1, N_CLASSES)[None].astype(np.int32)
 
 
 def follow(monkeypatch, primals, right):
     rows = ArrayRows(np.eye(N_CLASSES, dtype=np.float32), np.arange(N_CLASSES, dtype=np.int32))
     method = TopK()
     monkeypatch.setattr(TopK, "make", lambda *given: Scripted(rows, primals, right))
-    with open_threads(1) as pool:
-        table = method.follow(PATH, rows, rows, N_CLASSES, pool=pool, progress=SILENT)
+    with Context(threads=1).open() as running:
+        table = method.follow(PATH, rows, rows, N_CLASSES, running=running)
     return [row["top1"] for row in table]
 
 
@@ -99,6 +96,6 @@ def test_untrained_loss_of_topk_is_that_of_zero_weights():
     X = np.random.default_rng(0).standard_normal((12, 5)).astype(np.float32)
     for variant in ("alpha", "beta"):
         method = TopK(k=2, variant=variant)
-        with open_threads(1) as pool:
-            primals = method.make(ArrayRows(X, labels), 3, 0.1).certify(pool).primals
+        with Context(threads=1).open() as running:
+            primals = method.make(ArrayRows(X, labels), 3, 0.1).certify(running.pool).primals
         assert method.untrained_loss(labels, 3) == pytest.approx(primals.sum())

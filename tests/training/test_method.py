@@ -12,7 +12,9 @@ def test_words_for_numbers():
     assert make_method(METHODS, "ovr", beta="all").beta == math.inf
     assert make_method(METHODS, "ovr", beta="auto").beta is None
     assert make_method(METHODS, "ovr", beta="2.5").beta == 2.5
-    with pytest.raises(InputError, match="--beta must be a number or auto or all, not 'many'"):
+    with pytest.raises(
+        InputError, match="--beta must be a number above 0 or auto or all, not 'many'"
+    ):
         make_method(METHODS, "ovr", beta="many")
     with pytest.raises(InputError, match="--beta does not belong to --objective warp"):
         make_method(METHODS, "warp", beta="2")

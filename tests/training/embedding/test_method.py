@@ -6,8 +6,14 @@ import pytest
 from myriad.measures import LabelSets
 from myriad.progress import Progress
 from myriad.store import ArrayRows
-from myriad.training import Checkpoint, Context, WsabieMethod
-from myriad.training.embedding.method import make_wsabie
+from myriad.training import (
+    METHODS,
+    Checkpoint,
+    Context,
+    EmbeddingOptions,
+    WsabieMethod,
+    make_method,
+)
 from myriad.training.embedding.search import grid
 
 
@@ -98,7 +104,7 @@ def test_classes_without_rows_stay_in_the_middle():
 def test_stated_numbers_are_not_searched():
     assert grid(WsabieMethod(eta=0.5, margin=0.1), 16) == [(0.5, 0.1)]
     assert len(grid(WsabieMethod(margin=0.1), 16)) == 3
-    assert len(grid(make_wsabie(adagrad=False), 16)) == 12
+    assert len(grid(make_method(METHODS, "wsabie", adagrad="no"), 16)) == 12
 
 
 def test_settled_repeats_what_was_found():
@@ -119,7 +125,8 @@ def test_forgetting_last_violators_lets_no_class_starve():
     rows = ArrayRows(X.astype(np.float32), labels, [str(c) for c in range(100)])
 
     def count_starved(**options):
-        method = make_wsabie(dim=8, eta=0.03, margin=0.1, epochs=20, **options)
+        form = EmbeddingOptions(**options)
+        method = WsabieMethod(dim=8, eta=0.03, margin=0.1, epochs=20, options=form)
         model = method.fit(rows, None, n_classes=100, context=Context(threads=1)).model
         right = model.judge(rows.X, rows.labels)[0] == 1
         return int(np.count_nonzero(np.bincount(labels, right, minlength=100) == 0))
