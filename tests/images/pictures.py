@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 from PIL import Image
 
@@ -44,3 +45,9 @@ def write_picture(path: Path, *, size: int = 8, level: int = 128) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(np.full((size, size), level, np.uint8)).save(path)
     return path
+
+
+def encode_float_tiff(picture: np.ndarray) -> bytes:
+    """Encode with OpenCV, not compressed: by default, its version 4 is lossy for three channels."""
+    options = [cv2.IMWRITE_TIFF_COMPRESSION, 1]
+    return cv2.imencode(".tiff", np.ascontiguousarray(picture), options)[1].tobytes()

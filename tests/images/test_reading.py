@@ -10,7 +10,13 @@ import pytest
 from PIL import Image, ImageOps
 
 from myriad.images.reading import read_image, read_jpeg_header
-from tests.images.pictures import colour_picture, encode, grey_of, grey_picture
+from tests.images.pictures import (
+    colour_picture,
+    encode,
+    encode_float_tiff,
+    grey_of,
+    grey_picture,
+)
 
 RGB = colour_picture()
 GREY = grey_picture()
@@ -174,7 +180,7 @@ class TestModes:
         picture = (GREY if channels == 1 else RGB).astype(dtype) / 255.0
         picture.flat[0] = 1.0  # white is there
         stored = picture if channels == 1 else picture[:, :, ::-1]
-        data = cv2.imencode(".tiff", np.ascontiguousarray(stored))[1].tobytes()
+        data = encode_float_tiff(stored)
         pixels = read_image(data, colour=channels == 3)
         assert np.abs(pixels - picture * 255.0).max() <= 0.5 + 1e-3
 
@@ -214,7 +220,7 @@ class TestOrientation:
     @pytest.mark.parametrize("orientation", range(1, 9))
     def test_float_tiff_is_upright(self, orientation):
         picture = RGB.astype(np.float32)[:, :, ::-1] / 255.0
-        data = bytearray(cv2.imencode(".tiff", np.ascontiguousarray(picture))[1].tobytes())
+        data = bytearray(encode_float_tiff(picture))
         _set_tiff_orientation(data, orientation)
         exif = {0x0112: orientation}
         expected = np.asarray(ImageOps.exif_transpose(_with_exif(RGB, exif)))

@@ -18,7 +18,7 @@ from PIL import Image
 
 from myriad.errors import MyriadError
 from myriad.images.reading import MAX_FILE_BYTES, BadImage, read_bytes, read_image
-from tests.images.pictures import colour_picture, encode, grey_picture
+from tests.images.pictures import colour_picture, encode, encode_float_tiff, grey_picture
 
 RGB = colour_picture()
 GREY = grey_picture()
@@ -78,8 +78,7 @@ class TestDamage:
 
     @pytest.mark.parametrize("cut", [1, 100, 10_000])
     def test_rare_tiff_truncated(self, cut):
-        picture = np.ascontiguousarray(RGB.astype(np.float32) / 255.0)
-        data = cv2.imencode(".tiff", picture)[1].tobytes()
+        data = encode_float_tiff(RGB.astype(np.float32) / 255.0)
         assert reason_of(data[:-cut]).startswith(("truncated", "damaged"))
 
     def test_empty(self, tmp_path):
@@ -157,8 +156,7 @@ class TestBombs:
         assert reason_of(bytes(data)).startswith("4225000000 pixels")
 
     def test_rare_tiff(self):
-        picture = np.ascontiguousarray(RGB.astype(np.float32) / 255.0)
-        data = cv2.imencode(".tiff", picture)[1].tobytes()
+        data = encode_float_tiff(RGB.astype(np.float32) / 255.0)
         with pytest.raises(BadImage, match="pixels, more than the limit"):
             read_image(data, max_pixels=100)
 
@@ -206,7 +204,7 @@ class TestQuiet:
         for form in ("PNG", "TIFF", "JPEG", "WEBP", "GIF", "BMP"):
             data = encode(RGB, form)
             (tmp_path / form).write_bytes(data[: len(data) // 2])
-        rare = cv2.imencode(".tiff", np.ascontiguousarray(RGB.astype(np.float32)))[1].tobytes()
+        rare = encode_float_tiff(RGB.astype(np.float32))
         (tmp_path / "rare").write_bytes(rare[:-20])
         script = (
             "import sys, pathlib\n"
@@ -231,7 +229,7 @@ SEEDS = [
     encode(RGB, "TIFF", compression="tiff_lzw"),
     encode(Image.fromarray(RGB).convert("CMYK"), "JPEG"),
     encode(Image.fromarray(RGB).quantize(16), "PNG", transparency=3),
-    cv2.imencode(".tiff", np.ascontiguousarray(RGB.astype(np.float32)))[1].tobytes(),
+    encode_float_tiff(RGB.astype(np.float32)),
     cv2.imencode(".png", GREY.astype(np.uint16) * 200)[1].tobytes(),
 ]
 

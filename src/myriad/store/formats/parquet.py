@@ -53,7 +53,7 @@ class ParquetFile(RowFile):
         self._rows = self._choose(rows)
         self.n_rows = self._file.metadata.num_rows
         kind = self._file.schema_arrow.field(self._rows).type.value_type
-        self.dtype = np.dtype(kind.to_pandas_dtype())
+        self.dtype = pa.array([], kind).to_numpy().dtype
         self.dim = 0
         if self.n_rows:
             self.dim = next(self.blocks(1)).shape[1]
