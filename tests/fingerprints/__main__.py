@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import shutil
 import sys
 import tempfile
 import time
@@ -14,6 +16,17 @@ import tests.conftest  # noqa: F401 - chooses a kernel cache for these sources, 
 from tests.fingerprints import codes, commands, estimators
 
 THREADS = (1, 2)
+
+
+@contextlib.contextmanager
+def fixed_folder():
+    """Yield a temporary folder whose name is the same in every run: stores name their sources."""
+    folder = Path(tempfile.gettempdir()).resolve() / "myriad-fingerprints"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -48,10 +61,10 @@ def record(cases: list) -> tuple[dict[str, str], list[str]]:
     """Run the cases; return their hashes, and what failed or depends on the number of threads."""
     hashes: dict[str, str] = {}
     faults: list[str] = []
-    with tempfile.TemporaryDirectory() as folder:
+    with fixed_folder() as folder:
         for case in cases:
             began = time.perf_counter()
-            first, *others = [case.fingerprint(n, Path(folder).resolve()) for n in THREADS]
+            first, *others = [case.fingerprint(n, folder) for n in THREADS]
             hashes |= first
             faults += [f"failed: {k}" for k, v in first.items() if v.startswith("failed")]
             for other in others:
