@@ -5,6 +5,10 @@ Such a package lists its heavy names with the module that defines each::
 
     __getattr__ = import_on_use(__name__, {"Checkpoint": "myriad.training.checkpoints"})
 
+or, where there are many, imports them all in a module ``api``::
+
+    __getattr__ = import_from_api(__name__)
+
 Type checkers and readers see them in an ``if TYPE_CHECKING`` block beside it.
 """
 
@@ -28,5 +32,16 @@ def import_on_use(package: str, homes: Mapping[str, str]) -> Callable[[str], Any
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(homes[name]), name)
+
+    return find
+
+
+def import_from_api(package: str) -> Callable[[str], Any]:
+    """Return the module-level ``__getattr__`` of a package whose heavy names are in its ``api``."""
+
+    def find(name: str) -> Any:
+        if name.startswith("_") or name == "api":
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.api"), name)
 
     return find

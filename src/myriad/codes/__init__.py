@@ -6,19 +6,14 @@ name of `myriad.codes.api` is imported when it is first asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from myriad.codes.registry import CODES, CodeOptions, CodeSpec, Source, find_code
+from myriad.lazy import import_from_api
 
 if TYPE_CHECKING:
     from myriad.codes.api import *  # noqa: F403
 
 __all__ = ["CODES", "CodeOptions", "CodeSpec", "Source", "find_code"]
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("_") or name == "api":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import myriad.codes.api as api
-
-    return getattr(api, name)
+__getattr__ = import_from_api(__name__)

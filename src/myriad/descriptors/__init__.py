@@ -6,19 +6,14 @@ name of `myriad.descriptors.api` is imported when it is first asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from myriad.descriptors.registry import DESCRIPTORS, DescriptorSpec, GridOptions, find_descriptor
+from myriad.lazy import import_from_api
 
 if TYPE_CHECKING:
     from myriad.descriptors.api import *  # noqa: F403
 
 __all__ = ["DESCRIPTORS", "DescriptorSpec", "GridOptions", "find_descriptor"]
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("_") or name == "api":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import myriad.descriptors.api as api
-
-    return getattr(api, name)
+__getattr__ = import_from_api(__name__)

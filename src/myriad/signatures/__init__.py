@@ -6,8 +6,9 @@ name of `myriad.signatures.api` is imported when it is first asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from myriad.lazy import import_from_api
 from myriad.signatures.registry import (
     MAPS,
     SIGNATURES,
@@ -33,10 +34,4 @@ __all__ = [
     "open_backbone",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("_") or name == "api":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import myriad.signatures.api as api
-
-    return getattr(api, name)
+__getattr__ = import_from_api(__name__)
