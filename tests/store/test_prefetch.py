@@ -1,55 +1,63 @@
 """Tests of the thread that loads shards before they are used."""
 
-import time
+import threading
+from queue import SimpleQueue
 
 from myriad.errors import InputError
 from myriad.store.prefetch import Prefetcher
 from tests.store.making import write_store
 
+LONG = 60
+"""Seconds after which a thread that should have done something never will."""
+
+
+def start(*arguments):
+    """Return a prefetcher and its thread."""
+    before = set(threading.enumerate())
+    prefetcher = Prefetcher(*arguments)
+    (thread,) = set(threading.enumerate()) - before
+    return prefetcher, thread
+
+
+def take(queue, n):
+    return [queue.get(timeout=LONG) for _ in range(n)]
+
 
 def test_a_window_of_shards_is_prefetched_and_no_more():
-    loaded = []
-    prefetcher = Prefetcher([4, 2, 7, 1, 0], 2, loaded.append)
-    await_length(loaded, 2)
+    loaded = SimpleQueue()
+    prefetcher, thread = start([4, 2, 7, 1, 0], 2, loaded.put)
+    assert take(loaded, 2) == [4, 2]
     prefetcher.use(4)
     prefetcher.use(4)  # using it again allows no further shard
-    await_length(loaded, 3)
-    time.sleep(0.05)
-    assert loaded == [4, 2, 7]
+    assert take(loaded, 1) == [7]
     prefetcher.close()
-    time.sleep(0.05)
-    assert loaded == [4, 2, 7]
+    thread.join(LONG)
+    assert not thread.is_alive()
+    assert loaded.empty()
 
 
 def test_a_shard_that_cannot_be_loaded_is_left_to_its_reader():
-    tried = []
+    tried, failed = SimpleQueue(), threading.Event()
 
     def load(shard):
-        tried.append(shard)
+        tried.put(shard)
+        failed.wait(LONG)
         raise InputError("gone")
 
-    Prefetcher([1, 2], 2, load)
-    await_length(tried, 1)
-    time.sleep(0.05)
-    assert tried == [1]
-
-
-def await_length(found, n):
-    end = time.monotonic() + 10
-    while len(found) < n and time.monotonic() < end:
-        time.sleep(0.002)
-    assert len(found) == n
+    _, thread = start([1, 2], 2, load)
+    failed.set()
+    thread.join(LONG)
+    assert not thread.is_alive()
+    assert take(tried, 1) == [1]
+    assert tried.empty()
 
 
 def test_blocks_are_prefetched_and_their_thread_ends(tmp_path, monkeypatch):
     store = write_store(tmp_path / "rows.store")
-    loaded = []
+    loaded = SimpleQueue()
     load = store.prefetch_shard
-    monkeypatch.setattr(
-        store, "prefetch_shard", lambda number: loaded.append(number) or load(number)
-    )
+    monkeypatch.setattr(store, "prefetch_shard", lambda number: loaded.put(number) or load(number))
     blocks = store.rows().blocks(4, seed=1)
     assert len(next(blocks).X) == 4
-    await_length(loaded, 4)  # one of the five has no rows
+    assert sorted(take(loaded, 4)) == [0, 1, 2, 4]  # one of the five has no rows
     blocks.close()
-    assert sorted(loaded) == [0, 1, 2, 4]
