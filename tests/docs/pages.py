@@ -37,7 +37,10 @@ _MASKS = [
     (re.compile(r"""(\bscale|["']scale["']:) (?:[Tt]rue|[Ff]alse)\b"""), r"\1 FLAG"),
     (re.compile(r"( --(?:beta|eta|lam|scale|schedule|epochs) \S+)+$"), " OPTIONS"),
     # A line of the table of tune, and whether it is the best.
-    (re.compile(rf" (?:all|{_NUMBER})( +\S+ +\S+) +(?:yes|no) +(fixed|lam) "), r" 0 \1 FLAG \2 "),
+    (
+        re.compile(rf" (?:all|{_NUMBER})((?: +\S+){{2,3}}) +(?:yes|no) +(fixed|lam) "),
+        r" 0 \1 FLAG \2 ",
+    ),
     (re.compile(r"(TIME) +best$"), r"\1"),
     # The best of a comparison.
     (re.compile(r"(myriad evaluate \w+)/\w+ DATA$"), r"\1/BEST DATA"),
