@@ -1,7 +1,10 @@
 """Run all pages and write what their commands print into them: ``python -m tests.docs.refresh``.
 
 Lines that a page shows and that fit what was printed are replaced by what was printed; where they
-do not fit, all that was printed takes their place.
+do not fit, all that was printed takes their place. The tables of options are written as well.
+
+``python -m tests.docs.refresh verbs/train.md`` refreshes one page;
+``python -m tests.docs.refresh --options`` writes the tables of options alone, which runs nothing.
 """
 
 import shutil
@@ -9,7 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.docs.pages import DOCS, PAGES, match, read_blocks
+from tests.docs.comparison import match
+from tests.docs.option_tables import write_tables
+from tests.docs.pages import DOCS, PAGES, read_blocks
 from tests.docs.running import Reader
 from tests.docs.sample import TRAINED, make_sample
 
@@ -57,4 +62,7 @@ def refresh_all(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    refresh_all(sys.argv[1:])
+    for page in PAGES:
+        write_tables(page)
+    if sys.argv[1:] != ["--options"]:
+        refresh_all(sys.argv[1:])
