@@ -55,12 +55,12 @@ _MASKS = [
 _RATIO = re.compile(r'^ *(?:Ratio +|"ratio": )[\d.]+,?$')
 _PERCENTAGES = [
     re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?= %)"),
-    re.compile(r"(?<=\s)\d{1,3}\.\d\d(?=\s|$)"),
+    re.compile(r"(?<=\s)(?<!: )\d{1,3}\.\d\d(?=\s|$)"),
     re.compile(r'(?<=": )[\d.]+(?=,?$)'),
 ]
 """A number before a percent sign, a cell of a table, and a value of JSON, see `_ACCURACY`."""
 _ACCURACY = re.compile(r' *"(?:\w*top[15]|map|map11|class_confusion|ceiling|\d+)": ')
-_DECIMAL = re.compile(r"-?\b\d+(?:,\d{3})*\.\d*(?:e[-+]?\d+)?(?![A-Za-z])")
+_DECIMAL = re.compile(r"-?\b\d+(?:,\d{3})*(?:\.\d*(?:e[-+]?\d+)?|e[-+]?\d+)(?![A-Za-z])")
 _RANKED = "Objective "
 """How the head of a table begins whose lines are sorted by accuracy."""
 
