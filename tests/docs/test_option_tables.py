@@ -39,10 +39,9 @@ def test_every_option_has_one_row(verb: str) -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_text_names_no_option_that_the_verb_lacks(verb: str) -> None:
-    others = {"--cluster", "--plain"}  # of other verbs, that pages speak of with their name
     named = set(re.findall(r"`(--[a-z0-9-]+)", read_page(verb)))
     known = {flag for option in read_options(verb) for flag in list_flags(option)}
-    assert named <= known | others
+    assert named <= known
 
 
 @pytest.mark.parametrize(
