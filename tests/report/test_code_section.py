@@ -28,7 +28,7 @@ def test_a_code_without_information_has_facts_only():
 
 
 def test_the_report_of_a_store_shows_the_choice(tmp_path):
-    from myriad.pipelines.coding import CodeOptions
+    from myriad.codes import CodeOptions
     from myriad.pipelines.compress import compress
     from myriad.pipelines.store_inspection import inspect_store
     from myriad.report.store_page import render_store_report

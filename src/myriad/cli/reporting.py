@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def write_html(evidence: dict[str, Any], path: Path, progress: Progress) -> Path:
     """Write the report of some evidence; return its path."""
-    from myriad.pipelines.pictures import read_picture
+    from myriad.pipelines.evidence import read_picture
     from myriad.report import write_report
 
     write_report(evidence, path, read_image=read_picture, progress=progress)
@@ -23,7 +23,7 @@ def write_html(evidence: dict[str, Any], path: Path, progress: Progress) -> Path
 
 def write_store_html(store: Store, path: Path, run: Run) -> Path:
     """Write the report of a store; return its path."""
-    from myriad.pipelines.pictures import read_picture
+    from myriad.pipelines.evidence import read_picture
     from myriad.pipelines.store_inspection import inspect_store
     from myriad.report import write_store_report
 

@@ -1,4 +1,4 @@
-"""The base class of the classifiers of rows: checked input, held-out rows, ranked labels."""
+"""The base classes of the classifiers of rows: checked input, held-out rows, ranked labels."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from myriad.arrays import as_rows
 from myriad.errors import InputError
 from myriad.estimators.labels import encode_one, encode_several, has_several
-from myriad.models import Model
+from myriad.models import LinearModel, Model
 from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr
-from myriad.training import Context, Fitted, Method, hold_out
+from myriad.training import Certified, Context, Fitted, Method, hold_out
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.urls import UrlPath
 
 FLOATS = [np.float32, np.float64, np.float16]
 """The dtypes of rows; they are converted to float32 a block at a time."""
 CHUNK_BYTES = 64 << 20
+EPOCHS_AND_SECONDS = {"epochs": "max_epochs", "seconds": "max_seconds"}
+"""The parameters for two options of the methods, see `RowsClassifier._renamed`."""
 
 
 class RowsClassifier(ClassifierMixin, BaseEstimator):
@@ -242,3 +244,27 @@ def _leaving(rows: Rows) -> Iterator[Path]:
         beside = rows.store.path.absolute().parent
     with tempfile.TemporaryDirectory(prefix=".myriad-", dir=beside) as folder:
         yield Path(folder)
+
+
+class CertifiedClassifier(RowsClassifier):
+    """The base class of `TopKSVM` and `DualSVM`, which describe its attributes."""
+
+    model_: LinearModel
+
+    def _take(self, fitted: Fitted) -> None:
+        super()._take(fitted)
+        assert isinstance(fitted, Certified)
+        certificate = fitted.certificate
+        self.gap_, self.gaps_ = certificate.gap, certificate.gaps
+        self.primal_ = float(certificate.primals.sum())
+        self.dual_ = float(certificate.duals.sum())
+
+    @property
+    def coef_(self) -> NDArray[np.float32]:
+        """The weights, of shape (n_classes, n_features), for two classes as well."""
+        return self.model_.weights
+
+    @property
+    def intercept_(self) -> NDArray[np.float32]:
+        """The biases, of shape (n_classes,)."""
+        return self.model_.biases

@@ -11,8 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from myriad.errors import InputError
-from myriad.estimators.certified import EPOCHS_AND_SECONDS, CertifiedClassifier
-from myriad.estimators.rows_classifier import seed_of
+from myriad.estimators.rows_classifier import EPOCHS_AND_SECONDS, CertifiedClassifier, seed_of
 from myriad.progress import Progress
 from myriad.store import ArrayRows, Store
 from myriad.training import TopK, check_gram

@@ -15,9 +15,7 @@ from myriad.errors import InputError
 from myriad.files import dump_json, read_json
 from myriad.measures import Measures, measure
 from myriad.models import ModelFolder, load_model, make_plain, save_model
-from myriad.pipelines.card import write_card
-from myriad.pipelines.evaluate import score_store
-from myriad.pipelines.evidence import Scored, gather_evidence
+from myriad.pipelines.evidence import Scored, gather_evidence, write_card
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.neighbourhoods import describe_embedding
 from myriad.pipelines.outputs import (
@@ -27,6 +25,7 @@ from myriad.pipelines.outputs import (
     training_beside,
 )
 from myriad.pipelines.replacement import Replacement, describe_source
+from myriad.pipelines.scoring import score_store
 from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of

@@ -11,10 +11,9 @@ from typing import Any
 from myriad.errors import InputError, WorkError
 from myriad.measures import measure
 from myriad.models import ModelFolder
-from myriad.pipelines.evaluate import score_store
-from myriad.pipelines.extract import ExtractOptions
+from myriad.pipelines.extract import ExtractOptions, open_source
 from myriad.pipelines.outputs import locks_output
-from myriad.pipelines.sources import open_source
+from myriad.pipelines.scoring import score_store
 from myriad.pipelines.train import check_classes
 from myriad.pipelines.trial_log import TrialLog, check_trial_log
 from myriad.pipelines.trials import SWEPT, Trial, Tuned
