@@ -58,7 +58,7 @@ def compare_all_codes(
     from myriad.pipelines.compare import make_methods
     from myriad.pipelines.compare_codes import compare_codes, parse_codes, parse_ratios
     from myriad.pipelines.outputs import prepare_results
-    from myriad.report.code_page import write_code_page
+    from myriad.report.studies import write_code_page
 
     names, numbers = parse_codes(codes), parse_ratios(ratios)
     methods = make_methods(split_list(objectives or "ovr"), epochs=epochs, seed=run.seed)
