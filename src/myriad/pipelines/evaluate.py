@@ -25,6 +25,7 @@ from myriad.measures import (
 )
 from myriad.models import CodedModel, load_model, match_rows
 from myriad.pipelines.evidence import Scored
+from myriad.pipelines.row_options import ExtractOptions
 from myriad.pipelines.scoring import (
     StoreScoring,
     mean_precisions,
@@ -67,7 +68,7 @@ def evaluate(
     *,
     split: str | None = None,
     plain: bool = False,
-    max_bad: float = 0.05,
+    max_bad: float = ExtractOptions.max_bad,
     labels: Sequence[str] = (),
     column: str | None = None,
     hierarchy: Path | None = None,
