@@ -165,7 +165,8 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         kept, own_split = rows, held_out is None
         if not 0 <= self.validation_fraction < 1:
             raise InputError(
-                f"validation_fraction must be a part from 0 to 1, not {self.validation_fraction!r}."
+                "validation_fraction must be a fraction from 0 to below 1, not "
+                f"{self.validation_fraction!r}."
             )
         if own_split and (self.early_stopping or method.is_open):
             kept, held_out = hold_out(rows, self.validation_fraction, seed=method.seed)
@@ -179,7 +180,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return the scores, of shape (n_samples, n_classes); for two classes their difference."""
-        scores = np.concatenate([self.model_.scores(part) for part in self._parts(X)])
+        scores = np.concatenate([self.model_.scores(chunk) for chunk in self._chunks(X)])
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -207,19 +208,19 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
 
         Scores are made for a bounded number of rows at a time.
         """
-        ranked = [self.model_.rank(part, k) for part in self._parts(X)]
-        labels, scores = (np.concatenate(parts) for parts in zip(*ranked, strict=True))
+        ranked = [self.model_.rank(chunk, k) for chunk in self._chunks(X)]
+        labels, scores = (np.concatenate(found) for found in zip(*ranked, strict=True))
         return self.classes_[labels], scores
 
-    def _parts(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
+    def _chunks(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
         """Yield rows to be scored as float32, a bounded number at a time."""
         check_is_fitted(self, "model_")
         checked = as_csr(X) if issparse(X) else X
         rows = validate_data(self, checked, accept_sparse="csr", dtype=FLOATS, reset=False)
         size = max(1, CHUNK_BYTES // (4 * rows.shape[1]))
         for start in range(0, rows.shape[0], size):
-            part = rows[start : start + size]
-            dense = part.toarray() if issparse(part) else part
+            chunk = rows[start : start + size]
+            dense = chunk.toarray() if issparse(chunk) else chunk
             yield as_rows(dense)
 
 

@@ -126,9 +126,9 @@ class TopKSVM(CertifiedClassifier):
             )
         return rows
 
-    def _parts(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
+    def _chunks(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
         if self.kernel is None:
-            yield from super()._parts(X)
+            yield from super()._chunks(X)
             return
         check_is_fitted(self, "model_")
         rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)

@@ -164,7 +164,7 @@ def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:
         return "test" if "test" in present else "all"
     if wanted != "all" and wanted not in present:
         stated = ", ".join(sorted(present - {""})) or "none"
-        raise InputError(f"{data} has no images for --split {wanted}; parts it states: {stated}.")
+        raise InputError(f"{data} has no images for --split {wanted}; splits it states: {stated}.")
     return wanted
 
 

@@ -39,7 +39,7 @@ A model that ranks {classes:,} classes, made by [myriad](https://pypi.org/projec
 | over samples | {top1} | {top5} |
 | mean over classes | {class_top1} | {class_top5} |
 
-Settings and the number of passes were chosen on these images, so other images may do worse.
+Settings and the number of epochs were chosen on these images, so other images may do worse.
 
 ## Use
 

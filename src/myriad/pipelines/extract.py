@@ -71,7 +71,7 @@ def extract(
     out: Path,
     *,
     options: ExtractOptions | None = None,
-    parts: tuple[str, ...] = ("train", "val", "test"),
+    splits: tuple[str, ...] = ("train", "val", "test"),
     seed: int = 0,
     threads: int | None = None,
     cluster: Any = None,
@@ -88,7 +88,7 @@ def extract(
 
     Parameters
     ----------
-    parts : the splits of the images to extract.
+    splits : the splits of the images to extract.
     cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
     began = time.perf_counter()
@@ -97,7 +97,7 @@ def extract(
     with progress.step("Finding images") as advance:
         found = find_images(data)
         images = split_images(found, seed=seed)
-        chosen = np.isin(images.splits, parts)
+        chosen = np.isin(images.splits, splits)
         images = images.select(chosen)
         advance(len(images))
     for warning in images.warnings:

@@ -199,6 +199,11 @@ def nearest_truths(sets: LabelSets, guesses: NDArray[np.int32]) -> NDArray[np.in
     return labels
 
 
+def slice_truths(truths: Truths, rows: slice) -> Truths:
+    """Return the true labels of a range of rows."""
+    return truths.part(rows) if isinstance(truths, LabelSets) else truths[rows]
+
+
 def select(truths: Truths, index: NDArray[np.int64]) -> Truths:
     """Return the true labels of some rows."""
     return truths.select(index) if isinstance(truths, LabelSets) else truths[index]
@@ -261,16 +266,16 @@ class StoreScoring:
         changed = (model / CONFIG).stat().st_mtime_ns
         return cls((model.absolute(), changed), (store.absolute(), state_of(store)), split, plain)
 
-    def __call__(self, piece: tuple[list[range], Truths]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def __call__(self, task: tuple[list[range], Truths]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the rank of the true label and the best class of each row of some blocks."""
         model, rows = _open(self)
-        blocks, truths = piece
+        blocks, truths = task
         found, start = [], 0
         for block in blocks:
-            part = slice(start, start + len(block))
-            some = truths[part] if isinstance(truths, np.ndarray) else truths.part(part)
+            own = slice(start, start + len(block))
+            some = slice_truths(truths, own)
             found.append(model.judge(rows.read(block), some))
-            start = part.stop
+            start = own.stop
         ranks, guesses = zip(*found, strict=True)
         return np.concatenate(ranks), np.concatenate(guesses)
 
@@ -291,8 +296,7 @@ def rank_store(
         for start in range(0, n_rows, BLOCKS * size):
             stop = min(start + BLOCKS * size, n_rows)
             blocks = [range(i, min(i + size, stop)) for i in range(start, stop, size)]
-            part = slice(start, stop)
-            yield blocks, truths[part] if isinstance(truths, np.ndarray) else truths.part(part)
+            yield blocks, slice_truths(truths, slice(start, stop))
 
     executor.require(scoring.model[0], scoring.store[0] / STORE)
     judged = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
