@@ -12,7 +12,7 @@ from referencing import Registry, Resource
 import myriad
 from myriad.cli.execution import execute
 from myriad.cli.main import VERBS, app
-from myriad.cli.objects import load_schema
+from tests.cli.schemas import load_schema
 from tests.signals import interruptible_python
 
 TOY = str(Path(__file__).with_name("toy.py"))

@@ -1,8 +1,24 @@
 """``evaluate``: images and stores, unknown classes, tables."""
 
+import inspect
 import shutil
 
+from myriad.cli.evaluate import evaluate
+from myriad.options import options_of
+from myriad.pipelines.row_options import ExtractOptions
 from tests.cli.calling import call, call_json
+
+
+def test_the_limit_of_bad_images_is_the_option_of_extraction():
+    known = options_of(ExtractOptions)["max_bad"]
+    parameter = inspect.signature(evaluate).parameters["max_bad"]
+    (stated,) = parameter.annotation.__metadata__
+    assert (parameter.default, stated.min, stated.max, stated.help) == (
+        known.default,
+        known.minimum,
+        known.maximum,
+        known.help,
+    )
 
 
 def test_evaluate_images_and_stores(photos, model, tmp_path, capsys):

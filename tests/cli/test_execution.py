@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 
 from myriad.cli.execution import execute
-from myriad.cli.objects import load_schema
 from tests.cli import toy
 from tests.cli.calling import TOY, call_toy, environment, start_toy
+from tests.cli.schemas import load_schema
 from tests.signals import background_python, interruptible_python
 
 STATUSES = {

@@ -1,3 +1,7 @@
+import json
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from myriad.cli.text import (
@@ -8,6 +12,8 @@ from myriad.cli.text import (
     format_seconds,
     parse_bytes,
     printable,
+    to_line,
+    to_plain,
 )
 from myriad.errors import InputError
 
@@ -90,3 +96,26 @@ def test_what_is_no_size_is_refused(text):
 def test_long_times_are_days():
     assert format_days(100) == "1 min 40 s"
     assert format_days(11.42 * 86400) == "11.4 days"
+
+
+def test_plain_values():
+    content = {
+        "path": Path("a") / "b",
+        1: (np.float32(0.5), np.int64(3), np.bool_(True)),
+        "array": np.array([[1.0, np.nan]]),
+        "far": [float("inf"), np.float64("-inf")],
+    }
+    assert to_plain(content) == {
+        "path": "a/b",
+        "1": [0.5, 3, True],
+        "array": [[1.0, None]],
+        "far": [None, None],
+    }
+
+
+def test_line_is_ascii_and_keeps_every_name():
+    names = ["猫", "a\nb", "\x1b[31m", "half \udcff", '"quoted"', "\u2028"]
+    line = to_line({"names": names})
+    assert line.isascii()
+    assert "\n" not in line
+    assert json.loads(line) == {"names": names}

@@ -5,8 +5,8 @@ import inspect
 import pytest
 from typer.main import get_command
 
-from myriad.cli.extraction import read_extraction
 from myriad.cli.main import app
+from myriad.cli.shared_options import read_extraction
 from tests.cli.calling import call, call_json
 from tests.pipelines.studying import make_store
 

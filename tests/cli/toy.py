@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +16,8 @@ from myriad.cli.tables import print_facts, print_summary, print_table
 from myriad.cli.verb import Run, verb
 from myriad.errors import InputError, WorkError
 
+TIMEOUT = 60
+"""Seconds to wait for a signal that the test sends."""
 HOSTILE = "a\nb\x1b[31m[bold]\u202ec"
 
 FAILURES = {
@@ -85,11 +86,11 @@ def end(
         os.kill(os.getpid(), signal.SIGINT)
     with run.progress.step("Counting [bold]", n, "images") as advance:
         for _ in range(n):
-            if way == "slow":
-                time.sleep(0.02)
+            if way == "watched":
+                sys.stdin.readline()  # the test says when to take a step
             advance(1)
             if way == "wait":
-                wait(run)
+                wait()
     run.progress.note("One image is bad.")
     return Answer(run, n)
 
@@ -98,20 +99,26 @@ def end(
 @verb(show=show)
 def short(*, run: Run) -> Answer:
     """Wait for an interruption that nothing can be resumed after."""
-    wait(run)
+    wait(again=True)
     return Answer(run, 0)
 
 
-def wait(run: Run) -> None:
-    """Wait to be interrupted; then take a moment to clean up, as threads under way do."""
-    busy = threading.Thread(target=time.sleep, args=(0.8,))
+def wait(*, again: bool = False) -> None:
+    """Wait to be interrupted, then clean up after a thread; `again` until interrupted once more."""
+    finished = threading.Event()
+    busy = threading.Thread(target=finished.wait)
+    busy.start()
     try:
         print("waiting", file=sys.stderr, flush=True)
-        time.sleep(30)
+        threading.Event().wait(TIMEOUT)
     finally:
-        print("cleaning", file=sys.stderr, flush=True)
-        busy.start()
-        busy.join()
+        try:
+            print("cleaning", file=sys.stderr, flush=True)
+            if again:
+                busy.join(TIMEOUT)
+        finally:
+            finished.set()
+            busy.join()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""What all classifiers of rows share: parameters that are the options of their method."""
+"""What all classifiers of rows share: parameters that are options of their method, and stores."""
 
 import inspect
 
 import numpy as np
 import pytest
 
+import myriad
 from myriad import (
     DualSVM,
     InputError,
@@ -14,7 +15,11 @@ from myriad import (
     TraceNormClassifier,
     Wsabie,
 )
+from myriad.codes import CodeOptions
 from myriad.options import flat_values, options_of
+from myriad.pipelines.compress import compress
+from myriad.store import Store
+from tests.pipelines.studying import make_store
 
 CLASSIFIERS = [LinearSGD, TopKSVM, DualSVM, Wsabie, TraceNormClassifier, NearestMeans]
 NOT_PARAMETERS = {
@@ -22,6 +27,15 @@ NOT_PARAMETERS = {
     Wsabie: {"memory"},
 }
 """Options of a method that its estimator leaves at their default."""
+CODES = {
+    "none": None,
+    "pq": CodeOptions("pq", 4),
+    "bits": CodeOptions("bits", 32),
+}
+ESTIMATORS = {
+    "topk": myriad.TopKSVM(k=2, lam=0.1, threads=1),
+    "dual": myriad.DualSVM(lam=0.3, threads=1),
+}
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS, ids=lambda kind: kind.__name__)
@@ -64,3 +78,34 @@ def test_without_early_stopping_all_epochs_run():
     assert LinearSGD(epochs=3, early_stopping=False)._method().patience == 3
     assert LinearSGD(epochs=3, patience=2)._method().patience == 2
     assert Wsabie(epochs="4", early_stopping=False)._method().patience == 4
+
+
+@pytest.fixture(scope="module", params=CODES)
+def store(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rows")
+    plain = make_store(folder / "plain", dim=32, n=600)
+    if CODES[request.param] is None:
+        return plain
+    compress(plain.path, folder / "coded", options=CODES[request.param])
+    return Store.open(folder / "coded")
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_store_gives_the_weights_of_its_decoded_rows(store, name):
+    from_store = ESTIMATORS[name].fit(store)
+    assert from_store.gap_ <= 1e-3
+    rows = store.rows("train")
+    X = rows.read(np.arange(rows.n_rows))
+    names = np.array(store.class_names)
+    expected = _fit_array(name, X, names[rows.labels])
+    # Both are within the gap of one optimum, whichever order the rows came in.
+    distance = np.linalg.norm(from_store.coef_ - expected.coef_)
+    assert distance < 0.2 * np.linalg.norm(expected.coef_)
+    test = store.rows("test")
+    held = test.read(np.arange(test.n_rows))
+    assert (from_store.predict(held) == names[test.labels]).mean() > 0.8
+
+
+def _fit_array(name, X, y):
+    kind, options = type(ESTIMATORS[name]), ESTIMATORS[name].get_params()
+    return kind(**options).fit(X, y)

@@ -3,7 +3,7 @@
 import operator
 import os
 import signal
-import time
+import threading
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_paths_that_a_worker_does_not_see(executor, tmp_path):
         executor.require(tmp_path / "nowhere")
 
 
-def test_a_worker_that_is_killed_costs_its_piece(executor, tmp_path):
+def test_a_worker_that_is_killed_costs_its_task(executor, tmp_path):
     mark = tmp_path / "mark"
     deadly = (
         f"__import__('os').kill(__import__('os').getpid(), {int(signal.SIGKILL)}) "
@@ -110,7 +110,7 @@ class Lost:
         return {}
 
 
-def test_a_cluster_without_workers_is_told(monkeypatch):
+def test_a_cluster_without_workers_is_an_error(monkeypatch):
     monkeypatch.setattr(clusters, "LOOK", 1)
     monkeypatch.setattr(clusters, "LONGEST", 2)
     with pytest.raises(WorkError, match="lost all its workers"):
@@ -145,16 +145,30 @@ def test_workers_that_do_not_start(monkeypatch):
         open_cluster("local:3").__enter__()
 
 
+def make_watcher():
+    """Return a plugin of a scheduler that sets the event `empty` when its last worker is gone."""
+    from distributed.diagnostics.plugin import SchedulerPlugin
+
+    class Watcher(SchedulerPlugin):
+        def __init__(self):
+            self.empty = threading.Event()
+
+        def remove_worker(self, scheduler, worker, **rest):
+            if not scheduler.workers:
+                self.empty.set()
+
+    return Watcher()
+
+
 def test_workers_that_dask_has_given_up_are_replaced(executor, monkeypatch):
     monkeypatch.setattr(clusters, "LOOK", 0.2)
     cluster = executor._own.cluster
     executor._client.wait_for_workers(2, timeout=60)  # one may have been killed a moment ago
+    watcher = make_watcher()
+    cluster.scheduler.add_plugin(watcher)
     for nanny in cluster.workers.values():
         cluster.sync(nanny.close)
-    for _ in range(200):
-        if not executor._client.nthreads():
-            break
-        time.sleep(0.05)
+    assert watcher.empty.wait(60)
     assert executor._client.nthreads() == {}
     assert list(executor.map(operator.neg, range(4))) == [0, -1, -2, -3]
     assert executor._client.nthreads()

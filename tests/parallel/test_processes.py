@@ -60,7 +60,7 @@ def test_blas_has_one_thread(executor):
 def test_exceptions_pass_and_say_where_they_were_raised(executor):
     with pytest.raises(ZeroDivisionError) as caught:
         list(executor.map(operator.methodcaller("__truediv__", 0), [1]))
-    assert "worker_process.py" in "".join(caught.value.__notes__)
+    assert "processes.py" in "".join(caught.value.__notes__)
     assert list(executor.map(operator.neg, [1])) == [-1]  # the worker lives on
 
 

@@ -105,7 +105,7 @@ def test_a_failure_is_a_line_with_its_reason(store, tmp_path, monkeypatch):
 
 
 def test_without_validation_or_test_rows_nothing_is_best(tmp_path):
-    rows = make_store(tmp_path / "store", parts=("train",))
+    rows = make_store(tmp_path / "store", splits=("train",))
     found = compare(rows.path, tmp_path / "out", objectives=["means"], threads=1)
     assert found.best is None
     assert found.candidates[0].test is None

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from myriad.codes import CodeOptions
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.models import load_model
 from myriad.pipelines import compress as work
-from myriad.pipelines.coding import CodeOptions
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.train import train

@@ -6,10 +6,10 @@ import fsspec
 import numpy as np
 import pytest
 
+from myriad.codes import CodeOptions
 from myriad.errors import InputError
 from myriad.models import load_model
 from myriad.parallel import open_cluster
-from myriad.pipelines.coding import CodeOptions
 from myriad.pipelines.compare_codes import compare_codes
 from myriad.pipelines.compress import compress
 from myriad.pipelines.evaluate import evaluate

@@ -115,6 +115,6 @@ def test_wrong_values_are_named_before_any_work(store, tmp_path, options, messag
 
 
 def test_validation_rows_are_needed(tmp_path):
-    rows = make_store(tmp_path / "store", parts=("train", "test"))
+    rows = make_store(tmp_path / "store", splits=("train", "test"))
     with pytest.raises(InputError, match="no validation rows"):
         tune(rows.path, tmp_path / "out")

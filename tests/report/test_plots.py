@@ -21,7 +21,7 @@ from myriad.report.plots.axes import (
     make_step_axis,
     make_value_axis,
 )
-from myriad.report.plots.scatter import find_running_median
+from myriad.report.plots.classes import find_running_median
 from tests.report.markup import Markup
 
 
@@ -154,7 +154,7 @@ def test_trials_draw_one_plot_for_each_varied_number() -> None:
 )
 def test_axes_have_round_ticks_within(axis: object, labels: list[str]) -> None:
     assert [label for _, label in axis.ticks] == labels  # type: ignore[attr-defined]
-    places = [axis.place(value) for value, _ in axis.ticks]  # type: ignore[attr-defined]
+    places = [axis.locate(value) for value, _ in axis.ticks]  # type: ignore[attr-defined]
     assert all(-1e-9 <= place <= 1 + 1e-9 for place in places)
 
 

@@ -1,3 +1,5 @@
+"""The report of a store: its sections, plots and drawings, also of hostile names."""
+
 from __future__ import annotations
 
 import re
@@ -7,18 +9,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from myriad.codes import learn_bits
+from myriad.codes import CodeOptions, learn_bits, learn_scalar
 from myriad.errors import InputError
+from myriad.pipelines.compress import compress
 from myriad.pipelines.statistics import correlate, spread_values
-from myriad.pipelines.store_inspection import Patch, StoreInspection
+from myriad.pipelines.store_inspection import Patch, StoreInspection, inspect_store
 from myriad.report import write_store_report
 from myriad.report.plots import draw_colours, draw_gradients
-from myriad.report.sections import SECTIONS
-from myriad.report.store_page import render_store_report
+from myriad.report.store_page import SECTIONS, render_store_report, show_code
 from myriad.vocabularies import PCA
+from tests.pipelines.test_compress import write_store
 from tests.report.browser import needs_browser, open_page
 from tests.report.markup import Markup
 from tests.report.test_page import HOSTILE
+
+ROWS = np.random.default_rng(0).standard_normal((20, 40)).astype(np.float32)
 
 
 def invent_anatomy(n_rows: int = 300) -> StoreInspection:
@@ -155,3 +160,26 @@ def test_a_browser_shows_it_without_complaint(tmp_path: Path) -> None:
     document, said = open_page(tmp_path / "r.html", tmp_path / "profile")
     assert said == []
     assert "Correlation of features" in document
+
+
+def test_features_that_a_code_chose_are_described_and_drawn():
+    information = np.array([3.0] * 10 + [1.0] * 10 + [0.0] * 20)
+    code = learn_bits(ROWS, n_bits=16, information=information)
+    section = show_code(replace(invent_anatomy(), code=code))
+    lead = section.lead.replace("\u00a0", " ")
+    assert "The 16 features that are kept carry 90.0 %" in lead
+    assert "the best 25 % carry 75.0 %" in lead
+    assert len(section.panels) == 2
+
+
+def test_a_code_without_information_has_no_section():
+    for code in (None, learn_scalar(ROWS), learn_bits(ROWS)):
+        assert show_code(replace(invent_anatomy(), code=code)) is None
+
+
+def test_the_report_of_a_store_shows_the_choice(tmp_path):
+    plain = write_store(tmp_path / "s")
+    store = compress(plain, tmp_path / "bits", options=CodeOptions("bits", 64)).store
+    page = render_store_report(inspect_store(store, read_picture=lambda *a, **k: None))
+    assert "Choice of features" in page
+    assert "of the mutual information of all features" in page

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from myriad.report.plots import Entry, Series, plot_costs, plot_passes, plot_ranking, plot_values
-from myriad.report.plots.series import spread
+from myriad.report.plots import Entry, Series, plot_costs, plot_epochs, plot_ranking, plot_values
+from myriad.report.plots.studies import spread
 from myriad.report.studies import render_comparison, render_tuning, write_comparison
 from tests.report.browser import needs_browser, open_page
 from tests.report.markup import Markup
@@ -135,7 +135,7 @@ def test_plots_stay_in_their_frames() -> None:
     lines = [Series(name, [(1, 50.0), (2, 50.0 + i / 9)]) for i, name in enumerate(names)]
     entries = [Entry(name, 50.0, None, 0.0001 * 10**i) for i, name in enumerate(names)]
     for plot in (
-        plot_passes(lines),
+        plot_epochs(lines),
         plot_values("beta", [*lines[:2], Series("flat", [(1, 99.0)], flat=True)]),
         plot_ranking(entries),
         plot_costs(entries),
@@ -145,7 +145,7 @@ def test_plots_stay_in_their_frames() -> None:
 
 
 def test_nothing_to_plot() -> None:
-    assert plot_passes([Series("a", [])]) is None
+    assert plot_epochs([Series("a", [])]) is None
     assert plot_values("beta", [Series("a", [(1, 50.0)])]) is None
     assert plot_ranking([Entry("a", None, None, 1.0)]) is None
     assert plot_costs([Entry("a", 50.0, None, 1.0)]) is None

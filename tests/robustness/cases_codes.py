@@ -169,7 +169,7 @@ CODE_CASES = [
 
 def _two_codes(here: Path) -> None:
     """Make a model of some bits, and a store of as many other ones."""
-    from myriad.pipelines.coding import CodeOptions
+    from myriad.codes import CodeOptions
     from myriad.pipelines.compress import compress
     from myriad.pipelines.train import train
     from myriad.training import SGD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import time
@@ -36,7 +37,7 @@ def train(folder: Path, *more: str) -> Called:
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment of a run: some seconds after it has told a number of lines of its progress."""
+    """A moment of a run: some seconds after it has written a number of lines of progress."""
 
     lines: int
     seconds: float
@@ -82,8 +83,16 @@ def processes_in(folder: Path) -> list[int]:
 
 
 def wait_for_end(folder: Path) -> list[int]:
-    """Return the processes that still work in a folder after a while; none as they should."""
-    until = time.monotonic() + 10
-    while (found := processes_in(folder)) and time.monotonic() < until:
-        time.sleep(0.05)
-    return found
+    """Wait for the processes that work in a folder to end; return those that do not."""
+    while found := processes_in(folder):
+        for pid in found:
+            try:
+                process = os.pidfd_open(pid)
+            except ProcessLookupError:
+                continue
+            try:
+                if not select.select([process], [], [], 60)[0]:  # it can be read once it has ended
+                    return found
+            finally:
+                os.close(process)
+    return []

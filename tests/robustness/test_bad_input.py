@@ -6,7 +6,7 @@ import shlex
 import jsonschema
 import pytest
 
-from myriad.cli.objects import load_schema
+from tests.cli.schemas import load_schema
 from tests.robustness.calling import Called, call, call_apart
 from tests.robustness.cases import Case
 from tests.robustness.cases_codes import CODE_CASES

@@ -47,7 +47,6 @@ def find_dangers(source: str) -> list[str]:
 
 ALLOWED = {
     "parallel/processes.py": ["pickle"],
-    "parallel/worker_process.py": ["pickle"],
     "signatures/torch_weights.py": ["pickle"],
 }
 """Messages between a process and its own workers, never files; and an unpickler that knows four

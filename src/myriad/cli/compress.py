@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.choices import Cluster
-from myriad.cli.extraction import Coding, read_coding
+from myriad.cli.shared_options import Cluster, Coding, read_coding
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from myriad.cli.accuracies import print_accuracies
 from myriad.cli.methods import Objective
-from myriad.cli.reporting import write_html
-from myriad.cli.tables import print_facts, print_summary
+from myriad.cli.report import write_html
+from myriad.cli.tables import print_accuracies, print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
 

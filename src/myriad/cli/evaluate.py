@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.accuracies import print_accuracies
-from myriad.cli.choices import Cluster, DataArgument, Labels, MaxBad, ModelArgument, RowsColumn
-from myriad.cli.tables import print_facts
+from myriad.cli.shared_options import (
+    Cluster,
+    DataArgument,
+    Extraction,
+    Labels,
+    ModelArgument,
+    RowsColumn,
+    choose_extraction,
+)
+from myriad.cli.tables import print_accuracies, print_facts
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
     from myriad.pipelines.evaluate import Evaluated
+
+read_limit = choose_extraction("max_bad")
+"""The limit of bad images, an option of extraction."""
 
 
 def show(evaluated: Evaluated, run: Run) -> None:
@@ -26,7 +36,7 @@ def show(evaluated: Evaluated, run: Run) -> None:
     print_facts({name: f"{value:.2f} %" for name, value in rows.items() if value is not None})
 
 
-@verb(show=show)
+@verb(show=show, lists={"extracting": read_limit})
 def evaluate(
     model: ModelArgument,
     data: DataArgument,
@@ -49,11 +59,11 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    max_bad: MaxBad = 0.05,
+    *,
+    extracting: Extraction,
     labels: Labels = None,
     rows: RowsColumn = None,
     cluster: Cluster = None,
-    *,
     run: Run,
 ) -> Evaluated:
     """Measure a model's accuracy on images, on a store or on files of rows."""
@@ -64,7 +74,7 @@ def evaluate(
         data,
         split=split,
         plain=plain,
-        max_bad=max_bad,
+        max_bad=extracting().max_bad,
         labels=labels or (),
         column=rows,
         hierarchy=hierarchy,

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.choices import Cluster, ImagesArgument
-from myriad.cli.extraction import Extraction, read_extraction
+from myriad.cli.shared_options import Cluster, Extraction, ImagesArgument, read_extraction
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb

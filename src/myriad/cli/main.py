@@ -17,10 +17,9 @@ from myriad.cli.compare import compare
 from myriad.cli.compress import compress
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
-from myriad.cli.execution import execute
+from myriad.cli.execution import INTERRUPTED, execute
 from myriad.cli.export import export
 from myriad.cli.extract import extract
-from myriad.cli.failure import INTERRUPTED
 from myriad.cli.import_ import import_
 from myriad.cli.plan import plan
 from myriad.cli.predict import predict

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.extraction import Extraction, choose_extraction
+from myriad.cli.shared_options import Extraction, choose_extraction
 from myriad.cli.tables import print_facts, print_table
 from myriad.cli.text import format_bytes, format_days, parse_bytes
 from myriad.cli.verb import Run, verb

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from myriad.cli.choices import ModelArgument
+from myriad.cli.shared_options import ModelArgument
 from myriad.cli.tables import print_table
 from myriad.cli.verb import Run, verb
 from myriad.locks import locked

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from myriad.cli.reporting import write_html, write_store_html
 from myriad.cli.tables import print_summary
 from myriad.cli.verb import Run, verb
 from myriad.locks import locked
+from myriad.progress import Progress
+
+if TYPE_CHECKING:
+    from myriad.store import Store
 
 
 @dataclass(frozen=True)
@@ -59,3 +62,25 @@ def report(
         if of_store:
             return Result(write_store_html(Store.open(subject), path, run))
         return Result(write_html(read_evidence(subject), path, run.progress))
+
+
+def write_html(evidence: dict[str, Any], path: Path, progress: Progress) -> Path:
+    """Write the report of some evidence; return its path."""
+    from myriad.pipelines.evidence import read_picture
+    from myriad.report import write_report
+
+    write_report(evidence, path, read_image=read_picture, progress=progress)
+    return path
+
+
+def write_store_html(store: Store, path: Path, run: Run) -> Path:
+    """Write the report of a store; return its path."""
+    from myriad.pipelines.evidence import read_picture
+    from myriad.pipelines.store_inspection import inspect_store
+    from myriad.report import write_store_report
+
+    inspection = inspect_store(
+        store, read_picture=read_picture, seed=run.seed, progress=run.progress
+    )
+    write_store_report(inspection, path)
+    return path

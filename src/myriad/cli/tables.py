@@ -10,7 +10,7 @@ import math
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
@@ -19,7 +19,16 @@ from rich.text import Text
 
 from myriad.cli.text import printable
 
+if TYPE_CHECKING:
+    from myriad.measures import Measures
+
 _UNBOUNDED = 100_000
+SPLITS = {
+    "val": "validation images",
+    "test": "test images",
+    "train": "training images",
+    "all": "images",
+}
 
 
 def print_table(
@@ -134,3 +143,20 @@ def _write_cell(value: Any) -> Text:
     if isinstance(value, float):
         return Text(f"{value:,.2f}")
     return Text(printable(value))
+
+
+def print_accuracies(measures: Measures, *, split: str) -> None:
+    """Print top-1 and top-5 accuracy, over samples and as the mean over classes."""
+    counts = f"{measures.n:,} {SPLITS.get(split, split)}, {measures.classes:,} classes"
+    if measures.unknown:
+        counts += f", {measures.unknown:,} of classes that the model does not know"
+    if measures.bad:
+        counts += f", {measures.bad:,} bad images skipped"
+    print_table(
+        ["Accuracy in %", "Top-1", "Top-5"],
+        [
+            ["over samples", measures.sample_at[0], measures.sample_at[4]],
+            ["mean over classes", measures.class_at[0], measures.class_at[4]],
+        ],
+        title=counts,
+    )

@@ -1,9 +1,13 @@
-"""Text for the terminal: names made safe to print, and formatted numbers."""
+"""Text for the terminal: names made safe to print, formatted numbers, JSON on one line."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import unicodedata
+from os import PathLike, fspath
+from typing import Any
 
 from myriad.errors import InputError
 
@@ -86,3 +90,26 @@ def format_rate(per_second: float, unit: str) -> str:
     else:
         figure = f"{per_second:.1f}" if per_second >= 0.95 else f"{per_second:.2f}"
     return f"{figure} {unit}/s" if unit else f"{figure}/s"
+
+
+def to_line(content: Any) -> str:
+    """Return `content` as JSON on one line of ASCII, which every terminal and locale can print."""
+    return json.dumps(to_plain(content), allow_nan=False)
+
+
+def to_plain(content: Any) -> Any:
+    """Return `content` in types that JSON has: NaN and infinity become None, paths strings.
+
+    NumPy's scalars and arrays become numbers and lists.
+    """
+    if isinstance(content, dict):
+        return {str(key): to_plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [to_plain(value) for value in content]
+    if isinstance(content, float):
+        return content if math.isfinite(content) else None
+    if isinstance(content, PathLike):
+        return fspath(content)
+    if hasattr(content, "tolist"):
+        return to_plain(content.tolist())
+    return content

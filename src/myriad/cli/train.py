@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from myriad.cli.accuracies import print_accuracies
-from myriad.cli.choices import Cluster, DataArgument, Memory
-from myriad.cli.extraction import Extraction, read_extraction
 from myriad.cli.methods import MethodReader
-from myriad.cli.reporting import write_html
-from myriad.cli.tables import print_facts, print_summary
+from myriad.cli.report import write_html
+from myriad.cli.shared_options import Cluster, DataArgument, Extraction, Memory, read_extraction
+from myriad.cli.tables import print_accuracies, print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds, parse_bytes
 from myriad.cli.verb import Lists, Run, UnderHeading, verb
 from myriad.training import Method

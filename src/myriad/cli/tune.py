@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from myriad.cli.choices import (
+from myriad.cli.methods import Objective
+from myriad.cli.shared_options import (
     Cluster,
     DataArgument,
+    Extraction,
     StudyStore,
+    read_extraction,
     split_list,
 )
-from myriad.cli.extraction import Extraction, read_extraction
-from myriad.cli.methods import Objective
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb

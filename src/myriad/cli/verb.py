@@ -27,8 +27,8 @@ from typing import Annotated, Any, Protocol, get_args
 
 import typer
 
-from myriad.cli.objects import to_line
 from myriad.cli.progress import choose_progress
+from myriad.cli.text import to_line
 from myriad.errors import InputError, WorkError
 from myriad.kernel_cache import report_to
 from myriad.locks import locked

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.estimators.certified import EPOCHS_AND_SECONDS, CertifiedClassifier
-from myriad.estimators.rows_classifier import seed_of
+from myriad.estimators.rows_classifier import EPOCHS_AND_SECONDS, CertifiedClassifier, seed_of
 from myriad.progress import Progress
 from myriad.store import Rows
 from myriad.training import BinaryDual, Fitted, Method

@@ -166,7 +166,7 @@ class LinearSGD(RowsClassifier):
         ----------
         sample_weight : array of shape (n_samples,) that multiplies the steps of each row.
         """
-        self.__dict__.pop("_session", None)
+        self.__dict__.pop("_incremental", None)
         return self._fit(X, y, sample_weight)
 
     def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
@@ -211,15 +211,15 @@ class LinearSGD(RowsClassifier):
     def _pass(self, rows: Rows) -> None:
         """Train for one epoch on rows whose labels are indices of `classes_`."""
         n_classes, before = len(self.classes_), getattr(self, "model_", None)
-        session: IncrementalTraining | None = getattr(self, "_session", None)
-        if session is None:
+        incremental: IncrementalTraining | None = getattr(self, "_incremental", None)
+        if incremental is None:
             method = self._method()
             if before is not None:
                 method = method.settled(Fitted(before, self.settings_ | {"scale": False}, 1))
-            session = IncrementalTraining.begin(method, rows, n_classes, before)
-        self._session = session.run(rows, n_classes, context=Context(threads=self.threads))
-        epochs = self._session.trainer.epoch
-        self._take(Fitted(self._session.model, self._session.settings, epochs))
+            incremental = IncrementalTraining.begin(method, rows, n_classes, before)
+        self._incremental = incremental.run(rows, n_classes, context=Context(threads=self.threads))
+        epochs = self._incremental.trainer.epoch
+        self._take(Fitted(self._incremental.model, self._incremental.settings, epochs))
 
     def _method(self) -> SGD:
         method: SGD = self._make_method(

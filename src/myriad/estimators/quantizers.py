@@ -137,7 +137,7 @@ class ProductQuantizer(_Quantizer):
     d : length of a sub-vector.
     bits : of each index, 1 to 8; the ratio is ``32 d / bits``.
     period : features after which a row repeats its meaning; see `myriad.codes.learn_product`.
-    rotation : how rows are turned before: ``"none"``, ``"random"`` or ``"opq"``, which is learned.
+    rotation : how rows are rotated before: ``"none"``, ``"random"`` or ``"opq"``, which is learned.
     """
 
     _kinds = (ProductCode, RotatedCode)

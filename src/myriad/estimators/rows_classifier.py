@@ -1,4 +1,4 @@
-"""The base class of the classifiers of rows: checked input, held-out rows, ranked labels."""
+"""The base classes of the classifiers of rows: checked input, held-out rows, ranked labels."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from myriad.arrays import as_rows
 from myriad.errors import InputError
 from myriad.estimators.labels import encode_one, encode_several, has_several
-from myriad.models import Model
+from myriad.models import LinearModel, Model
 from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr
-from myriad.training import Context, Fitted, Method, hold_out
+from myriad.training import Certified, Context, Fitted, Method, hold_out
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.urls import UrlPath
 
 FLOATS = [np.float32, np.float64, np.float16]
 """The dtypes of rows; they are converted to float32 a block at a time."""
 CHUNK_BYTES = 64 << 20
+EPOCHS_AND_SECONDS = {"epochs": "max_epochs", "seconds": "max_seconds"}
+"""The parameters for two options of the methods, see `RowsClassifier._renamed`."""
 
 
 class RowsClassifier(ClassifierMixin, BaseEstimator):
@@ -163,7 +165,8 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         kept, own_split = rows, held_out is None
         if not 0 <= self.validation_fraction < 1:
             raise InputError(
-                f"validation_fraction must be a part from 0 to 1, not {self.validation_fraction!r}."
+                "validation_fraction must be a fraction from 0 to below 1, not "
+                f"{self.validation_fraction!r}."
             )
         if own_split and (self.early_stopping or method.is_open):
             kept, held_out = hold_out(rows, self.validation_fraction, seed=method.seed)
@@ -177,7 +180,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return the scores, of shape (n_samples, n_classes); for two classes their difference."""
-        scores = np.concatenate([self.model_.scores(part) for part in self._parts(X)])
+        scores = np.concatenate([self.model_.scores(chunk) for chunk in self._chunks(X)])
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -205,19 +208,19 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
 
         Scores are made for a bounded number of rows at a time.
         """
-        ranked = [self.model_.rank(part, k) for part in self._parts(X)]
-        labels, scores = (np.concatenate(parts) for parts in zip(*ranked, strict=True))
+        ranked = [self.model_.rank(chunk, k) for chunk in self._chunks(X)]
+        labels, scores = (np.concatenate(found) for found in zip(*ranked, strict=True))
         return self.classes_[labels], scores
 
-    def _parts(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
+    def _chunks(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
         """Yield rows to be scored as float32, a bounded number at a time."""
         check_is_fitted(self, "model_")
         checked = as_csr(X) if issparse(X) else X
         rows = validate_data(self, checked, accept_sparse="csr", dtype=FLOATS, reset=False)
         size = max(1, CHUNK_BYTES // (4 * rows.shape[1]))
         for start in range(0, rows.shape[0], size):
-            part = rows[start : start + size]
-            dense = part.toarray() if issparse(part) else part
+            chunk = rows[start : start + size]
+            dense = chunk.toarray() if issparse(chunk) else chunk
             yield as_rows(dense)
 
 
@@ -242,3 +245,27 @@ def _leaving(rows: Rows) -> Iterator[Path]:
         beside = rows.store.path.absolute().parent
     with tempfile.TemporaryDirectory(prefix=".myriad-", dir=beside) as folder:
         yield Path(folder)
+
+
+class CertifiedClassifier(RowsClassifier):
+    """The base class of `TopKSVM` and `DualSVM`, which describe its attributes."""
+
+    model_: LinearModel
+
+    def _take(self, fitted: Fitted) -> None:
+        super()._take(fitted)
+        assert isinstance(fitted, Certified)
+        certificate = fitted.certificate
+        self.gap_, self.gaps_ = certificate.gap, certificate.gaps
+        self.primal_ = float(certificate.primals.sum())
+        self.dual_ = float(certificate.duals.sum())
+
+    @property
+    def coef_(self) -> NDArray[np.float32]:
+        """The weights, of shape (n_classes, n_features), for two classes as well."""
+        return self.model_.weights
+
+    @property
+    def intercept_(self) -> NDArray[np.float32]:
+        """The biases, of shape (n_classes,)."""
+        return self.model_.biases

@@ -11,8 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from myriad.errors import InputError
-from myriad.estimators.certified import EPOCHS_AND_SECONDS, CertifiedClassifier
-from myriad.estimators.rows_classifier import seed_of
+from myriad.estimators.rows_classifier import EPOCHS_AND_SECONDS, CertifiedClassifier, seed_of
 from myriad.progress import Progress
 from myriad.store import ArrayRows, Store
 from myriad.training import TopK, check_gram
@@ -127,9 +126,9 @@ class TopKSVM(CertifiedClassifier):
             )
         return rows
 
-    def _parts(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
+    def _chunks(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
         if self.kernel is None:
-            yield from super()._parts(X)
+            yield from super()._chunks(X)
             return
         check_is_fitted(self, "model_")
         rows = validate_data(self, X, dtype=np.float64, order="C", reset=False)

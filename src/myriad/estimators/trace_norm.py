@@ -103,7 +103,7 @@ class TraceNormClassifier(RowsClassifier):
 
     def embed(self, X: Any) -> NDArray[np.float32]:
         """Return the latents of rows, (n_samples, n_latents): all that scores depend on."""
-        return np.concatenate([self.model_.lift(part) for part in self._parts(X)])
+        return np.concatenate([self.model_.lift(chunk) for chunk in self._chunks(X)])
 
     @property
     def coef_(self) -> NDArray[np.float32]:

@@ -1,11 +1,15 @@
 """Measures of ranked rows: accuracy at k, average precision, confusions."""
 
 from myriad.measures.accuracy import Measures, Truths, measure, rank_truths, ranks_of_truth
-from myriad.measures.class_confusion import class_confusion
-from myriad.measures.confusion import Confusion, count_confusions
+from myriad.measures.confusion import (
+    Confusion,
+    class_confusion,
+    count_confusions,
+    number_parents,
+    sibling_precision,
+)
 from myriad.measures.label_sets import LabelSets
 from myriad.measures.precision import average_precisions
-from myriad.measures.siblings import number_parents, sibling_precision
 
 __all__ = [
     "Confusion",

@@ -1,13 +1,17 @@
 """Run tasks on threads, processes or a Dask cluster, with BLAS held to one thread in each."""
 
 from myriad.parallel.cluster import ClusterExecutor, open_cluster
-from myriad.parallel.context import Context
 from myriad.parallel.executor import Executor, LocalExecutor, open_local
 from myriad.parallel.processes import ProcessExecutor, open_processes
-from myriad.parallel.shared import SharedArray, share_array
-from myriad.parallel.thread_pool import Lazy, ThreadPool, open_threads
-from myriad.parallel.threads import map_ordered, thread_count, thread_executor
-from myriad.parallel.workers import Workers
+from myriad.parallel.threads import (
+    Lazy,
+    ThreadPool,
+    map_ordered,
+    open_threads,
+    thread_count,
+    thread_executor,
+)
+from myriad.parallel.workers import Context, SharedArray, Workers, share_array
 
 __all__ = [
     "ClusterExecutor",

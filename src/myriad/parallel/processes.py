@@ -14,16 +14,17 @@ import queue
 import signal
 import sys
 import threading
+import traceback
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 from myriad.errors import WorkError
 from myriad.parallel.executor import Executor
 from myriad.parallel.threads import hold_blas_to_one_thread, map_ordered
-from myriad.parallel.worker_process import run_worker
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -177,7 +178,7 @@ def _start_server(preload: Sequence[str]) -> None:
     with _STARTING, _without_main(), _single_threads():
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            _context().set_forkserver_preload(["myriad.parallel.worker_process", *preload])
+            _context().set_forkserver_preload(["myriad.parallel.processes", *preload])
             forkserver.ensure_running()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -215,3 +216,45 @@ def _explain_status(status: int | None) -> str:
         memory = ", perhaps because memory ran out" if status == -signal.SIGKILL else ""
         return f"by {name}{memory}"
     return f"with status {status}"
+
+
+def run_worker(connection: Connection) -> None:
+    """Receive messages ``(function, item)`` and reply ``(True, function(item))`` to each.
+
+    This is the loop of a worker process, which ends with its parent. The function is pickled bytes,
+    or None for that of the message before. An exception is replied as ``(False, exception)``.
+    """
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    function: Any = None
+    with hold_blas_to_one_thread():
+        while True:
+            try:
+                message = connection.recv_bytes()
+            except (EOFError, OSError):
+                return
+            try:
+                pickled, item = pickle.loads(message)
+                function = function if pickled is None else pickle.loads(pickled)
+                answer = pickle.dumps((True, function(item)), pickle.HIGHEST_PROTOCOL)
+            except Exception as error:
+                answer = pickle.dumps((False, _portable(error)))
+            connection.send_bytes(answer)
+
+
+def _end_with_parent() -> None:
+    """Exit at once when the parent has ended, however it did: nobody needs the result any more."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an exception that can be pickled, with a note of where it was raised."""
+    error.add_note("".join(traceback.format_exception(error)))
+    try:
+        if type(pickle.loads(pickle.dumps(error))) is type(error):
+            return error
+    except Exception:
+        pass
+    return WorkError(f"A worker process failed: {type(error).__name__}: {error}.")

@@ -1,22 +1,34 @@
-"""Python threads for kernels and BLAS, which release the GIL and so run side by side."""
+"""Threads for kernels and BLAS, which release the GIL and so run side by side.
+
+An executor of threads is for independent tasks. A `ThreadPool` is for work in many short tasks:
+a product of blocks, for instance. The calling thread takes tasks as the others do instead of
+waiting, and with one thread everything is a plain loop.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
-from typing import Any, TypeVar
+from itertools import count
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from myriad.errors import InputError
 
+if sys.platform == "linux":
+    from resource import RUSAGE_THREAD, getrusage
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+LONGEST_PAUSE = 255
+"""Most tasks in a row that are done without helpers; see `Backoff`."""
 
 
 def thread_count(threads: int | None) -> int:
@@ -79,3 +91,125 @@ def map_ordered(
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
+
+
+class Lazy(Generic[Result]):
+    """A result that a helper thread computes ahead or, without helpers, `result` when it is called.
+
+    Parameters
+    ----------
+    result : returns the result; it waits for the helper if need be.
+    """
+
+    def __init__(self, result: Callable[[], Result]) -> None:
+        self.result = result
+
+
+class ThreadPool:
+    """Threads that share work; see `open_threads`.
+
+    Attributes
+    ----------
+    threads : their number, the calling thread included.
+    backoff : whether to share tasks for whose end the caller would have to wait.
+    """
+
+    def __init__(self, threads: int, helpers: ThreadPoolExecutor | None) -> None:
+        self.threads = threads
+        self.backoff = Backoff()
+        self._helpers = helpers
+
+    def share(self, function: Callable[[Item], Any], items: Sequence[Item]) -> None:
+        """Call `function` with every item, in any order, from all threads; return when all is done.
+
+        The function must give the same result whichever thread calls it.
+        """
+        if self._helpers is None or len(items) == 1:
+            for item in items:
+                function(item)
+            return
+        numbers = count()
+
+        def work() -> None:
+            while (number := next(numbers)) < len(items):  # `next` of a count is atomic
+                function(items[number])
+
+        n_helpers = min(self.threads, len(items)) - 1
+        helping = [self._helpers.submit(work) for _ in range(n_helpers)]
+        work()
+        for helper in helping:
+            if not helper.cancel():  # a helper that has not begun is busy elsewhere, and not needed
+                helper.result()
+
+    @contextmanager
+    def assisted(self, assist: Callable[[], Any], stop: Callable[[], Any]) -> Iterator[None]:
+        """Let all helpers call `assist` during the context; `stop` makes it return.
+
+        The context does not wait for that: after `stop`, a helper must not touch what the caller
+        may change.
+        """
+        helping = []
+        if self._helpers is not None:
+            helping = [self._helpers.submit(assist) for _ in range(self.threads - 1)]
+        try:
+            yield
+        finally:
+            stop()
+            for helper in helping:
+                if not helper.cancel() and helper.done():
+                    helper.result()
+
+    def start(self, function: Callable[..., Result], *arguments: Any) -> Lazy[Result]:
+        """Begin to compute a result that is needed later."""
+        if self._helpers is None:
+            return Lazy(lambda: function(*arguments))
+        return Lazy(self._helpers.submit(function, *arguments).result)
+
+
+@contextmanager
+def open_threads(threads: int | None = None) -> Iterator[ThreadPool]:
+    """Yield a pool of `threads` threads, the calling one included; BLAS has one thread in each."""
+    n = thread_count(threads)
+    with hold_blas_to_one_thread():
+        helpers = ThreadPoolExecutor(n - 1, thread_name_prefix="myriad") if n > 1 else None
+        try:
+            yield ThreadPool(n, helpers)
+        finally:
+            if helpers is not None:
+                helpers.shutdown(wait=True, cancel_futures=True)
+
+
+def count_preemptions() -> int:
+    """Return how often the calling thread has lost its core to another one; 0 if not known."""
+    return getrusage(RUSAGE_THREAD).ru_nivcsw if sys.platform == "linux" else 0
+
+
+class Backoff:
+    """Exponential back-off: after a task for which helpers were late, some are done alone.
+
+    A helper that loses its core would delay the caller.
+
+    The pause, in tasks, doubles each time that helpers are late, and is halved each time that they
+    are in time. Tasks during which the caller has lost its core do not count for the pause: other
+    programs want the cores then, and helpers would have none.
+    """
+
+    def __init__(self) -> None:
+        self._pause = 0
+        self._alone = 0  # tasks still to be done alone
+        self._preemptions = 0
+
+    def should_share(self) -> bool:
+        """Return whether the next task is to be shared with helpers."""
+        self._preemptions = count_preemptions()
+        return self._alone == 0
+
+    def record(self, *, late: bool) -> None:
+        """Record whether the caller had to wait for a helper during that task."""
+        if late:
+            self._pause = min(LONGEST_PAUSE, 1 + 2 * self._pause)
+            self._alone = self._pause
+        elif self._alone == 0:
+            self._pause //= 2
+        elif count_preemptions() == self._preemptions:
+            self._alone -= 1

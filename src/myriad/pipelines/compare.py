@@ -16,10 +16,9 @@ from myriad.measures import Measures
 from myriad.models import is_model
 from myriad.parallel import Executor
 from myriad.pipelines.evaluate import evaluate
-from myriad.pipelines.extract import ExtractOptions
+from myriad.pipelines.extract import ExtractOptions, open_source
 from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.replacement import describe_source, is_trained_from
-from myriad.pipelines.sources import open_source
 from myriad.pipelines.train import check_classes, train
 from myriad.pipelines.trial_log import Record, TrialLog, check_trial_log
 from myriad.pipelines.workers import open_executor

@@ -20,8 +20,8 @@ from myriad.models import ModelFolder, make_plain
 from myriad.parallel import Executor
 from myriad.pipelines.compare import compile_kernels
 from myriad.pipelines.compress import compress
-from myriad.pipelines.evaluate import score_store
 from myriad.pipelines.outputs import locks_output
+from myriad.pipelines.scoring import score_store
 from myriad.pipelines.train import fit_store
 from myriad.pipelines.workers import open_executor, open_training_workers
 from myriad.progress import SILENT, Progress

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.arrays import Float
 from myriad.codes import Code, CodeOptions, Source
 from myriad.errors import InputError
 from myriad.parallel import Context, Executor, map_ordered, thread_count, thread_executor
-from myriad.pipelines.coding import inform, learn_code, measure_error
-from myriad.pipelines.extract import CODE_BYTES, count_shards
+from myriad.pipelines.extract import CODE_BYTES, count_shards, inform, learn_code
 from myriad.pipelines.outputs import locks_output, prepare_store, replace_store, worker_files_beside
 from myriad.pipelines.workers import open_executor, open_shared_workers
 from myriad.progress import SILENT, Progress
@@ -123,7 +123,7 @@ def compress(
     replace_store(work, out)
     store = Store.open(out)
     assert store.code is not None
-    error = None if shorter else _measure_error(source, store.code)
+    error = None if shorter else _measure_sample(source, store.code)
     return Compressed(store, store.code, error, time.perf_counter() - began)
 
 
@@ -240,8 +240,18 @@ def _open_both(coding: ShardCoding, changed: int) -> tuple[Store, StoreWriter]:
     return Store.open(coding.source), StoreWriter.reopen(coding.target)
 
 
-def _measure_error(source: Store, code: Code) -> float:
+def _measure_sample(source: Store, code: Code) -> float:
     size = max(1, min(ERROR_ROWS, source.n_rows, CODE_BYTES // (4 * code.dim)))
     chosen = np.linspace(0, source.n_rows - 1, size).astype(int)
     rows = source.rows().select(np.unique(chosen))
     return measure_error(code, (block.X for block in rows.blocks(rows_at_a_time(code.dim))))
+
+
+def measure_error(code: Code, blocks: Iterable[Float]) -> float:
+    """Return the squared error of coded rows divided by the squared norm of plain ones."""
+    error = norm = 0.0
+    for X in blocks:
+        lost = code.expand(code.decode(code.encode(X))) - X
+        error += float(np.einsum("ij,ij->", lost, lost, dtype=np.float64))
+        norm += float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+    return error / norm if norm else 0.0

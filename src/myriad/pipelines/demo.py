@@ -70,7 +70,7 @@ def demonstrate(
     began = time.perf_counter()
     if images < 5:
         raise InputError(
-            f"--images must be at least 5, not {images}: three parts are made of them."
+            f"--images must be at least 5, not {images}: they are divided into three splits."
         )
     method = make_method(METHODS, objective, seed=seed)
     glyphs = choose_glyphs(classes, seed=seed, confusables=confusables)

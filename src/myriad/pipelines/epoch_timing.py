@@ -28,7 +28,7 @@ STEP = 0.3
 
 
 @dataclass(frozen=True)
-class Passes:
+class Epochs:
     """Epochs of SGD.
 
     Attributes
@@ -59,7 +59,7 @@ class Passes:
         """Multiply-adds of a row with the classes that it is compared with."""
         return self.cost.multiply_adds
 
-    def shrink(self) -> Passes:
+    def shrink(self) -> Epochs:
         """Return epochs of the same kind that are small enough to be timed."""
         dim = min(self.dim, MOST_DIM)
         classes = min(self.classes, max(2, MOST_NUMBERS // dim))
@@ -76,10 +76,10 @@ class Passes:
 
 
 def measure_speed(
-    passes: Passes, threads: int, *, again: bool = False, progress: Progress = SILENT
+    epochs: Epochs, threads: int, *, again: bool = False, progress: Progress = SILENT
 ) -> float:
     """Return the multiply-adds per second of all threads, as measured last unless `again`."""
-    small = passes.shrink()
+    small = epochs.shrink()
     name = f"{small} on {threads} threads"
     kept: Any = None if again else recall(name)
     if is_rate(kept):
@@ -90,34 +90,34 @@ def measure_speed(
     return pace
 
 
-def time_epochs(passes: Passes, threads: int) -> float:
+def time_epochs(epochs: Epochs, threads: int) -> float:
     """Return the multiply-adds per second of epochs by so many threads.
 
     Training begins again after a few epochs: so few rows are soon fitted, and then there are no
     more steps to make. Threads that wait for each other suffer far more from other work in a second
     than in an hour, so the speed is that of the faster epochs.
     """
-    rows = draw_rows(passes)
-    method = SGD(objective=passes.objective, eta=STEP, beta=passes.beta)
+    rows = draw_rows(epochs)
+    method = SGD(objective=epochs.objective, eta=STEP, beta=epochs.beta)
     taken: list[float] = []
     with open_threads(threads) as pool:
         while sum(taken) < SECONDS:
-            trainer = make_trainer(method, [Setting(STEP, passes.beta)], rows, passes.classes, 1.0)
+            trainer = make_trainer(method, [Setting(STEP, epochs.beta)], rows, epochs.classes, 1.0)
             seen = []
             for _ in range(1 + TIMED):
                 began = time.perf_counter()
                 trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
                 seen.append(time.perf_counter() - began)
             taken += seen[1:]
-    return rows.n_rows * passes.work / float(np.quantile(taken, 0.25))
+    return rows.n_rows * epochs.work / float(np.quantile(taken, 0.25))
 
 
-def draw_rows(passes: Passes) -> ArrayRows:
+def draw_rows(epochs: Epochs) -> ArrayRows:
     """Return rows of unit length around the means of their classes."""
     random = np.random.default_rng(0)
-    n_rows = passes.count_rows()
-    labels = random.integers(passes.classes, size=n_rows)
-    X = random.standard_normal((passes.classes, passes.dim), dtype=np.float32)[labels]
+    n_rows = epochs.count_rows()
+    labels = random.integers(epochs.classes, size=n_rows)
+    X = random.standard_normal((epochs.classes, epochs.dim), dtype=np.float32)[labels]
     X += 2 * random.standard_normal(X.shape, dtype=np.float32)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    return ArrayRows(X, labels, [str(c) for c in range(passes.classes)])
+    return ArrayRows(X, labels, [str(c) for c in range(epochs.classes)])

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.codes import Code, Source
+from myriad.arrays import Float
+from myriad.codes import Code, CodeOptions, Source
 from myriad.errors import InputError
 from myriad.images import (
     BadImage,
@@ -20,9 +21,14 @@ from myriad.images import (
     split_images,
 )
 from myriad.parallel import Context, Executor
-from myriad.pipelines.coding import inform, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
-from myriad.pipelines.outputs import locks_output, prepare_store, replace_store, worker_files_beside
+from myriad.pipelines.outputs import (
+    locks_output,
+    prepare_store,
+    replace_store,
+    store_beside,
+    worker_files_beside,
+)
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.pipelines.shard_writing import write_shards
 from myriad.pipelines.workers import open_shared_workers
@@ -30,7 +36,7 @@ from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.serialisation import fingerprint
 from myriad.signatures import Signature
-from myriad.store import ArrayRows, Store, StoreWriter, is_store, shard_rows
+from myriad.store import ArrayRows, Rows, Store, StoreWriter, inform_rows, is_store, shard_rows
 
 VOCABULARY_IMAGES = 1000
 """Images that the vocabulary is learned from, at most."""
@@ -65,7 +71,7 @@ def extract(
     out: Path,
     *,
     options: ExtractOptions | None = None,
-    parts: tuple[str, ...] = ("train", "val", "test"),
+    splits: tuple[str, ...] = ("train", "val", "test"),
     seed: int = 0,
     threads: int | None = None,
     cluster: Any = None,
@@ -82,7 +88,7 @@ def extract(
 
     Parameters
     ----------
-    parts : the splits of the images to extract.
+    splits : the splits of the images to extract.
     cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
     began = time.perf_counter()
@@ -91,7 +97,7 @@ def extract(
     with progress.step("Finding images") as advance:
         found = find_images(data)
         images = split_images(found, seed=seed)
-        chosen = np.isin(images.splits, parts)
+        chosen = np.isin(images.splits, splits)
         images = images.select(chosen)
         advance(len(images))
     for warning in images.warnings:
@@ -150,7 +156,7 @@ def _begin(
     signature = network or options.spec.learn(sample, options, context)
     code = None
     if options.codes != "none":
-        code = _learn_code(images, training, signature, options, executor, context)
+        code = _learn_code_of_images(images, training, signature, options, executor, context)
     row_bytes = code.bytes_per_row if code else 4 * signature.dim
     return Store.create(
         out,
@@ -177,7 +183,7 @@ def _count_shards(images: ImageList, row_bytes: int) -> int:
     return count_shards(len(images), row_bytes, fewest=SHARD_IMAGES)
 
 
-def _learn_code(
+def _learn_code_of_images(
     images: ImageList,
     training: NDArray[np.int64],
     signature: Signature,
@@ -238,3 +244,69 @@ def _write_rows(
     with progress.step("Describing images", len(images), "images") as advance:
         advance(sum(len(shards[number]) for number in done))
         write_shards(images, missing, writer, executor, bad, advance)
+
+
+def learn_code(source: Source, options: CodeOptions, context: Context | None = None) -> Code:
+    """Learn the code that meets the options; it depends on the seed alone, not on the workers."""
+    return options.spec.learn(source, options, context or Context())
+
+
+def inform(
+    rows: Rows, sample: Float, options: CodeOptions, context: Context
+) -> NDArray[np.float64] | None:
+    """Return the mutual information of each feature with the class; None if the code uses none.
+
+    Parameters
+    ----------
+    rows, sample : the training rows, and those of them that the code will be learned from.
+    context : its seed is that of the code, since the information is that of the features which
+        the code rotates rows to.
+    """
+    spec = options.spec
+    if not spec.uses_information:
+        return None
+    if not spec.needs_labels and not (rows.labels >= 0).any():
+        return None
+    return inform_rows(
+        rows,
+        bins=spec.bins(options),
+        turning=spec.rotate(sample, context.seed),
+        threads=context.threads,
+        workers=context.workers,
+        progress=context.progress,
+    )
+
+
+def open_source(
+    data: Path,
+    out: Path,
+    *,
+    store: Path | None,
+    extracting: ExtractOptions | None,
+    seed: int,
+    threads: int | None,
+    cluster: Any,
+    overwrite: bool,
+    resume: bool,
+    progress: Progress,
+) -> Store:
+    """Return the store that `data` is, or one made of all its images.
+
+    Parameters
+    ----------
+    out : the folder of the study.
+    store : where rows made from images are written; None for a folder beside `out`.
+    """
+    if is_store(data):
+        return Store.open(data)
+    return extract(
+        data,
+        store or store_beside(out),
+        options=extracting,
+        seed=seed,
+        threads=threads,
+        cluster=cluster,
+        overwrite=overwrite,
+        resume=resume,
+        progress=progress,
+    ).store

@@ -15,7 +15,7 @@ from myriad.arrays import Float
 from myriad.models import EmbeddingModel, FactoredModel, Model
 
 MOST_GROUPS, MOST_NAMES = 24, 8
-MOST_PLACES = 5000
+MOST_POINTS = 5000
 """Maximum number of classes on the map; a random sample of more is shown."""
 CLOSE = 0.25
 """Fraction of the distances from a class to its nearest neighbour that counts as close."""
@@ -35,13 +35,13 @@ def describe_embedding(model: Model, class_names: Sequence[str]) -> dict[str, An
         for group in find_groups(nearest, distances)[:MOST_GROUPS]
     ]
     chosen = np.arange(model.n_classes)
-    if model.n_classes > MOST_PLACES:
-        chosen = np.sort(np.random.default_rng(0).permutation(model.n_classes)[:MOST_PLACES])
-    places = [
+    if model.n_classes > MOST_POINTS:
+        chosen = np.sort(np.random.default_rng(0).permutation(model.n_classes)[:MOST_POINTS])
+    coordinates = [
         {"name": class_names[c], "x": round(float(x), 2), "y": round(float(y), 2)}
         for c, (x, y) in zip(chosen.tolist(), map_points(points[chosen]), strict=True)
     ]
-    return {"groups": groups, "places": places}
+    return {"groups": groups, "places": coordinates}
 
 
 def locate_classes(model: Model) -> Float | None:
@@ -76,8 +76,8 @@ def find_groups(
     _, labels = connected_components(links, directed=False)
     sizes = np.bincount(labels)
     order = np.argsort(labels, kind="stable")
-    parts = np.split(order, np.cumsum(sizes)[:-1])
-    groups = [part[np.argsort(distances[part], kind="stable")] for part in parts if len(part) > 1]
+    members = np.split(order, np.cumsum(sizes)[:-1])
+    groups = [some[np.argsort(distances[some], kind="stable")] for some in members if len(some) > 1]
     return sorted(groups, key=lambda group: float(distances[group].min()))
 
 

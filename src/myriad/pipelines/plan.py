@@ -17,7 +17,7 @@ from myriad.codes import Code, find_code
 from myriad.errors import InputError
 from myriad.parallel import Context
 from myriad.pipelines.describing import describe_one
-from myriad.pipelines.epoch_timing import Passes, measure_speed
+from myriad.pipelines.epoch_timing import Epochs, measure_speed
 from myriad.pipelines.extract import (
     CODE_BYTES,
     CODE_VECTORS,
@@ -74,7 +74,7 @@ class Job:
         if self.objective not in PLANNED:
             raise InputError(
                 f"--objective {self.objective} cannot be planned: plan one of "
-                f"{', '.join(PLANNED)}, and time this one on a part of the rows."
+                f"{', '.join(PLANNED)}, and time this one on some of the rows."
             )
         for name in ("images", "classes", "pixels", "epochs", "workers", "dim"):
             value = getattr(self, name)
@@ -120,7 +120,7 @@ class Planned:
     Attributes
     ----------
     dim, bytes_per_row : of a row of the store.
-    paces : multiply-adds a second of each kind of passes that training makes, of all cores here.
+    paces : multiply-adds a second of each kind of epochs that training makes, of all cores here.
     rows : its steps, the whole last.
     advice : what to change if it does not fit.
     """
@@ -250,10 +250,10 @@ def measure_speeds(
     """Return the multiply-adds per second of each kind of epochs of a job."""
     if job.objective == "trace":
         return {}
-    kinds = {passes.kind: passes for passes in [*_grid(job, dim), _passes(job, dim, job.beta)]}
+    kinds = {epochs.kind: epochs for epochs in [*_grid(job, dim), _epochs(job, dim, job.beta)]}
     return {
-        kind: measure_speed(passes, threads, again=again, progress=progress)
-        for kind, passes in kinds.items()
+        kind: measure_speed(epochs, threads, again=again, progress=progress)
+        for kind, epochs in kinds.items()
     }
 
 
@@ -265,8 +265,8 @@ def plan_training(
     if job.objective == "trace":
         return [plan_path(job, machine, dim, row_bytes, speed)]
     weights = 4.0 * job.classes * dim
-    passes, grid = _passes(job, dim, job.beta), _grid(job, dim)
-    chunks = max(_count_chunks(some) for some in (passes, *grid))
+    epochs, grid = _epochs(job, dim, job.beta), _grid(job, dim)
+    chunks = max(_count_chunks(some) for some in (epochs, *grid))
     n_train = job.images * (1 - HELD_OUT)
     machines = _machines(machine, n_workers)
     memory = SGD(objective=job.objective).memory
@@ -274,15 +274,15 @@ def plan_training(
     mean = sum(some.work / paces[some.kind] for some in grid) / machines / len(grid)
     rungs = plan_rungs(len(grid), int(n_train), job.classes, dim, memory)
     searching = mean * sum(rung.n_candidates * rung.n_rows * rung.epochs for rung in rungs)
-    n_passes = max(1, job.epochs - RUNG_EPOCHS[-1])
+    n_epochs = max(1, job.epochs - RUNG_EPOCHS[-1])
     read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
-    row = passes.work / paces[passes.kind] / machines
+    row = epochs.work / paces[epochs.kind] / machines
     row += dim / machine.decode / speed if row_bytes < 4 * dim else 0
     validating = HELD_OUT * job.images * job.classes * dim / machine.sgemm / speed
     epoch = max(n_train * row + validating, read)
     return [
         Step("search the settings", searching, 0, weights * (1 + together) + chunks),
-        Step("train", n_passes * epoch, weights, 2 * weights + _count_chunks(passes)),
+        Step("train", n_epochs * epoch, weights, 2 * weights + _count_chunks(epochs)),
     ]
 
 
@@ -296,24 +296,24 @@ def plan_path(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float
     return Step("train", cost.gradients * seconds, cost.model_bytes, cost.memory)
 
 
-def _count_chunks(passes: Passes) -> float:
+def _count_chunks(epochs: Epochs) -> float:
     """Return the bytes of four chunks of rows, of their products, and of everything else.
 
     One is trained on, two are being prepared, and one has just been freed.
     """
-    layout = passes.cost.layout
+    layout = epochs.cost.layout
     copies = 1 + layout.grams
-    return 4.0 * copies * layout.count_rows(passes.dim) * 4 * passes.dim + BESIDE
+    return 4.0 * copies * layout.count_rows(epochs.dim) * 4 * epochs.dim + BESIDE
 
 
-def _passes(job: Job, dim: int, beta: float) -> Passes:
-    return Passes(job.objective, job.classes, dim, beta if job.objective == "ovr" else None)
+def _epochs(job: Job, dim: int, beta: float) -> Epochs:
+    return Epochs(job.objective, job.classes, dim, beta if job.objective == "ovr" else None)
 
 
-def _grid(job: Job, dim: int) -> list[Passes]:
+def _grid(job: Job, dim: int) -> list[Epochs]:
     """Return the epochs of each setting that the search tries."""
     settings = grid(SGD(objective=job.objective), job.classes, 1.0)
-    return [_passes(job, dim, setting.beta or math.inf) for setting in settings]
+    return [_epochs(job, dim, setting.beta or math.inf) for setting in settings]
 
 
 def _speed(machine: Machine, n_workers: int) -> float:

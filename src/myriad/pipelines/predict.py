@@ -19,7 +19,7 @@ from myriad.images import BadImage, ImageFiles, list_inputs
 from myriad.models import ModelFolder, load_model
 from myriad.parallel import thread_executor
 from myriad.pipelines.describing import describe_images, open_workers, signature_of
-from myriad.pipelines.evaluate import BATCH
+from myriad.pipelines.scoring import BATCH
 from myriad.progress import SILENT, Progress
 from myriad.store.formats import RowFile, is_row_data, open_row_files
 

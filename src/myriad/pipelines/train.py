@@ -15,9 +15,7 @@ from myriad.errors import InputError
 from myriad.files import dump_json, read_json
 from myriad.measures import Measures, measure
 from myriad.models import ModelFolder, load_model, make_plain, save_model
-from myriad.pipelines.card import write_card
-from myriad.pipelines.evaluate import score_store
-from myriad.pipelines.evidence import Scored, gather_evidence
+from myriad.pipelines.evidence import Scored, gather_evidence, write_card
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.neighbourhoods import describe_embedding
 from myriad.pipelines.outputs import (
@@ -27,6 +25,7 @@ from myriad.pipelines.outputs import (
     training_beside,
 )
 from myriad.pipelines.replacement import Replacement, describe_source
+from myriad.pipelines.scoring import score_store
 from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
@@ -116,7 +115,7 @@ def train(
                 data,
                 store,
                 options=extracting,
-                parts=("train", "val"),
+                splits=("train", "val"),
                 seed=method.seed,
                 threads=threads,
                 cluster=executor,
@@ -168,9 +167,9 @@ def fit_store(
     """
     progress = context.progress
     n_classes = len(store.class_names)
-    parts = set(store.splits.tolist())
+    splits = set(store.splits.tolist())
     train_rows = store.rows("train")
-    val_rows = store.rows("val") if "val" in parts else None
+    val_rows = store.rows("val") if "val" in splits else None
     check_classes(train_rows.labels, store, progress)
     if val_rows is None:
         progress.note("No validation images: settings are not searched, accuracy is not measured.")
@@ -191,10 +190,10 @@ def fit_store(
     validation = measure(
         scored.ranks, truths, n_classes=n_classes, seconds=time.perf_counter() - began
     )
-    if "val" in trained_parts(store):
+    if "val" in trained_splits(store):
         again = method.settled(fitted)
         refitted = again.fit(
-            store.rows(trained_parts(store)),
+            store.rows(trained_splits(store)),
             None,
             n_classes=n_classes,
             context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),
@@ -225,7 +224,7 @@ def checkpoint_in(
     return Checkpoint(folder / f"{name}.safetensors", key)
 
 
-def trained_parts(store: Store) -> list[str]:
+def trained_splits(store: Store) -> list[str]:
     """Return the splits that the final weights are trained on.
 
     Validation rows that were drawn are trained on in the end if there are few rows in all, where a
@@ -285,10 +284,10 @@ def _save(
     source: dict[str, Any],
 ) -> None:
     facts = {
-        "training rows": int(np.isin(store.splits, trained_parts(store)).sum()),
+        "training rows": int(np.isin(store.splits, trained_splits(store)).sum()),
         "signature": store.recipe.kind if store.recipe else "none: ready-made rows",
         "features": store.dim,
-        "passes": fitted.epochs,
+        "epochs trained": fitted.epochs,
         **settings,
     }
     plain = make_plain(fitted.model, store.code)

@@ -36,9 +36,9 @@ class TrialLog:
         found = self._finished.get(name)
         return None if found is None else Record(found, self.path)
 
-    def keep(self, name: str, part: Mapping[str, Any]) -> None:
+    def keep(self, name: str, trial: Mapping[str, Any]) -> None:
         """Add a finished trial and write the file."""
-        self._finished[name] = dict(part)
+        self._finished[name] = dict(trial)
         self._write()
 
     def _write(self) -> None:
@@ -54,7 +54,7 @@ class TrialLog:
                 f"{self.path} was made from other rows, or with another seed or objective. "
                 "Use --overwrite to begin anew, or another name."
             )
-        if not all(isinstance(part, dict) for part in finished.values()):
+        if not all(isinstance(trial, dict) for trial in finished.values()):
             raise damage(self.path)
         return finished
 

@@ -11,10 +11,9 @@ from typing import Any
 from myriad.errors import InputError, WorkError
 from myriad.measures import measure
 from myriad.models import ModelFolder
-from myriad.pipelines.evaluate import score_store
-from myriad.pipelines.extract import ExtractOptions
+from myriad.pipelines.extract import ExtractOptions, open_source
 from myriad.pipelines.outputs import locks_output
-from myriad.pipelines.sources import open_source
+from myriad.pipelines.scoring import score_store
 from myriad.pipelines.train import check_classes
 from myriad.pipelines.trial_log import TrialLog, check_trial_log
 from myriad.pipelines.trials import SWEPT, Trial, Tuned
@@ -174,7 +173,9 @@ class _Study:
     def try_one(self, study: str, words: Words, patient: bool = False) -> None:
         """Train one setting and log it; a failure is logged with its reason."""
         limit = {"epochs": self.epochs} if "epochs" in self.options else {}
-        told = ", ".join(f"{name} {word}" for name, word in words.items()) or "settings searched"
+        settings = (
+            ", ".join(f"{name} {word}" for name, word in words.items()) or "settings searched"
+        )
         try:
             method = make_method(METHODS, self.objective, seed=self.seed, **words, **limit)
             method = method.without_early_stopping(self.epochs) if patient else method
@@ -183,7 +184,7 @@ class _Study:
             if kept is not None:
                 self.trials.append(Trial.from_record(study, kept))
                 return
-            self.context.progress.note(f"Trial {len(self.trials) + 1}: {told}.")
+            self.context.progress.note(f"Trial {len(self.trials) + 1}: {settings}.")
             trial = self._measure(study, method, words)
         except (InputError, WorkError) as error:
             self.trials.append(Trial(study, words, error=str(error)))
@@ -237,7 +238,7 @@ class _Study:
 
     def _lams(self, eta: Any) -> list[float]:
         if eta is not None:
-            return [float(f"{part / float(eta):.3g}") for part in DECAYS]
+            return [float(f"{decay / float(eta):.3g}") for decay in DECAYS]
         lam = self.best.settings.get("lam") if self.best else None
         return [float(f"{factor * float(lam):.3g}") for factor in FACTORS] if lam else []
 

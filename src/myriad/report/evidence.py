@@ -134,7 +134,7 @@ class Evidence:
     ceiling: float | None
     model_bytes: int | None
     groups: tuple[Group, ...] = ()
-    places: tuple[MapPoint, ...] = ()
+    points: tuple[MapPoint, ...] = ()
 
 
 def read_evidence(content: Any) -> Evidence:
@@ -157,7 +157,7 @@ def read_evidence(content: Any) -> Evidence:
         ceiling=source.percent("ceiling"),
         model_bytes=None if size is None else int(size),
         groups=source.items("groups", _read_group),
-        places=source.items("places", _read_place),
+        points=source.items("places", _read_point),
     )
 
 
@@ -184,16 +184,16 @@ def _show_character(character: str) -> str:
 class _Entry:
     """A dictionary of the evidence and its path in it, read value by value."""
 
-    def __init__(self, content: Any, place: str) -> None:
+    def __init__(self, content: Any, where: str) -> None:
         if not isinstance(content, Mapping):
-            raise self._damage(place, "an object")
+            raise self._damage(where, "an object")
         self.content = content
-        self.place = place
+        self.where = where
 
     @staticmethod
-    def _damage(place: str, expected: str) -> InputError:
+    def _damage(where: str, expected: str) -> InputError:
         return InputError(
-            f"The evidence for the report is damaged: {place} must be {expected}. "
+            f"The evidence for the report is damaged: {where} must be {expected}. "
             "Evaluate the model again to renew it."
         )
 
@@ -202,9 +202,9 @@ class _Entry:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._damage(f"{self.place}.{key}", "a number")
+            raise self._damage(f"{self.where}.{key}", "a number")
         if not 0 <= value <= largest:  # false for NaN too
-            raise self._damage(f"{self.place}.{key}", f"a number from 0 to {largest:g}")
+            raise self._damage(f"{self.where}.{key}", f"a number from 0 to {largest:g}")
         return value
 
     def percent(self, key: str) -> float | None:
@@ -225,16 +225,16 @@ class _Entry:
 
     def entry(self, key: str) -> _Entry:
         value = self.content.get(key)
-        return _Entry({} if value is None else value, f"{self.place}.{key}")
+        return _Entry({} if value is None else value, f"{self.where}.{key}")
 
     def items(self, key: str, read: Callable[[_Entry], Item]) -> tuple[Item, ...]:
         value = self.content.get(key)
         if value is None:
             return ()
         if not isinstance(value, list | tuple):
-            raise self._damage(f"{self.place}.{key}", "a list")
-        place = f"{self.place}.{key}"
-        return tuple(read(_Entry(item, f"{place}[{i}]")) for i, item in enumerate(value))
+            raise self._damage(f"{self.where}.{key}", "a list")
+        where = f"{self.where}.{key}"
+        return tuple(read(_Entry(item, f"{where}[{i}]")) for i, item in enumerate(value))
 
 
 def _read_measures(entry: _Entry) -> Measures:
@@ -285,11 +285,11 @@ def _read_pair(entry: _Entry) -> Pair:
 def _read_group(entry: _Entry) -> Group:
     names = entry.content.get("names")
     if not isinstance(names, list | tuple):
-        raise entry._damage(f"{entry.place}.names", "a list")
+        raise entry._damage(f"{entry.where}.names", "a list")
     return Group(tuple(clean_text(name) for name in names), entry.count("size"))
 
 
-def _read_place(entry: _Entry) -> MapPoint:
+def _read_point(entry: _Entry) -> MapPoint:
     return MapPoint(entry.text("name"), entry.percent("x") or 0.0, entry.percent("y") or 0.0)
 
 

@@ -53,12 +53,12 @@ def write_report(
         Returns the image of a path of the evidence as uint8 array (height, width, 3) in RGB or
         (height, width) in grey, or None if there is none: a placeholder is shown.
     """
-    check_place(path)
+    check_folder(path)
     page = render_report(read_evidence(evidence), read_image=read_image, progress=progress)
     write_page(page, path)
 
 
-def check_place(path: Path) -> None:
+def check_folder(path: Path) -> None:
     """Raise `InputError` unless a page may be written to `path`; better now than after the work."""
     if os.path.isdir(path) or not os.path.isdir(path.parent):
         raise InputError(f"The report cannot be written to {path}: name a file in a folder.")
@@ -195,7 +195,7 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
         "histogram": plots.plot_histogram(accuracies, measures.class_top1) if accuracies else None,
         "by_training": plots.plot_by_training(plotted),
         "search": [*plots.plot_trials(evidence.search), *([ranks] if ranks else [])],
-        "places": plots.plot_class_map(evidence.places),
+        "class_map": plots.plot_class_map(evidence.points),
     }
 
 

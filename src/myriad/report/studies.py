@@ -1,4 +1,4 @@
-"""The pages of studies on one set of rows: objectives compared, and settings tuned."""
+"""The pages of studies on one set of rows: objectives or codes compared, and settings tuned."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from myriad.codes.registry import code_name
+from myriad.files import atomic_write
 from myriad.report import plots
 from myriad.report.evidence import clean_text
 from myriad.report.page import render_page, write_page
-from myriad.report.plots.series import MOST_LINES
-from myriad.report.wording import show_number
+from myriad.report.plots import plot_ratios, plot_times
+from myriad.report.plots.studies import MOST_LINES
+from myriad.report.wording import show_count, show_number, show_percent, show_seconds
 
 STUDIES = {
     "auto": "searched",
@@ -24,6 +27,19 @@ STUDIES = {
 FIRST = ("beta", "eta", "lam")
 """The settings that stand first in tables."""
 REGULARISED = ("none", "lam", "lam, step shrinking")
+COLUMNS = (
+    "Codes",
+    "Ratio",
+    "Bytes a row",
+    "Top-1, over samples",
+    "Top-5, over samples",
+    "Top-1, mean over classes",
+    "Error",
+    "Coding",
+    "Training",
+    "Predicting",
+)
+WORKS = ("coding", "training", "predicting")
 
 
 def write_comparison(content: Mapping[str, Any], path: Path, *, created: str = "") -> None:
@@ -53,22 +69,22 @@ def render_comparison(content: Mapping[str, Any], *, created: str = "") -> str:
         tested=any(row["test"] is not None for row in rows),
         best=None if best is None else clean_text(best["objective"]),
         sizes={
-            part: next((row[part].get("n", 0) for row in rows if row[part]), 0)
-            for part in ("validation", "test")
+            split: next((row[split].get("n", 0) for row in rows if row[split]), 0)
+            for split in ("validation", "test")
         },
         ranking=plots.plot_ranking(entries),
         costs=plots.plot_costs(entries),
-        passes=plots.plot_passes(
+        epochs=plots.plot_epochs(
             [plots.Series(clean_text(row["objective"]), _curve(row)) for row in rows]
         ),
         guesses={
-            part: plots.plot_guesses(
+            split: plots.plot_guesses(
                 [
-                    plots.Series(clean_text(row["objective"]), _guesses(row[part], most))
+                    plots.Series(clean_text(row["objective"]), _guesses(row[split], most))
                     for row in rows
                 ]
             )
-            for part in ("validation", "test")
+            for split in ("validation", "test")
         },
         most_lines=MOST_LINES,
     )
@@ -99,19 +115,19 @@ def render_tuning(content: Mapping[str, Any], *, created: str = "") -> str:
         searched=_rank(searched),
         searched_names=list(dict.fromkeys(key for row in searched for key in row)),
         betas=plots.plot_values("beta", _lines_of_beta(rows)),
-        passes=plots.plot_passes(_lines_of_passes(rows)),
+        epochs=plots.plot_epochs(_lines_of_epochs(rows)),
         lams=plots.plot_values("lam", _lines_of_lam(rows)),
-        regularised=plots.plot_passes(
+        regularised=plots.plot_epochs(
             [plots.Series(STUDIES[s], _curve(row)) for s, row in regularised.items() if row]
         ),
     )
 
 
 def _clean_line(row: Mapping[str, Any]) -> dict[str, Any]:
-    told = ", ".join(f"{name} {show_number(value)}" for name, value in row["settings"].items())
+    summary = ", ".join(f"{name} {show_number(value)}" for name, value in row["settings"].items())
     return dict(row) | {
         "objective": clean_text(row["objective"]),
-        "settings": clean_text(told),
+        "settings": clean_text(summary),
         "error": None if row["error"] is None else clean_text(row["error"]),
     }
 
@@ -173,7 +189,7 @@ def _lines_of_beta(rows: Sequence[Mapping[str, Any]]) -> list[plots.Series]:
     return lines + ([plots.Series("beta all", [(1.0, max(whole))], flat=True)] if whole else [])
 
 
-def _lines_of_passes(rows: Sequence[Mapping[str, Any]]) -> list[plots.Series]:
+def _lines_of_epochs(rows: Sequence[Mapping[str, Any]]) -> list[plots.Series]:
     """Return the learning curves of the best trial of each beta, or of each step."""
     grid = [row for row in rows if row["study"] in ("auto", "grid") and row["top1"] is not None]
     swept = "beta" if any("beta" in row["settings"] for row in grid) else "eta"
@@ -196,3 +212,36 @@ def _lines_of_lam(rows: Sequence[Mapping[str, Any]]) -> list[plots.Series]:
     if none is not None:
         lines.append(plots.Series(STUDIES["none"], [(1.0, none["top1"])], flat=True))
     return lines
+
+
+def write_code_page(rows: Sequence[Mapping[str, Any]], path: Path, *, title: str) -> None:
+    """Write the page of a comparison; `rows` are its lines as plain JSON."""
+    rows = [{**row, "codes": code_name(row["codes"])} for row in rows]
+    page = render_page(
+        "codes.html",
+        title=title,
+        n=show_count(rows[0]["n"]),
+        split={"val": "validation"}.get(rows[0]["split"], rows[0]["split"]),
+        plot=plot_ratios(rows),
+        times=[(f"Time of {work}", plot_times(rows, work)) for work in WORKS],
+        columns=COLUMNS,
+        rows=[_write_row(row) for row in rows],
+    )
+    with atomic_write(path) as beside:
+        beside.write_text(page, encoding="utf-8", errors="backslashreplace")
+
+
+def _write_row(row: Mapping[str, Any]) -> list[str]:
+    error = None if row["error"] is None else 100 * row["error"]
+    return [
+        "plain" if row["codes"] == "none" else row["codes"],
+        show_number(round(row["ratio"], 1)),
+        show_count(row["bytes_per_row"]),
+        show_percent(row["top1"]),
+        show_percent(row["top5"]),
+        show_percent(row["class_top1"]),
+        show_percent(error),
+        show_seconds(row["seconds_coding"]),
+        show_seconds(row["seconds_training"]),
+        show_seconds(row["seconds_predicting"]),
+    ]

@@ -2,15 +2,17 @@
 
 SVG written by hand rather than pictures from matplotlib: it is crisp at any size, a few kilobytes,
 takes its colours from the page (light, dark, print) and can answer the pointer. A plot names
-classes of the page's style sheet (``series-1``, ``grid``, ...) and never a colour. What lies under
-the pointer is told by ``data-tip`` attributes, the whole plot by an ``aria-label``.
+classes of the page's style sheet (``series-1``, ``grid``, ...) and never a colour. ``data-tip``
+attributes describe what lies under the pointer, an ``aria-label`` the whole plot.
 """
 
-from myriad.report.plots.class_map import plot_class_map
+from myriad.report.plots.classes import (
+    plot_by_training,
+    plot_class_map,
+    plot_histogram,
+)
 from myriad.report.plots.codes import plot_information, plot_ratios, plot_shares, plot_times
-from myriad.report.plots.curves import plot_accuracy_at, plot_history
-from myriad.report.plots.gaps import plot_gaps
-from myriad.report.plots.histogram import plot_histogram
+from myriad.report.plots.curves import plot_accuracy_at, plot_gaps, plot_history
 from myriad.report.plots.lines import (
     plot_densities,
     plot_kept_variance,
@@ -18,10 +20,17 @@ from myriad.report.plots.lines import (
     plot_weights,
 )
 from myriad.report.plots.patches import draw_colours, draw_gradients
-from myriad.report.plots.ranking import Entry, plot_costs, plot_ranking
-from myriad.report.plots.ranks import plot_ranks
-from myriad.report.plots.scatter import plot_by_training, plot_trials
-from myriad.report.plots.series import Series, plot_guesses, plot_passes, plot_values
+from myriad.report.plots.studies import (
+    Entry,
+    Series,
+    plot_costs,
+    plot_epochs,
+    plot_guesses,
+    plot_ranking,
+    plot_ranks,
+    plot_trials,
+    plot_values,
+)
 
 __all__ = [
     "Entry",
@@ -33,13 +42,13 @@ __all__ = [
     "plot_class_map",
     "plot_costs",
     "plot_densities",
+    "plot_epochs",
     "plot_gaps",
     "plot_guesses",
     "plot_histogram",
     "plot_history",
     "plot_information",
     "plot_kept_variance",
-    "plot_passes",
     "plot_ranking",
     "plot_ranks",
     "plot_ratios",

@@ -20,7 +20,7 @@ class Axis:
     ticks: tuple[tuple[float, str], ...]
     log: bool = False
 
-    def place(self, value: float) -> float:
+    def locate(self, value: float) -> float:
         """Return the position of a value: 0 at the low end, 1 at the high end."""
         low, high = self.low, self.high
         if self.log:

@@ -47,13 +47,13 @@ class Canvas:
         self._parts: list[Markup] = []
         self._draw_frame(x_title, y_title)
 
-    def place(self, x: float, y: float) -> Point:
+    def locate(self, x: float, y: float) -> Point:
         """Return the position of the value (x, y) in the drawing."""
         across = self.width - self.left - self.right
         up = self.height - self.top - self.bottom
         return (
-            self.left + across * self.x.place(x),
-            self.height - self.bottom - up * self.y.place(y),
+            self.left + across * self.x.locate(x),
+            self.height - self.bottom - up * self.y.locate(y),
         )
 
     def add(self, tag: str, content: str | Markup = "", **attributes: str | float) -> None:
@@ -62,7 +62,7 @@ class Canvas:
 
     def add_line(self, values: Sequence[Point], kind: str) -> None:
         """Add a line through values (x, y)."""
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (self.place(*value) for value in values))
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (self.locate(*value) for value in values))
         self.add("polyline", points=points, class_=f"line {kind}")
 
     def add_dots(
@@ -70,7 +70,7 @@ class Canvas:
     ) -> None:
         """Add a dot for each value (x, y, tooltip)."""
         for x, y, tip in values:
-            across, down = self.place(x, y)
+            across, down = self.locate(x, y)
             self.add("circle", cx=across, cy=down, r=radius, class_=f"dot {kind}", data_tip=tip)
 
     def add_key(self, entries: Sequence[tuple[str, str]]) -> None:
@@ -99,12 +99,12 @@ class Canvas:
     def _draw_frame(self, x_title: str, y_title: str) -> None:
         foot = self.height - self.bottom
         for value, label in self.y.ticks:
-            x0, down = self.place(self.x.low, value)
+            x0, down = self.locate(self.x.low, value)
             end = self.width - self.right
             self.add("line", x1=x0, x2=end, y1=down, y2=down, class_="grid")
             self.add("text", label, x=x0 - 7, y=down + 4, text_anchor="end", class_="tick")
         for value, label in self.x.ticks:
-            across, _ = self.place(value, self.y.low)
+            across, _ = self.locate(value, self.y.low)
             self.add("line", x1=across, x2=across, y1=foot, y2=foot + 4, class_="axis")
             self.add("text", label, x=across, y=foot + 18, text_anchor="middle", class_="tick")
         x1 = self.width - self.right

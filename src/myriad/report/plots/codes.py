@@ -30,7 +30,7 @@ def plot_information(information: ArrayLike, kept: int | None = None) -> Markup:
     Parameters
     ----------
     information : bits, one a feature.
-    kept : how many features a code keeps, the most informative ones; told if given.
+    kept : how many features a code keeps, the most informative ones; summary if given.
     """
     values = np.asarray(information, np.float64)
     top = float(values.max()) or 1.0
@@ -42,9 +42,9 @@ def plot_information(information: ArrayLike, kept: int | None = None) -> Markup:
         y_title="features",
     )
     for count, low, high in zip(counts.tolist(), edges[:-1], edges[1:], strict=True):
-        left, above = canvas.place(low, count)
-        right, foot = canvas.place(high, 0)
-        told = f"{show_number(round(low, 4))} to {show_number(round(high, 4))} bits: "
+        left, above = canvas.locate(low, count)
+        right, foot = canvas.locate(high, 0)
+        summary = f"{show_number(round(low, 4))} to {show_number(round(high, 4))} bits: "
         canvas.add(
             "rect",
             x=left + 0.5,
@@ -52,7 +52,7 @@ def plot_information(information: ArrayLike, kept: int | None = None) -> Markup:
             width=max(0.5, right - left - 1),
             height=foot - above,
             class_="bar series-1",
-            data_tip=told + plural(count, "feature", "features"),
+            data_tip=summary + plural(count, "feature", "features"),
         )
     if kept is not None and kept < len(values):
         canvas.add_remark(f"the best {show_count(kept)} of {show_count(len(values))} are kept")
@@ -73,28 +73,37 @@ def plot_shares(information: ArrayLike) -> Markup:
         x_title="features, the most informative first, %",
         y_title="% of the information",
     )
-    places = np.unique(np.linspace(0, len(values) - 1, 101).astype(int))
-    line = [(0.0, 0.0)] + [(100.0 * (i + 1) / len(values), 100.0 * sums[i]) for i in places]
+    positions = np.unique(np.linspace(0, len(values) - 1, 101).astype(int))
+    line = [(0.0, 0.0)] + [(100.0 * (i + 1) / len(values), 100.0 * sums[i]) for i in positions]
     canvas.add_line(line, "series-1")
-    told = tell_shares(values)
+    summary = compute_shares(values)
     canvas.add_dots(
         (
-            (part, share, f"{show_percent(part, 0)} of the features carry {show_percent(share)}")
-            for part, share in told
+            (
+                fraction,
+                share,
+                f"{show_percent(fraction, 0)} of the features carry {show_percent(share)}",
+            )
+            for fraction, share in summary
         ),
         "series-1",
         4.5,
     )
-    listed = ", ".join(f"{show_percent(part, 0)}: {show_percent(share)}" for part, share in told)
+    listed = ", ".join(
+        f"{show_percent(fraction, 0)}: {show_percent(share)}" for fraction, share in summary
+    )
     return canvas.render(f"Information carried by the best features. {listed}.")
 
 
-def tell_shares(information: ArrayLike) -> list[tuple[float, float]]:
+def compute_shares(information: ArrayLike) -> list[tuple[float, float]]:
     """Return pairs in percent: a fraction of the features, and the information that it carries."""
     values = np.sort(np.asarray(information, np.float64))[::-1]
     sums = np.cumsum(values) / (values.sum() or 1.0)
-    parts = (5.0, 10.0, 25.0, 50.0, 75.0)
-    return [(part, 100.0 * sums[max(0, round(part / 100 * len(values)) - 1)]) for part in parts]
+    fractions = (5.0, 10.0, 25.0, 50.0, 75.0)
+    return [
+        (fraction, 100.0 * sums[max(0, round(fraction / 100 * len(values)) - 1)])
+        for fraction in fractions
+    ]
 
 
 def plot_ratios(rows: Sequence[Mapping[str, Any]]) -> Markup:
@@ -107,8 +116,8 @@ def plot_ratios(rows: Sequence[Mapping[str, Any]]) -> Markup:
     """
     known = [row for row in rows if row["top1"] is not None]
     axis = make_percent_axis([row["top1"] for row in known])
-    told = "Top-1 accuracy over samples against the ratio"
-    return _plot_lines(known, "top1", axis, "%", show_percent, told)
+    summary = "Top-1 accuracy over samples against the ratio"
+    return _plot_lines(known, "top1", axis, "%", show_percent, summary)
 
 
 def plot_times(rows: Sequence[Mapping[str, Any]], work: str) -> Markup:
@@ -135,16 +144,16 @@ def _plot_lines(
         x_title="times smaller than float32",
         y_title=unit,
     )
-    legend, told = [], []
+    legend, summary = [], []
     for row in rows:
         if row["codes"] == "none":
-            _, down = canvas.place(canvas.x.low, row[key])
+            _, down = canvas.locate(canvas.x.low, row[key])
             end = canvas.width - canvas.right
             tip = f"plain rows: {show(row[key])}"
             canvas.add(
                 "line", x1=canvas.left, x2=end, y1=down, y2=down, class_="level", data_tip=tip
             )
-            told.append(tip)
+            summary.append(tip)
     for number, name in enumerate(dict.fromkeys(row["codes"] for row in coded)):
         kind = KINDS[number % len(KINDS)]
         some = sorted((row["ratio"], row[key]) for row in coded if row["codes"] == name)
@@ -155,6 +164,6 @@ def _plot_lines(
         ]
         canvas.add_dots(tips, kind, 4.5)
         legend.append((kind, name))
-        told += [tip for _, _, tip in tips]
+        summary += [tip for _, _, tip in tips]
     canvas.add_key(legend)
-    return canvas.render(f"{title}. " + "; ".join(told) + ".")
+    return canvas.render(f"{title}. " + "; ".join(summary) + ".")

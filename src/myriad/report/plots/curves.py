@@ -1,4 +1,4 @@
-"""Lines: accuracy at k, and the learning curve."""
+"""Lines: accuracy at k, the learning curve, the duality gap against time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from myriad.report.evidence import Epoch
-from myriad.report.plots.axes import make_percent_axis, make_step_axis
+from myriad.report.plots.axes import make_percent_axis, make_step_axis, make_value_axis
 from myriad.report.plots.canvas import Canvas
 from myriad.report.wording import show_number, show_percent, show_seconds
 
@@ -60,7 +60,7 @@ def plot_history(history: Sequence[Epoch]) -> Markup:
         key.append((kind, name))
         canvas.add_line([(epoch, value) for epoch, value, _ in points], kind)
         canvas.add_dots(
-            ((epoch, value, _tell_epoch(name, value, point)) for epoch, value, point in points),
+            ((epoch, value, _describe_epoch(name, value, point)) for epoch, value, point in points),
             kind,
             4.5 if len(points) <= MOST_DOTS else 2.5,
         )
@@ -68,7 +68,7 @@ def plot_history(history: Sequence[Epoch]) -> Markup:
     if not first:
         return canvas.render("Learning curve on validation.")
     best = max(first, key=lambda point: point[1])
-    across, down = canvas.place(best[0], best[1])
+    across, down = canvas.locate(best[0], best[1])
     canvas.add("circle", cx=across, cy=down, r=8.0, class_="ring")
     canvas.add_remark(f"best top-1: {show_percent(best[1])} at epoch {show_number(best[0])}")
     return canvas.render(
@@ -78,14 +78,14 @@ def plot_history(history: Sequence[Epoch]) -> Markup:
     )
 
 
-def _tell_epoch(name: str, value: float, point: Epoch) -> str:
-    told = f"epoch {show_number(point.epoch)}: {name} {show_percent(value)}"
-    return told if point.seconds is None else f"{told}, {show_seconds(point.seconds)}"
+def _describe_epoch(name: str, value: float, point: Epoch) -> str:
+    text = f"epoch {show_number(point.epoch)}: {name} {show_percent(value)}"
+    return text if point.seconds is None else f"{text}, {show_seconds(point.seconds)}"
 
 
 def _name_value(canvas: Canvas, k: int, value: float) -> None:
     """Write a value below its dot, where the rising line never is, unless the axis is there."""
-    across, down = canvas.place(k, value)
+    across, down = canvas.locate(k, value)
     below = down + 28 < canvas.height - canvas.bottom
     height = down + 21 if below else down - 11
     shown = show_percent(value)
@@ -93,9 +93,47 @@ def _name_value(canvas: Canvas, k: int, value: float) -> None:
 
 
 def _mark_ceiling(canvas: Canvas, ceiling: float) -> None:
-    across, down = canvas.place(1, ceiling)
+    across, down = canvas.locate(1, ceiling)
     tip = f"no model can do better at k = 1 than {show_percent(ceiling)}"
     canvas.add(
         "line", x1=across - 14, x2=across + 14, y1=down, y2=down, class_="level", data_tip=tip
     )
     canvas.add("text", "ceiling at k = 1", x=across + 20, y=down + 4, class_="note")
+
+
+def plot_gaps(history: Sequence[Epoch]) -> Markup | None:
+    """Draw the relative gap of each certificate; None without two of them."""
+    points = [
+        (point.seconds, point.gap, point)
+        for point in history
+        if point.seconds is not None and point.gap is not None and point.gap > 0
+    ]
+    if len(points) < 2:
+        return None
+    canvas = Canvas(
+        make_value_axis([0.0, *(seconds for seconds, _, _ in points)], most=6),
+        make_value_axis([gap for _, gap, _ in points], most=5),
+        x_title="seconds of training",
+        y_title="relative gap",
+    )
+    canvas.add_line([(seconds, gap) for seconds, gap, _ in points], "series-1")
+    canvas.add_dots(
+        ((seconds, gap, _describe_gap(gap, point)) for seconds, gap, point in points),
+        "series-1",
+        4.5,
+    )
+    _, last, point = points[-1]
+    canvas.add_remark(f"at the end: {_show_gap(last)}")
+    return canvas.render(
+        f"Relative duality gap against time, {len(points)} certificates: from "
+        f"{_show_gap(points[0][1])} to {_show_gap(last)} after {show_seconds(point.seconds)}."
+    )
+
+
+def _describe_gap(gap: float, point: Epoch) -> str:
+    when = f"after {show_number(point.epoch)} epochs, {show_seconds(point.seconds)}"
+    return f"gap {_show_gap(gap)} {when}"
+
+
+def _show_gap(gap: float) -> str:
+    return show_number(float(f"{gap:.2g}"))

@@ -46,12 +46,12 @@ def plot_kept_variance(variances: NDArray[np.floating], total: float) -> Markup:
         y_title="% of the variance",
     )
     canvas.add_line(_thin(shares), "series-1")
-    across, down = canvas.place(len(shares), float(shares[-1]))
+    across, down = canvas.locate(len(shares), float(shares[-1]))
     kept = show_percent(float(shares[-1]))
-    told = f"{len(shares)} components keep {kept}"
-    canvas.add("circle", cx=across, cy=down, r=4.5, class_="dot series-1", data_tip=told)
-    canvas.add_remark(told)
-    return canvas.render(f"Share of the variance that the first components keep: {told}.")
+    summary = f"{len(shares)} components keep {kept}"
+    canvas.add("circle", cx=across, cy=down, r=4.5, class_="dot series-1", data_tip=summary)
+    canvas.add_remark(summary)
+    return canvas.render(f"Share of the variance that the first components keep: {summary}.")
 
 
 def plot_weights(weights: NDArray[np.floating]) -> Markup:
@@ -65,8 +65,8 @@ def plot_weights(weights: NDArray[np.floating]) -> Markup:
         y_title="weight, %",
     )
     canvas.add_line(_thin(ranked), "series-1")
-    left, down = canvas.place(1, even)
-    right, _ = canvas.place(len(ranked), even)
+    left, down = canvas.locate(1, even)
+    right, _ = canvas.locate(len(ranked), even)
     canvas.add("line", x1=left, x2=right, y1=down, y2=down, class_="level")
     canvas.add_remark(f"dashed: {show_percent(even, 2)} each, if all were alike")
     return canvas.render(
@@ -82,15 +82,15 @@ def plot_densities(
 
     Parameters
     ----------
-    densities : edges of bins, and the part of the values in each.
+    densities : edges of bins, and the fraction of the values in each.
     small : whether it is one of many, with no key.
-    log : whether the parts are shown on a logarithmic axis.
+    log : whether the fractions are shown on a logarithmic axis.
     """
     edges = next(iter(densities.values()))[0]
-    parts = [100 * shares for _, shares in densities.values()]
-    largest = max(float(part.max()) for part in parts)
+    curves = [100 * shares for _, shares in densities.values()]
+    largest = max(float(curve.max()) for curve in curves)
     size = {"width": 300, "height": 200} if small else {}
-    foot = min(float(part[part > 0].min()) for part in parts)
+    foot = min(float(curve[curve > 0].min()) for curve in curves)
     canvas = Canvas(
         make_value_axis([float(edges[0]), float(edges[-1])], most=4 if small else 8),
         make_value_axis([foot if log else 0.0, largest], most=4 if small else 6),
@@ -105,10 +105,10 @@ def plot_densities(
         key.append((f"series-{number}", name))
     if not small:
         canvas.add_key(key)
-    told = "; ".join(
+    summary = "; ".join(
         f"{name}: highest at {show_number(_find_top(steps))}" for name, steps in densities.items()
     )
-    return canvas.render(f"Distribution of {x_title}. {told}.")
+    return canvas.render(f"Distribution of {x_title}. {summary}.")
 
 
 def _find_top(steps: Steps) -> float:

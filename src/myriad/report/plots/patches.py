@@ -67,9 +67,9 @@ def show_deviations(values: NDArray[np.floating]) -> str:
 
 
 def _lines() -> list[Markup]:
-    places = [i * _CELL for i in range(1, CELLS)]
-    across = [element("line", x1=0.0, x2=SIDE, y1=p, y2=p, class_="grid") for p in places]
-    down = [element("line", x1=p, x2=p, y1=0.0, y2=SIDE, class_="grid") for p in places]
+    lines = [i * _CELL for i in range(1, CELLS)]
+    across = [element("line", x1=0.0, x2=SIDE, y1=p, y2=p, class_="grid") for p in lines]
+    down = [element("line", x1=p, x2=p, y1=0.0, y2=SIDE, class_="grid") for p in lines]
     return across + down
 
 

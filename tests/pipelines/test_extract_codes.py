@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 
+from myriad.codes import CodeOptions, Source
 from myriad.codes.packing import packed_bytes
 from myriad.codes.product import choose_product
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.options import flat_values
-from myriad.pipelines.coding import CodeOptions, Source, learn_code, measure_error
+from myriad.pipelines.compress import measure_error
+from myriad.pipelines.extract import learn_code
 from myriad.store import ArrayRows, inform_rows
 from tests.reference import information as plain
 

@@ -1,10 +1,11 @@
-"""Lists of options that several verbs share, built from the registries of signatures and codes."""
+"""Options that several verbs share, some of them made from registries."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -22,10 +23,67 @@ from myriad.signatures.registry import SIGNATURES
 if TYPE_CHECKING:
     from myriad.pipelines.row_options import ExtractOptions
 
+DataArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="A folder with one sub-folder of images per class, a CSV manifest, an archive or a "
+        "store.",
+        show_default=False,
+    ),
+]
+ModelArgument = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A model folder.", show_default=False)
+]
+ImagesArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="IMAGES",
+        help="A folder with one sub-folder of images per class, a CSV manifest or an archive.",
+        show_default=False,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Work on a Dask cluster: the address of its scheduler, or local:N for N processes.",
+        show_default=False,
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="Memory limit of training, such as 4GB; larger weights are trained one class shard "
+        "at a time.",
+        show_default="as needed",
+    ),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Labels of rows: a column or array, a file with one per row (.txt, .csv, .npy, "
+        ".parquet; may be repeated), or the word folder; by default the column label.",
+        show_default=False,
+    ),
+]
+RowsColumn = Annotated[
+    str | None,
+    typer.Option(help="The column or array of the rows, where a file has several."),
+]
+StudyStore = Annotated[
+    Path | None, typer.Option(help="Where rows made from images are kept; by default OUT.store.")
+]
 Extraction = Callable[..., "ExtractOptions"]
 """What a verb calls to get its options of extraction, checked; arguments override them."""
 Coding = Callable[..., CodeOptions]
 """The same for the options of a code."""
+
+
+def split_list(text: str | None) -> list[str] | None:
+    """Return the words of a list that is separated by commas, or None if there is no list."""
+    if text is None:
+        return None
+    return [word for part in text.split(",") if (word := part.strip())]
 
 
 def make_parameter(known: Option) -> inspect.Parameter:

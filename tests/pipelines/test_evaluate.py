@@ -1,9 +1,9 @@
-"""The file of a hierarchy: parents of classes, and what is wrong with a bad one."""
+"""The file of a hierarchy that an evaluation reads, and what is wrong with a bad one."""
 
 import pytest
 
 from myriad.errors import InputError
-from myriad.pipelines.hierarchy import read_hierarchy
+from myriad.pipelines.evaluate import read_hierarchy
 
 
 def test_reads_parents(tmp_path):

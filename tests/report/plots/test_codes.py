@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from myriad.report.plots import plot_information, plot_ratios, plot_shares, plot_times
-from myriad.report.plots.codes import tell_shares
+from myriad.report.plots.codes import compute_shares
 from tests.report.markup import Markup
 from tests.report.test_plots import check_inside
 
@@ -33,7 +33,7 @@ def test_little_information_is_drawn_too(information):
 def test_shares_add_up():
     information = np.array([4.0, 3.0, 2.0, 1.0] + [0.0] * 16)
     np.testing.assert_allclose(
-        tell_shares(information), [(5, 40), (10, 70), (25, 100), (50, 100), (75, 100)]
+        compute_shares(information), [(5, 40), (10, 70), (25, 100), (50, 100), (75, 100)]
     )
     plot = plot_shares(information[::-1])
     check_inside(plot)

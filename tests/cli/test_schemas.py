@@ -1,12 +1,9 @@
-import json
 from importlib.resources import files
-from pathlib import Path
 
 import jsonschema
-import numpy as np
 import pytest
 
-from myriad.cli.objects import load_schema, to_line, to_plain
+from tests.cli.schemas import load_schema
 
 MEASURES = {
     "n": 100,
@@ -153,29 +150,6 @@ def test_predictions_are_checked():
     for labels in ([{"label": "cat"}], [{"label": 3, "score": 1.0}], {}):
         wrong = {"predictions": [{"path": "a.jpg", "labels": labels}], "bad": []}
         assert not validator.is_valid(wrong)
-
-
-def test_plain_values():
-    content = {
-        "path": Path("a") / "b",
-        1: (np.float32(0.5), np.int64(3), np.bool_(True)),
-        "array": np.array([[1.0, np.nan]]),
-        "far": [float("inf"), np.float64("-inf")],
-    }
-    assert to_plain(content) == {
-        "path": "a/b",
-        "1": [0.5, 3, True],
-        "array": [[1.0, None]],
-        "far": [None, None],
-    }
-
-
-def test_line_is_ascii_and_keeps_every_name():
-    names = ["猫", "a\nb", "\x1b[31m", "half \udcff", '"quoted"', "\u2028"]
-    line = to_line({"names": names})
-    assert line.isascii()
-    assert "\n" not in line
-    assert json.loads(line) == {"names": names}
 
 
 def test_a_comparison_may_be_of_codes():
