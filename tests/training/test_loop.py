@@ -6,9 +6,9 @@ import pytest
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows
 from myriad.training import Checkpoint
+from myriad.training.checkpoints import TrainingState
 from myriad.training.loop import run, start_clock
 from myriad.training.stopping import AccuracyMonitor, EarlyStopping
-from myriad.training.training_state import TrainingState
 
 ROWS = ArrayRows(np.zeros((10, 1), np.float32), np.zeros(10, np.int32))
 

@@ -1,7 +1,7 @@
 """Run tasks on threads, processes or a Dask cluster, with BLAS held to one thread in each."""
 
 from myriad.parallel.cluster import ClusterExecutor, open_cluster
-from myriad.parallel.context import Context
+from myriad.parallel.context import LearningContext
 from myriad.parallel.executor import Executor, LocalExecutor, open_local
 from myriad.parallel.processes import ProcessExecutor, open_processes
 from myriad.parallel.shared import SharedArray, share_array
@@ -11,9 +11,9 @@ from myriad.parallel.workers import Workers
 
 __all__ = [
     "ClusterExecutor",
-    "Context",
     "Executor",
     "Lazy",
+    "LearningContext",
     "LocalExecutor",
     "ProcessExecutor",
     "SharedArray",

@@ -9,8 +9,11 @@ from myriad.progress import SILENT, Progress
 
 
 @dataclass(frozen=True)
-class Context:
-    """How and where something is learned; what is learned depends on the seed alone.
+class LearningContext:
+    """How and where a code or a signature is learned; what is learned depends on the seed alone.
+
+    Methods are trained with a `training.Context`: it has no seed, which is an option of the method,
+    but a checkpoint.
 
     Attributes
     ----------

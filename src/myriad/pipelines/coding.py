@@ -9,17 +9,19 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Float
 from myriad.codes import Code, CodeOptions, Source
-from myriad.parallel import Context
+from myriad.parallel import LearningContext
 from myriad.store import Rows, inform_rows
 
 
-def learn_code(source: Source, options: CodeOptions, context: Context | None = None) -> Code:
+def learn_code(
+    source: Source, options: CodeOptions, context: LearningContext | None = None
+) -> Code:
     """Learn the code that meets the options; it depends on the seed alone, not on the workers."""
-    return options.spec.learn(source, options, context or Context())
+    return options.spec.learn(source, options, context or LearningContext())
 
 
 def inform(
-    rows: Rows, sample: Float, options: CodeOptions, context: Context
+    rows: Rows, sample: Float, options: CodeOptions, context: LearningContext
 ) -> NDArray[np.float64] | None:
     """Return the mutual information of each feature with the class; None if the code uses none.
 

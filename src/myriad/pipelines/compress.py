@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from myriad.codes import Code, CodeOptions, Source
 from myriad.errors import InputError
-from myriad.parallel import Context, Executor, map_ordered, thread_count, thread_executor
+from myriad.parallel import Executor, LearningContext, map_ordered, thread_count, thread_executor
 from myriad.pipelines.coding import inform, learn_code, measure_error
 from myriad.pipelines.extract import CODE_BYTES, count_shards
 from myriad.pipelines.outputs import locks_output, prepare_store, replace_store, worker_files_beside
@@ -106,7 +106,7 @@ def compress(
             writer = Store.resume(work, plan=plan)
         else:
             with open_shared_workers(executor, worker_files_beside(work)) as workers:
-                context = Context(seed, threads, workers, progress)
+                context = LearningContext(seed, threads, workers, progress)
                 code = shorter or _learn(source, options, context)
             writer = Store.create(
                 work,
@@ -149,7 +149,7 @@ def training_rows(store: Store) -> Rows:
     return store.rows("train" if "train" in set(store.splits.tolist()) else None)
 
 
-def _learn(store: Store, options: CodeOptions, context: Context) -> Code:
+def _learn(store: Store, options: CodeOptions, context: LearningContext) -> Code:
     rows = training_rows(store)
     sample = sample_rows(rows, seed=context.seed)
     information = inform(rows, sample, options, context)

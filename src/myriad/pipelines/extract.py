@@ -19,7 +19,7 @@ from myriad.images import (
     require_classes,
     split_images,
 )
-from myriad.parallel import Context, Executor
+from myriad.parallel import Executor, LearningContext
 from myriad.pipelines.coding import inform, learn_code
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
 from myriad.pipelines.outputs import locks_output, prepare_store, replace_store, worker_files_beside
@@ -105,7 +105,7 @@ def extract(
     with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
         executor.require(images.root)
         with open_shared_workers(executor, worker_files_beside(work)) as workers:
-            context = Context(seed, threads, workers, progress)
+            context = LearningContext(seed, threads, workers, progress)
             writer = _begin(images, work, options, plan, executor, network, context)
         _write_rows(images, writer, bad, executor, seed=seed, progress=progress)
     writer.finish()
@@ -136,7 +136,7 @@ def _begin(
     plan: dict[str, Any],
     executor: Executor,
     network: Signature | None,
-    context: Context,
+    context: LearningContext,
 ) -> StoreWriter:
     """Return the writer of a store that was begun before, or of a new one, after learning."""
     if is_store(out):
@@ -183,7 +183,7 @@ def _learn_code(
     signature: Signature,
     options: ExtractOptions,
     executor: Executor,
-    context: Context,
+    context: LearningContext,
 ) -> Code | None:
     """Learn a code from the signatures of some training images; None if they are too few."""
     bad = BadImages(len(images), options.max_bad)

@@ -14,9 +14,8 @@ from myriad.randomness import mix, unit
 from myriad.store import ArrayRows
 from myriad.training.engine.chunks import ChunkLayout
 from myriad.training.engine.linear_trainer import UNSEEN_BIAS
-from myriad.training.engine.optimiser_options import OptimiserOptions
 from myriad.training.engine.targets import make_targets, sort_by_class
-from myriad.training.schedules import Schedule
+from myriad.training.optimiser import OptimiserOptions, Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd.class_columns import make_columns
 from myriad.training.sgd.one_vs_rest import OneVsRest

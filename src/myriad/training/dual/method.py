@@ -117,9 +117,9 @@ class DualMethod(Method):
         context: Context = DEFAULT_CONTEXT,
     ) -> Certified:
         """Train on rows; see `Method.fit`."""
+        from myriad.training.checkpoints import TrainingState
         from myriad.training.dual.gap_stopping import GapStopping
         from myriad.training.loop import run, start_clock
-        from myriad.training.training_state import TrainingState
 
         if train.sets is not None:
             raise InputError(f"The objective {self.objective} takes rows with one label each.")

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from myriad.errors import InputError, WorkError
-from myriad.models.embedding import DISCRIMINANTS, EmbeddingModel
+from myriad.models.embedding import EmbeddingModel
+from myriad.objectives import DISCRIMINANTS
 from myriad.parallel import ThreadPool
 from myriad.products import add_product
 from myriad.progress import Advance
@@ -114,7 +115,7 @@ class Embedding:
     def _make_state(self, eta: float, margin: float, options: EmbeddingOptions) -> NDArray[Any]:
         n_classes = len(self.P)
         state = np.zeros(1, STATE)
-        state["scale"] = DISCRIMINANTS[options.discriminant]
+        state["scale"] = DISCRIMINANTS[options.discriminant].scale
         state["margin"], state["eta"] = margin, eta
         state["adagrad"] = ADAGRAD[options.adagrad]
         state["rank_weight"], state["replacement"] = options.rank_weight, options.replacement

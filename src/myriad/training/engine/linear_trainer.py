@@ -1,7 +1,7 @@
 """The base of the trainers of linear models: weights of one or several settings, trained by epochs.
 
 Weights are stored as ``scale * V``, so that decaying all weights of a class is one multiplication;
-see `folding`.
+see `steps`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from myriad.progress import Advance
 from myriad.store import Rows
 from myriad.training.engine.chunks import Chunk, ChunkLayout, read_chunks
 from myriad.training.engine.feature_rates import FeatureRates
-from myriad.training.engine.optimiser_options import PLAIN_SGD, OptimiserOptions, begins_window
 from myriad.training.engine.scores import Scorer, rank_range
 from myriad.training.engine.shards import scored_shards
+from myriad.training.optimiser import PLAIN_SGD, OptimiserOptions, begins_window
 from myriad.training.settings import Setting
 from myriad.training.trainer import Weights, overflow
 from myriad.training.validation import count_block_rows, rank_ranges

@@ -25,11 +25,10 @@ from myriad.parallel.work_queue import LATE, close_queue, make_queue
 from myriad.store.rows import refuse_bad
 from myriad.tiles import LANES
 from myriad.training.engine.chunks import CHUNK_ROWS, Chunk, ChunkLayout, EpochCost
-from myriad.training.engine.folding import StoredWeights
 from myriad.training.engine.linear_trainer import LinearTrainer
-from myriad.training.engine.optimiser_options import PLAIN_SGD
+from myriad.training.engine.steps import StoredWeights
 from myriad.training.engine.targets import BlockedRows, RowLabels
-from myriad.training.schedules import FIXED, Schedule
+from myriad.training.optimiser import FIXED, PLAIN_SGD, Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd.joint_chunk_kernels import PairWork, run_pairs_chunk, run_pairs_worker
 from myriad.training.sgd.joint_kernels import (

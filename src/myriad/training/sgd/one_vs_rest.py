@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from myriad.parallel import ThreadPool
 from myriad.parallel.work_queue import make_queue
 from myriad.training.engine.chunks import Chunk, ChunkLayout, EpochCost
-from myriad.training.engine.folding import StoredWeights
 from myriad.training.engine.linear_trainer import UNSEEN_BIAS, LinearTrainer
 from myriad.training.engine.shards import class_shards
+from myriad.training.engine.steps import StoredWeights
 from myriad.training.engine.targets import BlockedRows, ClassPositions, sort_by_class
-from myriad.training.schedules import FIXED, Schedule
+from myriad.training.optimiser import FIXED, Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd.class_columns import STATE, begin_epoch, drawn_share, make_columns
 from myriad.training.sgd.one_vs_rest_kernels import (

@@ -18,6 +18,7 @@ from myriad.models import ChosenModel, FactoredModel, LatentModel
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance
 from myriad.store import Rows
+from myriad.training.checkpoints import TrainingState
 from myriad.training.context import RunningContext
 from myriad.training.loop import run, start_clock
 from myriad.training.method import Fitted
@@ -25,7 +26,6 @@ from myriad.training.search import has_peaked
 from myriad.training.stopping import Clock, Monitor, Row
 from myriad.training.trace.descent import Descent, State
 from myriad.training.trace.latents import Chosen, Directions, Point, point_of
-from myriad.training.training_state import TrainingState
 from myriad.training.validation import ModelRanker, count_block_rows, validate
 
 FACTOR = 2.0**-0.5
