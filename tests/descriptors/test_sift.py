@@ -107,8 +107,8 @@ def test_a_mirrored_image_has_mirrored_descriptors():
     plain, mirrored = sift.describe(image), sift.describe(np.ascontiguousarray(image[:, ::-1]))
     columns = len(np.unique(plain.positions[:, 0]))
     grid = mirrored.values.reshape(-1, columns, 4, 4, 8)[:, ::-1, :, ::-1]
-    turned = grid[..., [4, 3, 2, 1, 0, 7, 6, 5]].reshape(-1, 128)
-    np.testing.assert_allclose(turned, plain.values, atol=2e-4)
+    mirrored = grid[..., [4, 3, 2, 1, 0, 7, 6, 5]].reshape(-1, 128)
+    np.testing.assert_allclose(mirrored, plain.values, atol=2e-4)
 
 
 def test_brightness_and_contrast_do_not_matter():

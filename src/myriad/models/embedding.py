@@ -189,17 +189,17 @@ class Prototypes:
         search, size = (self._search, TILE_ROWS) if exact else (self._probe, PROBED_ROWS)
         if not exact:
             self.cells  # noqa: B018  computed before threads use them
-        parts = [slice(start, min(start + size, len(X))) for start in range(0, len(X), size)]
+        tiles = [slice(start, min(start + size, len(X))) for start in range(0, len(X), size)]
 
-        def rank_part(part: slice) -> None:
-            Z = X[part] if map is None else X[part] @ map.T
-            search(Z, labels[part], best[part])
+        def rank_tile(tile: slice) -> None:
+            Z = X[tile] if map is None else X[tile] @ map.T
+            search(Z, labels[tile], best[tile])
 
         if len(X) * len(self.points) < SHARED_FROM:
-            ThreadPool(1, None).share(rank_part, parts)
+            ThreadPool(1, None).share(rank_tile, tiles)
         else:
             with open_threads() as pool:
-                pool.share(rank_part, parts)
+                pool.share(rank_tile, tiles)
         return labels, best
 
     def _search(self, Z: Float, labels: NDArray[np.int32], best: Float) -> None:

@@ -39,7 +39,7 @@ def inform(
     return inform_rows(
         rows,
         bins=spec.bins(options),
-        turning=spec.rotate(sample, context.seed),
+        rotation=spec.rotate(sample, context.seed),
         threads=context.threads,
         workers=context.workers,
         progress=context.progress,

@@ -72,8 +72,8 @@ class Checkpoint:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         texts = {"key": self.key, "state": json.dumps(state)}
         plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        with atomic_write(self.path) as beside:
-            write_arrays(beside, plain, texts)
+        with atomic_write(self.path) as partial_path:
+            write_arrays(partial_path, plain, texts)
         self._written = time.monotonic()
 
 

@@ -255,8 +255,8 @@ def test_rows_are_sorted_by_class():
     rows = ArrayRows(np.ones((40, 2)), LabelSets.from_lists(lists), [str(c) for c in range(7)])
     index = rng.permutation(40)
     for n_classes in (7, 5):  # the last two may have no columns
-        places, bounds = sort_by_class(*make_targets(rows, index, 100), 100, n_classes)
+        positions, bounds = sort_by_class(*make_targets(rows, index, 100), 100, n_classes)
         assert len(bounds) == n_classes + 1
         for c in range(n_classes):
-            expected = [100 + place for place, i in enumerate(index) if c in lists[i]]
-            assert places[bounds[c] : bounds[c + 1]].tolist() == expected
+            expected = [100 + position for position, i in enumerate(index) if c in lists[i]]
+            assert positions[bounds[c] : bounds[c + 1]].tolist() == expected

@@ -1,4 +1,4 @@
-"""Steps on classes drawn beforehand: in pieces, by several threads, on rows that are not copied."""
+"""Steps on classes drawn beforehand: by several threads, on rows that are not copied."""
 
 import numpy as np
 import pytest

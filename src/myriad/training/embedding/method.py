@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DIM = 128
 """The dimensions of the embedding unless stated; never more than there are features."""
-UNSEARCHED_STEP, UNSEARCHED_FIXED_STEP, UNSEARCHED_MARGIN = 0.3, 0.1, 0.03
+UNSEARCHED_ETA, UNSEARCHED_FIXED_ETA, UNSEARCHED_MARGIN = 0.3, 0.1, 0.03
 INDEX_ROWS = 2000
 """Validation rows on which the recall of an index is measured."""
 PANEL = "Embedding: wsabie"
@@ -240,7 +240,7 @@ class WsabieMethod(GradientMethod):
     def stated(self, dim: int) -> tuple[float, float]:
         """Return learning rate and margin, modest ones where none are stated."""
         fixed = self.options.adagrad is False
-        eta = UNSEARCHED_FIXED_STEP if fixed else UNSEARCHED_STEP / math.sqrt(dim)
+        eta = UNSEARCHED_FIXED_ETA if fixed else UNSEARCHED_ETA / math.sqrt(dim)
         return self.eta or eta, self.margin or UNSEARCHED_MARGIN
 
     def _describe(self, task: Task, setting: Pair) -> dict[str, Any]:

@@ -149,7 +149,7 @@ class Embedding:
         for chunk in read_chunks(rows, layout=ChunkLayout(self.block), pool=pool, **options):
             before = self.tally["draws"]
             make_keys(chunk.targets, root)
-            self._walk(chunk, pool)
+            self._train_chunk(chunk, pool)
             draws = (self.tally["draws"] - before) / len(chunk.X)
             self._often += (draws - self._often) / 4
             advance(len(chunk.X))
@@ -194,11 +194,11 @@ class Embedding:
         return bool(mapped < LARGEST_SQUARE and float(self._bounds[0].max()) < LARGEST_SQUARE)
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _walk(self, chunk: Chunk, pool: ThreadPool) -> None:
+    def _train_chunk(self, chunk: Chunk, pool: ThreadPool) -> None:
         """Train on a chunk, block by block."""
         whole = self._often > ALL_FROM * len(self.P) if self.whole is None else self.whole
-        for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
-            X = chunk.X[part]
+        for gram, block in zip(chunk.grams, chunk.blocks(self.block), strict=True):
+            X = chunk.X[block]
             Z = X @ self.V.T
             S = np.empty((len(X), 0), self.V.dtype)
             if whole:
@@ -206,7 +206,7 @@ class Embedding:
                 np.sqrt(self._bounds[0], out=self._bounds[1])
             gram *= self._unit
             stepped = step_block(
-                gram, chunk.targets[part], chunk.classes, S, Z, self.P,
+                gram, chunk.targets[block], chunk.classes, S, Z, self.P,
                 PrototypeNorms(*self._bounds), self._memory, self._axes, self._state,
             )  # fmt: skip
             if len(stepped):

@@ -240,14 +240,14 @@ def find_step(slope_at: Callable[[float], float], *, first: float) -> tuple[floa
     """Return a step at which a line is still falling but nearly flat, and the slope at its start.
 
     The line's function is convex: the step is doubled until the slope is positive, then found
-    between the last two by the secant and by halving in turn. 0 where the slope never falls.
+    between the last two alternately by the secant and by halving. 0 where the slope never falls.
     """
     at_zero = slope_at(0.0)
     if at_zero >= 0:
         return 0.0, at_zero
     low, high = (0.0, at_zero), None
     step = first
-    for turn in range(LINE_STEPS):
+    for number in range(LINE_STEPS):
         here = slope_at(step)
         if here <= 0:
             low = step, here
@@ -257,7 +257,7 @@ def find_step(slope_at: Callable[[float], float], *, first: float) -> tuple[floa
             high = step, here
         if high is None:
             step = 2 * step
-        elif turn % 2:
+        elif number % 2:
             step = 0.5 * (low[0] + high[0])
         else:
             step = low[0] - low[1] * (high[0] - low[0]) / (high[1] - low[1])

@@ -231,13 +231,13 @@ class LamPath:
         trainer, facts = self._trainer, self._state.facts
         point, gauge = trainer.now.point, trainer.descent.gauge
         tried: list[tuple[dict[str, Any], Point]] = []
-        for part in self._relaxed:
-            if part != 1.0:
-                point = trainer.descent.relax(point, part * trainer.lam)
+        for fraction in self._relaxed:
+            if fraction != 1.0:
+                point = trainer.descent.relax(point, fraction * trainer.lam)
             row = {name: value for name, value in monitor.history[-1].items() if name != "epoch"}
             if self._val is not None:
                 row |= measure(trainer, point, self._val, self._running.pool)
-            row |= {"relax": part, "rank": gauge.rank(point), "atoms": gauge.count(point)}
+            row |= {"relax": fraction, "rank": gauge.rank(point), "atoms": gauge.count(point)}
             tried.append((row, point))
             if trainer.now.atoms == 0:
                 break

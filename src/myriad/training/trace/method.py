@@ -138,7 +138,7 @@ class AtomDescent(Method):
             raise InputError("No row has a label: nothing is left to train on.")
         with context.open() as running:
             trainer = self.trainer(train, n_classes, running)
-            path = LamPath(trainer, train, val, relaxed=self._parts(val), running=running)
+            path = LamPath(trainer, train, val, relaxed=self._fractions(val), running=running)
             settings = {"gauge": self.gauge, "tol": self.tol}
             return path.run(self.lam, rounds=self.rounds, settings=settings, callback=self.callback)
 
@@ -168,7 +168,7 @@ class AtomDescent(Method):
         memory = 6 * factors + FACTORS_BYTES
         return PathCost(GRADIENTS, 2.0 * n_classes * dim, factors, memory)
 
-    def _parts(self, val: Rows | None) -> tuple[float, ...]:
+    def _fractions(self, val: Rows | None) -> tuple[float, ...]:
         """Return the fractions of `lam` to try on the support."""
         from myriad.training.trace.lam_path import RELAXED
 
