@@ -34,7 +34,7 @@ from threadpoolctl import threadpool_limits
 
 from myriad import DualSVM
 from myriad.codes import Code, CodeOptions, Source
-from myriad.parallel import Context, map_ordered, thread_executor
+from myriad.parallel import LearningContext, map_ordered, thread_executor
 from myriad.pipelines.compress import training_rows
 from myriad.pipelines.extract import inform, learn_code
 from myriad.store import Rows, Store, sample_rows
@@ -170,7 +170,7 @@ class Experiment:
         """Learn a code from training rows."""
         threads, period = self.options.threads, None
         sample = sample_rows(rows, seed=0)
-        context = Context(threads=threads)
+        context = LearningContext(threads=threads)
         information = inform(rows, sample, options, context)
         if self.store.recipe is not None:
             period = self.store.recipe.period

@@ -25,8 +25,7 @@ from myriad.descriptors import DenseSIFT, LocalColour, SiftColour
 from myriad.descriptors.sampling import sample_descriptors
 from myriad.signatures import FisherSignature, learn_fisher
 from myriad.signatures.fisher import fisher_vectors
-from myriad.signatures.normalisation import normalise_regions
-from myriad.signatures.pyramid import pyramid_of
+from myriad.signatures.pyramid import normalise_regions, pyramid_of
 from myriad.vocabularies import learn_mixture, learn_pca
 
 HEIGHT, WIDTH = 270, 370

@@ -36,20 +36,20 @@ _KINDS = {name: kind for kind, name in _DTYPES.items()}
 
 
 @contextmanager
-def atomic_write(path: Path, *, lasting: bool = True) -> Iterator[Path]:
+def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
     """Yield a temporary path to write to, which is renamed to `path` if no error is raised.
 
     Parameters
     ----------
-    lasting : whether to wait until the file is on disk, so that it survives a crash of the machine;
+    durable : whether to wait until the file is on disk, so that it survives a crash of the machine;
         not needed for temporary files of a run.
     """
-    with atomic_writes(path, lasting=lasting) as (partial_path,):
+    with atomic_writes(path, durable=durable) as (partial_path,):
         yield partial_path
 
 
 @contextmanager
-def atomic_writes(*paths: Path, lasting: bool = True) -> Iterator[list[Path]]:
+def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
     """Yield a temporary path for each of `paths`; all are renamed if no error is raised.
 
     All files are on disk before the first is renamed, so only a process killed between two renames
@@ -58,7 +58,7 @@ def atomic_writes(*paths: Path, lasting: bool = True) -> Iterator[list[Path]]:
     partial_paths = [path.with_name(f".{path.name}.part") for path in paths]
     try:
         yield partial_paths
-        for partial_path in partial_paths if lasting else ():
+        for partial_path in partial_paths if durable else ():
             with partial_path.open("rb") as written:
                 os.fsync(written.fileno())
         for partial_path, path in zip(partial_paths, paths, strict=True):

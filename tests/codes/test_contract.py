@@ -7,7 +7,7 @@ import pytest
 
 from myriad.codes import CODES, Code, CodeOptions, Source, learn_product, learn_rotated
 from myriad.errors import InputError
-from myriad.parallel import Context
+from myriad.parallel import LearningContext
 from myriad.serialisation import flatten, restore
 
 SAME_SIZE = {"features"}
@@ -30,7 +30,9 @@ def make_rows(n=300, dim=DIM, seed=0):
 def learn_by_name(name, sample, seed=0):
     if name in SPECIAL:
         return SPECIAL[name](sample, seed=seed)
-    return CODES[name].learn(Source(sample), CodeOptions(name), Context(seed=seed, threads=1))
+    return CODES[name].learn(
+        Source(sample), CodeOptions(name), LearningContext(seed=seed, threads=1)
+    )
 
 
 @pytest.fixture(params=[*CODES, *SPECIAL], scope="module")

@@ -25,16 +25,16 @@ def draw(n, dim, shift=3.0):
 @pytest.mark.parametrize("dim", [1, 2, 3, 8, 21, 64, 100, 4096, 20000])
 def test_rows_are_rotated_as_by_whole_matrices(dim):
     X = draw(6, dim)
-    turning = draw_rotation(X, seed=4)
-    turned = turning.rotate(X)
+    rotation = draw_rotation(X, seed=4)
+    rotated = rotation.rotate(X)
     if dim <= 4096:
-        for row, found in zip(X, turned, strict=True):
-            expected = rotate(row, turning.centre, turning.flips)
+        for row, found in zip(X, rotated, strict=True):
+            expected = rotate(row, rotation.centre, rotation.flips)
             np.testing.assert_allclose(found, expected, atol=1e-5)
     np.testing.assert_allclose(
-        np.linalg.norm(turned, axis=1), np.linalg.norm(X - X.mean(0), axis=1), rtol=1e-4, atol=1e-5
+        np.linalg.norm(rotated, axis=1), np.linalg.norm(X - X.mean(0), axis=1), rtol=1e-4, atol=1e-5
     )
-    np.testing.assert_allclose(turning.undo(turned), X, atol=1e-4)
+    np.testing.assert_allclose(rotation.undo(rotated), X, atol=1e-4)
 
 
 def test_agreeing_bits_tell_the_angle():
@@ -44,9 +44,9 @@ def test_agreeing_bits_tell_the_angle():
     b = np.where(np.arange(4096) < 64, a + 0.3 * b, b)
     X = np.stack([a, b, -a, -b]).astype(np.float32)
     angle = np.arccos(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-    plain, turned = learn_bits(X), learn_hadamard(X)
+    plain, rotated = learn_bits(X), learn_hadamard(X)
     share = {}
-    for code in (plain, turned):
+    for code in (plain, rotated):
         bits = code.decode(code.encode(X))
         share[code.kind] = (bits[0] == bits[1]).mean()
     assert share["turned"] == pytest.approx(1 - angle / np.pi, abs=0.03)
@@ -57,14 +57,14 @@ def test_the_most_informative_rotated_features_are_kept():
     labels = np.arange(200) % 3
     X = draw(200, 40) + np.where(labels[:, None] == 1, np.linspace(0, 2, 40), 0)
     X = X.astype(np.float32)
-    turning = draw_rotation(X, seed=1)
-    information = inform_rows(ArrayRows(X, labels), turning=turning, threads=2)
-    expected = inform_rows(ArrayRows(turning.rotate(X), labels))
+    rotation = draw_rotation(X, seed=1)
+    information = inform_rows(ArrayRows(X, labels), rotation=rotation, threads=2)
+    expected = inform_rows(ArrayRows(rotation.rotate(X), labels))
     np.testing.assert_array_equal(information, expected)
     code = learn_hadamard(X, n_bits=16, information=information, seed=1)
     np.testing.assert_array_equal(code.chosen, np.argsort(-information, kind="stable")[:16])
     np.testing.assert_array_equal(
-        code.decode(code.encode(X)), np.where(turning.rotate(X)[:, code.chosen] >= 0, 1, -1)
+        code.decode(code.encode(X)), np.where(rotation.rotate(X)[:, code.chosen] >= 0, 1, -1)
     )
     fewer = code.shorten(8)
     np.testing.assert_array_equal(fewer.encode(X), code.encode(X)[:, :1])

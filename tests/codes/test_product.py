@@ -152,7 +152,7 @@ def test_same_books_on_any_number_of_threads():
 
 
 def test_same_books_by_workers(tmp_path):
-    rows, workers = make_rows(600, 67), open_posting(tmp_path / "pieces")
+    rows, workers = make_rows(600, 67), open_posting(tmp_path / "shared")
     here = learn_product(rows, d=4, seed=9, bits=6)
     there = learn_product(rows, d=4, seed=9, bits=6, workers=workers)
     np.testing.assert_array_equal(here.codebooks, there.codebooks)

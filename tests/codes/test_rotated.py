@@ -22,11 +22,11 @@ def error_of(code, rows):
 def test_blocks_are_turned_and_the_rest_stays():
     rows = make_rows(130, 11)
     rotation, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((4, 4)))
-    turned = rotate(rows, rotation.astype(np.float32))
+    rotated = rotate(rows, rotation.astype(np.float32))
     for start in (0, 4):
         expected = rows[:, start : start + 4].astype(np.float64) @ rotation
-        np.testing.assert_allclose(turned[:, start : start + 4], expected, atol=1e-5)
-    np.testing.assert_array_equal(turned[:, 8:], rows[:, 8:])
+        np.testing.assert_allclose(rotated[:, start : start + 4], expected, atol=1e-5)
+    np.testing.assert_array_equal(rotated[:, 8:], rows[:, 8:])
 
 
 def test_rotations_lower_the_error():
@@ -57,7 +57,7 @@ def test_any_length(rotation, dim):
 
 
 def test_the_same_by_workers(tmp_path):
-    rows, workers = make_rows(300, 20), open_posting(tmp_path / "pieces")
+    rows, workers = make_rows(300, 20), open_posting(tmp_path / "shared")
     here, there = (
         learn_rotated(rows, rotation="random", d=4, bits=3, workers=where)
         for where in (None, workers)

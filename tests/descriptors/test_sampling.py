@@ -40,8 +40,8 @@ def test_is_bounded_and_fair_to_images_and_places():
     counts = np.bincount(values[:, 0].astype(int), minlength=200)
     assert 0 < counts.min() < counts.max() <= 50
     assert abs(counts[:100].sum() - 2000) < 150  # early images have no advantage
-    places = np.bincount(values[:, 1].astype(int) // 10, minlength=10)
-    assert np.all(np.abs(places - 400) < 100)
+    positions = np.bincount(values[:, 1].astype(int) // 10, minlength=10)
+    assert np.all(np.abs(positions - 400) < 100)
 
 
 def test_per_image_bounds_each_image():
@@ -67,7 +67,7 @@ def test_does_not_depend_on_threads(threads):
 
 
 def test_descriptors_may_be_left_in_a_folder(tmp_path):
-    workers = open_posting(tmp_path / "pieces")
+    workers = open_posting(tmp_path / "shared")
     for most in (700, 100_000):
         options = {"most": most, "per_image": 40, "seed": 5}
         here = sample_descriptors(images(60), Pixels(), **options)
@@ -97,7 +97,7 @@ def test_the_lowest_ranks_remain_whenever_the_reservoir_is_compacted():
     large = sample_descriptors(iter(images(90)), Pixels(), most=100_000, **options)
     small = sample_descriptors(iter(images(90)), Pixels(), most=300, **options)
     assert (len(large), len(small)) == (1800, 300)
-    places = [np.flatnonzero((large == row).all(axis=1))[0] for row in small]
-    assert places == sorted(places)
+    positions = [np.flatnonzero((large == row).all(axis=1))[0] for row in small]
+    assert positions == sorted(positions)
     less = sample_descriptors(iter(images(90)), Pixels(), most=100, **options)
     assert {tuple(row) for row in less} < {tuple(row) for row in small}

@@ -1,4 +1,4 @@
-"""Dense SIFT against its definition and against OpenCV."""
+"""Dense SIFT against its definition and against OpenCV; oriented gradients against arctan2."""
 
 import cv2
 import numpy as np
@@ -6,6 +6,7 @@ import pytest
 from skimage import data
 
 from myriad.descriptors import DenseSIFT
+from myriad.descriptors.sift import allocate_planes, orient_gradients
 from myriad.errors import InputError
 from myriad.serialisation import flatten, restore
 from tests.reference import sift as reference
@@ -106,8 +107,8 @@ def test_a_mirrored_image_has_mirrored_descriptors():
     plain, mirrored = sift.describe(image), sift.describe(np.ascontiguousarray(image[:, ::-1]))
     columns = len(np.unique(plain.positions[:, 0]))
     grid = mirrored.values.reshape(-1, columns, 4, 4, 8)[:, ::-1, :, ::-1]
-    turned = grid[..., [4, 3, 2, 1, 0, 7, 6, 5]].reshape(-1, 128)
-    np.testing.assert_allclose(turned, plain.values, atol=2e-4)
+    mirrored = grid[..., [4, 3, 2, 1, 0, 7, 6, 5]].reshape(-1, 128)
+    np.testing.assert_allclose(mirrored, plain.values, atol=2e-4)
 
 
 def test_brightness_and_contrast_do_not_matter():
@@ -214,3 +215,31 @@ def test_survives_a_round_trip():
     again = restore(settings, arrays)
     assert arrays == {}
     assert (type(again), again.step, again.root) == (DenseSIFT, 5, False)
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (13, 29), (30, 8)])
+def test_agrees_with_arctangent(shape):
+    image = np.random.default_rng(0).random(shape, dtype=np.float32)
+    planes = allocate_planes(*shape)
+    planes[:] = np.nan  # everything must be written
+    orient_gradients(image, planes)
+    expected = reference.oriented_gradient(image.astype(np.float64))
+    np.testing.assert_allclose(planes, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("orientation", range(8))
+def test_a_slope_along_an_orientation_fills_that_one_only(orientation):
+    angle = orientation * np.pi / 4
+    y, x = np.mgrid[:6, :7]
+    image = (0.1 * (np.cos(angle) * x + np.sin(angle) * y)).astype(np.float32)
+    planes = allocate_planes(*image.shape)
+    orient_gradients(image, planes)
+    expected = np.zeros(8)
+    expected[orientation] = 0.1
+    np.testing.assert_allclose(planes, np.broadcast_to(expected, planes.shape), atol=1e-6)
+
+
+def test_a_constant_image_has_no_gradient():
+    planes = allocate_planes(5, 5)
+    orient_gradients(np.full((5, 5), 0.7, np.float32), planes)
+    assert not planes.any()

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from myriad.errors import InputError
-from myriad.models.embedding import EmbeddingModel, add_index, concatenate
-from myriad.models.prototypes import find_recall
+from myriad.models.embedding import EmbeddingModel, add_index, concatenate, find_recall
 from myriad.serialisation import flatten, restore
 
 

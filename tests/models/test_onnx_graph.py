@@ -33,8 +33,8 @@ def test_scores_of_rows(n_rows):
     X = RNG.normal(size=(n_rows, 5)).astype(np.float32)
     (scores,) = session.run(["scores"], {"rows": X})
     np.testing.assert_allclose(scores, folder.model.scores(X), rtol=1e-5, atol=1e-6)
-    told = session.get_modelmeta().custom_metadata_map
-    assert json.loads(told["classes"]) == folder.class_names
+    metadata = session.get_modelmeta().custom_metadata_map
+    assert json.loads(metadata["classes"]) == folder.class_names
 
 
 @pytest.mark.parametrize("k", [1, 3, 100])
@@ -57,9 +57,9 @@ def test_a_network_and_its_model_become_one_graph(tmp_path, power):
     (scores,) = session.run(["scores"], {"image": backbone.fit(image)})
     expected = folder.model.scores(backbone.describe(image)[None])
     np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
-    told = json.loads(session.get_modelmeta().custom_metadata_map["image"])
-    assert told["mean"] == [100, 100, 100]
-    assert told["size"] == [8, 8]
+    metadata = json.loads(session.get_modelmeta().custom_metadata_map["image"])
+    assert metadata["mean"] == [100, 100, 100]
+    assert metadata["size"] == [8, 8]
 
 
 @pytest.mark.parametrize("n_latents", [0, 2])

@@ -15,7 +15,7 @@ from myriad.pipelines.compare import compare
 from myriad.pipelines.replacement import describe_method
 from myriad.pipelines.train import train
 from myriad.training import SGD, Means
-from myriad.training.schedules import Schedule
+from myriad.training.optimiser import Schedule
 from tests.pipelines.studying import make_store
 from tests.robustness.calling import QUICK, call
 from tests.robustness.scenes import snapshot, write_images

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def pad_same(x, width, stride):
-    """Pad as TensorFlow does: ceil(n / stride) places remain, the odd pixel goes to the end."""
+    """Pad as TensorFlow does: ceil(n / stride) positions remain, the odd pixel goes to the end."""
     amounts = []
     for n in x.shape[1:]:
         total = max((-(-n // stride) - 1) * stride + width - n, 0)
@@ -13,7 +13,7 @@ def pad_same(x, width, stride):
 
 
 def convolve(x, kernel, stride=1, apart=False):
-    """Convolve x (channels, height, width) with kernel (out, in, width, width), place by place."""
+    """Convolve x (channels, height, width) with kernel (out, in, width, width), by definition."""
     width = kernel.shape[2]
     padded = pad_same(x, width, stride)
     high = -(-x.shape[1] // stride)

@@ -8,8 +8,8 @@ from tests.reference.draws import mix, unit
 from tests.reference.optimised_weights import OptimisedWeights
 
 
-def wrong_class(place, labels):
-    return sorted(set(range(place + len(labels) + 1)) - set(labels))[place]
+def wrong_class(position, labels):
+    return sorted(set(range(position + len(labels) + 1)) - set(labels))[position]
 
 
 def find_stride(key, n):
@@ -43,11 +43,11 @@ def pick_warp(scores, label, labels, key, options, last):
         stride = find_stride(key, n_wrong)
         for draw in range(most):
             if options.get("replacement", True):
-                place = int(unit(mix(key, draw)) * n_wrong)
+                position = int(unit(mix(key, draw)) * n_wrong)
             else:
-                place = (start + draw * stride) % n_wrong
-            if wrong[place] in violators:
-                found, rank = wrong[place], n_wrong // (draw + 1)
+                position = (start + draw * stride) % n_wrong
+            if wrong[position] in violators:
+                found, rank = wrong[position], n_wrong // (draw + 1)
                 break
     last[label] = found
     if found < 0:

@@ -45,7 +45,7 @@ def thresholds(ordered, n_upper, n_middle, k, r, variant):
 def train(X, labels, orders, *, n_classes, k, lam, variant, narrow=(), start=15):
     """Return W and the dual columns A (n_classes, n).
 
-    Passes in `narrow` are over the variables that are not zero. A row without any begins with at
+    Epochs in `narrow` are over the variables that are not zero. A row without any begins with at
     most `start` more than k, those of the largest scores.
     """
     n, dim = X.shape

@@ -27,11 +27,11 @@ def find_violator(violators, wrong, key, *, most, replacement):
     n = len(wrong)
     if not replacement:
         most = min(most, n)
-    place, stride = int(unit(mix(key, 0)) * n), find_stride(key, n)
+    position, stride = int(unit(mix(key, 0)) * n), find_stride(key, n)
     for draw in range(most):
-        if wrong[place] in violators:
-            return wrong[place], draw + 1
-        place = int(unit(mix(key, draw + 1)) * n) if replacement else (place + stride) % n
+        if wrong[position] in violators:
+            return wrong[position], draw + 1
+        position = int(unit(mix(key, draw + 1)) * n) if replacement else (position + stride) % n
     return -1, most
 
 
@@ -117,7 +117,7 @@ class Sequential:
 
 
 def train(X, label_lists, orders, V, *, n_classes, seed, **options):
-    """Return the state after passes over the rows in the given orders."""
+    """Return the state after epochs over the rows in the given orders."""
     X = np.asarray(X, np.float64)
     state = Sequential(V, n_classes, **options)
     for epoch, order in enumerate(orders):

@@ -19,13 +19,13 @@ def stored(here: Path, ready: Path) -> None:
 def write_rows(folder: Path, *, n: int = 40, dim: int = 16, kind: str | None = None) -> None:
     """Write a store of random rows of two classes, coded if asked."""
     from myriad.codes import CODES, CodeOptions, Source
-    from myriad.parallel import Context
+    from myriad.parallel import LearningContext
     from myriad.store import Store
 
     X = np.random.default_rng(0).standard_normal((n, dim)).astype(np.float32)
     code = None
     if kind is not None:
-        code = CODES[kind].learn(Source(X), CodeOptions(kind), Context())
+        code = CODES[kind].learn(Source(X), CodeOptions(kind), LearningContext())
     writer = Store.create(folder, class_names=["ant", "bee"], dim=dim, n_shards=1, code=code)
     labels = np.arange(n) % 2
     writer.write_shard(0, X, labels, [str(i) for i in range(n)], "train")

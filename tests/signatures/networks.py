@@ -8,9 +8,9 @@ from onnx import TensorProto, helper, numpy_helper
 def write_network(path=None, *, shape=(1, 3, 8, 8), kind=TensorProto.FLOAT, kernel=None, also=()):
     """Write a network: the mean of each channel, ``pooled``, times a matrix, ``embedding``."""
     kernel = np.eye(3, dtype=np.float32) if kernel is None else np.asarray(kernel, np.float32)
-    places = [1, 2] if shape[-1] == 3 else [2, 3]
+    axes = [1, 2] if shape[-1] == 3 else [2, 3]
     nodes = [
-        helper.make_node("ReduceMean", ["image"], ["pooled"], axes=places, keepdims=0),
+        helper.make_node("ReduceMean", ["image"], ["pooled"], axes=axes, keepdims=0),
         helper.make_node("MatMul", ["pooled", "kernel"], ["embedding"]),
         helper.make_node("Identity", ["image"], ["copy"]),
     ]

@@ -54,8 +54,8 @@ def test_layout_order_and_squashing(tmp_path):
     assert (backbone.layout, backbone.size) == ("nhwc", (8, 6))
     whole = np.asarray(Image.fromarray(IMAGE).resize((6, 8), Image.Resampling.BICUBIC), np.float32)
     np.testing.assert_array_equal(backbone.fit(IMAGE), whole[None])
-    turned = dataclasses.replace(backbone, order="bgr")
-    np.testing.assert_array_equal(turned.fit(IMAGE), whole[None, :, :, ::-1])
+    reordered = dataclasses.replace(backbone, order="bgr")
+    np.testing.assert_array_equal(reordered.fit(IMAGE), whole[None, :, :, ::-1])
 
 
 def test_power_and_length(tmp_path):

@@ -58,12 +58,12 @@ def test_learns_from_colour(name):
     signature = learn_fisher(images, n_components=4, regions=1, descriptor=descriptor)
     assert signature.colour
     assert signature.dim == 2 * 4 * descriptor.pca_dim == 8 * (128 if "+" in name else 64)
-    turned = images[0][:, :, [1, 2, 0]]
-    assert signature.describe(images[0]) @ signature.describe(turned) < 0.95
+    recoloured = images[0][:, :, [1, 2, 0]]
+    assert signature.describe(images[0]) @ signature.describe(recoloured) < 0.95
 
 
 def test_tells_how_far_it_is():
-    class Told(Progress):
+    class Recording(Progress):
         def __init__(self):
             self.titles = []
 
@@ -71,9 +71,9 @@ def test_tells_how_far_it_is():
             self.titles.append((title, total))
             return super().step(title, total, unit)
 
-    told = Told()
-    learn_fisher(crops(3), sample=1000, progress=told, **SMALL)
-    assert told.titles == [
+    recording = Recording()
+    learn_fisher(crops(3), sample=1000, progress=recording, **SMALL)
+    assert recording.titles == [
         ("Sampling descriptors", 3),
         ("Learning the Gaussian mixture", 15),
     ]

@@ -77,12 +77,12 @@ def test_arrays_come_back_whatever_their_strides(torch, tmp_path):
     whole = Stored("4", LongStorage, np.array([7], np.int64))
     content = OrderedDict(
         plain=Tensor(floats, 0, (2, 12), (12, 1)),
-        turned=Tensor(floats, 4, (4, 3), (1, 6)),
+        transposed=Tensor(floats, 4, (4, 3), (1, 6)),
         count=Tensor(whole, 0, (), ()),
     )
     found = read_torch_weights(write(tmp_path / "w.pth", content, [floats, whole]))
     np.testing.assert_array_equal(found["plain"], floats.values.reshape(2, 12))
-    np.testing.assert_array_equal(found["turned"], 4 + np.arange(4)[:, None] + 6 * np.arange(3))
+    np.testing.assert_array_equal(found["transposed"], 4 + np.arange(4)[:, None] + 6 * np.arange(3))
     assert found["count"] == 7
     assert found["plain"].dtype == np.float32
 

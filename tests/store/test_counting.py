@@ -40,11 +40,11 @@ class Noting(LocalExecutor):
 def test_workers_change_nothing(tmp_path, monkeypatch, several, bins, rotated):
     rows = make_rows(several=several)
     rotation = draw_rotation(rows.X) if rotated else None
-    here = inform_rows(rows, bins=bins, turning=rotation, threads=1)
+    here = inform_rows(rows, bins=bins, rotation=rotation, threads=1)
     monkeypatch.setattr(counting, "READ_BYTES", 4 * DIM * 37)
     executor = Noting()
     workers = Workers(executor, tmp_path / "ranges")
-    there = inform_rows(rows, bins=bins, turning=rotation, workers=workers)
+    there = inform_rows(rows, bins=bins, rotation=rotation, workers=workers)
     np.testing.assert_array_equal(here, there)
     assert here.max() > 0
     assert len(executor.ranges) == (1 if bins is None else 2)

@@ -1,4 +1,4 @@
-"""The training loop: when it stops, whom it tells, and what it resumes from."""
+"""The training loop: when it stops, what it reports, and what it resumes from."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ import pytest
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows
 from myriad.training import Checkpoint
+from myriad.training.checkpoints import TrainingState
 from myriad.training.loop import run, start_clock
 from myriad.training.stopping import AccuracyMonitor, EarlyStopping
-from myriad.training.training_state import TrainingState
 
 ROWS = ArrayRows(np.zeros((10, 1), np.float32), np.zeros(10, np.int32))
 
@@ -57,21 +57,23 @@ def train(right, *, until, checkpoint=None, val=ROWS, **options):
 
 
 def test_training_stops_when_accuracy_has_not_risen():
-    told, done = [], []
-    trainer, monitor = train([3, 5, 4, 5, 9], until=9, callback=told.append, advance=done.append)
+    reported, done = [], []
+    trainer, monitor = train(
+        [3, 5, 4, 5, 9], until=9, callback=reported.append, advance=done.append
+    )
     assert trainer.epoch == 4
     assert [row["top1"] for row in monitor.history] == [30, 50, 40, 50]
     assert list(monitor.history[0]) == ["epoch", "top1", "top5", "seconds", "draws"]
-    assert told == monitor.history
+    assert reported == monitor.history
     assert done == [10] * 4
     (weights, _), epochs = monitor.take_final(trainer)
     assert (weights.tolist(), epochs) == ([2.0], 2)
 
 
 def test_training_without_held_out_rows_takes_all_epochs():
-    told = []
-    trainer, monitor = train([], until=3, val=None, callback=told.append)
-    assert told == [{"epoch": 1}, {"epoch": 2}, {"epoch": 3}]
+    reported = []
+    trainer, monitor = train([], until=3, val=None, callback=reported.append)
+    assert reported == [{"epoch": 1}, {"epoch": 2}, {"epoch": 3}]
     assert monitor.history == []
     (weights, _), epochs = monitor.take_final(trainer)
     assert (weights.tolist(), epochs) == ([3.0], 3)

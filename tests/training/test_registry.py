@@ -12,14 +12,9 @@ from myriad.cli.execution import execute
 from myriad.cli.main import app
 from myriad.errors import InputError
 from myriad.models import LinearModel
-from myriad.models.embedding import DISCRIMINANTS
-from myriad.options import option, options_of
+from myriad.options import option
 from myriad.store import Store
 from myriad.training import METHODS, Fitted, Method, make_method
-from myriad.training.embedding.method import EmbeddingOptions
-from myriad.training.schedules import NUMBERS, Schedule
-from myriad.training.trace.gauges import GAUGES
-from myriad.training.trace.method import AtomDescent
 from tests.pipelines.studying import make_store
 
 
@@ -107,12 +102,6 @@ def test_every_option_of_the_command_is_described_and_has_a_valid_default(object
     assert method.objective == objective
     assert method.without_early_stopping(3).objective == objective
     assert method.with_memory(1 << 20).objective == objective
-
-
-def test_words_of_options_are_those_that_training_knows():
-    assert set(options_of(AtomDescent)["gauge"].choices) == set(GAUGES)
-    assert set(options_of(EmbeddingOptions)["discriminant"].choices) == set(DISCRIMINANTS)
-    assert set(options_of(Schedule)["schedule"].choices) == set(NUMBERS)
 
 
 def test_abilities_that_a_method_lacks_leave_it_unchanged():

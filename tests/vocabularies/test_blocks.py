@@ -11,7 +11,7 @@ from tests.posting import open_posting
 
 @pytest.fixture
 def workers(tmp_path):
-    return open_posting(tmp_path / "pieces")
+    return open_posting(tmp_path / "shared")
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ from sklearn.cluster import KMeans
 
 from myriad.errors import InputError
 from myriad.vocabularies import learn_centres, nearest_centres
+from myriad.vocabularies.kmeans import add_residuals
+from tests.reference import residuals as reference
 
 
 def make_values(n=3000, dim=6, seed=0):
@@ -78,3 +80,14 @@ def test_as_many_rows_as_centres():
 def test_refuses_a_wrong_number(n_centres):
     with pytest.raises(InputError):
         learn_centres(make_values(12), n_centres, seed=0)
+
+
+def test_agrees_with_the_twin():
+    rng = np.random.default_rng(0)
+    rows, centres = rng.random((200, 5), np.float32), rng.random((7, 5), np.float32)
+    words = rng.integers(0, 7, 200).astype(np.int32)
+    cells = rng.integers(0, 3, 200).astype(np.int32)
+    sums = np.zeros((3, 7, 5), np.float32)
+    add_residuals(rows, words, cells, centres, sums)
+    expected = reference.sum_residuals(rows, words, cells, centres, 3)
+    np.testing.assert_allclose(sums, expected, atol=1e-5)

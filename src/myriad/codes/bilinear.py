@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float, as_rows
-from myriad.codes.bit_kernels import pack_signs
 from myriad.codes.bits import decode_bits
 from myriad.codes.code import Code
 from myriad.codes.onnx_nodes import PREFIX, Graph, add_products, add_signs
-from myriad.codes.packing import packed_bytes
+from myriad.codes.packing import pack_signs, packed_bytes
 from myriad.errors import InputError
 from myriad.parallel import Executor, SharedArray, Workers, share_array
 from myriad.progress import SILENT, Advance, Progress

@@ -14,11 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float, Ints, as_rows
-from myriad.codes.bit_kernels import TABLE, look_up_bits, pack_signs, pick_signs, stack_signs
 from myriad.codes.code import Code, Selection
 from myriad.codes.information import rank_features
 from myriad.codes.onnx_nodes import Graph, add_selection, add_signs
-from myriad.codes.packing import packed_bytes
+from myriad.codes.packing import (
+    TABLE,
+    look_up_bits,
+    pack_signs,
+    packed_bytes,
+    pick_signs,
+    stack_signs,
+)
 from myriad.errors import InputError
 from myriad.progress import SILENT, Progress
 

@@ -106,10 +106,10 @@ def _inform(
     step = max(1, _ENTROPY_CELLS // counts[:, 0].size)
     information = np.empty(width, np.float64)
     for first in range(0, width, step):
-        part = counts[:, first : first + step].astype(np.int64)
-        if part.ndim == 2:
-            part = np.stack([sizes[:, None] - part, part], axis=2)
-        information[first : first + step] = measure(part, sizes, total, weigh)
+        some = counts[:, first : first + step].astype(np.int64)
+        if some.ndim == 2:
+            some = np.stack([sizes[:, None] - some, some], axis=2)
+        information[first : first + step] = measure(some, sizes, total, weigh)
     return np.maximum(information, 0.0)
 
 

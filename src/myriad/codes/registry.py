@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from myriad.arrays import Float
     from myriad.codes.code import Code
     from myriad.codes.hadamard import HadamardRotation
-    from myriad.parallel import Context
+    from myriad.parallel import LearningContext
 
 ROTATIONS = ("none", "random", "opq")
 """How rows may be rotated before product quantisation."""
@@ -148,7 +148,7 @@ class ProductSpec(CodeSpec):
     min_vectors = 1024
     compared = True
 
-    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
         """Learn codebooks of the length and size that just meet the ratio."""
         from myriad.codes.product import choose_product
         from myriad.codes.rotated import learn_rotated
@@ -223,7 +223,7 @@ class SignSpec(SelectionSpec):
     otherwise = "scalar or pq"
     compared = True
 
-    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
         """Select the features and measure their mean magnitudes."""
         from myriad.codes.bits import learn_bits
 
@@ -248,7 +248,7 @@ class HadamardSpec(SelectionSpec):
 
         return draw_rotation(sample, seed=seed)
 
-    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
         """Draw the rotation and select rotated features."""
         from myriad.codes.hadamard import learn_hadamard
 
@@ -268,7 +268,7 @@ class BilinearSpec(CodeSpec):
     options = BilinearOptions
     compared = True
 
-    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
         """Learn both projections, or leave them random."""
         from myriad.codes.bilinear import learn_bilinear
 
@@ -291,7 +291,7 @@ class ScalarSpec(CodeSpec):
     ratio = 4.0
     max_ratio = 4.0
 
-    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
         """Learn the range of each feature."""
         from myriad.codes.scalar import learn_scalar
 
@@ -311,7 +311,7 @@ class FeaturesSpec(SelectionSpec):
             return super().count_features(dim, asked)
         return max(1, int(dim / (asked.ratio or self.ratio)))
 
-    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
         """Select the features."""
         from myriad.codes.chosen import learn_chosen
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from myriad.codes.code import Code
     from myriad.codes.hadamard import HadamardRotation
     from myriad.codes.registry import CodeOptions
-    from myriad.parallel import Context
+    from myriad.parallel import LearningContext
 
 RATIO = 32.0
 """How many times smaller rows become unless the user says otherwise."""
@@ -86,7 +86,7 @@ class CodeSpec(ABC):
         return self.kind or self.name
 
     @abstractmethod
-    def learn(self, source: Source, asked: CodeOptions, context: Context) -> Code:
+    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
         """Return a code that meets the options, learned from a sample of rows."""
 
     def count_features(self, dim: int, asked: CodeOptions) -> int:
@@ -127,9 +127,9 @@ class CodeSpec(ABC):
         import numpy as np
 
         from myriad.codes.registry import CodeOptions
-        from myriad.parallel import Context
+        from myriad.parallel import LearningContext
 
         rows = np.random.default_rng(0).standard_normal((16, dim), dtype=np.float32)
         information = np.ones(dim) if self.uses_information else None
         source = Source(rows, information, period)
-        return self.learn(source, CodeOptions(self.name), Context(threads=1))
+        return self.learn(source, CodeOptions(self.name), LearningContext(threads=1))

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from myriad._jit import jit
 from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import LocalDescriptors, check_image
-from myriad.descriptors.geometry import BINS, patch_centres, resize
-from myriad.descriptors.grid import GridDescriptor
+from myriad.descriptors.grid import BINS, GridDescriptor, patch_centres, resize
 
 Doubles = NDArray[np.float64]
 Longs = NDArray[np.int64]

@@ -103,7 +103,7 @@ class _Draw:
         if self.folder is None:
             return ranks, values
         path = self.folder / f"{number}.npy"
-        with atomic_write(path, lasting=False) as beside, beside.open("wb") as stream:
+        with atomic_write(path, durable=False) as partial_path, partial_path.open("wb") as stream:
             np.save(stream, values)
         return ranks, path
 

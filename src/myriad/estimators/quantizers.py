@@ -210,8 +210,8 @@ class SignBits(_Quantizer):
         rotated = self.turned if self.hadamard is None else self.hadamard
         sample, seed, information = self._sample(rows), self.random_state, None
         if (rows.labels >= 0).any():
-            turning = draw_rotation(sample, seed=seed) if rotated else None
-            information = inform_rows(rows, bins=self.bins, turning=turning, threads=self.threads)
+            rotation = draw_rotation(sample, seed=seed) if rotated else None
+            information = inform_rows(rows, bins=self.bins, rotation=rotation, threads=self.threads)
         learn = learn_hadamard if rotated else learn_bits
         return learn(sample, n_bits=self.n_bits, information=information, seed=seed)
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from myriad.errors import InputError
 from myriad.images.archive import COMPRESSED_TARS, open_archive
-from myriad.images.folder import is_text, list_folder, scan_folder
-from myriad.images.layout import label_by_folders, split_path
+from myriad.images.folder import is_text, label_by_folders, list_folder, scan_folder, split_path
 from myriad.images.listing import SPLITS, ImageList, is_image_name
 from myriad.images.manifest import list_manifest
 from myriad.urls import UrlPath, as_path

@@ -48,8 +48,8 @@ class Cells:
         halves = np.float32(-0.5) * np.einsum("cd,cd->c", centres, centres)
         cell = np.empty(len(points), np.int64)
         for start in range(0, len(points), ASSIGNED_ROWS):
-            part = slice(start, start + ASSIGNED_ROWS)
-            cell[part] = (points[part] @ centres.T + halves).argmax(axis=1)
+            some = slice(start, start + ASSIGNED_ROWS)
+            cell[some] = (points[some] @ centres.T + halves).argmax(axis=1)
         order = np.argsort(cell, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(centres)))])
         offsets = halves if nearest else np.zeros_like(halves)
@@ -95,9 +95,9 @@ class Cells:
         """
         scaled = np.float32(scale) * Z
         for cell, rows in self._visits(Z, probes):
-            part = slice(self.starts[cell], self.starts[cell + 1])
-            products = scaled[rows] @ self.points[part].T
-            classes = self.classes[part]
+            some = slice(self.starts[cell], self.starts[cell + 1])
+            products = scaled[rows] @ self.points[some].T
+            classes = self.classes[some]
             merge_cell(products, offsets[classes], classes, rows, labels, best)
 
     def _visits(self, Z: Float, probes: int) -> Iterator[tuple[int, NDArray[np.int64]]]:

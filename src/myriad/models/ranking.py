@@ -45,8 +45,8 @@ def merge_top(products, offsets, labels, best, first):
     ----------
     products : float array of shape (n_samples, m), the scores of the classes from `first` on,
         without their `offsets`, of shape (m,).
-    labels : int32 array of shape (n_samples, k), -1 in empty entries; changed in position.
-    best : float array of shape (n_samples, k), -inf in empty entries; changed in position.
+    labels : int32 array of shape (n_samples, k), -1 in empty entries; changed in place.
+    best : float array of shape (n_samples, k), -inf in empty entries; changed in place.
     """
     k = labels.shape[1]
     for i in range(products.shape[0]):
@@ -78,7 +78,7 @@ def merge_cell(products, offsets, classes, rows, labels, best):
         of shape (m,).
     classes : int32 array of shape (m,); a class must not be merged into a row twice.
     rows : int64 array of shape (n_rows,), positions of the rows in `labels` and `best`.
-    labels, best : as in `merge_top`; changed in position.
+    labels, best : as in `merge_top`; changed in place.
     """
     k = labels.shape[1]
     for j in range(products.shape[0]):

@@ -1,4 +1,4 @@
-"""The losses that SGD minimises, one a file.
+"""The losses that SGD minimises.
 
 This module is the registry: names and the numbers by which kernels know them, because a function
 handed to a Numba kernel would miss its disk cache. It imports no kernel, so that reading the names
@@ -18,9 +18,11 @@ handed to a Numba kernel would miss its disk cache. It imports no kernel, so tha
 ``value(sign, score)`` and ``dual_bounds(weights, lam)`` (`squared_hinge` is the example, `binary`
 has the theory), and add its name to `DUAL_LOSSES`. `DualSVM` then accepts it as `loss`.
 
-A **joint objective** (over all classes of a row) that looks at one wrong class a step needs a file
-with a ``pick`` kernel, a line in `JOINT_OBJECTIVES` and a branch of `joint.pick_pair`.
+A **joint objective** (over all classes of a row) that looks at one wrong class a step needs a
+kernel that picks that class, a line in `JOINT_OBJECTIVES` and a branch of `joint.pick_pair`.
 """
+
+from typing import NamedTuple
 
 BINARY_LOSSES = {"hinge": 0, "logistic": 1, "squared": 2}
 """Losses of one class against the rest: each name is also that of its file."""
@@ -34,4 +36,24 @@ JOINT_OBJECTIVES = {"multiclass": 0, "ranking": 1, "warp": 2, "auc": 3, "softmax
 TOPK_VARIANTS = {"alpha": 0, "beta": 1}
 """The two top-k hinge losses of [TK]."""
 
-__all__ = ["BINARY_LOSSES", "DUAL_LOSSES", "JOINT_OBJECTIVES", "TOPK_VARIANTS"]
+
+class Discriminant(NamedTuple):
+    """How an embedding scores a class; see `models.EmbeddingModel`.
+
+    Attributes
+    ----------
+    scale : factor of the product of a row and a prototype in the score.
+    description : which class is the best, for the help of the command.
+    """
+
+    scale: float
+    description: str
+
+
+DISCRIMINANTS = {
+    "euclidean": Discriminant(2.0, "nearest prototype"),
+    "linear": Discriminant(1.0, "largest product"),
+}
+"""The discriminants of embeddings by name."""
+
+__all__ = ["BINARY_LOSSES", "DISCRIMINANTS", "DUAL_LOSSES", "JOINT_OBJECTIVES", "TOPK_VARIANTS"]

@@ -11,13 +11,13 @@ from myriad.parallel.threads import (
     thread_count,
     thread_executor,
 )
-from myriad.parallel.workers import Context, SharedArray, Workers, share_array
+from myriad.parallel.workers import LearningContext, SharedArray, Workers, share_array
 
 __all__ = [
     "ClusterExecutor",
-    "Context",
     "Executor",
     "Lazy",
+    "LearningContext",
     "LocalExecutor",
     "ProcessExecutor",
     "SharedArray",

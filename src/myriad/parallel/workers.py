@@ -54,8 +54,11 @@ def _umask() -> int:
 
 
 @dataclass(frozen=True)
-class Context:
+class LearningContext:
     """How and where a code or a signature is learned; the result depends on the seed alone.
+
+    Methods are trained with a `training.Context`: it has no seed, which is an option of the method,
+    but a checkpoint.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Float
 from myriad.codes import Code, CodeOptions, Source
 from myriad.errors import InputError
-from myriad.parallel import Context, Executor, map_ordered, thread_count, thread_executor
+from myriad.parallel import Executor, LearningContext, map_ordered, thread_count, thread_executor
 from myriad.pipelines.extract import CODE_BYTES, count_shards, inform, learn_code
 from myriad.pipelines.outputs import locks_output, prepare_store, replace_store, worker_files_beside
 from myriad.pipelines.workers import open_executor, open_shared_workers
@@ -106,7 +106,7 @@ def compress(
             writer = Store.resume(work, plan=plan)
         else:
             with open_shared_workers(executor, worker_files_beside(work)) as workers:
-                context = Context(seed, threads, workers, progress)
+                context = LearningContext(seed, threads, workers, progress)
                 code = shorter or _learn(source, options, context)
             writer = Store.create(
                 work,
@@ -149,7 +149,7 @@ def training_rows(store: Store) -> Rows:
     return store.rows("train" if "train" in set(store.splits.tolist()) else None)
 
 
-def _learn(store: Store, options: CodeOptions, context: Context) -> Code:
+def _learn(store: Store, options: CodeOptions, context: LearningContext) -> Code:
     rows = training_rows(store)
     sample = sample_rows(rows, seed=context.seed)
     information = inform(rows, sample, options, context)

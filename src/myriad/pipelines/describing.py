@@ -244,7 +244,7 @@ class _Describing:
         if self.folder is None:
             return row
         path = self.folder / f"{number}.npy"
-        with atomic_write(path, lasting=False) as beside, beside.open("wb") as stream:
+        with atomic_write(path, durable=False) as beside, beside.open("wb") as stream:
             np.save(stream, row)
         return path
 

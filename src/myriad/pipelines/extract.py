@@ -20,7 +20,7 @@ from myriad.images import (
     require_classes,
     split_images,
 )
-from myriad.parallel import Context, Executor
+from myriad.parallel import Executor, LearningContext
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
 from myriad.pipelines.outputs import (
     locks_output,
@@ -111,7 +111,7 @@ def extract(
     with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
         executor.require(images.root)
         with open_shared_workers(executor, worker_files_beside(work)) as workers:
-            context = Context(seed, threads, workers, progress)
+            context = LearningContext(seed, threads, workers, progress)
             writer = _begin(images, work, options, plan, executor, network, context)
         _write_rows(images, writer, bad, executor, seed=seed, progress=progress)
     writer.finish()
@@ -142,7 +142,7 @@ def _begin(
     plan: dict[str, Any],
     executor: Executor,
     network: Signature | None,
-    context: Context,
+    context: LearningContext,
 ) -> StoreWriter:
     """Return the writer of a store that was begun before, or of a new one, after learning."""
     if is_store(out):
@@ -189,7 +189,7 @@ def _learn_code_of_images(
     signature: Signature,
     options: ExtractOptions,
     executor: Executor,
-    context: Context,
+    context: LearningContext,
 ) -> Code | None:
     """Learn a code from the signatures of some training images; None if they are too few."""
     bad = BadImages(len(images), options.max_bad)
@@ -246,13 +246,15 @@ def _write_rows(
         write_shards(images, missing, writer, executor, bad, advance)
 
 
-def learn_code(source: Source, options: CodeOptions, context: Context | None = None) -> Code:
+def learn_code(
+    source: Source, options: CodeOptions, context: LearningContext | None = None
+) -> Code:
     """Learn the code that meets the options; it depends on the seed alone, not on the workers."""
-    return options.spec.learn(source, options, context or Context())
+    return options.spec.learn(source, options, context or LearningContext())
 
 
 def inform(
-    rows: Rows, sample: Float, options: CodeOptions, context: Context
+    rows: Rows, sample: Float, options: CodeOptions, context: LearningContext
 ) -> NDArray[np.float64] | None:
     """Return the mutual information of each feature with the class; None if the code uses none.
 
@@ -270,7 +272,7 @@ def inform(
     return inform_rows(
         rows,
         bins=spec.bins(options),
-        turning=spec.rotate(sample, context.seed),
+        rotation=spec.rotate(sample, context.seed),
         threads=context.threads,
         workers=context.workers,
         progress=context.progress,

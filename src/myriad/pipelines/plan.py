@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from myriad.codes import Code, find_code
 from myriad.errors import InputError
-from myriad.parallel import Context
+from myriad.parallel import LearningContext
 from myriad.pipelines.describing import describe_one
 from myriad.pipelines.epoch_timing import Epochs, measure_speed
 from myriad.pipelines.extract import (
@@ -197,7 +197,7 @@ def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
     height = max(8, round(math.sqrt(job.pixels * 0.75)))
     shape = (height, max(8, job.pixels // height))
     drawn = [_draw_image(shape, seed) for seed in range(6)]
-    context = Context(threads=1)
+    context = LearningContext(threads=1)
     signature = options.spec.open(options) or options.spec.learn(drawn, options, context)
     code = None
     if options.codes != "none":

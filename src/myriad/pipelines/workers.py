@@ -12,7 +12,7 @@ from myriad.errors import InputError
 from myriad.parallel import Executor, LocalExecutor, Workers, open_cluster
 from myriad.progress import Progress
 from myriad.training import Context, Method
-from myriad.training.distributed.workers import PIECE_BYTES, TrainingWorkers
+from myriad.training.distributed.workers import WEIGHTS_BYTES, TrainingWorkers
 
 APART = 192 << 20
 """Bytes that training takes in addition to weights: chunks of rows, scores of held-out rows."""
@@ -58,7 +58,7 @@ def open_training_workers(
     if executor is None and memory is None:
         yield None
         return
-    size = PIECE_BYTES if memory is None else (memory - APART) // 2
+    size = WEIGHTS_BYTES if memory is None else (memory - APART) // 2
     try:
         if executor is None:
             yield TrainingWorkers(LocalExecutor(1), folder, size, threads)

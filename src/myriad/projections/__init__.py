@@ -5,7 +5,7 @@ u. Arrays are float32 or float64; thresholds are computed in float64.
 """
 
 from myriad.projections.knapsack import project as project_knapsack
-from myriad.projections.simplex import project as project_simplex
+from myriad.projections.knapsack import project_simplex
 from myriad.projections.topk_beta import project as project_topk_beta
 from myriad.projections.topk_cone import project as project_topk_cone
 from myriad.projections.topk_simplex import project as project_topk_simplex

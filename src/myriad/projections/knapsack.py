@@ -86,3 +86,9 @@ def project(b, x, u, r, equal):
     top = np.float64(b.max())
     values = b.astype(np.float64) - top
     clip(b, x, top, find_threshold(values, u, r, 0.0), u)
+
+
+@jit
+def project_simplex(b, x, r, equal):
+    """Write the projection onto the simplex, the knapsack without an upper bound of each entry."""
+    project(b, x, np.inf, r, equal)

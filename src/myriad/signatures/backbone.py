@@ -11,7 +11,7 @@ from PIL import Image
 
 from myriad.arrays import Bytes, Float
 from myriad.errors import InputError, WorkError
-from myriad.signatures.normalisation import check_power, normalise_regions
+from myriad.signatures.pyramid import check_power, normalise_regions
 from myriad.signatures.sessions import brief, open_session
 from myriad.signatures.signature import Signature
 

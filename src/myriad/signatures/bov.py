@@ -28,13 +28,11 @@ from myriad.signatures.maps import (
     choose_map,
     join_regions,
 )
-from myriad.signatures.normalisation import normalise_regions
-from myriad.signatures.pyramid import Pyramid, pyramid_of
+from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.registry import MAPS
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, Words, learn_intersection_pca
-from myriad.vocabularies.mixture import split_cells
-from myriad.vocabularies.posteriors import soften
+from myriad.vocabularies.mixture import soften, split_cells
 
 _HELLINGER = AdditiveMap()
 KERNEL_PCA = "intersection-pca"

@@ -14,8 +14,7 @@ from myriad.descriptors import Descriptor, SpreadImages
 from myriad.errors import InputError
 from myriad.progress import SILENT
 from myriad.signatures.learning import Learning, common_fields, project_sample
-from myriad.signatures.normalisation import check_power, normalise_regions
-from myriad.signatures.pyramid import Pyramid, pyramid_of
+from myriad.signatures.pyramid import Pyramid, check_power, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, GaussianMixture, learn_mixture
 

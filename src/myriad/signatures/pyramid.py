@@ -1,4 +1,4 @@
-"""Spatial pyramids: regions of an image, each described by itself.
+"""Spatial pyramids: regions of an image, each described by itself, and their normalisation.
 
 The edges of all regions divide the image into cells. Descriptors are summed once, cell by cell, and
 every region is a sum of cells.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,3 +94,36 @@ def pyramid_of(regions: int) -> Pyramid:
     if type(regions) is not int or regions not in PYRAMIDS:
         raise InputError(f"A pyramid has 1, 4 or 8 regions, not {regions!r}.")
     return PYRAMIDS[regions]
+
+
+def normalise_regions(regions: Float, *, power: float) -> Float:
+    """Return the normalised concatenation of the vectors of all regions.
+
+    It is the last step of every signature: signed power, L2 norm 1 for each region and over all.
+
+    Parameters
+    ----------
+    regions : float32 array of shape (n_regions, size), changed in place.
+    power : the exponent of ``sign(x) |x|^power``; 1 leaves values as they are.
+
+    Returns
+    -------
+    float32 array of shape (n_regions * size,) of norm 1, or 0 if all regions are zero.
+    """
+    if power == 0.5:
+        np.copysign(np.sqrt(np.abs(regions)), regions, out=regions)
+    elif power != 1.0:
+        np.copysign(np.abs(regions) ** np.float32(power), regions, out=regions)
+    norms = np.sqrt(np.einsum("rd,rd->r", regions, regions))
+    filled = norms > 0
+    scales = np.zeros_like(norms)
+    scales[filled] = 1 / (norms[filled] * np.sqrt(filled.sum()))
+    regions *= scales[:, None]
+    return regions.reshape(-1)
+
+
+def check_power(power: float) -> None:
+    """Raise `InputError` unless `power` is a number above 0 and at most 1."""
+    number = isinstance(power, int | float) and not isinstance(power, bool)
+    if not number or not isfinite(power) or not 0 < power <= 1:
+        raise InputError(f"The power of a signature must be above 0 and at most 1, not {power!r}.")

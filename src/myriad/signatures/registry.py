@@ -26,7 +26,7 @@ from myriad.options import Option, flat_values, option, options_of, same_option,
 if TYPE_CHECKING:
     from myriad.arrays import Bytes
     from myriad.descriptors import SpreadImages
-    from myriad.parallel import Context
+    from myriad.parallel import LearningContext
     from myriad.signatures.backbone import Backbone
     from myriad.signatures.signature import Signature
 
@@ -157,7 +157,7 @@ class SignatureOptions:
         """The file of a signature such as ``onnx:FILE``."""
         return Path(self.signature.partition(":")[2])
 
-    def learning(self, context: Context) -> dict[str, Any]:
+    def learning(self, context: LearningContext) -> dict[str, Any]:
         """Return the arguments that all functions which learn a vocabulary share."""
         return {
             "regions": self.regions,
@@ -199,7 +199,10 @@ class SignatureSpec(ABC):
 
     @abstractmethod
     def learn(
-        self, images: Iterable[Bytes] | SpreadImages, asked: SignatureOptions, context: Context
+        self,
+        images: Iterable[Bytes] | SpreadImages,
+        asked: SignatureOptions,
+        context: LearningContext,
     ) -> Signature:
         """Return the signature, learned from images.
 
@@ -218,7 +221,10 @@ class FisherSpec(SignatureSpec):
     components = 256
 
     def learn(
-        self, images: Iterable[Bytes] | SpreadImages, asked: SignatureOptions, context: Context
+        self,
+        images: Iterable[Bytes] | SpreadImages,
+        asked: SignatureOptions,
+        context: LearningContext,
     ) -> Signature:
         """Learn the PCA and the mixture."""
         from myriad.signatures.fisher import learn_fisher
@@ -236,7 +242,10 @@ class BagOfWordsSpec(SignatureSpec):
     components = 1024
 
     def learn(
-        self, images: Iterable[Bytes] | SpreadImages, asked: SignatureOptions, context: Context
+        self,
+        images: Iterable[Bytes] | SpreadImages,
+        asked: SignatureOptions,
+        context: LearningContext,
     ) -> Signature:
         """Learn the PCA, the words, and the kernel PCA if asked."""
         from myriad.signatures.bov import learn_bov
@@ -255,7 +264,10 @@ class VladSpec(SignatureSpec):
     components = 256
 
     def learn(
-        self, images: Iterable[Bytes] | SpreadImages, asked: SignatureOptions, context: Context
+        self,
+        images: Iterable[Bytes] | SpreadImages,
+        asked: SignatureOptions,
+        context: LearningContext,
     ) -> Signature:
         """Learn the PCA and the words."""
         from myriad.signatures.vlad import learn_vlad
@@ -272,7 +284,10 @@ class NetworkSpec(SignatureSpec):
         """Return the network."""
 
     def learn(
-        self, images: Iterable[Bytes] | SpreadImages, asked: SignatureOptions, context: Context
+        self,
+        images: Iterable[Bytes] | SpreadImages,
+        asked: SignatureOptions,
+        context: LearningContext,
     ) -> Signature:
         """Return the network as it is."""
         return self.open(asked)

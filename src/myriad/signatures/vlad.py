@@ -18,11 +18,10 @@ from myriad.signatures.learning import (
     learn_vocabulary,
     project_sample,
 )
-from myriad.signatures.normalisation import check_power, normalise_regions
-from myriad.signatures.pyramid import Pyramid, pyramid_of
+from myriad.signatures.pyramid import Pyramid, check_power, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, Words
-from myriad.vocabularies.residuals import add_residuals
+from myriad.vocabularies.kmeans import add_residuals
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,7 +71,7 @@ class RangeCounting:
         target, rows_range = job
         with open_threads(1) as pool:
             found = StreamCounter(partial(self._read, self._open(rows_range)), pool).count(question)
-        with atomic_write(target, lasting=False) as partial_path:
+        with atomic_write(target, durable=False) as partial_path:
             total = np.array([found.total])
             write_arrays(partial_path, {"cells": found.cells, "sizes": found.sizes, "total": total})
         return target
@@ -149,7 +149,7 @@ def inform_rows(
     rows: Rows,
     *,
     bins: int | None = None,
-    turning: HadamardRotation | None = None,
+    rotation: HadamardRotation | None = None,
     threads: int | None = None,
     workers: Workers | None = None,
     progress: Progress = SILENT,
@@ -161,7 +161,7 @@ def inform_rows(
     Parameters
     ----------
     bins : number of equal bins of each feature; None to use the sign.
-    turning : rotation of the rows whose features are measured; None for none.
+    rotation : rotation of the rows whose features are measured; None for none.
     workers : the workers that count; None for this process. The result is the same, bit for bit.
     """
     n_passes = 1 if bins is None else 2
@@ -176,8 +176,8 @@ def inform_rows(
         def read() -> Iterator[tuple[Float, LabelSets]]:
             with thread_executor(threads) as executor:
                 blocks = rows.blocks(rows_at_a_time(rows.dim))
-                rotate = partial(rotate_block, turning)
-                if turning is not None:
+                rotate = partial(rotate_block, rotation)
+                if rotation is not None:
                     blocks = map_ordered(rotate, blocks, executor, ahead=4)
                 for block in blocks:
                     yield block.X, labels_of(rows, block.index)
@@ -185,5 +185,5 @@ def inform_rows(
 
         if workers is None:
             return measure_information(read, threads=threads, **options)
-        with closing(SpreadCounter(rows, turning, workers, advance)) as counter:
+        with closing(SpreadCounter(rows, rotation, workers, advance)) as counter:
             return inform_by(counter, **options)

@@ -94,8 +94,8 @@ class Rows(ABC):
             return None
         X, chosen = found
         order = self.order(seed=seed, epoch=epoch)
-        parts = (order[start : start + size] for start in range(0, len(order), size))
-        return (Block(part, X, part if chosen is None else chosen[part]) for part in parts)
+        indices = (order[start : start + size] for start in range(0, len(order), size))
+        return (Block(index, X, index if chosen is None else chosen[index]) for index in indices)
 
     def _zero_copy(self) -> tuple[Float, NDArray[np.int64] | None] | None:
         """Return an array in memory that contains the rows and their positions in it, or None.

@@ -1,16 +1,19 @@
-"""One shard: an uncompressed Arrow IPC file of one batch, so that rows can be memory-mapped.
+"""Shards: uncompressed Arrow IPC files of one batch each, so that rows can be memory-mapped.
 
 Columns: `row` (fixed-size list of float32 or float16, or fixed-size binary codes), `label` (int32,
 -1 if unknown, or a list of int32 if rows may have several), `path` (bytes, because a path need not
 be UTF-8), `split` (text). The metadata of the schema hold the bad images of the shard and the
 checksum of the `plan.json` for which the shard was written.
+
+The next shards are prefetched while the current ones are in use (`Prefetcher`).
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from myriad.errors import InputError
+from myriad.errors import InputError, MyriadError
 from myriad.files import atomic_write, checksum
 from myriad.measures import LabelSets
 
@@ -247,3 +250,53 @@ def check_bad(bad: Any, path: Path) -> list[dict[str, str]]:
     ):
         raise InputError(f"{path} is damaged: its list of bad images is not valid.")
     return bad
+
+
+class Prefetcher:
+    """A thread that loads shards, at most a window of them before they are used.
+
+    It waits for the disk or the network and computes nothing. So the next window of shards is
+    available when it is needed, even if only one thread trains.
+
+    Parameters
+    ----------
+    shards : numbers of the shards, in the order of their first use.
+    window : how many shards may be loaded but not yet used.
+    load : loads the shard of a given number.
+    """
+
+    def __init__(self, shards: Sequence[int], window: int, load: Callable[[int], None]) -> None:
+        self._allowed = threading.Semaphore(window)
+        self._ended = False
+        self._used: set[int] = set()
+        if len(shards) > 1:
+            work = (list(shards), load)
+            threading.Thread(target=self._run, args=work, name="myriad reader", daemon=True).start()
+
+    def use(self, shard: int) -> None:
+        """Note that a shard is used, so that one more may be loaded."""
+        if shard not in self._used:
+            self._used.add(shard)
+            self._allowed.release()
+
+    def close(self) -> None:
+        """Let the thread end after the shard that it is loading."""
+        self._ended = True
+        self._allowed.release()
+
+    def _run(self, shards: list[int], load: Callable[[int], None]) -> None:
+        for shard in shards:
+            self._allowed.acquire()
+            if self._ended:
+                return
+            try:
+                load(shard)
+            except (MyriadError, OSError):
+                return  # the reader of the shard will raise the error
+
+
+def prefetch_file(path: Path) -> None:
+    """Ask the operating system to read a file into its cache, without waiting."""
+    if hasattr(os, "posix_fadvise"):
+        with path.open("rb") as stream:
+            os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_WILLNEED)

@@ -32,12 +32,11 @@ from myriad.store.manifest import (
     read_records,
     verify_file,
 )
-from myriad.store.prefetch import Prefetcher, prefetch_file
 from myriad.store.references import ReferredShards, read_references
 from myriad.store.row_kernels import copy_from
 from myriad.store.rows import WINDOW_GROUPS, Fill, Rows, check_indices, shuffle_groups, window_size
 from myriad.store.shard_cache import ShardCache
-from myriad.store.shards import ShardRecord, map_shard, shard_name
+from myriad.store.shards import Prefetcher, ShardRecord, map_shard, prefetch_file, shard_name
 from myriad.store.writing import StoreWriter
 from myriad.urls import UrlPath, as_path, path_exists
 

@@ -9,9 +9,8 @@ from myriad.training.context import Context
 from myriad.training.dual.method import Certified
 from myriad.training.dual.svms import BinaryDual, TopK
 from myriad.training.embedding.method import EmbeddingOptions, WsabieMethod
-from myriad.training.engine.optimiser_options import OptimiserOptions
 from myriad.training.method import Fitted, Method, make_method
-from myriad.training.schedules import Schedule
+from myriad.training.optimiser import OptimiserOptions, Schedule
 from myriad.training.sgd.method import OBJECTIVES, SGD, WarpOptions
 from myriad.training.trace.method import AtomDescent
 

@@ -13,9 +13,9 @@ from typing import Any
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance
 from myriad.store import Rows
+from myriad.training.checkpoints import TrainingState
 from myriad.training.stopping import Clock, Monitor
 from myriad.training.trainer import EpochTrainer
-from myriad.training.training_state import TrainingState
 
 Callback = Callable[[dict[str, Any]], None]
 

@@ -45,7 +45,7 @@ def count_survivors(n_candidates: int, keep: float) -> int:
 def halve(
     candidates: Sequence[Candidate], score: Callable[[Candidate], Any], keep: float
 ) -> list[Candidate]:
-    """Return the candidates that go on to the next rung, best first; the earlier of equals wins."""
+    """Return the candidates that reach the next rung, best first; the earlier of equals wins."""
     ranked = sorted(candidates, key=score, reverse=True)
     return ranked[: count_survivors(len(ranked), keep)]
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad._jit import jit
 from myriad.arrays import Float, Ints, as_rows
 from myriad.errors import InputError
 from myriad.parallel import Workers
 from myriad.randomness import generator
 from myriad.serialisation import Serialisable
 from myriad.vocabularies.blocks import open_blocks
-from myriad.vocabularies.residuals import add_residuals
 
 _ROWS_A_CENTRE = 256
 _SCORES = 1 << 19  # scores computed at a time: they stay in the cache
@@ -165,3 +165,22 @@ def check_enough(n_samples: int, n_centres: int) -> None:
             f"A vocabulary of {n_centres} cannot be learned from {n_samples} descriptors: "
             "give more images or ask for a smaller vocabulary."
         )
+
+
+@jit
+def add_residuals(rows: Float, words: Ints, cells: Ints, centres: Float, sums: Float) -> None:
+    """Add each row's difference from its word, cell by cell and word by word.
+
+    Parameters
+    ----------
+    rows : float32 array of shape (n, dim).
+    words, cells : int32 arrays of shape (n,), the word and the cell of each row.
+    centres : float32 array of shape (n_words, dim).
+    sums : float32 array of shape (n_cells, n_words, dim), added to.
+    """
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        centre = centres[words[i]]
+        total = sums[cells[i], words[i]]
+        for d in range(row.size):
+            total[d] += row[d] - centre[d]

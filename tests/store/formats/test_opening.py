@@ -41,10 +41,10 @@ def test_other_numbers_become_float32(tmp_path, kind):
     np.testing.assert_array_equal(read(files), rows.astype(np.float32))
 
 
-@pytest.mark.parametrize("piece", [1, 50, 99, 100, 101, 400])
-def test_svmlight_in_pieces_loses_no_line(tmp_path, monkeypatch, piece):
+@pytest.mark.parametrize("chunk", [1, 50, 99, 100, 101, 400])
+def test_svmlight_in_chunks_loses_no_line(tmp_path, monkeypatch, chunk):
     (path,) = write_svmlight(tmp_path, X[:8], Y[:8])
-    monkeypatch.setattr(svmlight, "CHUNK_BYTES", piece)
+    monkeypatch.setattr(svmlight, "CHUNK_BYTES", chunk)
     files = open_row_files([path])
     np.testing.assert_array_equal(read(files, 3), load_svmlight_file(str(path))[0].toarray())
     np.testing.assert_array_equal(read_labels(files).labels, np.unique(Y[:8], return_inverse=1)[1])

@@ -50,8 +50,8 @@ def write_clip(folder: Path, rows=X, labels=Y, cut=20) -> list[Path]:
     parts = (slice(0, cut), slice(cut, None))
     for number, part in enumerate(parts):
         np.save(folder / f"clip/img_emb/img_emb_{number}.npy", rows[part])
-        places = [f"{number}/{i}.jpg" for i in range(len(rows[part]))]
-        table = pa.table({"image_path": places, "label": labels[part]})
+        paths = [f"{number}/{i}.jpg" for i in range(len(rows[part]))]
+        table = pa.table({"image_path": paths, "label": labels[part]})
         pq.write_table(table, folder / f"clip/metadata/metadata_{number}.parquet")
     return [folder / "clip"]
 

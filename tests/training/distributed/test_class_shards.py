@@ -1,4 +1,4 @@
-"""Where the classes of one-vs-rest may be cut into pieces."""
+"""Where the classes of one-vs-rest may be cut into ranges."""
 
 import numpy as np
 import pytest
@@ -25,9 +25,9 @@ def test_shards_that_are_scored_end_where_shards_of_training_do(n_classes):
 def test_classes_are_cut_into_as_many_pieces_as_asked_for(n_classes, n_settings):
     settings = (Setting(0.1, 1.0),) * n_settings
     problem = Problem(settings, np.ones(n_classes, np.int64), 4, {})
-    for n_pieces in (1, 2, 4):
-        pieces = problem.cut(n_pieces)
-        assert len(pieces) == n_pieces
-        assert [c for own in pieces for c in own] == list(range(n_settings * n_classes))
-        sizes = [len(own) for own in pieces]
+    for n_ranges in (1, 2, 4):
+        ranges = problem.cut(n_ranges)
+        assert len(ranges) == n_ranges
+        assert [c for own in ranges for c in own] == list(range(n_settings * n_classes))
+        sizes = [len(own) for own in ranges]
         assert max(sizes) - min(sizes) <= 2 * SCORED_SHARD

@@ -9,7 +9,7 @@ from myriad.store import ArrayRows
 from myriad.training import SGD
 from myriad.training.distributed.rounds import JointRounds, deal_runs
 from myriad.training.distributed.workers import TrainingWorkers
-from myriad.training.schedules import Schedule
+from myriad.training.optimiser import Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd.joint import Joint, bound_gain
 

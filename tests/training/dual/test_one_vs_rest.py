@@ -64,14 +64,14 @@ def test_a_run_broken_off_ends_with_the_same_weights(tmp_path, name):
     def keep():
         return Checkpoint(tmp_path / "state", {"name": name}, every=0.0)
 
-    for passes in (7, 9):
+    for epochs in (7, 9):
         with pytest.raises(Broken):
             method.fit(
                 train,
                 val,
                 n_classes=5,
                 context=Context(
-                    threads=1, checkpoint=keep(), progress=Breaking(passes * train.n_rows - 1)
+                    threads=1, checkpoint=keep(), progress=Breaking(epochs * train.n_rows - 1)
                 ),
             )
     resumed = method.fit(train, val, n_classes=5, context=Context(threads=2, checkpoint=keep()))

@@ -52,7 +52,7 @@ def test_equals_plain_ascent(k, variant, block):
             narrow += [epoch] * ascent.narrow
             ascent.run_epoch(ascent.rows, seed=SEED, pool=pool, advance=lambda n: None)
         certificate = ascent.certify(pool)
-    assert narrow[0] == 2  # the first two passes are over all classes, later ones of both kinds
+    assert narrow[0] == 2  # the first two epochs are over all classes, later ones of both kinds
     assert {3, 4, 6, 7, 8} & set(narrow)
     orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(9)]
     plain = {"k": k, "lam": LAM, "variant": variant}

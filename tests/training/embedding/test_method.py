@@ -81,13 +81,15 @@ def test_rows_without_labels_or_with_all_are_passed_over_and_told():
     lists[3], lists[5] = [], list(range(10))
     notes = []
 
-    class Telling(Progress):
+    class Recording(Progress):
         def note(self, sentence):
             notes.append(sentence)
 
     several = ArrayRows(rows.X, LabelSets.from_lists(lists), rows.class_names)
     method = WsabieMethod(dim=4, eta=0.1, margin=0.03, epochs=2)
-    fitted = method.fit(several, None, n_classes=10, context=Context(threads=1, progress=Telling()))
+    fitted = method.fit(
+        several, None, n_classes=10, context=Context(threads=1, progress=Recording())
+    )
     assert np.isfinite(fitted.model.prototypes).all()
     assert any(": 2." in note for note in notes)
 

@@ -9,8 +9,7 @@ from myriad.objectives import JOINT_OBJECTIVES
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows, BalancedRows
 from myriad.training.engine.chunks import ChunkLayout
-from myriad.training.engine.optimiser_options import OptimiserOptions
-from myriad.training.schedules import Schedule
+from myriad.training.optimiser import OptimiserOptions, Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd.joint import Joint, WarpOptions
 from tests.reference import joint as reference

@@ -14,9 +14,8 @@ from myriad.randomness import mix, unit
 from myriad.store import ArrayRows
 from myriad.training.engine.chunks import ChunkLayout
 from myriad.training.engine.linear_trainer import UNSEEN_BIAS
-from myriad.training.engine.optimiser_options import OptimiserOptions
 from myriad.training.engine.targets import make_targets, sort_by_class
-from myriad.training.schedules import Schedule
+from myriad.training.optimiser import OptimiserOptions, Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd.class_columns import make_columns
 from myriad.training.sgd.one_vs_rest import OneVsRest
@@ -256,8 +255,8 @@ def test_rows_are_sorted_by_class():
     rows = ArrayRows(np.ones((40, 2)), LabelSets.from_lists(lists), [str(c) for c in range(7)])
     index = rng.permutation(40)
     for n_classes in (7, 5):  # the last two may have no columns
-        places, bounds = sort_by_class(*make_targets(rows, index, 100), 100, n_classes)
+        positions, bounds = sort_by_class(*make_targets(rows, index, 100), 100, n_classes)
         assert len(bounds) == n_classes + 1
         for c in range(n_classes):
-            expected = [100 + place for place, i in enumerate(index) if c in lists[i]]
-            assert places[bounds[c] : bounds[c + 1]].tolist() == expected
+            expected = [100 + position for position, i in enumerate(index) if c in lists[i]]
+            assert positions[bounds[c] : bounds[c + 1]].tolist() == expected

@@ -1,4 +1,4 @@
-"""Steps on classes drawn beforehand: in pieces, by several threads, on rows that are not copied."""
+"""Steps on classes drawn beforehand: by several threads, on rows that are not copied."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from myriad.errors import InputError, WorkError
 from myriad.measures import LabelSets
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows
-from myriad.training.engine.optimiser_options import OptimiserOptions
+from myriad.training.optimiser import OptimiserOptions
 from myriad.training.settings import Setting
 from myriad.training.sgd import joint
 from myriad.training.sgd.joint import Joint

@@ -117,18 +117,18 @@ def test_training_goes_on_from_a_checkpoint_to_the_same_weights(tmp_path, monkey
     for objective in ("ovr", "warp", "softmax"):
         method = SGD(objective=objective, epochs=8, patience=8)
         whole = method.fit(train, val, n_classes=6, context=Context(threads=1))
-        place = tmp_path / f"{objective}.safetensors"
+        path = tmp_path / f"{objective}.safetensors"
         for stop in (3, 4, 7):
             with monkeypatch.context() as patch:
                 patch.setattr(
                     LinearTrainer, "run_epoch", break_off_after(stop, LinearTrainer.run_epoch)
                 )
-                checkpoint = Checkpoint(place, {"objective": objective}, every=0.0)
+                checkpoint = Checkpoint(path, {"objective": objective}, every=0.0)
                 with pytest.raises(KeyboardInterrupt):
                     method.fit(
                         train, val, n_classes=6, context=Context(threads=1, checkpoint=checkpoint)
                     )
-        checkpoint = Checkpoint(place, {"objective": objective}, every=0.0)
+        checkpoint = Checkpoint(path, {"objective": objective}, every=0.0)
         fitted = method.fit(
             train, val, n_classes=6, context=Context(threads=1, checkpoint=checkpoint)
         )

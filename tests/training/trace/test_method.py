@@ -11,7 +11,7 @@ from myriad.progress import Progress
 from myriad.store import ArrayRows
 from myriad.training import AtomDescent, Checkpoint, Context
 from myriad.training.trace.descent import Descent, find_step
-from myriad.training.trace.gauges import GAUGES
+from myriad.training.trace.gauges import GAUGES, make_gauge
 from myriad.training.trace.method import prior_biases
 from tests.reference.gauges import measure, minimise, polar, risk_and_gradient
 
@@ -239,7 +239,10 @@ def test_separable_data_and_a_class_without_rows():
 def test_rows_that_are_all_zero_and_rows_without_label():
     y = np.array([0, 1, 1, -1], np.int32)
     fitted = AtomDescent(lam=0.1).fit(
-        ArrayRows(np.zeros((4, 3), np.float32), y), None, n_classes=2, context=Context(threads=1)
+        ArrayRows(np.zeros((4, 3), np.float32), y),
+        None,
+        n_classes=2,
+        context=Context(threads=1),
     )
     assert fitted.settings["rank"] == 0
     np.testing.assert_allclose(np.exp(fitted.model.biases), [1 / 3, 2 / 3], rtol=1e-6)
@@ -314,7 +317,7 @@ def test_polar_of_the_full_gradient(problem, gauge):
     X, y, b = problem
     with open_threads(1) as pool:
         descent = Descent(
-            ArrayRows(X, y), b.astype(np.float32), GAUGES[gauge],
+            ArrayRows(X, y), b.astype(np.float32), make_gauge(gauge),
             batch=10, subspace_every=1, steps=1, tol=1e-3, seed=0, pool=pool,
         )  # fmt: skip
         state = descent.begin()

@@ -45,8 +45,8 @@ class Problem:
         """The number of classes."""
         return len(self.counts)
 
-    def cut(self, n_parts: int) -> list[range]:
-        """Cut the columns of all settings into so many parts, or as many as there are shards."""
+    def cut(self, n_ranges: int) -> list[range]:
+        """Cut the columns of all settings into so many ranges, or as many as there are shards."""
         bounds = [
             {shard.start for shard in shards}
             for shards in (class_shards(self.n_classes, SHARD), scored_shards(self.n_classes))
@@ -56,7 +56,7 @@ class Problem:
             for number in range(len(self.settings))
             for start in sorted(bounds[0] & bounds[1])
         ]
-        return cut_columns(starts, len(self.settings) * self.n_classes, n_parts)
+        return cut_columns(starts, len(self.settings) * self.n_classes, n_ranges)
 
 
 class Columns(OneVsRest):
@@ -87,7 +87,7 @@ class Columns(OneVsRest):
     def _check_finite(self, pool: ThreadPool | None = None) -> None:
         """Leave it to `ClassShards`, which knows all classes."""
 
-    def part(self, number: int) -> slice:
+    def stored_rows(self, number: int) -> slice:
         """Return the rows of V that belong to a setting; there may be none."""
         first = number * self.n_classes - self.own.start
         ends = np.clip([first, first + self.n_classes], 0, len(self.columns))
@@ -95,8 +95,8 @@ class Columns(OneVsRest):
 
     def classes(self, number: int) -> slice:
         """Return the classes of a setting that are here."""
-        part, first = self.part(number), self.own.start - number * self.n_classes
-        return slice(part.start + first, part.stop + first)
+        rows, first = self.stored_rows(number), self.own.start - number * self.n_classes
+        return slice(rows.start + first, rows.stop + first)
 
     def attach(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take the arrays that `state` returned without a copy, for reading only."""

@@ -83,8 +83,8 @@ def run_round(task: RoundTask) -> int:
             pool=pool,
             advance=lambda n: None,
         )
-    with atomic_write(task.target, lasting=False) as beside:
-        write_arrays(beside, stepper.state())
+    with atomic_write(task.target, durable=False) as partial_path:
+        write_arrays(partial_path, stepper.state())
     return len(chosen)
 
 

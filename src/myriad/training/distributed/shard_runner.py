@@ -28,29 +28,29 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def cut_columns(starts: Sequence[int], height: int, n_parts: int) -> list[range]:
-    """Cut columns into nearly equal parts, or as many as there are shards.
+def cut_columns(starts: Sequence[int], height: int, n_ranges: int) -> list[range]:
+    """Cut columns into nearly equal ranges, or as many as there are shards.
 
     Parameters
     ----------
-    starts : the first column of each shard, where a part may begin.
+    starts : the first column of each shard, where a range may begin.
     height : number of columns.
-    n_parts : how many parts are wanted.
+    n_ranges : how many ranges are wanted.
     """
     cuts = [0]
-    n_parts = min(n_parts, len(starts))
-    for number in range(1, n_parts):  # the shard that begins nearest to an equal part
-        left = range(cuts[-1] + 1, len(starts) - (n_parts - number) + 1)
-        ideal = number * height / n_parts
+    n_ranges = min(n_ranges, len(starts))
+    for number in range(1, n_ranges):  # the shard that begins nearest to an equal cut
+        left = range(cuts[-1] + 1, len(starts) - (n_ranges - number) + 1)
+        ideal = number * height / n_ranges
         cuts.append(min(left, key=lambda shard: abs(starts[shard] - ideal)))
     ends = [*(starts[cut] for cut in cuts), height]
-    return [range(*part) for part in pairwise(ends)]
+    return [range(*bounds) for bounds in pairwise(ends)]
 
 
 def save_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write the state of a class shard; the file is replaced as a whole."""
-    with atomic_write(path, lasting=False) as beside:
-        write_arrays(beside, dict(arrays))
+    with atomic_write(path, durable=False) as partial_path:
+        write_arrays(partial_path, dict(arrays))
 
 
 class ShardRunner:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from myriad.parallel import Workers
 from myriad.store import LocalRows, Rows, SharedRows, share_rows
 
-PIECE_BYTES = 2 << 30
+WEIGHTS_BYTES = 2 << 30
 """Most bytes of weights that a worker holds at a time, unless stated."""
 
 
@@ -23,7 +23,7 @@ class TrainingWorkers(Workers):
     threads : threads of each worker; None for all cores.
     """
 
-    memory: int = PIECE_BYTES
+    memory: int = WEIGHTS_BYTES
     threads: int | None = 1
 
     def leave(self, rows: Rows) -> SharedRows | LocalRows:

@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from myriad.training.dual.ascent import Ascent, Certificate, DualTrainer
 
 DUAL_PANEL = "Training in the dual: topk, dual"
-LAM_PARTS = tuple(10 ** (-half / 2) for half in range(1, 14))
+LAM_FRACTIONS = tuple(10 ** (-half / 2) for half in range(1, 14))
 """Values of lam tried, in half decades, as fractions of the mean squared norm of the rows."""
-UNSEARCHED_PART = 1e-3
+UNSEARCHED_FRACTION = 1e-3
 SEARCH_TOL, SEARCH_EPOCHS = 1e-2, 20
 WORSE_IN_A_ROW = 3
 """After so many values of lam without a better accuracy the path ends."""
 LEARNED = 0.9
-"""Those values count only where the objective is below this part of the loss before any training:
-above it `lam` outweighs the rows, and accuracies differ by chance."""
+"""Those values count only where the objective is below this fraction of the loss before any
+training: above it `lam` outweighs the rows, and accuracies differ by chance."""
 FLOAT32_TOL = 1e-5
 """Below this tolerance training needs float64."""
 
@@ -117,9 +117,9 @@ class DualMethod(Method):
         context: Context = DEFAULT_CONTEXT,
     ) -> Certified:
         """Train on rows; see `Method.fit`."""
+        from myriad.training.checkpoints import TrainingState
         from myriad.training.dual.gap_stopping import GapStopping
         from myriad.training.loop import run, start_clock
-        from myriad.training.training_state import TrainingState
 
         if train.sets is not None:
             raise InputError(f"The objective {self.objective} takes rows with one label each.")
@@ -171,7 +171,7 @@ class DualMethod(Method):
     def _warn(self, last: dict[str, Any], progress: Progress) -> None:
         if last["gap"] > self.tol:
             progress.note(
-                f"Training ended after {last['epoch']} passes with a relative gap of "
+                f"Training ended after {last['epoch']} epochs with a relative gap of "
                 f"{last['gap']:.2g}, above {self.tol:g}: allow more epochs, or a larger lam."
             )
 
@@ -186,9 +186,9 @@ class DualMethod(Method):
             return self.lam, []
         square = mean_square(train) + self.bias**2
         if val is None:
-            return UNSEARCHED_PART * square, []
-        some = subsample(train, len(LAM_PARTS), n_classes, seed=self.seed)
-        path = [float(f"{part * square:.3g}") for part in LAM_PARTS]
+            return UNSEARCHED_FRACTION * square, []
+        some = subsample(train, len(LAM_FRACTIONS), n_classes, seed=self.seed)
+        path = [float(f"{fraction * square:.3g}") for fraction in LAM_FRACTIONS]
         table = self.follow(path, some, val, n_classes, running=running)
         best = max(table, key=_score)
         # What counts is lam times the number of rows: fewer rows need a larger one.

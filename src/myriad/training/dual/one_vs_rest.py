@@ -78,8 +78,8 @@ class BinaryAscent(Ascent):
         self.shards = shards_in(own or range(n_classes), shards)
         self.V = np.zeros((n_classes, rows.dim), dtype)
         self.constants = np.zeros(n_classes, dtype)
-        self._parts = np.zeros((n_classes, 2), DUAL_SIDE)
-        self._parts["weight"] = weights
+        self._sides = np.zeros((n_classes, 2), DUAL_SIDE)
+        self._sides["weight"] = weights
         self._set_bounds()
         self._certified = np.zeros((0, 0)), np.zeros(0)
         shape = (block, n_classes)
@@ -87,12 +87,12 @@ class BinaryAscent(Ascent):
         self._counts = np.empty(block, np.int32)
 
     def _set_bounds(self) -> None:
-        upper, ridge = dual_bounds(self.loss, self._parts["weight"], self.lam)
-        self._parts["upper"], self._parts["ridge"] = upper, ridge
+        upper, ridge = dual_bounds(self.loss, self._sides["weight"], self.lam)
+        self._sides["upper"], self._sides["ridge"] = upper, ridge
 
     def _step_chunk(self, chunk: Chunk, pool: ThreadPool) -> None:
-        for number, part in enumerate(chunk.blocks(self.block)):
-            X, index, labels = chunk.X[part], chunk.index[part], chunk.labels[part]
+        for number, block in enumerate(chunk.blocks(self.block)):
+            X, index, labels = chunk.X[block], chunk.index[block], chunk.labels[block]
             gram = chunk.grams[number] + self.dtype.type(self.bias**2)
             counts = self._counts[: len(X)]
             values = np.empty((self.n_classes, len(X)))
@@ -127,7 +127,7 @@ class BinaryAscent(Ascent):
         S += (self.bias * self.constants[shard])[:, None]
         steps = np.empty_like(S)
         n_steps = step_columns(
-            gram, labels, self._parts[shard], S, values[shard], steps, shard.start
+            gram, labels, self._sides[shard], S, values[shard], steps, shard.start
         )
         if n_steps > DENSE_ABOVE * steps.size:
             add_product(steps, X, self.V[shard])
@@ -152,12 +152,12 @@ class BinaryAscent(Ascent):
             S += biases
             totals = np.zeros(self.n_classes)
             labels = self.rows.labels[some.start : some.stop]
-            sum_losses(S, labels, self._parts, DUAL_LOSSES[self.loss], totals)
+            sum_losses(S, labels, self._sides, DUAL_LOSSES[self.loss], totals)
             return totals
 
         losses = self.sum_ranges(measure, pool)
         sums, prices = np.zeros(self.n_classes), np.zeros(self.n_classes)
-        sum_variables(self.rows.labels, table, self._parts, sums, prices)
+        sum_variables(self.rows.labels, table, self._sides, sums, prices)
         norms = 0.5 * self.lam * (np.einsum("ij,ij->i", weights, weights) + constants**2)
         self._certified = weights, biases
         self.V[:], self.constants[:] = weights, constants

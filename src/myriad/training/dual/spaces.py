@@ -53,27 +53,27 @@ class Space(ABC):
         self.constants = np.zeros(n_classes, dtype)
         self.bias = bias
 
-    def score(self, chunk: Chunk, number: int, part: slice, pool: ThreadPool) -> NDArray[Any]:
+    def score(self, chunk: Chunk, number: int, block: slice, pool: ThreadPool) -> NDArray[Any]:
         """Return the scores (B, n_classes) of the rows of a block."""
-        S = self._score(chunk, number, part, pool)
+        S = self._score(chunk, number, block, pool)
         if self.bias:
             S += self.bias * self.constants
         return S
 
     @abstractmethod
-    def _score(self, chunk: Chunk, number: int, part: slice, pool: ThreadPool) -> NDArray[Any]:
+    def _score(self, chunk: Chunk, number: int, block: slice, pool: ThreadPool) -> NDArray[Any]:
         """Return the products of a block's rows with the weights."""
 
     def gram(
-        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+        self, chunk: Chunk, number: int, block: slice, index: NDArray[np.int64]
     ) -> NDArray[Any]:
         """Return the products (B, B) of the rows of a block with one another."""
-        products = self._products(chunk, number, part, index)
+        products = self._products(chunk, number, block, index)
         return products + products.dtype.type(self.bias**2) if self.bias else products
 
     @abstractmethod
     def _products(
-        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+        self, chunk: Chunk, number: int, block: slice, index: NDArray[np.int64]
     ) -> NDArray[Any]:
         """Return the products of a block's rows, without the constant feature."""
 
@@ -98,11 +98,11 @@ class Space(ABC):
 class FeatureSpace(Space):
     """Weights of features."""
 
-    def _score(self, chunk: Chunk, number: int, part: slice, pool: ThreadPool) -> NDArray[Any]:
-        return score_panels(chunk.panels[number], part.stop - part.start, self.V, pool)
+    def _score(self, chunk: Chunk, number: int, block: slice, pool: ThreadPool) -> NDArray[Any]:
+        return score_panels(chunk.panels[number], block.stop - block.start, self.V, pool)
 
     def _products(
-        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+        self, chunk: Chunk, number: int, block: slice, index: NDArray[np.int64]
     ) -> NDArray[Any]:
         return chunk.grams[number]
 
@@ -136,13 +136,13 @@ class FeatureSpace(Space):
 class KernelSpace(Space):
     """Dual columns as weights of the rows of a Gram matrix, which is what the rows must be."""
 
-    def _score(self, chunk: Chunk, number: int, part: slice, pool: ThreadPool) -> NDArray[Any]:
-        return score_block(chunk.X[part], self.V, pool)
+    def _score(self, chunk: Chunk, number: int, block: slice, pool: ThreadPool) -> NDArray[Any]:
+        return score_block(chunk.X[block], self.V, pool)
 
     def _products(
-        self, chunk: Chunk, number: int, part: slice, index: NDArray[np.int64]
+        self, chunk: Chunk, number: int, block: slice, index: NDArray[np.int64]
     ) -> NDArray[Any]:
-        return np.ascontiguousarray(chunk.X[part][:, index])
+        return np.ascontiguousarray(chunk.X[block][:, index])
 
     def add(
         self,

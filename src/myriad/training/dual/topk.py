@@ -136,16 +136,16 @@ class TopKAscent(Ascent):
     def _step_blocks(self, chunk: Chunk, pool: ThreadPool) -> None:
         """Train on a chunk over all classes."""
         every = max(1, self.rows.n_rows // SAMPLE)
-        for number, part in enumerate(chunk.blocks(self.block)):
-            X, index, labels = chunk.X[part], chunk.index[part], chunk.labels[part]
-            S = self.space.score(chunk, number, part, pool)
+        for number, block in enumerate(chunk.blocks(self.block)):
+            X, index, labels = chunk.X[block], chunk.index[block], chunk.labels[block]
+            S = self.space.score(chunk, number, block, pool)
             counts, n_changed = self._counts[: len(X)], self._n_changed[: len(X)]
             self.duals.load(index, self._classes, self._values, counts)
-            first = -(chunk.start + part.start) % every
+            first = -(chunk.start + block.start) % every
             variables = SparseBlock(self._classes, self._values, counts)
             changes = SparseBlock(self._changed, self._steps, n_changed)
             add_gap_sums(S, labels, variables, self._gap_sums, self._setting, first, every)
-            gram = self.space.gram(chunk, number, part, index)
+            gram = self.space.gram(chunk, number, block, index)
             step_topk(gram, labels, S, variables, changes, self._setting)
             self.duals.store(index, self._classes, self._values, counts)
             self.space.add(X, index, self._changed, self._steps, n_changed)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
+from myriad.objectives import DISCRIMINANTS
 from myriad.options import check_options, option, option_group
 from myriad.training.context import DEFAULT_CONTEXT, Context, RunningContext
 from myriad.training.method import Fitted, GradientMethod, rounds_option
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
     from myriad.models.embedding import EmbeddingModel
     from myriad.progress import Progress
     from myriad.store import Rows
+    from myriad.training.checkpoints import TrainingState
     from myriad.training.embedding.fitting import Pair, Task
-    from myriad.training.training_state import TrainingState
 
 DIM = 128
 """The dimensions of the embedding unless stated; never more than there are features."""
-UNSEARCHED_STEP, UNSEARCHED_FIXED_STEP, UNSEARCHED_MARGIN = 0.3, 0.1, 0.03
+UNSEARCHED_ETA, UNSEARCHED_FIXED_ETA, UNSEARCHED_MARGIN = 0.3, 0.1, 0.03
 INDEX_ROWS = 2000
 """Validation rows on which the recall of an index is measured."""
 PANEL = "Embedding: wsabie"
@@ -47,7 +48,7 @@ class EmbeddingOptions:
 
     discriminant: str = option(
         "euclidean",
-        choices={"euclidean": "nearest prototype", "linear": "largest product"},
+        choices={name: entry.description for name, entry in DISCRIMINANTS.items()},
         panel=PANEL,
         help="Discriminant function.",
     )
@@ -176,9 +177,9 @@ class WsabieMethod(GradientMethod):
         Further members of an ensemble are trained like the first, for as many epochs as it took.
         """
         from myriad.models.embedding import EmbeddingModel, concatenate
+        from myriad.training.checkpoints import TrainingState
         from myriad.training.embedding.fitting import Task
         from myriad.training.embedding.search import find_setting
-        from myriad.training.training_state import TrainingState
 
         task = Task.of(self, train, n_classes, context.progress, context.workers)
         with context.open() as running:
@@ -239,7 +240,7 @@ class WsabieMethod(GradientMethod):
     def stated(self, dim: int) -> tuple[float, float]:
         """Return learning rate and margin, modest ones where none are stated."""
         fixed = self.options.adagrad is False
-        eta = UNSEARCHED_FIXED_STEP if fixed else UNSEARCHED_STEP / math.sqrt(dim)
+        eta = UNSEARCHED_FIXED_ETA if fixed else UNSEARCHED_ETA / math.sqrt(dim)
         return self.eta or eta, self.margin or UNSEARCHED_MARGIN
 
     def _describe(self, task: Task, setting: Pair) -> dict[str, Any]:

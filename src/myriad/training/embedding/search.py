@@ -21,10 +21,10 @@ from myriad.training.validation import validate
 if TYPE_CHECKING:
     from myriad.training.embedding.method import WsabieMethod
 
-STEPS = (0.1, 0.3, 1.0)
+ETAS = (0.1, 0.3, 1.0)
 """Learning rates tried with AdaGrad, as multiples of ``1 / sqrt(dim)``, the length of an embedding
 in one dimension."""
-FIXED_STEPS = (0.01, 0.03, 0.1, 0.3)
+FIXED_ETAS = (0.01, 0.03, 0.1, 0.3)
 MARGINS = (0.003, 0.03, 0.3)
 """Margins tried, as fractions of the squared length of an embedding before training."""
 RUNG_EPOCHS = (1, 4, 12)
@@ -37,13 +37,13 @@ KEEP = 1 / 3
 def grid(method: WsabieMethod, dim: int) -> list[Pair]:
     """Return the candidates; a number that the method states is not searched for."""
     if method.eta is not None:
-        steps = [method.eta]
+        etas = [method.eta]
     elif method.options.adagrad is False:
-        steps = list(FIXED_STEPS)
+        etas = list(FIXED_ETAS)
     else:
-        steps = [float(f"{step / math.sqrt(dim):.3g}") for step in STEPS]
+        etas = [float(f"{factor / math.sqrt(dim):.3g}") for factor in ETAS]
     margins = list(MARGINS) if method.margin is None else [method.margin]
-    return [(eta, margin) for margin in margins for eta in steps]
+    return [(eta, margin) for margin in margins for eta in etas]
 
 
 def find_setting(

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from myriad.errors import InputError, WorkError
-from myriad.models.embedding import DISCRIMINANTS, EmbeddingModel
+from myriad.models.embedding import EmbeddingModel
+from myriad.objectives import DISCRIMINANTS
 from myriad.parallel import ThreadPool
 from myriad.products import add_product
 from myriad.progress import Advance
@@ -114,7 +115,7 @@ class Embedding:
     def _make_state(self, eta: float, margin: float, options: EmbeddingOptions) -> NDArray[Any]:
         n_classes = len(self.P)
         state = np.zeros(1, STATE)
-        state["scale"] = DISCRIMINANTS[options.discriminant]
+        state["scale"] = DISCRIMINANTS[options.discriminant].scale
         state["margin"], state["eta"] = margin, eta
         state["adagrad"] = ADAGRAD[options.adagrad]
         state["rank_weight"], state["replacement"] = options.rank_weight, options.replacement
@@ -148,7 +149,7 @@ class Embedding:
         for chunk in read_chunks(rows, layout=ChunkLayout(self.block), pool=pool, **options):
             before = self.tally["draws"]
             make_keys(chunk.targets, root)
-            self._walk(chunk, pool)
+            self._train_chunk(chunk, pool)
             draws = (self.tally["draws"] - before) / len(chunk.X)
             self._often += (draws - self._often) / 4
             advance(len(chunk.X))
@@ -193,11 +194,11 @@ class Embedding:
         return bool(mapped < LARGEST_SQUARE and float(self._bounds[0].max()) < LARGEST_SQUARE)
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _walk(self, chunk: Chunk, pool: ThreadPool) -> None:
+    def _train_chunk(self, chunk: Chunk, pool: ThreadPool) -> None:
         """Train on a chunk, block by block."""
         whole = self._often > ALL_FROM * len(self.P) if self.whole is None else self.whole
-        for gram, part in zip(chunk.grams, chunk.blocks(self.block), strict=True):
-            X = chunk.X[part]
+        for gram, block in zip(chunk.grams, chunk.blocks(self.block), strict=True):
+            X = chunk.X[block]
             Z = X @ self.V.T
             S = np.empty((len(X), 0), self.V.dtype)
             if whole:
@@ -205,7 +206,7 @@ class Embedding:
                 np.sqrt(self._bounds[0], out=self._bounds[1])
             gram *= self._unit
             stepped = step_block(
-                gram, chunk.targets[part], chunk.classes, S, Z, self.P,
+                gram, chunk.targets[block], chunk.classes, S, Z, self.P,
                 PrototypeNorms(*self._bounds), self._memory, self._axes, self._state,
             )  # fmt: skip
             if len(stepped):

@@ -101,8 +101,8 @@ class Chunk:
         """The Gram matrix of each block, (n, n)."""
         assert self.products is not None
         return [
-            np.ascontiguousarray(self.products.grams[part, : part.stop - part.start])
-            for part in self.blocks(self.products.block)
+            np.ascontiguousarray(self.products.grams[block, : block.stop - block.start])
+            for block in self.blocks(self.products.block)
         ]
 
     @cached_property
@@ -111,8 +111,8 @@ class Chunk:
         assert self.products is not None
         size = count_panels(self.products.block)
         return [
-            self.products.panels[n * size : n * size + count_panels(part.stop - part.start)]
-            for n, part in enumerate(self.blocks(self.products.block))
+            self.products.panels[n * size : n * size + count_panels(block.stop - block.start)]
+            for n, block in enumerate(self.blocks(self.products.block))
         ]
 
     def scaled(self, scale: NDArray[Any], layout: ChunkLayout) -> Chunk:

@@ -1,7 +1,7 @@
 """The base of the trainers of linear models: weights of one or several settings, trained by epochs.
 
 Weights are stored as ``scale * V``, so that decaying all weights of a class is one multiplication;
-see `folding`.
+see `steps`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from myriad.progress import Advance
 from myriad.store import Rows
 from myriad.training.engine.chunks import Chunk, ChunkLayout, read_chunks
 from myriad.training.engine.feature_rates import FeatureRates
-from myriad.training.engine.optimiser_options import PLAIN_SGD, OptimiserOptions, begins_window
 from myriad.training.engine.scores import Scorer, rank_range
 from myriad.training.engine.shards import scored_shards
+from myriad.training.optimiser import PLAIN_SGD, OptimiserOptions, begins_window
 from myriad.training.settings import Setting
 from myriad.training.trainer import Weights, overflow
 from myriad.training.validation import count_block_rows, rank_ranges
@@ -93,7 +93,7 @@ class LinearTrainer(ABC):
         """Return the bias of each row of V."""
 
     @abstractmethod
-    def _averages(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
+    def _averages(self, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
         """Return, for rows of V, sums of scales and of biases, and the number of steps averaged."""
 
     @abstractmethod
@@ -108,7 +108,7 @@ class LinearTrainer(ABC):
         """Bring the weights into the form that they have between epochs."""
 
     @abstractmethod
-    def _walk_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
+    def _train_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
         """Train all settings on a chunk; each has its own view of it."""
 
     @property
@@ -142,10 +142,10 @@ class LinearTrainer(ABC):
         try:
             for chunk in read_chunks(rows, layout=raw, pool=pool, **order):
                 if rates is None:
-                    self._walk_chunk(chunk, [chunk] * len(self.settings), pool)
+                    self._train_chunk(chunk, [chunk] * len(self.settings), pool)
                 else:
                     views = [chunk.scaled(roots, layout) for roots in rates.roots(self.V.dtype)]
-                    self._walk_chunk(chunk, views, pool)
+                    self._train_chunk(chunk, views, pool)
                     self._learn_rates(rates, chunk, views)
                 advance(len(chunk.index))
         finally:
@@ -170,8 +170,8 @@ class LinearTrainer(ABC):
 
     def _stored(self, number: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the rows of V and of Q, if averages are kept, that belong to a setting."""
-        part = self.part(number)
-        return self.V[part], self.Q[part] if self.Q.size else self.Q
+        rows = self.stored_rows(number)
+        return self.V[rows], self.Q[rows] if self.Q.size else self.Q
 
     def _check_finite(self, pool: ThreadPool | None = None) -> None:
         if not any(self.is_finite(number, pool) for number in range(len(self.settings))):
@@ -180,8 +180,8 @@ class LinearTrainer(ABC):
     @np.errstate(over="ignore", invalid="ignore")
     def is_finite(self, number: int, pool: ThreadPool | None = None) -> bool:
         """Return whether the weights of a setting are finite; threads share the work."""
-        part = self.part(number)
-        V, sums = self.V[part], [self.biases()[part].sum()]
+        rows = self.stored_rows(number)
+        V, sums = self.V[rows], [self.biases()[rows].sum()]
         size = max(1, CHECKED_BYTES // (V.itemsize * V.shape[1]))
         starts = range(0, len(V), size)
 
@@ -195,7 +195,7 @@ class LinearTrainer(ABC):
             pool.share(add_up, starts)
         return bool(np.isfinite(sums).all())
 
-    def part(self, number: int) -> slice:
+    def stored_rows(self, number: int) -> slice:
         """Return the rows of V that belong to a setting."""
         return slice(number * self.n_classes, (number + 1) * self.n_classes)
 
@@ -206,16 +206,16 @@ class LinearTrainer(ABC):
     @np.errstate(over="ignore", invalid="ignore")
     def weights(self, number: int = 0) -> Weights:
         """Return copies of the weights and biases of one setting, averaged if wanted."""
-        part = self.part(number)
+        rows = self.stored_rows(number)
         if self.Q.size and self.epoch > 0:
-            scales, biases, steps = self._averages(part)
+            scales, biases, steps = self._averages(rows)
             steps = np.maximum(steps, 1)
-            W = self.V[part] * (scales / steps).astype(self.V.dtype)[:, None]
-            W -= self.Q[part] / np.broadcast_to(steps, scales.shape).astype(self.V.dtype)[:, None]
+            W = self.V[rows] * (scales / steps).astype(self.V.dtype)[:, None]
+            W -= self.Q[rows] / np.broadcast_to(steps, scales.shape).astype(self.V.dtype)[:, None]
             b = biases / steps
         else:
-            W = self.V[part] * self.scales()[part].astype(self.V.dtype)[:, None]
-            b = self.biases()[part]
+            W = self.V[rows] * self.scales()[rows].astype(self.V.dtype)[:, None]
+            b = self.biases()[rows]
         if self.rates is not None:
             W *= self.rates.roots(self.V.dtype)[number]
         return W, self._silence(b, number).astype(self.V.dtype)
@@ -226,13 +226,13 @@ class LinearTrainer(ABC):
 
     def scorers(self, number: int) -> list[Scorer]:
         """Return the scorers of one setting; weights are copied only if they are averages."""
-        part = self.part(number)
+        rows = self.stored_rows(number)
         if self.Q.size or self.rates is not None:
             V, biases = self.weights(number)
             scales = np.ones(len(V))
         else:
-            V, scales = self.V[part], self.scales()[part]
-            biases = self._silence(self.biases()[part], number)
+            V, scales = self.V[rows], self.scales()[rows]
+            biases = self._silence(self.biases()[rows], number)
         classes, found = self.classes(number), []
         for shard in scored_shards(self.n_classes):
             if classes.start <= shard.start < classes.stop:
@@ -279,7 +279,7 @@ class LinearTrainer(ABC):
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
         """Begin every setting at some weights instead of at zero."""
         for number in range(len(self.settings)):
-            self.V[self.part(number)] = W
+            self.V[self.stored_rows(number)] = W
         self._set_biases(np.tile(b.astype(np.float64), len(self.settings)))
         self._take_norms()
 
@@ -302,4 +302,4 @@ class LinearTrainer(ABC):
 
     def rows_of(self, numbers: Sequence[int]) -> NDArray[np.int64]:
         """Return the rows of V that belong to some settings."""
-        return np.concatenate([np.arange(self.V.shape[0])[self.part(n)] for n in numbers])
+        return np.concatenate([np.arange(self.V.shape[0])[self.stored_rows(n)] for n in numbers])

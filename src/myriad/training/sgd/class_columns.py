@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from myriad._jit import inlined, jit
 from myriad.randomness import mix, unit
-from myriad.training.engine.optimiser_options import PLAIN_SGD, OptimiserOptions
-from myriad.training.schedules import FIXED, Schedule
+from myriad.training.optimiser import FIXED, PLAIN_SGD, OptimiserOptions, Schedule
 from myriad.training.settings import Setting
 
 NEVER = np.int64(1) << np.int64(62)

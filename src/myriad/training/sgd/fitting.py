@@ -29,7 +29,7 @@ from myriad.training.trainer import SettingsTrainer
 if TYPE_CHECKING:
     from myriad.training.sgd.method import SGD
 
-UNSEARCHED_STEP = 0.1
+UNSEARCHED_ETA = 0.1
 """The learning rate where nothing is held out to search on, as a multiple of ``1 / mean |x|^2``."""
 UNSEARCHED_BETA = 16.0
 BIAS_SQUARE = 0.1
@@ -83,7 +83,7 @@ class Task:
         """The setting that the method states, with modest numbers for what it leaves open."""
         method = self.method
         beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
-        eta = method.eta or UNSEARCHED_STEP * self.unit
+        eta = method.eta or UNSEARCHED_ETA * self.unit
         return Setting(eta, beta, method.lam or 0.0, method.scale or False)
 
     @property
@@ -168,7 +168,7 @@ def make_trainer(
         trainer: LinearTrainer = OneVsRest(settings, own, rows.dim, n_rows=n_rows, **options)
     else:
         trainer = Joint(settings, n_classes, rows.dim, **options)
-    trainer.modest = UNSEARCHED_STEP / square
+    trainer.modest = UNSEARCHED_ETA / square
     return trainer
 
 

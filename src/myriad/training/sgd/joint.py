@@ -25,11 +25,10 @@ from myriad.parallel.work_queue import LATE, close_queue, make_queue
 from myriad.store.rows import refuse_bad
 from myriad.tiles import LANES
 from myriad.training.engine.chunks import CHUNK_ROWS, Chunk, ChunkLayout, EpochCost
-from myriad.training.engine.folding import StoredWeights
 from myriad.training.engine.linear_trainer import LinearTrainer
-from myriad.training.engine.optimiser_options import PLAIN_SGD
+from myriad.training.engine.steps import StoredWeights
 from myriad.training.engine.targets import BlockedRows, RowLabels
-from myriad.training.schedules import FIXED, Schedule
+from myriad.training.optimiser import FIXED, PLAIN_SGD, Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd.joint_chunk_kernels import PairWork, run_pairs_chunk, run_pairs_worker
 from myriad.training.sgd.joint_kernels import (
@@ -63,7 +62,7 @@ DRAWN_OBJECTIVES = ("ranking", "auc")
 """Those that draw the two classes of a row without scores: two dot products are enough."""
 ZERO_COPY_ROWS = 8192
 """Rows of a zero-copy chunk, where a single setting is trained."""
-PIECE_BYTES = 32 << 10
+TAKEN_BYTES = 32 << 10
 """Bytes of the rows of such a chunk that a thread takes at a time."""
 CROWD = 32
 """It takes at most one row for so many classes: then two threads seldom need the same class."""
@@ -192,8 +191,8 @@ class Joint(LinearTrainer):
         squares = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64)
         self._class_states["squared_norm"] = squares.reshape(self._class_states.shape)
 
-    def _averages(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
-        number = part.start // self.n_classes
+    def _averages(self, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
+        number = rows.start // self.n_classes
         state = self._states[number]
         biases = self._biases[number] * state["n_averaged"]
         biases -= self._class_states[number]["bias_lag"]
@@ -247,23 +246,25 @@ class Joint(LinearTrainer):
         """Whether the two classes of a step are drawn without scores."""
         return self._sampled and self.objective != WARP
 
-    def _walk_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
+    def _train_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
         if len(self.settings) == 1:
-            self._walk(0, views[0], pool)
+            self._train_setting(0, views[0], pool)
             return
-        if self.rates is None:  # settings share the chunk, but each adds up its own energy
+        if self.rates is None:  # settings share the chunk, but add up their own squared gradients
             views = [replace(view, targets=view.targets.copy()) for view in views]
-        pool.share(lambda number: self._walk(number, views[number]), range(len(self.settings)))
+        pool.share(
+            lambda number: self._train_setting(number, views[number]), range(len(self.settings))
+        )
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _walk(self, number: int, chunk: Chunk, pool: ThreadPool | None = None) -> None:
+    def _train_setting(self, number: int, chunk: Chunk, pool: ThreadPool | None = None) -> None:
         """Train one setting on a chunk; threads share the products."""
         weights = StoredWeights(*self._stored(number))
         memory = ClassMemory(self._biases[number], self._last[number], self._class_states[number])
         setting, state = self._records[number : number + 1], self._states[number : number + 1]
         labelled = RowLabels(chunk.targets, chunk.classes)
         if self._drawn:
-            self._walk_drawn(chunk, weights, memory, setting, state, pool)
+            self._train_drawn(chunk, weights, memory, setting, state, pool)
             return
         if self._sampled:
             step_sampled_pairs(chunk.X, labelled, weights, memory, self._harmonic, setting, state)
@@ -277,15 +278,17 @@ class Joint(LinearTrainer):
             work = SoftmaxWork(S, np.empty(shape, dtype), np.empty(shape[1], dtype))
             packed = self._packed[number]
             assist = partial(run_softmax_worker, rows, work, *packed, self.block, queue)
-            walk = partial(run_softmax_chunk, rows, labelled, setting, work, *packed)
+            train = partial(run_softmax_chunk, rows, labelled, setting, work, *packed)
         else:
             pairs = PairWork(S, np.zeros(self.block, PAIR_STEP))
             assist = partial(run_pairs_worker, rows, pairs, weights, memory, self.block, queue)
-            walk = partial(run_pairs_chunk, rows, labelled, self._harmonic, setting, pairs, weights)
+            train = partial(
+                run_pairs_chunk, rows, labelled, self._harmonic, setting, pairs, weights
+            )
         with _assisted(pool, assist, queue):
-            walk(memory, state, queue, self.block)
+            train(memory, state, queue, self.block)
 
-    def _walk_drawn(
+    def _train_drawn(
         self,
         chunk: Chunk,
         weights: StoredWeights,
@@ -300,7 +303,7 @@ class Joint(LinearTrainer):
         positions = np.arange(n) if chunk.positions is None else chunk.positions
         marks = np.zeros(n, np.int64)
         work = RandomWork(np.zeros(n + 1, np.int64), np.empty(n, RANDOM_STEP), marks)
-        size = max(1, min(PIECE_BYTES // self._row_bytes, self.n_classes // CROWD))
+        size = max(1, min(TAKEN_BYTES // self._row_bytes, self.n_classes // CROWD))
         queue, rows = make_queue(), ScatteredRows(X, positions)
         labelled = RowLabels(chunk.targets, chunk.classes)
         shared = work, weights, memory, setting

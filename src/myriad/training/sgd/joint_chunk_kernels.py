@@ -20,7 +20,7 @@ from myriad.parallel.work_queue import (
     take_task,
     wait_until_done,
 )
-from myriad.training.engine.folding import fold_weights, is_small
+from myriad.training.engine.steps import fold_weights, is_small
 from myriad.training.sgd.joint_kernels import add_pairs, fold_scale, step_pairs
 
 TASK = 48

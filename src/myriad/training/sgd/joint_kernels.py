@@ -8,7 +8,7 @@ A block of B rows is scored by one product ``S = X V^T`` before its first step. 
 turn, its products are corrected for the steps of the rows before it in the block, ``s_i = S_i +
 sum_{j<i} G_ij A_j`` with the Gram matrix ``G = X X^T`` and the coefficients A of those steps: this
 is the score that SGD without blocks would have seen. The weights are ``sigma V`` (see
-`engine.folding`), so A holds coefficients of V, already divided by sigma.
+`engine.steps`), so A holds coefficients of V, already divided by sigma.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from myriad.objectives.draws import dot
 from myriad.objectives.joint import pick_pair
 from myriad.objectives.warp import WARP
 from myriad.randomness import mix
-from myriad.training.engine.folding import fold_weights, is_small
-from myriad.training.engine.step_size import step_size
+from myriad.training.engine.steps import fold_weights, is_small, learning_rate
 
 JOINT_SETTING = np.dtype(
     [
@@ -94,7 +93,7 @@ def begin_epoch(states, seed, epoch):
 @inlined
 def decay_weights(setting, state):
     """Count a step and decay the weights through their scale; return the learning rate."""
-    eta = step_size(setting.schedule, setting.eta, setting.lam, state.t, setting.t0)
+    eta = learning_rate(setting.schedule, setting.eta, setting.lam, state.t, setting.t0)
     state.t += 1
     state.sigma *= 1.0 - eta * setting.lam
     return eta

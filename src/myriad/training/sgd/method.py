@@ -11,9 +11,8 @@ from myriad.errors import InputError
 from myriad.objectives import BINARY_LOSSES, JOINT_OBJECTIVES
 from myriad.options import check_options, flat_values, option, option_group, options_of
 from myriad.training.context import DEFAULT_CONTEXT, Context
-from myriad.training.engine.optimiser_options import OptimiserOptions
 from myriad.training.method import SGD_PANEL, Fitted, GradientMethod, rounds_option
-from myriad.training.schedules import Schedule
+from myriad.training.optimiser import OptimiserOptions, Schedule
 from myriad.training.settings import Setting
 
 if TYPE_CHECKING:
@@ -169,11 +168,11 @@ class SGD(GradientMethod):
         context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
         """Train on rows; see `Method.fit`."""
+        from myriad.training.checkpoints import TrainingState
         from myriad.training.loop import run, start_clock
         from myriad.training.sgd.fitting import Task
         from myriad.training.sgd.search import Search
         from myriad.training.stopping import AccuracyMonitor, EarlyStopping
-        from myriad.training.training_state import TrainingState
 
         if train.sets is not None and self.objective not in SEVERAL_LABELS:
             raise InputError(

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from myriad.parallel import ThreadPool
 from myriad.parallel.work_queue import make_queue
 from myriad.training.engine.chunks import Chunk, ChunkLayout, EpochCost
-from myriad.training.engine.folding import StoredWeights
 from myriad.training.engine.linear_trainer import UNSEEN_BIAS, LinearTrainer
 from myriad.training.engine.shards import class_shards
+from myriad.training.engine.steps import StoredWeights
 from myriad.training.engine.targets import BlockedRows, ClassPositions, sort_by_class
-from myriad.training.schedules import FIXED, Schedule
+from myriad.training.optimiser import FIXED, Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd.class_columns import STATE, begin_epoch, drawn_share, make_columns
 from myriad.training.sgd.one_vs_rest_kernels import (
@@ -114,8 +114,8 @@ class OneVsRest(LinearTrainer):
     def _take_norms(self) -> None:
         self.states["squared_norm"] = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64)
 
-    def _averages(self, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
-        states = self.states[part]
+    def _averages(self, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
+        states = self.states[rows]
         return states["sigma_sum"], states["bias_sum"], states["n_averaged"]
 
     def _begin_window(self) -> None:
@@ -137,13 +137,13 @@ class OneVsRest(LinearTrainer):
         return ChunkLayout(self.block, grams=bool(self._cut[0]))
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _walk_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
+    def _train_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
         dense, sampled = self._cut
         own_rows = sort_by_class(chunk.targets, chunk.classes, chunk.start, self.n_classes)
         if self.rates is None and dense:  # all settings see the same rows
             assert chunk.products is not None
             queue = make_queue(len(dense))
-            walk = partial(
+            train = partial(
                 step_dense_shards,
                 BlockedRows(chunk.X, chunk.products.panels, chunk.products.grams),
                 own_rows,
@@ -159,14 +159,14 @@ class OneVsRest(LinearTrainer):
                 ),
                 queue,
             )
-            with pool.assisted(walk, lambda: None):  # threads take shards from the queue
-                walk()
+            with pool.assisted(train, lambda: None):  # threads take shards from the queue
+                train()
                 wait_for_shards(queue)
             dense = []
         if dense or sampled:
-            self._walk_apart(dense, sampled, views, own_rows, pool)
+            self._train_shards(dense, sampled, views, own_rows, pool)
 
-    def _walk_apart(
+    def _train_shards(
         self,
         dense: list[slice],
         sampled: list[slice],
@@ -174,23 +174,23 @@ class OneVsRest(LinearTrainer):
         own_rows: ClassPositions,
         pool: ThreadPool,
     ) -> None:
-        """Train shards on their own views of a chunk; each adds up its own energy."""
+        """Train shards on their own views of a chunk; each adds up its own squared gradients."""
         tasks = [(shard, False) for shard in dense] + [(shard, True) for shard in sampled]
-        energies = np.zeros((len(tasks), len(views[0].X)))
+        squared_gradients = np.zeros((len(tasks), len(views[0].X)))
 
         @np.errstate(over="ignore", invalid="ignore")
-        def walk(number: int) -> None:
+        def train(number: int) -> None:
             shard, few = tasks[number]
             view = views[shard.start // self.n_classes]
             targets = view.targets.copy()
-            step = self._walk_sampled if few else self._walk_dense
+            step = self._train_sampled if few else self._train_dense
             step(shard, view, targets, own_rows)
-            energies[number] = targets["squared_gradient"]
+            squared_gradients[number] = targets["squared_gradient"]
 
-        pool.share(walk, range(len(tasks)))
+        pool.share(train, range(len(tasks)))
         if self.rates is not None:
-            for (shard, _), energy in zip(tasks, energies, strict=True):
-                views[shard.start // self.n_classes].targets["squared_gradient"] += energy
+            for (shard, _), sums in zip(tasks, squared_gradients, strict=True):
+                views[shard.start // self.n_classes].targets["squared_gradient"] += sums
 
     def _shards(self) -> tuple[list[slice], list[slice]]:
         """Return the shards that score every row, and those that score only the rows drawn."""
@@ -205,7 +205,7 @@ class OneVsRest(LinearTrainer):
             )
         return dense, sampled
 
-    def _walk_dense(
+    def _train_dense(
         self, shard: slice, chunk: Chunk, targets: NDArray[Any], own_rows: ClassPositions
     ) -> None:
         assert chunk.products is not None
@@ -221,7 +221,7 @@ class OneVsRest(LinearTrainer):
             self.block,
         )
 
-    def _walk_sampled(
+    def _train_sampled(
         self, shard: slice, chunk: Chunk, targets: NDArray[Any], own_rows: ClassPositions
     ) -> None:
         step_sampled(

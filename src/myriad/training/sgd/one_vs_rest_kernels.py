@@ -18,9 +18,8 @@ from myriad.objectives.binary import HINGE, binary_step
 from myriad.objectives.draws import dot
 from myriad.panels import add_columns, count_panels, multiply, pack_columns
 from myriad.parallel.work_queue import finish_task, take_task, wait_until_done
-from myriad.training.engine.folding import StoredWeights, fold_weights, is_small
-from myriad.training.engine.step_size import step_size
-from myriad.training.schedules import CONSTANT
+from myriad.training.engine.steps import StoredWeights, fold_weights, is_small, learning_rate
+from myriad.training.optimiser import CONSTANT
 from myriad.training.sgd.class_columns import draw_next
 
 DENSE_UPDATE_ABOVE = 1 / 8
@@ -58,7 +57,7 @@ def step_column(loss, sign, product, square, column, state, target):
     """
     score = state.sigma * product + state.bias
     coefficient = target.weight * binary_step(loss, sign, score)
-    eta = step_size(column.schedule, column.eta, column.lam, state.t, column.t0)
+    eta = learning_rate(column.schedule, column.eta, column.lam, state.t, column.t0)
     state.t += 1
     state.sigma *= 1.0 - eta * column.lam
     if column.has_options:

@@ -26,7 +26,7 @@ from myriad.parallel.work_queue import (
     wait_until_done,
 )
 from myriad.randomness import mix
-from myriad.training.engine.folding import fold_weights, is_small
+from myriad.training.engine.steps import fold_weights, is_small
 from myriad.training.sgd.joint_kernels import (
     add_row,
     bound_norm,

@@ -1,8 +1,8 @@
 """The settings of SGD, found on validation rows: successive halving over a grid.
 
 Candidates are learning rates, negatives for each positive and scalings, as [GP] recommends to tune
-them. Several are trained side by side, so that rows are read once; the worse ones are dropped in
-turn. The best one has lost nothing: its training continues where the search ended.
+them. Several are trained side by side, so that rows are read once; the worse ones are dropped
+rung by rung. The best one has lost nothing: its training continues where the search ended.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from myriad.training.sgd.fitting import Task
     from myriad.training.sgd.method import SGD
 
-STEPS = (0.1, 0.3, 1.0)
-JOINT_STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
-SOFTMAX_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
-ADAGRAD_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0)
+ETAS = (0.1, 0.3, 1.0)
+JOINT_ETAS = (0.01, 0.03, 0.1, 0.3, 1.0)
+SOFTMAX_ETAS = (0.1, 0.3, 1.0, 3.0, 10.0)
+ADAGRAD_ETAS = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Learning rates tried, as multiples of the one that would undo a row's own loss,
 ``1 / mean |x|^2``; with AdaGrad, whose first steps have one size for all rows,
 ``1 / sqrt(n_features mean |x|^2)``."""
@@ -50,12 +50,12 @@ def grid(method: SGD, n_classes: int, unit: float) -> list[Setting]:
     ----------
     unit : the learning rate that would undo a row's own loss.
     """
-    parts = {"ovr": STEPS, "softmax": SOFTMAX_STEPS}.get(method.objective, JOINT_STEPS)
+    factors = {"ovr": ETAS, "softmax": SOFTMAX_ETAS}.get(method.objective, JOINT_ETAS)
     if method.optimiser.adagrad != "none":
-        parts = ADAGRAD_STEPS
-    steps = [float(f"{part * unit:.3g}") for part in parts]
+        factors = ADAGRAD_ETAS
+    etas = [float(f"{factor * unit:.3g}") for factor in factors]
     if method.eta is not None:
-        steps = [method.eta]
+        etas = [method.eta]
     betas: list[float] | list[None] = [None]
     if method.objective == "ovr":
         betas = default_betas(n_classes) if method.beta is None else [method.beta]
@@ -64,7 +64,7 @@ def grid(method: SGD, n_classes: int, unit: float) -> list[Setting]:
         Setting(eta, beta, method.lam or 0.0, scale)
         for scale in scales
         for beta in betas
-        for eta in steps
+        for eta in etas
     ]
 
 
@@ -87,7 +87,7 @@ def decays(setting: Setting, n_rows: int, n_classes: int) -> list[Setting]:
     n_steps = float(n_rows)
     if setting.beta is not None:  # a class has its own rows, and so many negatives for each
         n_steps = n_rows / n_classes * (1.0 + min(setting.beta, n_classes - 1.0))
-    lams = [float(f"{part / (setting.eta * n_steps):.3g}") for part in DECAYS]
+    lams = [float(f"{factor / (setting.eta * n_steps):.3g}") for factor in DECAYS]
     return [setting, *(replace(setting, lam=lam) for lam in lams if lam * setting.eta < 0.5)]
 
 
@@ -161,9 +161,9 @@ class Search:
         """Find the best setting of the grid and, where rows are few, the best `lam` for it."""
         task, method = self.task, self.task.method
         alive, trainers = grid(method, task.n_classes, task.unit), None
-        part = subsample(task.train, len(alive), task.n_classes, seed=method.seed)
-        if part is not task.train:
-            alive, _ = self._climb(alive, None, part, 1)
+        sample = subsample(task.train, len(alive), task.n_classes, seed=method.seed)
+        if sample is not task.train:
+            alive, _ = self._climb(alive, None, sample, 1)
         for target in RUNG_EPOCHS:
             alive, trainers = self._climb(alive, trainers, task.train, target)
         if method.lam is None and task.train.n_rows <= DECAY_ROWS:

@@ -27,7 +27,7 @@ from myriad.parallel.work_queue import (
     wait_until_done,
 )
 from myriad.tiles import LANES, ROWS
-from myriad.training.engine.folding import fold_weights, is_small
+from myriad.training.engine.steps import fold_weights, is_small
 from myriad.training.sgd.joint_kernels import decay_weights, fold_scale, step_class
 
 TASK = 3

@@ -19,8 +19,7 @@ from myriad.arrays import Float
 from myriad.parallel import ThreadPool
 from myriad.randomness import generator
 from myriad.store import Rows
-from myriad.training.trace.certificates import bound_suboptimality
-from myriad.training.trace.gauges import Atoms, Chart, Gauge
+from myriad.training.trace.gauges.gauge import Atoms, Chart, Gauge
 from myriad.training.trace.latents import Point, Real
 from myriad.training.trace.multinomial import Latents, Risk, Slope
 
@@ -48,7 +47,7 @@ class State:
     ----------
     point : the weights.
     found : the atoms best aligned with the full gradient.
-    objective, bound, polar : at the weights; see `certificates`.
+    objective, bound, polar : at the weights; see `bound_suboptimality`.
     atoms, rank : of the weights.
     round : rounds made so far.
     batch : rows of a mini-batch.
@@ -241,14 +240,14 @@ def find_step(slope_at: Callable[[float], float], *, first: float) -> tuple[floa
     """Return a step at which a line is still falling but nearly flat, and the slope at its start.
 
     The line's function is convex: the step is doubled until the slope is positive, then found
-    between the last two by the secant and by halving in turn. 0 where the slope never falls.
+    between the last two alternately by the secant and by halving. 0 where the slope never falls.
     """
     at_zero = slope_at(0.0)
     if at_zero >= 0:
         return 0.0, at_zero
     low, high = (0.0, at_zero), None
     step = first
-    for turn in range(LINE_STEPS):
+    for number in range(LINE_STEPS):
         here = slope_at(step)
         if here <= 0:
             low = step, here
@@ -258,8 +257,40 @@ def find_step(slope_at: Callable[[float], float], *, first: float) -> tuple[floa
             high = step, here
         if high is None:
             step = 2 * step
-        elif turn % 2:
+        elif number % 2:
             step = 0.5 * (low[0] + high[0])
         else:
             step = low[0] - low[1] * (high[0] - low[0]) / (high[1] - low[1])
     return low[0], at_zero
+
+
+def bound_suboptimality(
+    losses: Real, weights: Real, *, lam: float, gauge: float, inner: float, polar: float
+) -> float:
+    """Return the smaller of two bounds on ``J(W) - J(W*)``, at least 0.
+
+    For ``J(W) = lam Omega(W) + R(W)`` and any W, with ``polar`` the gauge's polar of ``-grad R``:
+
+    - ``lam Omega + <grad R, W> + max(0, polar - lam) J / lam``, since R is convex and
+      ``lam Omega(W*) <= J(W)``;
+    - the duality gap at the probabilities ``q = s p + (1 - s) [c = y]`` with ``s = lam / polar``,
+      whose residuals are those of W times s and therefore feasible:
+      ``lam Omega + s <grad R, W> + sum_i w_i KL(q_i | p_i)``. The last term is small of second
+      order.
+
+    Parameters
+    ----------
+    losses : ``-log p_y`` of each row, float64 (n_samples,)
+    weights : of the rows, adding up to 1.
+    gauge : ``Omega(W)``.
+    inner : ``<grad R, W>``.
+    polar : the gauge's polar of ``-grad R``.
+    """
+    value = lam * gauge + float(losses @ weights)
+    plain = lam * gauge + inner + max(0.0, polar - lam) * value / lam
+    s = min(1.0, lam / polar) if polar > 0 else 1.0
+    p = np.exp(-losses)
+    own = s * p + (1.0 - s)
+    divergence = own * (np.log(own) + losses) + s * (1.0 - p) * np.log(s)
+    dual = lam * gauge + s * inner + float(divergence @ weights)
+    return float(max(0.0, min(plain, dual)))

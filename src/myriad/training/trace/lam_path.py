@@ -18,6 +18,7 @@ from myriad.models import ChosenModel, FactoredModel, LatentModel
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance
 from myriad.store import Rows
+from myriad.training.checkpoints import TrainingState
 from myriad.training.context import RunningContext
 from myriad.training.loop import run, start_clock
 from myriad.training.method import Fitted
@@ -25,7 +26,6 @@ from myriad.training.search import has_peaked
 from myriad.training.stopping import Clock, Monitor, Row
 from myriad.training.trace.descent import Descent, State
 from myriad.training.trace.latents import Chosen, Directions, Point, point_of
-from myriad.training.training_state import TrainingState
 from myriad.training.validation import ModelRanker, count_block_rows, validate
 
 FACTOR = 2.0**-0.5
@@ -231,13 +231,13 @@ class LamPath:
         trainer, facts = self._trainer, self._state.facts
         point, gauge = trainer.now.point, trainer.descent.gauge
         tried: list[tuple[dict[str, Any], Point]] = []
-        for part in self._relaxed:
-            if part != 1.0:
-                point = trainer.descent.relax(point, part * trainer.lam)
+        for fraction in self._relaxed:
+            if fraction != 1.0:
+                point = trainer.descent.relax(point, fraction * trainer.lam)
             row = {name: value for name, value in monitor.history[-1].items() if name != "epoch"}
             if self._val is not None:
                 row |= measure(trainer, point, self._val, self._running.pool)
-            row |= {"relax": part, "rank": gauge.rank(point), "atoms": gauge.count(point)}
+            row |= {"relax": fraction, "rank": gauge.rank(point), "atoms": gauge.count(point)}
             tried.append((row, point))
             if trainer.now.atoms == 0:
                 break

@@ -14,6 +14,7 @@ from myriad.errors import InputError
 from myriad.options import option
 from myriad.training.context import DEFAULT_CONTEXT, Context, RunningContext
 from myriad.training.method import Fitted, Method
+from myriad.training.trace.gauges import GAUGES, make_gauge
 
 if TYPE_CHECKING:
     from myriad.arrays import Float
@@ -81,7 +82,7 @@ class AtomDescent(Method):
     )
     gauge: str = option(
         "trace",
-        choices={"trace": "low rank", "l1": "few weights", "l1_l2": "few features"},
+        choices={name: entry.description for name, entry in GAUGES.items()},
         panel=PANEL,
         help="Norm that is penalised.",
     )
@@ -137,21 +138,20 @@ class AtomDescent(Method):
             raise InputError("No row has a label: nothing is left to train on.")
         with context.open() as running:
             trainer = self.trainer(train, n_classes, running)
-            path = LamPath(trainer, train, val, relaxed=self._parts(val), running=running)
+            path = LamPath(trainer, train, val, relaxed=self._fractions(val), running=running)
             settings = {"gauge": self.gauge, "tol": self.tol}
             return path.run(self.lam, rounds=self.rounds, settings=settings, callback=self.callback)
 
     def trainer(self, rows: Rows, n_classes: int, running: RunningContext) -> AtomTrainer:
         """Return atom descent on rows, at W = 0."""
         from myriad.training.trace.descent import Descent
-        from myriad.training.trace.gauges import GAUGES
         from myriad.training.trace.lam_path import AtomTrainer
 
         biases = prior_biases(rows, n_classes)
         descent = Descent(
             rows,
             biases,
-            GAUGES[self.gauge],
+            make_gauge(self.gauge),
             batch=self.batch,
             subspace_every=self.subspace_every,
             steps=self.steps,
@@ -168,7 +168,7 @@ class AtomDescent(Method):
         memory = 6 * factors + FACTORS_BYTES
         return PathCost(GRADIENTS, 2.0 * n_classes * dim, factors, memory)
 
-    def _parts(self, val: Rows | None) -> tuple[float, ...]:
+    def _fractions(self, val: Rows | None) -> tuple[float, ...]:
         """Return the fractions of `lam` to try on the support."""
         from myriad.training.trace.lam_path import RELAXED
 

@@ -1,11 +1,40 @@
-"""Gauges: norms that are sums over atoms, one a file."""
+"""Gauges: norms that are sums over atoms.
 
-from myriad.training.trace.gauges.gauge import Atoms, Chart, Gauge
-from myriad.training.trace.gauges.l1 import Entries
-from myriad.training.trace.gauges.l1_l2 import FeatureRows
-from myriad.training.trace.gauges.trace import Trace
+This module is the registry of their names. It imports no gauge, because the help of the command is
+built from the names.
+"""
 
-GAUGES: dict[str, Gauge] = {"trace": Trace(), "l1": Entries(), "l1_l2": FeatureRows()}
+from __future__ import annotations
+
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from myriad.training.trace.gauges.gauge import Gauge
+
+
+class GaugeEntry(NamedTuple):
+    """A gauge as the registry lists it.
+
+    Attributes
+    ----------
+    description : what a small gauge makes of the weights, for the help of the command.
+    location : the module and the class, separated by a colon.
+    """
+
+    description: str
+    location: str
+
+
+GAUGES = {
+    "trace": GaugeEntry("low rank", "myriad.training.trace.gauges.trace:Trace"),
+    "l1": GaugeEntry("few weights", "myriad.training.trace.gauges.features:Entries"),
+    "l1_l2": GaugeEntry("few features", "myriad.training.trace.gauges.features:FeatureRows"),
+}
 """The gauges by name: a new one is one line here."""
 
-__all__ = ["GAUGES", "Atoms", "Chart", "Gauge"]
+
+def make_gauge(name: str) -> Gauge:
+    """Return the gauge of this name."""
+    gauge: Gauge = resolve_name(GAUGES[name].location)()
+    return gauge

@@ -1,4 +1,4 @@
-"""What gauges whose atoms belong to single features share."""
+"""Gauges whose atoms belong to single features: l1 (few weights) and l1/l2 (few features) [LS]."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.training.trace.gauges.gauge import Atoms, Gauge
+from myriad.training.trace.gauges.gauge import Atoms, Chart, Gauge
 from myriad.training.trace.latents import Chosen, Point, Real
 from myriad.training.trace.multinomial import Slope
 
@@ -17,7 +17,7 @@ TILE_BYTES = 32 << 20
 
 
 class FeatureGauge(Gauge):
-    """A gauge over a basis of single features."""
+    """The base of gauges over a basis of single features."""
 
     def begin(self, dim: int, n_classes: int, dtype: Any) -> Point:
         """Return W = 0."""
@@ -44,3 +44,114 @@ class FeatureGauge(Gauge):
         assert isinstance(point.basis, Chosen)
         used = point.B.any(axis=1)
         return Point(Chosen(point.basis.features[used]), point.B[used])
+
+
+class Entries(FeatureGauge):
+    """The l1 norm, the sum of the absolute entries; its polar is the largest one.
+
+    An atom is one entry of W, up or down; few atoms are a sparse W.
+    """
+
+    def measure(self, B: Real) -> float:
+        """Return the sum of the absolute entries."""
+        return float(np.abs(B).sum())
+
+    def search(
+        self, slope: Slope, point: Point, *, count: int, draw: np.random.Generator, precision: float
+    ) -> tuple[float, Atoms]:
+        """Return the largest absolute entry of G and the `count` largest, exactly."""
+        found: list[tuple[float, int, int, float]] = []
+        for start, G in self.tiles(slope):
+            flat = np.abs(G).ravel()
+            best = np.argsort(-flat, kind="stable")[:count]
+            found += [
+                (
+                    float(flat[i]),
+                    start + int(i) // G.shape[1],
+                    int(i) % G.shape[1],
+                    float(G.flat[i]),
+                )
+                for i in best
+            ]
+        found = sorted(found, key=lambda item: -item[0])[:count]
+        right = np.zeros((slope.risk.n_classes, len(found)))
+        for k, (_, _, c, entry) in enumerate(found):
+            right[c, k] = -np.sign(entry)
+        left = np.array([feature for _, feature, _, _ in found], np.int64)
+        slopes = np.array([size for size, _, _, _ in found])
+        return float(slopes[0]), Atoms(left, right, slopes)
+
+    def scales(self, point: Point) -> Chart:
+        """Return the chart of the entries' sizes, their signs being fixed."""
+        at = np.nonzero(point.B)
+        signs = np.sign(point.B[at])
+
+        def to_matrix(x: Real) -> Real:
+            B = np.zeros_like(point.B)
+            B[at] = signs * x
+            return B
+
+        return Chart(np.abs(point.B[at]), to_matrix, lambda x, H: signs * H[at], squared=False)
+
+    def count(self, point: Point) -> int:
+        """Return the number of entries."""
+        return int(np.count_nonzero(point.B))
+
+
+class FeatureRows(FeatureGauge):
+    """The l1/l2 norm, the sum over features of the norm over classes; its polar is the largest one.
+
+    An atom is one feature with a unit vector over classes; few atoms are few features used.
+    """
+
+    def measure(self, B: Real) -> float:
+        """Return the sum of the norms of the rows of B."""
+        return float(np.linalg.norm(B, axis=1).sum())
+
+    def search(
+        self, slope: Slope, point: Point, *, count: int, draw: np.random.Generator, precision: float
+    ) -> tuple[float, Atoms]:
+        """Return the largest norm of a feature's row of G and the `count` largest, exactly."""
+        found: list[tuple[float, int, Real]] = []
+        for start, G in self.tiles(slope):
+            norms = np.linalg.norm(G.astype(np.float64), axis=1)
+            best = np.argsort(-norms, kind="stable")[:count]
+            found += [(float(norms[i]), start + int(i), G[i].astype(np.float64)) for i in best]
+            found = sorted(found, key=lambda item: -item[0])[:count]
+        slopes = np.array([size for size, _, _ in found])
+        right = np.stack([-row / max(size, np.finfo(float).tiny) for size, _, row in found], axis=1)
+        left = np.array([feature for _, feature, _ in found], np.int64)
+        return float(slopes[0]), Atoms(left, right, slopes)
+
+    def scales(self, point: Point) -> Chart:
+        """Return the chart of the rows' norms, their directions being fixed."""
+        norms = np.linalg.norm(point.B, axis=1)
+        units = point.B / np.where(norms > 0, norms, 1.0)[:, None]
+        return Chart(
+            norms,
+            lambda x: x[:, None] * units,
+            lambda x, H: np.einsum("pc,pc->p", H, units),
+            squared=False,
+        )
+
+    def rotations(self, point: Point) -> Chart | None:
+        """Return the chart ``B_j = a_j r_j``.
+
+        ``lam/2 (a_j^2 + |r_j|^2)`` is least, for a given B_j, at lam times its norm.
+        """
+        roots = np.sqrt(np.linalg.norm(point.B, axis=1))
+        rows = point.B / np.where(roots > 0, roots, 1.0)[:, None]
+        p, shape = len(roots), point.B.shape
+
+        def to_matrix(x: Real) -> Real:
+            return x[:p, None] * x[p:].reshape(shape)
+
+        def pull(x: Real, H: Real) -> Real:
+            rows = x[p:].reshape(shape)
+            return np.concatenate([np.einsum("pc,pc->p", H, rows), (x[:p, None] * H).ravel()])
+
+        return Chart(np.concatenate([roots, rows.ravel()]), to_matrix, pull, squared=True)
+
+    def count(self, point: Point) -> int:
+        """Return the number of features used."""
+        return int(np.count_nonzero(point.B.any(axis=1)))

@@ -18,9 +18,9 @@ OVERSAMPLED = 4
 """Random vectors in addition to the number of atoms searched for."""
 MOST_STEPS = 12
 NEW = 1e-3
-"""A vector is new to a basis if more than this part of it lies outside."""
+"""A vector is new to a basis if more than this fraction of it lies outside."""
 ZERO = 1e-7
-"""Singular values below this part of the largest are none."""
+"""Singular values below this fraction of the largest are none."""
 
 
 class Trace(Gauge):
@@ -96,15 +96,15 @@ class Trace(Gauge):
         roots = np.sqrt(values[some])
         L, R = left[:, some] * roots, right[some].T * roots
 
-        def parts(x: Real) -> tuple[Real, Real]:
+        def factors(x: Real) -> tuple[Real, Real]:
             return x[: L.size].reshape(L.shape), x[L.size :].reshape(R.shape)
 
         def to_matrix(x: Real) -> Real:
-            L, R = parts(x)
+            L, R = factors(x)
             return L @ R.T
 
         def pull(x: Real, H: Real) -> Real:
-            L, R = parts(x)
+            L, R = factors(x)
             return np.concatenate([(H @ R).ravel(), (H.T @ L).ravel()])
 
         return Chart(np.concatenate([L.ravel(), R.ravel()]), to_matrix, pull, squared=True)

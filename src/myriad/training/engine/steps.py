@@ -1,9 +1,9 @@
-"""The lazy scale of stored weights, and folding it into them before float32 loses digits.
+"""What the steps of all SGD kernels share: the learning rate, and the lazy scale of stored weights.
 
 Decay multiplies all weights of a class at every step. Kernels store V and a scale sigma instead,
 with the weights ``W = sigma V``: a decay is then one multiplication, and a step of the weights by
 ``a x`` is a step of V by ``a x / sigma``. Once sigma is small it is folded: V takes it in and sigma
-is 1 again.
+is 1 again, before float32 loses digits.
 
 Averages over the steps of a window need no sum over all weights either. The sum of the weights
 after each step is ``sigma_sum V - Q``, where `sigma_sum` adds up the scales and Q adds up every
@@ -16,6 +16,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from myriad._jit import inlined, jit
+from myriad.training.optimiser import BY_LAM, DECAYING
+
+
+@inlined
+def learning_rate(schedule, eta, lam, t, t0):
+    """Return the learning rate of step number `t`, from 0, by the schedules of `optimiser`."""
+    if schedule == BY_LAM:
+        return 1.0 / (lam * (t + t0))
+    if schedule == DECAYING:
+        return eta * t0 / (t + t0)
+    return eta
+
 
 FOLD_BELOW = 1e-6
 AVERAGED_BELOW = 1e-2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from myriad.descriptors.geometry import patch_centres, patch_positions, resize, working_size
+from myriad.descriptors.grid import patch_centres, patch_positions, resize, working_size
 
 USUAL = {"max_pixels": 100_000, "min_side": 128, "patch": 24}
 

@@ -4,7 +4,7 @@ import threading
 from queue import SimpleQueue
 
 from myriad.errors import InputError
-from myriad.store.prefetch import Prefetcher
+from myriad.store.shards import Prefetcher
 from tests.store.making import write_store
 
 LONG = 60
