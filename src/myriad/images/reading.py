@@ -43,11 +43,7 @@ _SPARE = 4  # a reduced image has at least this many times the pixels needed
 _ORIENTATION = 0x0112
 _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
-# Markers of JPEG segments.
-_START_OF_SCAN = 0xDA
-_END_OF_IMAGE = b"\xff\xd9"
-_STANDALONE = {0x01, *range(0xD0, 0xD8)}
-_FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_END_OF_IMAGE = b"\xff\xd9"  # of JPEG
 
 # Tags of TIFF.
 _TIFF_WIDTH, _TIFF_HEIGHT, _TIFF_CHANNELS = 256, 257, 277
@@ -169,12 +165,11 @@ def _refuse_bomb(n_pixels: int, max_pixels: int) -> None:
 
 @dataclass(frozen=True)
 class JpegHeader:
-    """Size, channels and precision of a JPEG image, and whether it has its end marker."""
+    """Size and channels of a JPEG image of 8 bits, and whether it has its end marker."""
 
     width: int
     height: int
     channels: int
-    precision: int
     complete: bool
 
 
@@ -185,32 +180,13 @@ def read_jpeg_header(data: bytes) -> JpegHeader | None:
     segment has its own; within a scan a byte 0xFF is never followed by 0xD9. Data after the end
     (a second picture, padding) do not matter.
     """
-    frame: tuple[int, int, int, int] | None = None
-    at = 2
-    while at + 4 <= len(data):
-        if data[at] != 0xFF:
-            return None
-        marker = data[at + 1]
-        if marker == 0xFF:  # padding before a marker
-            at += 1
-            continue
-        if marker in _STANDALONE:
-            at += 2
-            continue
-        length = int.from_bytes(data[at + 2 : at + 4], "big")
-        if length < 2:
-            return None
-        if marker in _FRAMES and at + 10 <= len(data):
-            height = int.from_bytes(data[at + 5 : at + 7], "big")
-            width = int.from_bytes(data[at + 7 : at + 9], "big")
-            frame = (width, height, data[at + 9], data[at + 4])
-        if marker == _START_OF_SCAN:
-            if frame is None:
-                return None
-            return JpegHeader(*frame, complete=data.find(_END_OF_IMAGE, at) >= 0)
-        at += 2 + length
-    # The file ends within its header: with a frame it is a truncated JPEG, otherwise anything.
-    return None if frame is None else JpegHeader(*frame, complete=False)
+    stream = io.BytesIO(data)
+    try:
+        with _pillow_warnings_ignored():
+            image = JpegImagePlugin.JpegImageFile(stream, "")
+    except Exception:  # damaged headers make it raise exceptions of nearly every kind
+        return None
+    return JpegHeader(*image.size, image.layers, data.find(_END_OF_IMAGE, stream.tell()) >= 0)
 
 
 def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | None) -> Bytes | None:
@@ -220,11 +196,13 @@ def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | Non
     """
     header = read_jpeg_header(data)
     if header is None:
+        if _END_OF_IMAGE not in data:
+            raise BadImage("truncated JPEG")
         return None
     _refuse_bomb(header.width * header.height, max_pixels)
     if not header.complete:
         raise BadImage("truncated JPEG")
-    if header.precision != 8 or header.channels not in (1, 3):
+    if header.channels not in (1, 3):
         return None
     flag = _jpeg_flag(header, colour, min_pixels)
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flag)
