@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from myriad.signatures.backbone import Backbone
     from myriad.signatures.signature import Signature
 
+    Images = Iterable[Bytes] | SpreadImages
+
 MAPS = ("hellinger", "chi2", "intersection", "intersection-pca")
 """Kernels that the counts of a bag of words may be mapped for."""
 
@@ -198,12 +200,7 @@ class SignatureSpec(ABC):
         return None
 
     @abstractmethod
-    def learn(
-        self,
-        images: Iterable[Bytes] | SpreadImages,
-        asked: SignatureOptions,
-        context: LearningContext,
-    ) -> Signature:
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
         """Return the signature, learned from images.
 
         Parameters
@@ -220,12 +217,7 @@ class FisherSpec(SignatureSpec):
     options = FisherOptions
     components = 256
 
-    def learn(
-        self,
-        images: Iterable[Bytes] | SpreadImages,
-        asked: SignatureOptions,
-        context: LearningContext,
-    ) -> Signature:
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
         """Learn the PCA and the mixture."""
         from myriad.signatures.fisher import learn_fisher
 
@@ -241,12 +233,7 @@ class BagOfWordsSpec(SignatureSpec):
     options = BagOfWordsOptions
     components = 1024
 
-    def learn(
-        self,
-        images: Iterable[Bytes] | SpreadImages,
-        asked: SignatureOptions,
-        context: LearningContext,
-    ) -> Signature:
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
         """Learn the PCA, the words, and the kernel PCA if asked."""
         from myriad.signatures.bov import learn_bov
 
@@ -263,12 +250,7 @@ class VladSpec(SignatureSpec):
     options = VladOptions
     components = 256
 
-    def learn(
-        self,
-        images: Iterable[Bytes] | SpreadImages,
-        asked: SignatureOptions,
-        context: LearningContext,
-    ) -> Signature:
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
         """Learn the PCA and the words."""
         from myriad.signatures.vlad import learn_vlad
 
@@ -283,12 +265,7 @@ class NetworkSpec(SignatureSpec):
     def open(self, asked: SignatureOptions) -> Backbone:
         """Return the network."""
 
-    def learn(
-        self,
-        images: Iterable[Bytes] | SpreadImages,
-        asked: SignatureOptions,
-        context: LearningContext,
-    ) -> Signature:
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
         """Return the network as it is."""
         return self.open(asked)
 
