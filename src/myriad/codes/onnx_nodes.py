@@ -19,8 +19,13 @@ class Graph:
         self.onnx, self.graph = onnx, file.graph
 
     def add(self, operator: str, inputs: list[str], *outputs: str, **settings: Any) -> str:
-        """Add a node; return the name of its first output."""
-        node = self.onnx.helper.make_node(operator, inputs, list(outputs), **settings)
+        """Add a node; return the name of its first output.
+
+        The node is named like that output: older releases of ONNX Runtime derive the names of fused
+        nodes from the names of nodes and stop at two that are the same.
+        """
+        make = self.onnx.helper.make_node
+        node = make(operator, inputs, list(outputs), name=outputs[0], **settings)
         self.graph.node.append(node)
         return outputs[0]
 

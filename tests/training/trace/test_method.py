@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.linear_model import LogisticRegression
 
 from myriad.errors import InputError
@@ -75,9 +76,11 @@ def test_l1_agrees_with_scikit_learn():
     y = np.arange(n).astype(np.int32) % C  # equal priors: the fixed biases do nothing
     X[:, :C] += np.eye(C, dtype=np.float32)[y]
     lam = 0.02
-    peer = LogisticRegression(
-        l1_ratio=1.0, C=1 / (lam * n), solver="saga", fit_intercept=False, tol=1e-6, max_iter=5000
-    ).fit(X.astype(np.float64), y)
+    options = {"C": 1 / (lam * n), "solver": "saga", "fit_intercept": False, "tol": 1e-6}
+    # Before scikit-learn 1.8 l1_ratio has no effect without the penalty that 1.8 deprecates.
+    old = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
+    options |= {"penalty": "l1"} if old else {"l1_ratio": 1.0}
+    peer = LogisticRegression(max_iter=5000, **options).fit(X.astype(np.float64), y)
     fitted = AtomDescent(lam=lam, gauge="l1", tol=1e-6).fit(
         ArrayRows(X.astype(np.float64), y, dtype=np.float64),
         None,
