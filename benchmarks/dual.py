@@ -211,11 +211,11 @@ def measure_certificates(silhouettes: Path | None, shrink: int) -> list[dict[str
         labels = contents["train_labels"].ravel().astype(np.int32) - 1
         rows = ArrayRows(np.ascontiguousarray(contents["train_data"], np.float32), labels)
         for k, variant in ((1, "alpha"), (10, "alpha"), (10, "beta")):
-            found = certify(TopK(k=k, variant=variant, lam=0.03), rows, 101)
+            found = certify(TopK(k=k, variant=variant, lam=0.03, center=False), rows, 101)
             table.append({"data": "Silhouettes", "k": k, "variant": variant, **found})
     small = draw_rows(5000 // shrink, 256, 100)
     rows = ArrayRows(small.X.astype(np.float64), small.labels, small.class_names, dtype=np.float64)
-    found = certify(TopK(k=1, lam=1e-3, tol=1e-6), rows, 100)
+    found = certify(TopK(k=1, lam=1e-3, tol=1e-6, center=False), rows, 100)
     table.append({"data": "n = 5000, d = 256, C = 100", "k": 1, "variant": "alpha", **found})
     for row in table:
         print(row, flush=True)
@@ -236,10 +236,10 @@ def measure_agreement(shrink: int) -> list[dict[str, Any]]:
             warnings.simplefilter("ignore", FutureWarning)
             if loss == "crammer_singer":
                 peer = LinearSVC(multi_class=loss, fit_intercept=False, **options)
-                method: DualMethod = TopK(k=1, lam=lam, tol=1e-6)
+                method: DualMethod = TopK(k=1, lam=lam, tol=1e-6, center=False)
             else:
                 peer = LinearSVC(loss=loss, dual=True, fit_intercept=False, **options)
-                method = BinaryDual(loss=loss, lam=lam, tol=1e-6, bias=0.0)
+                method = BinaryDual(loss=loss, lam=lam, tol=1e-6, bias=0.0, center=False)
             peer.fit(X, rows.labels)
         fitted = method.fit(rows, None, n_classes=20, context=Context(threads=1))
         value = find_value if loss == "crammer_singer" else find_binary_value

@@ -14,6 +14,7 @@ _HOMES = {
     "DualSVM": "myriad.estimators",
     "FisherVector": "myriad.estimators",
     "InputError": "myriad.errors",
+    "LinearClassifier": "myriad.estimators",
     "LinearSGD": "myriad.estimators",
     "LocalColour": "myriad.estimators",
     "MyriadError": "myriad.errors",

@@ -103,6 +103,12 @@ def test_dual(tmp_path):
     assert all(abs(row["relative"]) < 1e-3 for row in found["agreement"])
 
 
+def test_automatic(tmp_path):
+    found = run("benchmarks/automatic.py", "--shrink", "50", out=tmp_path / "automatic.json")
+    assert found["default"]["ratio"] > 0
+    assert found["dual"]["features"] > found["dual"]["rows"]
+
+
 def test_tiles(tmp_path):
     size = ["--rows", "70", "--dim", "24", "--classes", "50", "--blocks", "32", "--rounds", "1"]
     found = run("benchmarks/tiles.py", *size, out=tmp_path / "tiles.json")

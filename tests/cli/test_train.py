@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import myriad
-from myriad.models import load_model
+from myriad.models import load_held_scores, load_model
 from myriad.serialisation import flatten
 from myriad.store import Store
 from tests.cli.calling import SMALL, call, call_json
@@ -141,3 +141,31 @@ def test_schedule_and_threshold_reach_the_training(store, tmp_path, capsys):
     found = call_json(capsys, "train", store, "--out", tmp_path / "m", *words, "--theta", 100)
     assert found["settings"]["t0"] == 50
     assert found["epochs"] <= 9  # the first, and as many as are waited for a rise of 100 points
+
+
+def test_auto_is_the_default_and_says_how_sure_it_is(store, tmp_path, capsys):
+    found = call_json(capsys, "train", store, "--out", tmp_path / "m")
+    settings = found["settings"]
+    assert settings["chosen_by"] == "auto"
+    assert settings["objective"] in ("softmax", "dual")
+    assert settings["cross_validation"]["error"] > 0
+    assert (tmp_path / "m" / "held_scores.safetensors").is_file()
+    held = load_held_scores(tmp_path / "m")
+    assert len(held.labels) == settings["cross_validation"]["rows"]
+    page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
+    assert "runner_up" in page
+    shown = call(capsys, "train", store, "--out", tmp_path / "n", "--search", "quick").out
+    assert "Chosen" in shown
+    assert "held-out rows" in shown
+
+
+def test_an_option_of_gradient_descent_without_an_objective_means_ovr(store, tmp_path, capsys):
+    found = call_json(capsys, "train", store, "--out", tmp_path / "m", "--eta", 0.1, "--epochs", 2)
+    assert found["settings"]["objective"] == "ovr"
+    words = ["train", store, "--out", tmp_path / "n", "--variant", "beta"]
+    assert "Objectives that have it: topk." in call(capsys, *words, status=2).err
+
+
+def test_an_option_of_another_objective_is_refused(store, tmp_path, capsys):
+    words = ["train", store, "--out", tmp_path / "m", "--objective", "auto", "--eta", 1]
+    assert "Objectives that have it: ovr, multiclass" in call(capsys, *words, status=2).err

@@ -32,6 +32,8 @@ _MASKS = [
         re.compile(rf"""(\b(?:{_CHOSEN})|["'](?:{_CHOSEN})["']:) (?:["']?all\b["']?|{_NUMBER})"""),
         r"\1 CHOSEN",
     ),
+    (re.compile(r"^(Chosen|Runner-up) .*"), r"\1 CHOSEN"),
+    (re.compile(r"^(Settings +objective) \w+, chosen_by auto, .*"), r"\1 CHOSEN"),
     (re.compile(r"""(\bscale|["']scale["']:) (?:[Tt]rue|[Ff]alse)\b"""), r"\1 CHOSEN"),
     (re.compile(r"( --(?:beta|eta|lam|scale|schedule|epochs) \S+)+$"), " OPTIONS"),
     (re.compile(r"""(^Epochs|["']epochs["']:) +\d+"""), r"\1 CHOSEN"),

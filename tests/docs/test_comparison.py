@@ -82,8 +82,8 @@ def test_what_differs_between_machines_is_masked(shown: str, found: str) -> None
         ("True True", "True False"),
         ("eta 0.3, beta 8.0, scale True", "eta 0.3, scale True"),
         (
-            "lam, fixed step  8  0.3  0  hinge  yes  fixed",
-            "lam, fixed step  8  0.3  0  hinge  yes  lam",
+            "lam, fixed rate  8  0.3  0  hinge  yes  fixed",
+            "lam, fixed rate  8  0.3  0  hinge  yes  lam",
         ),
         (
             "  myriad train a --out B --objective ovr --beta 8",

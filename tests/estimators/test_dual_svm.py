@@ -11,6 +11,7 @@ from myriad import DualSVM, InputError
 
 
 @parametrize_with_checks([DualSVM(lam=0.01, threads=1)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -43,7 +44,9 @@ def test_agrees_with_liblinear(digits, loss, weighted):
     squared = loss == "squared_hinge"
     expected = objectives(X, y, peer.coef_, peer.intercept_, lam, weights, squared)
     class_weight = dict(zip(classes, weights, strict=True)) if weighted else None
-    found = DualSVM(loss=loss, lam=lam, tol=1e-4, max_epochs=2000, class_weight=class_weight)
+    found = DualSVM(
+        center=False, loss=loss, lam=lam, tol=1e-4, max_epochs=2000, class_weight=class_weight
+    )
     found.fit(X, names)
     assert (found.gaps_ <= 1e-4).all()
     W, b = found.coef_.astype(float), found.intercept_.astype(float)

@@ -129,6 +129,6 @@ def test_other_rows_or_damage_are_refused(store, tmp_path):
         (out / LEDGER).write_text(json.dumps(changed))
         with pytest.raises(InputError, match="damaged"):
             compare(other.path, out, resume=True, **options)
-    with pytest.raises(InputError, match="--objectives must be some of ovr"):
+    with pytest.raises(InputError, match="--objectives must be some of auto, ovr"):
         compare(store.path, tmp_path / "new", objectives=["ovr", "best"])
     assert not (tmp_path / "new").exists()

@@ -1,9 +1,10 @@
-"""Tests of the views of rows: scaled features and balanced classes."""
+"""Tests of the views of rows: centred and scaled features and balanced classes."""
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
-from myriad.store import ArrayRows, BalancedRows, ScaledRows, unit_variance
+from myriad.store import ArrayRows, BalancedRows, CentredRows, ScaledRows, SparseRows, unit_variance
 
 
 def test_balanced_rows_draw_every_class_equally_often():
@@ -22,3 +23,17 @@ def test_unit_variance_keeps_the_mean_squared_norm():
     deviations = scaled.std(axis=0)[:5]
     np.testing.assert_allclose(deviations, deviations[0], rtol=1e-4)
     assert (scaled**2).sum() == pytest.approx((X**2).sum(), rel=1e-4)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_centred_rows_have_the_mean_subtracted(sparse):
+    draws = np.random.default_rng(0)
+    X = draws.poisson(0.5, (50, 6)).astype(np.float32)
+    rows = SparseRows(csr_matrix(X)) if sparse else ArrayRows(X)
+    centred = CentredRows(rows, X.mean(axis=0))
+    expected = X - X.mean(axis=0)
+    np.testing.assert_allclose(centred.read(range(50)), expected, atol=1e-6)
+    np.testing.assert_allclose(centred.select([3, 1]).read([0, 1]), expected[[3, 1]], atol=1e-6)
+    block = next(centred.blocks(20, seed=0))
+    np.testing.assert_allclose(block.X, expected[block.index], atol=1e-6)
+    assert centred.zero_copy_blocks(20, seed=0, epoch=0) is None

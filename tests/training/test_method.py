@@ -18,7 +18,7 @@ def test_words_for_numbers():
         make_method(METHODS, "ovr", beta="many")
     with pytest.raises(InputError, match="--beta does not belong to --objective warp"):
         make_method(METHODS, "warp", beta="2")
-    with pytest.raises(InputError, match="--objective must be one of ovr"):
+    with pytest.raises(InputError, match="--objective must be one of auto, ovr"):
         make_method(METHODS, "wrap")
 
 

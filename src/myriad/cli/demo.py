@@ -10,7 +10,7 @@ import typer
 
 from myriad.cli.methods import Objective
 from myriad.cli.report import write_html
-from myriad.cli.tables import print_accuracies, print_facts, print_summary
+from myriad.cli.tables import describe_settings, print_accuracies, print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
 
@@ -39,7 +39,7 @@ def show(result: Result, run: Run) -> None:
         "Training": format_seconds(trained.seconds_training),
         "In all": format_seconds(found.seconds),
         "Model size": format_bytes(trained.model_bytes),
-        "Settings": ", ".join(f"{name} {value}" for name, value in trained.settings.items()),
+        **describe_settings(trained.settings),
     }
     if found.ceiling < 100:
         facts["Best possible top-1"] = f"{found.ceiling:.1f} %, as some classes look the same"
@@ -65,7 +65,7 @@ def demo(
             "--confusables", help="Keep characters that look the same as different classes."
         ),
     ] = False,
-    objective: Objective = "ovr",
+    objective: Objective = "auto",
     *,
     run: Run,
 ) -> Result:

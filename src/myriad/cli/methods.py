@@ -11,6 +11,8 @@ import typer
 from myriad.options import Option
 from myriad.training import METHODS, Method, make_method
 
+DEFAULT, WITH_OPTIONS = "auto", "ovr"
+"""The objective of ``train`` where none is given, and where one of its own options is."""
 Stated = Mapping[str, Option]
 """An option by the objectives that have it, in the order of the registry."""
 
@@ -21,7 +23,7 @@ class MethodReader:
     @property
     def __signature__(self) -> inspect.Signature:
         found = {name: describe_option(stated) for name, stated in collect_options().items()}
-        parameters: dict[str, Any] = {"objective": (describe_objective(), "ovr")}
+        parameters: dict[str, Any] = {"objective": (describe_objective(default=DEFAULT), None)}
         parameters |= {name: (annotation, None) for name, annotation in found.items()}
         return inspect.Signature(
             [
@@ -32,8 +34,16 @@ class MethodReader:
             ]
         )
 
-    def __call__(self, *, objective: str, seed: int, **given: Any) -> Method:
-        """Return the method for an objective; options that are None were not given."""
+    def __call__(self, *, objective: str | None, seed: int, **given: Any) -> Method:
+        """Return the method for an objective; options that are None were not given.
+
+        Without an objective it is ``auto`` or, where an option is given that ``auto`` chooses by
+        itself, such as a learning rate, ``ovr``.
+        """
+        if objective is None:
+            stated = {name for name, value in given.items() if value is not None}
+            chooses = stated <= METHODS[DEFAULT].command_options(DEFAULT).keys()
+            objective = DEFAULT if chooses else WITH_OPTIONS
         return make_method(METHODS, objective, seed=seed, **given)
 
 
@@ -46,14 +56,22 @@ def collect_options() -> dict[str, Stated]:
     return found
 
 
-def describe_objective() -> Any:
-    """Return the annotation of ``--objective``."""
+def describe_objective(default: str | None = None) -> Any:
+    """Return the annotation of ``--objective``.
+
+    Parameters
+    ----------
+    default : what the help shows as the default where the value itself is None.
+    """
     named = []
     for name, kind in METHODS.items():
         title = kind.titles.get(name)
         named.append(f"{name} ({title})" if title else name)
     text = f"Training objective: {', '.join(named[:-1])} or {named[-1]}."
-    return Annotated[str, typer.Option("--objective", help=text, metavar="NAME")]
+    if default is None:
+        return Annotated[str, typer.Option("--objective", help=text, metavar="NAME")]
+    shown = typer.Option("--objective", help=text, metavar="NAME", show_default=default)
+    return Annotated[str | None, shown]
 
 
 def describe_option(stated: Stated) -> Any:

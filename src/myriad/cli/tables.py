@@ -62,6 +62,21 @@ def print_table(
     _print_rows(console, table)
 
 
+def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return settings for `print_facts`, with what was chosen automatically in words."""
+    plain = {name: value for name, value in settings.items() if not isinstance(value, dict)}
+    facts = {"Settings": ", ".join(f"{name} {value}" for name, value in plain.items())}
+    found, second = settings.get("cross_validation"), settings.get("runner_up")
+    if found is None:
+        return facts
+    accuracy = f"{found['measure']} {found['accuracy']:.2f} ± {found['error']:.2f} %"
+    chosen = {"Chosen": f"{settings['objective']}, {accuracy} of {found['rows']:,} held-out rows"}
+    if second is not None:
+        behind = f"{second['behind']:.2f} ± {second['error']:.2f} points"
+        chosen["Runner-up"] = f"{second['objective']}, behind by {behind}"
+    return chosen | facts
+
+
 def print_facts(facts: Mapping[str, Any], *, title: str = "") -> None:
     """Print a list of names and values."""
     console = _open_console()

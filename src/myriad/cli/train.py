@@ -12,7 +12,7 @@ import typer
 from myriad.cli.methods import MethodReader
 from myriad.cli.report import write_html
 from myriad.cli.shared_options import Cluster, DataArgument, Extraction, Memory, read_extraction
-from myriad.cli.tables import print_accuracies, print_facts, print_summary
+from myriad.cli.tables import describe_settings, print_accuracies, print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds, parse_bytes
 from myriad.cli.verb import Lists, Run, UnderHeading, verb
 from myriad.training import Method
@@ -37,10 +37,9 @@ def show(result: Result, run: Run) -> None:
     """Print accuracies, settings and times, and what to do next."""
     trained = result.trained
     print_accuracies(trained.validation, split="val")
-    settings = ", ".join(f"{name} {value}" for name, value in trained.settings.items())
     print_facts(
-        {
-            "Settings": settings,
+        describe_settings(trained.settings)
+        | {
             "Epochs": trained.fitted.epochs,
             "Training": format_seconds(trained.seconds_training),
             "Model size": format_bytes(trained.model_bytes),

@@ -3,6 +3,7 @@
 from myriad.estimators.backbone import Backbone
 from myriad.estimators.descriptors import DenseSIFT, LocalColour
 from myriad.estimators.dual_svm import DualSVM
+from myriad.estimators.linear_classifier import LinearClassifier
 from myriad.estimators.linear_sgd import LinearSGD
 from myriad.estimators.nearest_means import NearestMeans
 from myriad.estimators.quantizers import (
@@ -26,6 +27,7 @@ __all__ = [
     "DenseSIFT",
     "DualSVM",
     "FisherVector",
+    "LinearClassifier",
     "LinearSGD",
     "LocalColour",
     "NearestMeans",

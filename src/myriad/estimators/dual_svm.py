@@ -10,9 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.estimators.rows_classifier import EPOCHS_AND_SECONDS, CertifiedClassifier, seed_of
+from myriad.estimators.rows_classifier import (
+    EPOCHS_AND_SECONDS,
+    CertifiedClassifier,
+    TrainingData,
+    seed_of,
+)
 from myriad.progress import Progress
-from myriad.store import Rows
 from myriad.training import BinaryDual, Fitted, Method
 
 
@@ -31,6 +35,7 @@ class DualSVM(CertifiedClassifier):
         that rare classes are not ignored [GP, 3.2]; ``"all"`` gives every row the same weight.
     class_weight : weight of the positives of a class: a dictionary from labels to numbers,
         ``"balanced"`` for the inverse of their frequency, or None.
+    center : subtract the mean from the rows while training; the model is for rows as they are.
     tol : the relative duality gap to reach; below 1e-5 training runs in float64.
     max_epochs : maximum number of epochs.
     max_seconds : maximum number of seconds, or None; training then stops with its present gap.
@@ -66,6 +71,7 @@ class DualSVM(CertifiedClassifier):
         lam: float | str = "auto",
         beta: float | str = "all",
         class_weight: Mapping[Any, float] | str | None = None,
+        center: bool = True,
         tol: float = 1e-3,
         max_epochs: int = 300,
         max_seconds: float | None = None,
@@ -81,6 +87,7 @@ class DualSVM(CertifiedClassifier):
         self.lam = lam
         self.beta = beta
         self.class_weight = class_weight
+        self.center = center
         self.tol = tol
         self.max_epochs = max_epochs
         self.max_seconds = max_seconds
@@ -96,12 +103,12 @@ class DualSVM(CertifiedClassifier):
         method: BinaryDual = self._make_method(seed=seed_of(self.random_state))
         return method
 
-    def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
+    def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         if self.class_weight is not None:
             assert isinstance(method, BinaryDual)
-            weights = self._weigh(rows.labels)
+            weights = self._weigh(data.rows.labels)
             method = replace(method, class_weights=tuple(weights.tolist()))
-        return super()._fit_rows(rows, held_out, method)
+        return super()._fit_rows(data, method)
 
     def _weigh(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
         """Return the weight of the positives of each class, float64 of shape (n_classes,)."""

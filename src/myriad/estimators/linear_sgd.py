@@ -7,19 +7,18 @@ from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from myriad.errors import InputError
 from myriad.estimators.labels import extend_classes
-from myriad.estimators.rows_classifier import RowsClassifier, as_source, seed_of
+from myriad.estimators.rows_classifier import LinearRowsClassifier, TrainingData, as_source, seed_of
 from myriad.measures import LabelSets
-from myriad.models import LinearModel
 from myriad.progress import Progress
 from myriad.store import Rows, Store
 from myriad.training import SGD, Context, Fitted, IncrementalTraining, Method
 
 
-class LinearSGD(RowsClassifier):
+class LinearSGD(LinearRowsClassifier):
     """A linear classifier of many classes, trained by SGD in exact blocks.
 
     The steps are those of example-at-a-time SGD, at the speed of a matrix product. Parameters given
@@ -36,6 +35,7 @@ class LinearSGD(RowsClassifier):
     eta : learning rate, or ``"auto"``.
     lam : regularisation strength, the weight of ``|W|^2 / 2``; ``"auto"`` tries several values
         where rows are few.
+    center : subtract the mean from the rows while training; the model is for rows as they are.
     scale : scale each feature to unit variance, True or False, or ``"auto"`` to find out whether
         that helps, unless `lam` is stated. The weights are for unscaled rows all the same.
     balanced : of the joint objectives: draw classes uniformly, then a row of each [GP, Eq. 4].
@@ -80,7 +80,6 @@ class LinearSGD(RowsClassifier):
     search_ : the candidates of the search, with the held-out accuracy of each.
     """
 
-    model_: LinearModel
     _method_class = SGD
 
     def __init__(
@@ -91,6 +90,7 @@ class LinearSGD(RowsClassifier):
         beta: float | str = "auto",
         eta: float | str = "auto",
         lam: float | str = 0.0,
+        center: bool = True,
         scale: bool | str = "auto",
         balanced: bool = False,
         schedule: str = "fixed",
@@ -124,6 +124,7 @@ class LinearSGD(RowsClassifier):
         self.beta = beta
         self.eta = eta
         self.lam = lam
+        self.center = center
         self.scale = scale
         self.balanced = balanced
         self.schedule = schedule
@@ -169,14 +170,14 @@ class LinearSGD(RowsClassifier):
         self.__dict__.pop("_incremental", None)
         return self._fit(X, y, sample_weight)
 
-    def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
+    def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         before = getattr(self, "model_", None)
         if self.warm_start and before is not None:
-            if before.n_classes != len(self.classes_) or before.dim != rows.dim:
+            if before.n_classes != len(self.classes_) or before.dim != data.rows.dim:
                 raise InputError("warm_start needs the classes and features of the fit before.")
             settled = cast(SGD, method.settled(Fitted(before, self.settings_, self.epochs)))
             method = replace(settled, start=before)
-        return super()._fit_rows(rows, held_out, method)
+        return super()._fit_rows(data, method)
 
     def partial_fit(
         self,
@@ -236,13 +237,3 @@ class LinearSGD(RowsClassifier):
         print(f"epoch {row['epoch']}{accuracy}", flush=True)
         if self.callback is not None:
             self.callback(row)
-
-    @property
-    def coef_(self) -> NDArray[np.float32]:
-        """The weights, of shape (n_classes, n_features), for two classes as well."""
-        return self.model_.weights
-
-    @property
-    def intercept_(self) -> NDArray[np.float32]:
-        """The biases, of shape (n_classes,)."""
-        return self.model_.biases

@@ -12,15 +12,14 @@ from sklearn.utils.validation import validate_data
 
 from myriad.errors import InputError
 from myriad.estimators.labels import has_several
-from myriad.estimators.rows_classifier import FLOATS, RowsClassifier, as_source
-from myriad.models import LinearModel
+from myriad.estimators.rows_classifier import FLOATS, LinearRowsClassifier, TrainingData, as_source
 from myriad.parallel import open_threads
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows, as_csr
 from myriad.training import ClassSums, Fitted, Means, Method
 
 
-class NearestMeans(RowsClassifier):
+class NearestMeans(LinearRowsClassifier):
     """The class whose mean is nearest, learned in one pass: the first baseline.
 
     Scores are linear, ``2 mu . x - |mu|^2`` but for a constant that all classes of a row share: the
@@ -38,7 +37,6 @@ class NearestMeans(RowsClassifier):
     class_count_ : rows of each class so far.
     """
 
-    model_: LinearModel
     _method_class = Means
 
     def __init__(self, *, threads: int | None = None, progress: Progress | None = None) -> None:
@@ -80,9 +78,9 @@ class NearestMeans(RowsClassifier):
     def _method(self) -> Means:
         return Means()
 
-    def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
-        self._sums = ClassSums(len(self.classes_), rows.dim)
-        return self._add(rows)
+    def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
+        self._sums = ClassSums(len(self.classes_), data.rows.dim)
+        return self._add(data.rows)
 
     def _add(self, rows: Rows) -> Fitted:
         with open_threads(self.threads) as pool:
@@ -93,13 +91,3 @@ class NearestMeans(RowsClassifier):
     def class_count_(self) -> NDArray[np.float64]:
         """Rows of each class so far."""
         return self._sums.counts
-
-    @property
-    def coef_(self) -> NDArray[np.float32]:
-        """The weights, of shape (n_classes, n_features), for two classes as well."""
-        return self.model_.weights
-
-    @property
-    def intercept_(self) -> NDArray[np.float32]:
-        """The biases, of shape (n_classes,)."""
-        return self.model_.biases

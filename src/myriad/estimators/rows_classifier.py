@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -35,6 +37,22 @@ FLOATS = [np.float32, np.float64, np.float16]
 CHUNK_BYTES = 64 << 20
 EPOCHS_AND_SECONDS = {"epochs": "max_epochs", "seconds": "max_seconds"}
 """The parameters for two options of the methods, see `RowsClassifier._renamed`."""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What an estimator is trained on.
+
+    Attributes
+    ----------
+    rows : the training rows.
+    held_out : validation rows that are given; None if none are.
+    again : rows on which the final model is trained again, with the settings found; None for none.
+    """
+
+    rows: Rows
+    held_out: Rows | None = None
+    again: Rows | None = None
 
 
 class RowsClassifier(ClassifierMixin, BaseEstimator):
@@ -111,23 +129,25 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         method = self._method()
-        rows, held_out = self._take_rows(X, y, sample_weight)
+        data = self._take_rows(X, y, sample_weight)
         if len(self.classes_) < 2:
             raise InputError("At least two classes are needed: y holds one class only.")
-        self._take(self._fit_rows(rows, held_out, method))
+        self._take(self._fit_rows(data, method))
         return self
 
-    def _take_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, Rows | None]:
-        """Return checked training rows and held-out rows; set `classes_`."""
+    def _take_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+        """Return checked rows; set `classes_`."""
         if isinstance(X, Store):
             if y is not None or sample_weight is not None:
                 raise InputError("A store has labels of its own: give neither y nor weights.")
             self.classes_ = np.array(X.class_names, dtype=object)
             self.n_features_in_ = X.dim
-            held_out = X.rows("val") if "val" in set(X.splits) else None
-            return X.rows("train"), held_out
+            if "val" not in set(X.splits):
+                return TrainingData(X.rows("train"))
+            again = X.rows(X.trained_splits) if "val" in X.trained_splits else None
+            return TrainingData(X.rows("train"), X.rows("val"), again)
         X, self.classes_, labels = self._take_arrays(X, y)
-        return as_source(X, labels, sample_weight), None
+        return TrainingData(as_source(X, labels, sample_weight))
 
     def _take_arrays(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any, Any]:
         """Return checked rows, the classes in `y`, and its labels as class indices."""
@@ -149,34 +169,31 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         self.n_epochs_ = self.n_iter_ = fitted.epochs
         self.history_, self.search_ = fitted.history, fitted.table
 
-    def _fit_rows(self, rows: Rows, held_out: Rows | None, method: Method) -> Fitted:
+    def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         context = Context(threads=self.threads, progress=self.progress or SILENT)
         if self.client is None or not method.spreads:
-            return self._fit_in(context, rows, held_out, method)
-        with open_cluster(self.client) as executor, _leaving(rows) as folder:
+            return self._fit_in(context, data, method)
+        with open_cluster(self.client) as executor, _leaving(data.rows) as folder:
             workers = TrainingWorkers(executor, folder)
-            return self._fit_in(replace(context, workers=workers), rows, held_out, method)
+            return self._fit_in(replace(context, workers=workers), data, method)
 
-    def _fit_in(
-        self, context: Context, rows: Rows, held_out: Rows | None, method: Method
-    ) -> Fitted:
+    def _fit_in(self, context: Context, data: TrainingData, method: Method) -> Fitted:
         """Hold rows out if that is needed, train, and train again on all rows if wanted."""
         options: dict[str, Any] = {"n_classes": len(self.classes_), "context": context}
-        kept, own_split = rows, held_out is None
+        kept, held_out, again = data.rows, data.held_out, data.again
         if not 0 <= self.validation_fraction < 1:
             raise InputError(
-                "validation_fraction must be a fraction from 0 to below 1, not "
+                "validation_fraction must be a fraction from 0 to 1, not "
                 f"{self.validation_fraction!r}."
             )
-        if own_split and (self.early_stopping or method.is_open):
-            kept, held_out = hold_out(rows, self.validation_fraction, seed=method.seed)
-        if held_out is None:
-            return method.fit(rows, None, **options)
+        searched = self.early_stopping or method.needs_held_out(kept.n_rows)
+        if held_out is None and searched:
+            again = kept
+            kept, held_out = hold_out(kept, self.validation_fraction, seed=method.seed)
         fitted = method.fit(kept, held_out, **options)
-        if not (self.refit and own_split):
+        if held_out is None or again is None or not self.refit:
             return fitted
-        again = method.settled(fitted).fit(rows, None, **options)
-        return replace(again, history=fitted.history, table=fitted.table)
+        return method.settled(fitted).fit(again, None, **options).found_by(fitted)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return the scores, of shape (n_samples, n_classes); for two classes their difference."""
@@ -247,18 +264,10 @@ def _leaving(rows: Rows) -> Iterator[Path]:
         yield Path(folder)
 
 
-class CertifiedClassifier(RowsClassifier):
-    """The base class of `TopKSVM` and `DualSVM`, which describe its attributes."""
+class LinearRowsClassifier(RowsClassifier):
+    """The base class of the classifiers whose model is linear."""
 
     model_: LinearModel
-
-    def _take(self, fitted: Fitted) -> None:
-        super()._take(fitted)
-        assert isinstance(fitted, Certified)
-        certificate = fitted.certificate
-        self.gap_, self.gaps_ = certificate.gap, certificate.gaps
-        self.primal_ = float(certificate.primals.sum())
-        self.dual_ = float(certificate.duals.sum())
 
     @property
     def coef_(self) -> NDArray[np.float32]:
@@ -269,3 +278,23 @@ class CertifiedClassifier(RowsClassifier):
     def intercept_(self) -> NDArray[np.float32]:
         """The biases, of shape (n_classes,)."""
         return self.model_.biases
+
+
+class CertifiedClassifier(LinearRowsClassifier):
+    """The base class of `TopKSVM` and `DualSVM`, which describe its attributes."""
+
+    def _take(self, fitted: Fitted) -> None:
+        super()._take(fitted)
+        assert isinstance(fitted, Certified)
+        certificate = fitted.certificate
+        self.gap_, self.gaps_ = certificate.gap, certificate.gaps
+        self.primal_ = float(certificate.primals.sum())
+        self.dual_ = float(certificate.duals.sum())
+        tol: float = self.get_params(deep=False)["tol"]
+        if self.gap_ > tol:
+            warnings.warn(
+                f"Training ended after {fitted.epochs} epochs with a relative duality gap of "
+                f"{self.gap_:.2g}, above tol={tol:g}: allow more epochs or seconds, or raise lam.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )

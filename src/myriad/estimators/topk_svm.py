@@ -11,7 +11,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from myriad.errors import InputError
-from myriad.estimators.rows_classifier import EPOCHS_AND_SECONDS, CertifiedClassifier, seed_of
+from myriad.estimators.rows_classifier import (
+    EPOCHS_AND_SECONDS,
+    CertifiedClassifier,
+    TrainingData,
+    seed_of,
+)
 from myriad.progress import Progress
 from myriad.store import ArrayRows, Store
 from myriad.training import TopK, check_gram
@@ -30,6 +35,8 @@ class TopKSVM(CertifiedClassifier):
     variant : ``"alpha"``, the mean of the k largest margin violations, cut at zero; or ``"beta"``,
         the mean of the k largest, each cut at zero.
     lam : regularisation strength, or ``"auto"`` to search for it on held-out rows.
+    center : subtract the mean from the rows while training; the model is for rows as they are.
+        Not with a kernel.
     tol : the relative duality gap to reach; below 1e-5 training runs in float64.
     max_epochs : maximum number of epochs.
     max_seconds : maximum number of seconds, or None; training then stops with its present gap.
@@ -63,6 +70,7 @@ class TopKSVM(CertifiedClassifier):
         k: int = 1,
         variant: str = "alpha",
         lam: float | str = "auto",
+        center: bool = True,
         tol: float = 1e-3,
         max_epochs: int = 300,
         max_seconds: float | None = None,
@@ -77,6 +85,7 @@ class TopKSVM(CertifiedClassifier):
         self.k = k
         self.variant = variant
         self.lam = lam
+        self.center = center
         self.tol = tol
         self.max_epochs = max_epochs
         self.max_seconds = max_seconds
@@ -113,7 +122,7 @@ class TopKSVM(CertifiedClassifier):
         gram = self._products(array)
         check_gram(gram)
         rows = ArrayRows(gram, labels.astype(np.int32), dtype=method.dtype)
-        self._take(self._fit_rows(rows, None, method))
+        self._take(self._fit_rows(TrainingData(rows), method))
         return self
 
     def _products(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -32,6 +32,7 @@ class TraceNormClassifier(RowsClassifier):
     gauge : ``"trace"``, the sum of the singular values: W has low rank; ``"l1"``, the sum of the
         absolute entries: W is sparse; ``"l1_l2"``, the sum over features of the norm over classes:
         few features are used.
+    center : subtract the mean from the rows while training; the model is for rows as they are.
     batch : rows of the first mini-batches, on which atoms are searched and which grow by
         themselves; None for four times the larger side of W, at least 1024.
     subspace_every : atoms to add between two minimisations over all atoms.
@@ -66,6 +67,7 @@ class TraceNormClassifier(RowsClassifier):
         lam: float | str = "auto",
         relax: float | str = "auto",
         gauge: str = "trace",
+        center: bool = True,
         batch: int | None = None,
         subspace_every: int = 8,
         tol: float = 0.01,
@@ -80,6 +82,7 @@ class TraceNormClassifier(RowsClassifier):
         self.lam = lam
         self.relax = relax
         self.gauge = gauge
+        self.center = center
         self.batch = batch
         self.subspace_every = subspace_every
         self.tol = tol

@@ -46,6 +46,8 @@ class Wsabie(RowsClassifier):
         (``"count"``), or not (False).
     margin : by how much the correct class should score better than any other, or ``"auto"``.
     eta : learning rate, or ``"auto"``.
+    center : subtract the mean from the rows while training; the model is for rows as they are.
+        Only with the Euclidean discriminant.
     ensemble : number of embeddings that are trained one after the other and concatenated.
     replacement, max_draws : draw wrong classes with replacement; maximum number of draws, None for
         as many as there are classes.
@@ -81,6 +83,7 @@ class Wsabie(RowsClassifier):
         adagrad: bool | str = True,
         margin: float | str = "auto",
         eta: float | str = "auto",
+        center: bool = False,
         ensemble: int = 1,
         replacement: bool = False,
         max_draws: int | None = None,
@@ -107,6 +110,7 @@ class Wsabie(RowsClassifier):
         self.adagrad = adagrad
         self.margin = margin
         self.eta = eta
+        self.center = center
         self.ensemble = ensemble
         self.replacement = replacement
         self.max_draws = max_draws

@@ -3,7 +3,15 @@
 from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.embedding import EmbeddingModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
-from myriad.models.folder import ModelFolder, is_model, load_model, read_source, save_model
+from myriad.models.folder import (
+    ModelFolder,
+    is_model,
+    load_held_scores,
+    load_model,
+    read_source,
+    save_model,
+)
+from myriad.models.held_scores import HeldScores
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
 from myriad.models.neighbours import NeighboursModel
@@ -13,12 +21,14 @@ __all__ = [
     "CodedModel",
     "EmbeddingModel",
     "FactoredModel",
+    "HeldScores",
     "LatentModel",
     "LinearModel",
     "Model",
     "ModelFolder",
     "NeighboursModel",
     "is_model",
+    "load_held_scores",
     "load_model",
     "make_plain",
     "match_rows",

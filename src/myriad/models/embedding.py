@@ -111,6 +111,17 @@ class EmbeddingModel(Model, kind="embedding"):
         """
         return self._search.rank(X, self._best_of(k), map=self.map)
 
+    def uncentred(self, mean: Float) -> EmbeddingModel:
+        """Return the model for rows from which `mean` (n_features,) was not subtracted.
+
+        Distances do not change if rows and prototypes move together.
+        """
+        if self.discriminant != "euclidean":
+            raise InputError("Only the Euclidean discriminant goes with centred rows.")
+        shift = self.map @ mean
+        centres = None if self.centres is None else self.centres + shift
+        return replace(self, prototypes=self.prototypes + shift, centres=centres)
+
     def neighbours(self, label: int, k: int) -> tuple[NDArray[np.int64], Float]:
         """Return the `k` classes with the nearest prototypes to that of a class, and distances."""
         differences = self.prototypes - self.prototypes[label]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,10 @@ class LatentModel(Model):
     def scores(self, X: Float) -> Float:
         """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
         return self.scores_of(X, slice(None))
+
+    def uncentred(self, mean: Float) -> Self:
+        """Return the model for rows from which `mean` (n_features,) was not subtracted."""
+        return replace(self, biases=2 * self.biases - self.scores(mean[None])[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,12 +21,14 @@ from myriad.files import (
     read_json,
     write_arrays,
 )
+from myriad.models.held_scores import HeldScores
 from myriad.models.model import Model
 from myriad.serialisation import arrays_below, flatten, restore
 from myriad.signatures import Signature
 
 FORMAT = 1
 CONFIG, ARRAYS, CARD = "config.json", "model.safetensors", "README.md"
+SCORES = "held_scores.safetensors"
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,12 @@ class ModelFolder:
 
 
 def save_model(
-    folder: Path, contents: ModelFolder, *, card: str, texts: Mapping[str, str] | None = None
+    folder: Path,
+    contents: ModelFolder,
+    *,
+    card: str,
+    texts: Mapping[str, str] | None = None,
+    held_scores: HeldScores | None = None,
 ) -> None:
     """Write a model folder; all its files are complete before the first one is replaced.
 
@@ -61,6 +68,7 @@ def save_model(
     ----------
     card : the text of README.md.
     texts : the text of further files, by name.
+    held_scores : scores of rows that the model was not trained on, or None.
     """
     settings, arrays = flatten(contents.model)
     parts: dict[str, Any] = {"model": settings}
@@ -70,11 +78,15 @@ def save_model(
         tensors |= {f"recipe.{name}": array for name, array in arrays.items()}
     texts = {CARD: card, **(texts or {})}
     folder.mkdir(parents=True, exist_ok=True)
-    names = [ARRAYS, CONFIG, *texts]
+    names = [ARRAYS, CONFIG, *texts, *([SCORES] if held_scores is not None else [])]
     with atomic_writes(*(folder / name for name in names)) as partial_paths:
-        array_file, config_file, *text_files = partial_paths
+        array_file, config_file, *other_files = partial_paths
         config_file.touch()  # `is_model` recognises an interrupted run by it
-        for text_file, text in zip(text_files, texts.values(), strict=True):
+        if held_scores is not None:
+            _write_tensors(other_files.pop(), held_scores.to_arrays())
+        else:
+            (folder / SCORES).unlink(missing_ok=True)  # those of an earlier model
+        for text_file, text in zip(other_files, texts.values(), strict=True):
             text_file.write_text(text, encoding="utf-8", errors="backslashreplace")
         _write_tensors(array_file, tensors)
         config = {
@@ -131,6 +143,13 @@ def load_model(folder: Path) -> ModelFolder:
         )
     settings = settings if isinstance(settings, dict) else {}
     return ModelFolder(model, names, recipe, settings, _read_source(config))
+
+
+def load_held_scores(folder: Path) -> HeldScores | None:
+    """Return the scores of rows that the model in a folder was not trained on; None if missing."""
+    if not (folder / SCORES).is_file():
+        return None
+    return HeldScores.from_arrays(read_arrays(folder / SCORES))
 
 
 def read_source(folder: Path) -> dict[str, Any] | None:

@@ -56,3 +56,16 @@ class LinearModel(Model, kind="linear"):
     def scores(self, X: Float) -> Float:
         """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
         return self.scores_of(X, slice(None))
+
+    def uncentred(self, mean: Float) -> LinearModel:
+        """Return the model for rows from which `mean` (n_features,) was not subtracted."""
+        return LinearModel(self.weights, self.biases - self._shifts(mean))
+
+    def centred(self, mean: Float) -> LinearModel:
+        """Return the model for rows from which `mean` (n_features,) is subtracted."""
+        return LinearModel(self.weights, self.biases + self._shifts(mean))
+
+    def _shifts(self, mean: Float) -> Float:
+        """Return the scores of the mean without biases, summed in float64."""
+        shifts = [row @ mean.astype(np.float64) for row in self.weights]
+        return np.array(shifts, np.float32)

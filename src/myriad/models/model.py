@@ -6,6 +6,7 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,13 @@ class Model(Serialisable, ABC):
         for chunk in self._chunks(len(X)):
             select_top(self.scores(X[chunk]), labels[chunk], best[chunk])
         return labels, best
+
+    def uncentred(self, mean: Float) -> Self:
+        """Return the model for rows from which `mean` (n_features,) was not subtracted.
+
+        A model of a method that centres rows has it.
+        """
+        raise NotImplementedError
 
     def _best_of(self, k: int) -> int:
         """Return how many classes to rank; kernels would write outside of empty arrays."""

@@ -251,7 +251,7 @@ def _train(
         test,
         round(trained.seconds_training, 3),
         trained.fitted.epochs,
-        trained.fitted.settings,
+        {n: v for n, v in trained.fitted.settings.items() if not isinstance(v, dict)},
         [
             {"epoch": epoch["epoch"], "top1": epoch["top1"]}
             for epoch in trained.fitted.history

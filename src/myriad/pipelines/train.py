@@ -30,10 +30,8 @@ from myriad.pipelines.workers import note_unused, open_executor, open_training_w
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
 from myriad.store import Store, is_store
-from myriad.training import SGD, Checkpoint, Context, Fitted, Method
+from myriad.training import Automatic, Checkpoint, Context, Fitted, Method
 
-TRAIN_AGAIN_BELOW = 20_000
-"""Rows below which the model is trained once more, on validation rows too."""
 EVIDENCE = "evidence.json"
 """What a report is made from, kept in the model folder."""
 
@@ -96,7 +94,7 @@ def train(
     memory : bytes that training may take; larger weights are trained one class shard at a time.
     """
     began = time.perf_counter()
-    asked = method or SGD()
+    asked = method or Automatic()
     method = asked if memory is None else asked.with_memory(memory // 2)
     rows = Store.open(data) if is_store(data) else None
     store = None if rows is not None else store or store_beside(out)
@@ -190,15 +188,15 @@ def fit_store(
     validation = measure(
         scored.ranks, truths, n_classes=n_classes, seconds=time.perf_counter() - began
     )
-    if "val" in trained_splits(store):
+    if "val" in store.trained_splits:
         again = method.settled(fitted)
         refitted = again.fit(
-            store.rows(trained_splits(store)),
+            store.rows(store.trained_splits),
             None,
             n_classes=n_classes,
             context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),
         )
-        fitted = replace(refitted, history=fitted.history, table=fitted.table)
+        fitted = refitted.found_by(fitted)
     return fitted, scored, validation
 
 
@@ -222,16 +220,6 @@ def checkpoint_in(
         return None
     key = {"method": repr(method), "store": store.fingerprint}
     return Checkpoint(folder / f"{name}.safetensors", key)
-
-
-def trained_splits(store: Store) -> list[str]:
-    """Return the splits that the final weights are trained on.
-
-    Validation rows that were drawn are trained on in the end if there are few rows in all, where a
-    tenth more counts; those that the user stated never are.
-    """
-    drawn = store.plan.get("validation") == "drawn" and store.n_rows < TRAIN_AGAIN_BELOW
-    return ["train", "val"] if drawn else ["train"]
 
 
 def _gather(
@@ -284,7 +272,7 @@ def _save(
     source: dict[str, Any],
 ) -> None:
     facts = {
-        "training rows": int(np.isin(store.splits, trained_splits(store)).sum()),
+        "training rows": int(np.isin(store.splits, store.trained_splits).sum()),
         "signature": store.recipe.kind if store.recipe else "none: ready-made rows",
         "features": store.dim,
         "epochs trained": fitted.epochs,
@@ -293,7 +281,8 @@ def _save(
     plain = make_plain(fitted.model, store.code)
     contents = ModelFolder(plain, store.class_names, store.recipe, settings, source)
     card = write_card(out.name or out.resolve().name, validation, facts)
-    save_model(out, contents, card=card, texts={EVIDENCE: dump_json(evidence)})
+    texts = {EVIDENCE: dump_json(evidence)}
+    save_model(out, contents, card=card, texts=texts, held_scores=fitted.held_scores)
 
 
 def read_evidence(model: Path) -> dict[str, Any]:

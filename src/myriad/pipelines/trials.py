@@ -16,8 +16,8 @@ STUDIES = {
     "auto": "searched",
     "grid": "grid",
     "none": "no regularisation",
-    "lam": "lam, fixed step",
-    "lam, step shrinking": "lam, shrinking step",
+    "lam": "lam, fixed rate",
+    "lam, step shrinking": "lam, shrinking rate",
 }
 """The kinds of trials, and their titles in tables and reports."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from myriad.codes.registry import code_name
 from myriad.files import atomic_write
+from myriad.pipelines.trials import STUDIES
 from myriad.report import plots
 from myriad.report.evidence import clean_text
 from myriad.report.page import render_page, write_page
@@ -16,14 +17,6 @@ from myriad.report.plots import plot_ratios, plot_times
 from myriad.report.plots.studies import MOST_LINES
 from myriad.report.wording import show_count, show_number, show_percent, show_seconds
 
-STUDIES = {
-    "auto": "searched",
-    "grid": "grid",
-    "none": "none, fixed step",
-    "lam": "lam, fixed step",
-    "lam, step shrinking": "lam, shrinking step",
-}
-"""The kinds of trials and their titles."""
 FIRST = ("beta", "eta", "lam")
 """The settings that stand first in tables."""
 REGULARISED = ("none", "lam", "lam, step shrinking")

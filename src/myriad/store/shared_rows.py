@@ -21,7 +21,7 @@ from myriad.measures import LabelSets
 from myriad.store.manifest import STORE
 from myriad.store.rows import ArrayRows, Rows
 from myriad.store.store import Store, StoreRows
-from myriad.store.views import BalancedRows, ScaledRows
+from myriad.store.views import BalancedRows, CentredRows, ScaledRows
 from myriad.urls import UrlPath, read_url
 
 _X = "X"
@@ -37,6 +37,7 @@ class SharedRows:
     state : a number that changes when the content of `path` does.
     selection : a file of arrays: the numbers of the selected rows and, for an array, their labels.
     n_classes : number of classes of an array; a store has its own.
+    mean : a file with the mean that is subtracted from rows, or None.
     scale : a file with a factor for each feature, or None.
     balanced : whether classes are drawn with equal probability.
     """
@@ -45,6 +46,7 @@ class SharedRows:
     state: int
     selection: Path
     n_classes: int
+    mean: Path | None = None
     scale: Path | None = None
     balanced: bool = False
 
@@ -57,7 +59,7 @@ class SharedRows:
     def files(self) -> list[Path]:
         """The files that must exist for the rows to be readable."""
         content = self.path / STORE if self.is_store else self.path
-        return [content, self.selection, *([self.scale] if self.scale else [])]
+        return [content, self.selection, *filter(None, (self.mean, self.scale))]
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ def share_rows(rows: Rows, folder: Path) -> SharedRows:
         return replace(
             share_rows(rows.rows, folder), scale=_write_once(folder, {"scale": rows.scale})
         )
+    if isinstance(rows, CentredRows):
+        return replace(share_rows(rows.rows, folder), mean=_write_once(folder, {"mean": rows.mean}))
     if isinstance(rows, BalancedRows):
         return replace(share_rows(rows.rows, folder), balanced=True)
     if isinstance(rows, StoreRows):
@@ -106,6 +110,8 @@ def _open(shared: SharedRows) -> Rows:
         rows: Rows = StoreRows(store, read_arrays(shared.selection)["chosen"])
     else:
         rows = _open_array(shared)
+    if shared.mean:
+        rows = CentredRows(rows, read_arrays(shared.mean)["mean"])
     if shared.balanced:
         rows = BalancedRows(rows)
     return ScaledRows(rows, read_arrays(shared.scale)["scale"]) if shared.scale else rows

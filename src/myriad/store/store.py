@@ -56,6 +56,10 @@ def is_store(path: str | Path) -> bool:
     )
 
 
+TRAIN_AGAIN_BELOW = 20_000
+"""Rows below which a final model is trained on drawn validation rows, too."""
+
+
 class Store:
     """A finished store, opened with `Store.open`; `Store.create` begins a new one.
 
@@ -183,6 +187,16 @@ class Store:
     def splits(self) -> NDArray[np.str_]:
         """The split of each row."""
         return self._index.read_splits()
+
+    @property
+    def trained_splits(self) -> list[str]:
+        """The splits that a final model is trained on.
+
+        Validation rows that were drawn are trained on in the end if there are few rows in all,
+        where a tenth more counts; those that the user stated never are.
+        """
+        drawn = self.plan.get("validation") == "drawn" and self.n_rows < TRAIN_AGAIN_BELOW
+        return ["train", "val"] if drawn else ["train"]
 
     def read_shard(self, number: int) -> NDArray[Any]:
         """Return the stored rows of a shard, (n, width), memory-mapped and read-only."""

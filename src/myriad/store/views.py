@@ -1,7 +1,8 @@
-"""Views of rows: with scaled features, balanced classes or the labels of a class shard."""
+"""Views of rows: centred or scaled features, balanced classes, the labels of a class shard."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from copy import copy
 
@@ -49,7 +50,32 @@ class View(Rows):
         return self.rows._ordered_reader(order)
 
 
-class ScaledRows(View):
+class ChangedRows(View):
+    """Rows whose features are changed when they are read; the base class of the next two."""
+
+    @abstractmethod
+    def change(self, X: Float) -> None:
+        """Change rows of shape (m, dim) in place."""
+
+    def _zero_copy(self) -> None:
+        return None
+
+    def _reader(self) -> Fill:
+        return self._changed(self.rows._reader())
+
+    def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
+        fill, close = self.rows._ordered_reader(order)
+        return self._changed(fill), close
+
+    def _changed(self, fill: Fill) -> Fill:
+        def fill_changed(index: NDArray[np.int64], out: Float) -> None:
+            fill(index, out)
+            self.change(out)
+
+        return fill_changed
+
+
+class ScaledRows(ChangedRows):
     """Rows whose features are each multiplied by a factor.
 
     Parameters
@@ -61,22 +87,28 @@ class ScaledRows(View):
         super().__init__(rows)
         self.scale = scale.astype(rows.dtype)
 
-    def _zero_copy(self) -> None:
-        return None
+    def change(self, X: Float) -> None:
+        """Scale the features of rows."""
+        X *= self.scale
 
-    def _reader(self) -> Fill:
-        return self._scaled(self.rows._reader())
 
-    def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
-        fill, close = self.rows._ordered_reader(order)
-        return self._scaled(fill), close
+class CentredRows(ChangedRows):
+    """Rows from which a vector, usually their mean, is subtracted.
 
-    def _scaled(self, fill: Fill) -> Fill:
-        def fill_scaled(index: NDArray[np.int64], out: Float) -> None:
-            fill(index, out)
-            out *= self.scale
+    Sparse rows stay sparse in memory: only the block that is read is dense.
 
-        return fill_scaled
+    Parameters
+    ----------
+    mean : float32 (dim,)
+    """
+
+    def __init__(self, rows: Rows, mean: Float) -> None:
+        super().__init__(rows)
+        self.mean = mean.astype(rows.dtype)
+
+    def change(self, X: Float) -> None:
+        """Subtract the mean from rows."""
+        X -= self.mean
 
 
 class BalancedRows(View):

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from myriad.lazy import import_on_use
+from myriad.training.automatic.method import Automatic
 from myriad.training.baselines.nearest_means import Means
 from myriad.training.baselines.nearest_neighbours import NeighboursMethod
 from myriad.training.context import Context
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from myriad.training.validation import hold_out
 
 METHODS: dict[str, type[Method]] = {
+    "auto": Automatic,
     **dict.fromkeys(OBJECTIVES, SGD),
     "topk": TopK,
     "dual": BinaryDual,
@@ -36,6 +38,7 @@ __all__ = [
     "METHODS",
     "SGD",
     "AtomDescent",
+    "Automatic",
     "BinaryDual",
     "Certified",
     "Checkpoint",

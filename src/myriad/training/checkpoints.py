@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,12 @@ class Checkpoint:
         if texts.get("key") != self.key:
             return None
         return state, read_arrays(self.path)
+
+    def beside(self, name: str) -> Checkpoint:
+        """Return the checkpoint of another phase of the same training, in a file of its own."""
+        other = copy(self)
+        other.path = self.path.with_name(f"{self.path.stem}-{name}{self.path.suffix}")
+        return other
 
     @property
     def is_due(self) -> bool:

@@ -16,11 +16,13 @@ from myriad.options import Option, check_options, make_from_options, option, opt
 from myriad.training.context import DEFAULT_CONTEXT, Context
 
 if TYPE_CHECKING:
-    from myriad.models import Model
+    from myriad.arrays import Float
+    from myriad.models import HeldScores, Model
     from myriad.store import Rows
 
 SGD_PANEL = "Gradient descent: ovr, multiclass, ranking, warp, auc, softmax, wsabie"
-"""The heading of the options that methods of this kind share."""
+SCALING_PANEL = "Centring and scaling of rows"
+"""Headings of the options that methods of these kinds share."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Fitted:
     epochs : number of epochs after which the model is as returned.
     history : a row for each epoch, with at least ``epoch``, ``top1``, ``top5`` and ``seconds``.
     table : the candidates of the search, with the validation accuracy of each.
+    held_scores : scores of rows that were not trained on, by a model of the same settings; None if
+        there are none.
     """
 
     model: Model
@@ -41,6 +45,12 @@ class Fitted:
     epochs: int
     history: list[dict[str, Any]] = field(default_factory=list)
     table: list[dict[str, Any]] = field(default_factory=list)
+    held_scores: HeldScores | None = field(default=None, kw_only=True)
+
+    def found_by(self, first: Fitted) -> Fitted:
+        """Return this model, trained with settings found before, with how they were found."""
+        found = {name: getattr(first, name) for name in ("history", "table", "held_scores")}
+        return replace(self, **found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +117,10 @@ class Method(ABC):
         context : threads, progress, checkpoint and workers.
         """
 
+    def needs_held_out(self, n_rows: int) -> bool:
+        """Return whether validation rows are needed to train on so many rows."""
+        return self.is_open
+
     @abstractmethod
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with nothing left to search for, as `fitted` found it."""
@@ -123,6 +137,53 @@ class Method(ABC):
 
         A method without early stopping ignores it.
         """
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class CentringMethod(Method):
+    """A method that can subtract the mean from rows while it trains.
+
+    The mean of non-negative features carries much of their squared norm without telling classes
+    apart, and slows every solver down. The bias of the model makes up for what was subtracted, so
+    that the model is for rows as they are.
+    """
+
+    center: bool = option(
+        True, panel=SCALING_PANEL, help="Subtract the mean from the rows while training."
+    )
+
+    def fit(
+        self,
+        train: Rows,
+        val: Rows | None,
+        *,
+        n_classes: int,
+        context: Context = DEFAULT_CONTEXT,
+    ) -> Fitted:
+        """Train on rows, centred if that is asked for; see `Method.fit`."""
+        if not self.center:
+            return self._fit(train, val, n_classes=n_classes, context=context)
+        import numpy as np
+
+        from myriad.store import CentredRows, feature_moments
+
+        mean = feature_moments(train)[0].astype(np.float32)
+        fitted = self._centred(mean)._fit(
+            CentredRows(train, mean),
+            val and CentredRows(val, mean),
+            n_classes=n_classes,
+            context=context,
+        )
+        settings = fitted.settings | {"center": True}
+        return replace(fitted, model=fitted.model.uncentred(mean), settings=settings)
+
+    @abstractmethod
+    def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Fitted:
+        """Train on rows as they are."""
+
+    def _centred(self, mean: Float) -> Self:
+        """Return the method for rows from which the mean was subtracted."""
         return self
 
 
@@ -202,9 +263,11 @@ def make_method(
     for name in stated:
         if name not in known:
             listed = ", ".join(one.flag for one in known.values())
+            owners = ", ".join(one for one in methods if name in methods[one].command_options(one))
             raise InputError(
                 f"--{name.replace('_', '-')} does not belong to --objective {objective}, which "
                 f"takes {listed or 'no option'}."
+                + (f" Objectives that have it: {owners}." if owners else "")
             )
         needed = known[name].needs
         if needed is not None:

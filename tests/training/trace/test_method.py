@@ -19,6 +19,11 @@ from tests.reference.gauges import measure, minimise, polar, risk_and_gradient
 N, D, C = 400, 15, 6
 
 
+def uncentred(**options):
+    """Return the method for rows as they are, as the peers see them."""
+    return AtomDescent(center=False, **options)
+
+
 def draw(n=N, dim=D, n_classes=C, rank=3, seed=0):
     """Rows whose scores are of low rank, with Gumbel noise: a multinomial logistic truth."""
     rng = np.random.default_rng(seed)
@@ -47,7 +52,7 @@ def test_agrees_with_proximal_gradient(problem, gauge, part):
     lam = part * polar(at_zero, gauge)
     _, best = minimise(X, y, b, lam, gauge)
     rows = ArrayRows(X.astype(np.float64), y, dtype=np.float64)
-    fitted = AtomDescent(lam=lam, gauge=gauge, batch=64, tol=1e-7, steps=200).fit(
+    fitted = uncentred(lam=lam, gauge=gauge, batch=64, tol=1e-7, steps=200).fit(
         rows, None, n_classes=C, context=Context(threads=1)
     )
     W = weights_of(fitted)
@@ -61,7 +66,9 @@ def test_bound_is_an_upper_bound_in_every_round(problem, gauge):
     X, y, b = problem
     lam = 0.1 * polar(risk_and_gradient(np.zeros((D, C)), X, y, b)[1], gauge)
     _, best = minimise(X, y, b, lam, gauge)
-    method = AtomDescent(lam=lam, gauge=gauge, batch=32, subspace_every=2, steps=3, tol=1e-4)
+    method = AtomDescent(
+        center=False, lam=lam, gauge=gauge, batch=32, subspace_every=2, steps=3, tol=1e-4
+    )
     fitted = method.fit(ArrayRows(X, y), None, n_classes=C, context=Context(threads=1))
     assert len(fitted.history) >= 2
     for row in fitted.history:
@@ -81,7 +88,7 @@ def test_l1_agrees_with_scikit_learn():
     old = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
     options |= {"penalty": "l1"} if old else {"l1_ratio": 1.0}
     peer = LogisticRegression(max_iter=5000, **options).fit(X.astype(np.float64), y)
-    fitted = AtomDescent(lam=lam, gauge="l1", tol=1e-6).fit(
+    fitted = uncentred(lam=lam, gauge="l1", tol=1e-6).fit(
         ArrayRows(X.astype(np.float64), y, dtype=np.float64),
         None,
         n_classes=C,
@@ -98,7 +105,7 @@ def test_same_bits_on_any_number_of_threads():
     X, y = draw(1500)
     rows = ArrayRows(X, y)
     one, two = (
-        AtomDescent(lam=0.02, batch=128)
+        uncentred(lam=0.02, batch=128)
         .fit(rows, None, n_classes=C, context=Context(threads=threads))
         .model
         for threads in (1, 2)
@@ -110,7 +117,7 @@ def test_same_bits_on_any_number_of_threads():
 def test_path_chooses_on_validation_and_finds_the_planted_rank():
     X, y = draw(3700, dim=40, n_classes=20, rank=3)
     train, val = ArrayRows(X[:1000], y[:1000]), ArrayRows(X[1000:], y[1000:])
-    method = AtomDescent()
+    method = uncentred()
     fitted = method.fit(train, val, n_classes=20, context=Context(threads=1))
     lams = [row["lam"] for row in fitted.table]
     assert method.is_open
@@ -130,7 +137,7 @@ def test_relaxed_weights_are_the_best_for_their_part_of_lam_on_the_support(probl
     at_zero = risk_and_gradient(np.zeros((D, C)), X, y, b)[1]
     lam, part = 0.4 * polar(at_zero, gauge), 0.1
     plain, relaxed = (
-        AtomDescent(lam=lam, relax=relax, gauge=gauge, tol=1e-5, steps=500).fit(
+        uncentred(lam=lam, relax=relax, gauge=gauge, tol=1e-5, steps=500).fit(
             rows, None, n_classes=C, context=Context(threads=1)
         )
         for relax in (1.0, part)
@@ -155,7 +162,7 @@ def test_relaxing_keeps_the_planted_rank_and_predicts_better():
         ArrayRows(X[part], y[part]) for part in (slice(1000), slice(1000, 3700), slice(3700, 8000))
     )
     plain, relaxed = (
-        AtomDescent(relax=relax).fit(train, val, n_classes=20, context=Context(threads=1))
+        uncentred(relax=relax).fit(train, val, n_classes=20, context=Context(threads=1))
         for relax in (1.0, None)
     )
     top1 = [
@@ -184,11 +191,11 @@ def test_goes_on_to_the_same_model(tmp_path, rounds):
         if count > rounds:
             raise Broken
 
-    method = AtomDescent(batch=32, tol=1e-4)
+    method = uncentred(batch=32, tol=1e-4)
     whole = method.fit(train, val, n_classes=C, context=Context(threads=1))
     checkpoint = Checkpoint(tmp_path / "state.safetensors", {}, every=0.0)
     with pytest.raises(Broken):
-        AtomDescent(batch=32, tol=1e-4, callback=stop).fit(
+        uncentred(batch=32, tol=1e-4, callback=stop).fit(
             train, val, n_classes=C, context=Context(threads=1, checkpoint=checkpoint)
         )
     assert checkpoint.path.exists()
@@ -218,7 +225,7 @@ class Notes(Progress):
 def test_large_lam_predicts_the_prior_and_says_so(problem, gauge):
     X, y, _ = problem
     notes = Notes()
-    fitted = AtomDescent(lam=100.0, gauge=gauge).fit(
+    fitted = uncentred(lam=100.0, gauge=gauge).fit(
         ArrayRows(X, y), None, n_classes=C, context=Context(threads=1, progress=notes)
     )
     assert fitted.settings["rank"] == fitted.settings["atoms"] == 0
@@ -231,7 +238,7 @@ def test_large_lam_predicts_the_prior_and_says_so(problem, gauge):
 def test_separable_data_and_a_class_without_rows():
     X = np.repeat(np.eye(3, 5, dtype=np.float32), 20, axis=0)
     y = np.repeat(np.array([0, 1, 3], np.int32), 20)
-    fitted = AtomDescent(lam=1e-6, rounds=5).fit(
+    fitted = uncentred(lam=1e-6, rounds=5).fit(
         ArrayRows(X, y), None, n_classes=4, context=Context(threads=1)
     )
     assert len(fitted.history) <= 6
@@ -241,7 +248,7 @@ def test_separable_data_and_a_class_without_rows():
 
 def test_rows_that_are_all_zero_and_rows_without_label():
     y = np.array([0, 1, 1, -1], np.int32)
-    fitted = AtomDescent(lam=0.1).fit(
+    fitted = uncentred(lam=0.1).fit(
         ArrayRows(np.zeros((4, 3), np.float32), y),
         None,
         n_classes=2,
@@ -256,7 +263,7 @@ def test_weights_of_rows_count_like_repeated_rows():
     weights = np.where(np.arange(200) < 50, 3.0, 1.0)
     repeated = np.repeat(np.arange(200), weights.astype(int))
     weighted, plain = (
-        AtomDescent(lam=0.05, batch=400, tol=1e-5).fit(
+        uncentred(lam=0.05, batch=400, tol=1e-5).fit(
             rows, None, n_classes=C, context=Context(threads=1)
         )
         for rows in (ArrayRows(X, y, weights=weights), ArrayRows(X[repeated], y[repeated]))
@@ -282,27 +289,27 @@ def test_weights_of_rows_count_like_repeated_rows():
 )
 def test_bad_options(options):
     with pytest.raises(InputError):
-        AtomDescent(**options)
+        uncentred(**options)
 
 
 def test_several_labels_and_no_labels_are_refused():
     X, _ = draw(4)
     several = ArrayRows(X, LabelSets.from_lists([[0], [1], [0, 1], [1]]))
     with pytest.raises(InputError, match="one label"):
-        AtomDescent(lam=0.1).fit(several, None, n_classes=2, context=Context(threads=1))
+        uncentred(lam=0.1).fit(several, None, n_classes=2, context=Context(threads=1))
     with pytest.raises(InputError, match="No row"):
-        AtomDescent(lam=0.1).fit(ArrayRows(X), None, n_classes=2, context=Context(threads=1))
+        uncentred(lam=0.1).fit(ArrayRows(X), None, n_classes=2, context=Context(threads=1))
 
 
 def test_gradient_and_latents_too_large_to_keep_give_the_same_model(problem, monkeypatch):
     X, y, _ = problem
-    method = AtomDescent(lam=0.03, tol=1e-4)
+    method = uncentred(lam=0.03, tol=1e-4)
     kept = method.fit(ArrayRows(X, y), None, n_classes=C, context=Context(threads=1))
     monkeypatch.setattr("myriad.training.trace.multinomial.CACHE_BYTES", 0)
     monkeypatch.setattr("myriad.training.trace.gauges.features.TILE_BYTES", 100)
     made = method.fit(ArrayRows(X, y), None, n_classes=C, context=Context(threads=1))
     assert made.settings["value"] == pytest.approx(kept.settings["value"], rel=1e-4)
-    tiled = AtomDescent(lam=0.03, gauge="l1_l2").fit(
+    tiled = uncentred(lam=0.03, gauge="l1_l2").fit(
         ArrayRows(X, y), None, n_classes=C, context=Context(threads=1)
     )
     assert tiled.settings["bound"] <= 0.01 * tiled.settings["value"]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from myriad.errors import InputError
 from myriad.options import option
-from myriad.training.context import DEFAULT_CONTEXT, Context, RunningContext
-from myriad.training.method import Fitted, Method
+from myriad.training.context import Context, RunningContext
+from myriad.training.method import CentringMethod, Fitted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from myriad.training.dual.ascent import Ascent, Certificate, DualTrainer
 
 DUAL_PANEL = "Training in the dual: topk, dual"
-LAM_FRACTIONS = tuple(10 ** (-half / 2) for half in range(1, 14))
+LAM_FRACTIONS = tuple(10 ** (-half / 2) for half in range(1, 17))
 """Values of lam tried, in half decades, as fractions of the mean squared norm of the rows."""
 UNSEARCHED_FRACTION = 1e-3
 SEARCH_TOL, SEARCH_EPOCHS = 1e-2, 20
@@ -48,7 +48,7 @@ class Certified(Fitted):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DualMethod(Method):
+class DualMethod(CentringMethod):
     """Training in the dual with a certificate; the base class of both.
 
     Options are described on their fields; a `lam` of None is searched for.
@@ -108,17 +108,11 @@ class DualMethod(Method):
     def describe(self) -> dict[str, Any]:
         """Return the settings that are the method's own."""
 
-    def fit(
-        self,
-        train: Rows,
-        val: Rows | None,
-        *,
-        n_classes: int,
-        context: Context = DEFAULT_CONTEXT,
-    ) -> Certified:
-        """Train on rows; see `Method.fit`."""
+    def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Certified:
+        """Train on rows as they are."""
         from myriad.training.checkpoints import TrainingState
         from myriad.training.dual.gap_stopping import GapStopping
+        from myriad.training.engine.span import find_span
         from myriad.training.loop import run, start_clock
 
         if train.sets is not None:
@@ -126,6 +120,10 @@ class DualMethod(Method):
         if train.weights is not None:
             raise InputError(f"The objective {self.objective} counts all rows alike: no weights.")
         with context.open() as running:
+            span = None
+            if self._pays_to_span(train, running):
+                span = find_span(train, pool=running.pool, progress=running.progress)
+                train, val = span.rows, val and span.project(val)
             state = TrainingState(running.checkpoint)
             if not state.facts:
                 lam, table = self._choose(train, val, n_classes, running)
@@ -155,14 +153,23 @@ class DualMethod(Method):
         self._warn(history[-1], context.progress)
         reached = {n: float(f"{history[-1][n]:.6g}") for n in ("gap", "primal", "dual")}
         settings = self.describe() | {"lam": lam, "tol": self.tol} | reached
+        model = trainer.model()
         return Certified(
-            trainer.model(),
+            model if span is None else span.expand(model),
             settings,
             trainer.epoch,
             history,
             table,
             certificate=trainer.certificate,
         )
+
+    def _pays_to_span(self, rows: Rows, running: RunningContext) -> bool:
+        """Return whether training in the span of the rows is exact enough and cheaper."""
+        import numpy as np
+
+        from myriad.training.engine.span import pays
+
+        return running.workers is None and self.dtype == np.float32 and pays(rows.n_rows, rows.dim)
 
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with the lam that was found."""

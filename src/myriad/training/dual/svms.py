@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from myriad.store import Rows
+    from myriad.training.context import RunningContext
     from myriad.training.distributed.workers import TrainingWorkers
     from myriad.training.dual.ascent import DualTrainer
     from myriad.training.dual.one_vs_rest import BinaryAscent
@@ -52,8 +53,13 @@ class TopK(DualMethod):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.kernel:
+            object.__setattr__(self, "center", False)
         if self.kernel and (self.lam is None or self.bias > 0):
             raise InputError("With a kernel, lam must be a number and bias 0.")
+
+    def _pays_to_span(self, rows: Rows, running: RunningContext) -> bool:
+        return not self.kernel and super()._pays_to_span(rows, running)
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> TopKAscent:
         """Return the dual variables to train in this process."""

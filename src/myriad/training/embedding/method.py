@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from myriad.errors import InputError
 from myriad.objectives import DISCRIMINANTS
 from myriad.options import check_options, option, option_group
-from myriad.training.context import DEFAULT_CONTEXT, Context, RunningContext
-from myriad.training.method import Fitted, GradientMethod, rounds_option
+from myriad.training.context import Context, RunningContext
+from myriad.training.method import (
+    SCALING_PANEL,
+    CentringMethod,
+    Fitted,
+    GradientMethod,
+    rounds_option,
+)
 
 if TYPE_CHECKING:
     from myriad.models.embedding import EmbeddingModel
@@ -99,7 +105,7 @@ class EmbeddingOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WsabieMethod(GradientMethod):
+class WsabieMethod(GradientMethod, CentringMethod):
     """An embedding by stochastic gradient descent; the defaults are Wsabie++.
 
     Learning rates and margins are in units of the data: the embedding of a row is about 1 long at
@@ -132,6 +138,9 @@ class WsabieMethod(GradientMethod):
         hint="Without a margin nothing is learned.",
         help="Margin by which the correct class should win, or auto to search for it.",
     )
+    center: bool = option(
+        False, panel=SCALING_PANEL, help="Subtract the mean from the rows while training."
+    )
     options: EmbeddingOptions = option_group(EmbeddingOptions)
     ensemble: int = option(
         1, minimum=1, panel=PANEL, help="Number of embeddings to train and concatenate."
@@ -143,6 +152,11 @@ class WsabieMethod(GradientMethod):
         help="How the model ranks classes.",
     )
     rounds: int = rounds_option(panel=PANEL)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.center and self.options.discriminant != "euclidean":
+            raise InputError("center goes with the Euclidean discriminant only.")
 
     @property
     def spreads(self) -> bool:
@@ -164,15 +178,8 @@ class WsabieMethod(GradientMethod):
             )
         return dim
 
-    def fit(
-        self,
-        train: Rows,
-        val: Rows | None,
-        *,
-        n_classes: int,
-        context: Context = DEFAULT_CONTEXT,
-    ) -> Fitted:
-        """Train on rows; see `Method.fit`.
+    def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Fitted:
+        """Train on rows as they are.
 
         Further members of an ensemble are trained like the first, for as many epochs as it took.
         """

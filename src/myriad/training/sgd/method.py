@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from myriad.errors import InputError
 from myriad.objectives import BINARY_LOSSES, JOINT_OBJECTIVES
 from myriad.options import check_options, flat_values, option, option_group, options_of
-from myriad.training.context import DEFAULT_CONTEXT, Context
-from myriad.training.method import SGD_PANEL, Fitted, GradientMethod, rounds_option
+from myriad.training.context import Context
+from myriad.training.method import (
+    SCALING_PANEL,
+    SGD_PANEL,
+    CentringMethod,
+    Fitted,
+    GradientMethod,
+    rounds_option,
+)
 from myriad.training.optimiser import OptimiserOptions, Schedule
 from myriad.training.settings import Setting
 
 if TYPE_CHECKING:
+    from myriad.arrays import Float
     from myriad.models import LinearModel
     from myriad.store import Rows
     from myriad.training.engine.chunks import EpochCost
@@ -69,7 +77,7 @@ class WarpOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SGD(GradientMethod):
+class SGD(GradientMethod, CentringMethod):
     """Stochastic gradient descent on a linear model, in exact blocks.
 
     Options are described on their fields; those left at None are searched for. A `scale` of None is
@@ -107,7 +115,7 @@ class SGD(GradientMethod):
     scale: bool | None = option(
         None,
         words={"auto": None, "yes": True, "no": False},
-        panel=SGD_PANEL,
+        panel=SCALING_PANEL,
         help="Scale features to unit variance while training.",
     )
     balanced: bool = option(
@@ -159,15 +167,8 @@ class SGD(GradientMethod):
         open_beta = self.objective == "ovr" and self.beta is None
         return self.eta is None or open_beta or self.scale is None or self.lam is None
 
-    def fit(
-        self,
-        train: Rows,
-        val: Rows | None,
-        *,
-        n_classes: int,
-        context: Context = DEFAULT_CONTEXT,
-    ) -> Fitted:
-        """Train on rows; see `Method.fit`."""
+    def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Fitted:
+        """Train on rows as they are."""
         from myriad.training.checkpoints import TrainingState
         from myriad.training.loop import run, start_clock
         from myriad.training.sgd.fitting import Task
@@ -220,6 +221,11 @@ class SGD(GradientMethod):
             settings = setting.to_json() | self.stated_json() | task.describe_rounds()
             model = task.model(*weights, setting)
         return Fitted(model, settings, epochs, monitor.history, state.facts["table"])
+
+    def _centred(self, mean: Float) -> Self:
+        """Return the method that starts at the same scores on centred rows."""
+        start = self.start
+        return self if start is None else replace(self, start=start.centred(mean))
 
     def cost(self, n_classes: int, dim: int) -> EpochCost:
         """Return what an epoch takes."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
 from myriad.options import option
-from myriad.training.context import DEFAULT_CONTEXT, Context, RunningContext
-from myriad.training.method import Fitted, Method
+from myriad.training.context import Context, RunningContext
+from myriad.training.method import CentringMethod, Fitted
 from myriad.training.trace.gauges import GAUGES, make_gauge
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class PathCost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AtomDescent(Method):
+class AtomDescent(CentringMethod):
     """Least ``lam gauge(W) + mean multinomial logistic loss`` [LS].
 
     Options are described on their fields. A `lam` of None follows a path and is chosen on
@@ -117,15 +117,8 @@ class AtomDescent(Method):
         """Whether `lam` is to be chosen on validation rows."""
         return self.lam is None
 
-    def fit(
-        self,
-        train: Rows,
-        val: Rows | None,
-        *,
-        n_classes: int,
-        context: Context = DEFAULT_CONTEXT,
-    ) -> Fitted:
-        """Train on rows; see `Method.fit`."""
+    def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Fitted:
+        """Train on rows as they are."""
         import numpy as np
 
         from myriad.training.trace.lam_path import LamPath

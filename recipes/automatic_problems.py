@@ -1,0 +1,131 @@
+"""The problems of `automatic.py`: rows, labels and splits.
+
+Rows of photographs come from stores, which ``myriad extract`` makes once; test rows are those of
+the data's own test split for seed 0, and drawn afresh from all rows of a class for other seeds.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from myriad import Store
+
+OMNIGLOT_CLASSES, OMNIGLOT_TRAIN = 400, 15
+TAIL_CLASSES, TAIL_MOST, TAIL_LEAST = 200, 100, 2
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Training and test rows with their labels, float32 and int arrays."""
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return int(self.y.max()) + 1
+
+
+def split(X: np.ndarray, y: np.ndarray, counts: np.ndarray, seed: int) -> Problem:
+    """Draw `counts[c]` training rows of each class; the others are for testing."""
+    draws = np.random.default_rng(seed)
+    chosen = np.zeros(len(y), bool)
+    for c in range(len(counts)):
+        rows = np.flatnonzero(y == c)
+        chosen[draws.permutation(rows)[: counts[c]]] = True
+    return Problem(X[chosen], y[chosen], X[~chosen], y[~chosen])
+
+
+def load_digits(data: Path, out: Path, seed: int) -> Problem:
+    """Handwritten digits of scikit-learn, half of them for training."""
+    from sklearn.datasets import load_digits as load
+
+    X, y = load(return_X_y=True)
+    return split(X.astype(np.float32), y, np.bincount(y) // 2, seed)
+
+
+def load_omniglot(data: Path, out: Path, seed: int) -> Problem:
+    """Pixels of some Omniglot characters, drawn by the seed and averaged to 35 x 35."""
+    found = np.load(data / "omniglot_1623.npz")
+    chosen = np.random.default_rng(seed).permutation(1623)[:OMNIGLOT_CLASSES]
+    rows = np.isin(found["y"], chosen)
+    X = np.unpackbits(found["X"][rows], axis=-1)[..., :105]
+    X = X.reshape(-1, 35, 3, 35, 3).mean(axis=(2, 4)).reshape(len(X), -1).astype(np.float32)
+    y = np.unique(found["y"][rows], return_inverse=True)[1]
+    return split(X, y, np.full(OMNIGLOT_CLASSES, OMNIGLOT_TRAIN), seed)
+
+
+def load_glyphs(data: Path, out: Path, seed: int) -> Problem:
+    """Fisher vectors of drawn characters: the store of ``myriad demo``."""
+    folder = out / f"glyphs-{seed}"
+    if not folder.exists():
+        options = ["--classes", "300", "--images", "40", "--seed", str(seed), "--quiet"]
+        run_verb("demo", "--out", folder, *options)
+    return read_store(folder / "store", 0)
+
+
+def load_store(
+    source: str, signature: str, codes: str, data: Path, out: Path, seed: int
+) -> Problem:
+    """Rows of photographs."""
+    store = out / f"{Path(source).stem}-{signature}-{codes}"
+    if not store.exists():
+        run_verb(
+            "extract", data / source, "--out", store, "--signature", signature, "--codes", codes
+        )
+    return read_store(store, seed)
+
+
+def read_store(folder: Path, seed: int) -> Problem:
+    """Return the rows of a store, with fresh splits of the same sizes unless the seed is 0."""
+    store = Store.open(folder)
+    splits = np.asarray(store.splits)
+    found = {}
+    for name in ("train", "test"):
+        rows = store.rows(["train", "val"] if name == "train" and "val" in splits else [name])
+        X = np.concatenate([block.X for block in rows.blocks(256)])
+        found[name] = X.astype(np.float32), np.asarray(rows.labels).astype(np.int64)
+    (X, y), (X_test, y_test) = found["train"], found["test"]
+    if seed == 0:
+        return Problem(X, y, X_test, y_test)
+    counts = np.bincount(y)
+    return split(np.concatenate([X, X_test]), np.concatenate([y, y_test]), counts, seed)
+
+
+def load_tail(data: Path, out: Path, seed: int) -> Problem:
+    """Tiny-ImageNet with 100 to 2 rows a class, the classes permuted by the seed."""
+    whole = load_store("tiny200.zip", "efficientnet-lite0", "none", data, out, 0)
+    ranks = np.random.default_rng(seed).permutation(TAIL_CLASSES)
+    sizes = TAIL_MOST * (TAIL_LEAST / TAIL_MOST) ** (ranks / (TAIL_CLASSES - 1))
+    part = split(whole.X, whole.y, np.maximum(sizes.round().astype(int), 1), seed)
+    return Problem(part.X, part.y, whole.X_test, whole.y_test)
+
+
+def run_verb(*words: object) -> None:
+    """Run a verb of the command."""
+    subprocess.run([sys.executable, "-m", "myriad.cli.main", *map(str, words)], check=True)
+
+
+NETWORK = "efficientnet-lite0"
+PROBLEMS: dict[str, Callable[[Path, Path, int], Problem]] = {
+    "digits": load_digits,
+    "omniglot": load_omniglot,
+    "scene15 network": partial(load_store, "scene15", NETWORK, "none"),
+    "scene15 fisher": partial(load_store, "scene15", "fisher", "none"),
+    "caltech101 network": partial(load_store, "caltech101.zip", NETWORK, "none"),
+    "caltech101 fisher": partial(load_store, "caltech101.zip", "fisher", "none"),
+    "caltech101 fisher pq": partial(load_store, "caltech101.zip", "fisher", "pq"),
+    "tiny200 network": partial(load_store, "tiny200.zip", NETWORK, "none"),
+    "tiny200 tail": load_tail,
+    "glyphs": load_glyphs,
+}

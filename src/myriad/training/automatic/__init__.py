@@ -1,0 +1,1 @@
+"""The automatic method: objective and settings are chosen by cross-validation."""

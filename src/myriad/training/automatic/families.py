@@ -1,0 +1,355 @@
+"""Families of candidates: what the automatic method tries, from strong to weak regularisation.
+
+A family trains its candidates on all folds in step, so that their accuracy on held-out rows is
+known as it goes, and it can stop when accuracy has peaked. Another family is another subclass of
+`Family` and a line in `FAMILIES`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import WorkError
+from myriad.progress import Advance
+from myriad.store import Rows
+from myriad.training.automatic.folds import Judge
+from myriad.training.context import RunningContext
+from myriad.training.dual.ascent import DualTrainer
+from myriad.training.dual.gap_stopping import GapStopping
+from myriad.training.dual.svms import BinaryDual
+from myriad.training.loop import run
+from myriad.training.method import Method
+from myriad.training.optimiser import OptimiserOptions
+from myriad.training.settings import Setting, mean_square
+from myriad.training.sgd.fitting import Task
+from myriad.training.sgd.method import SGD
+
+JUDGED_EPOCHS = (2, 4, 6, 8, 12, 16, 24, 32)
+"""Epochs after which candidates are compared. Averages of weights begin anew at powers of 2, so
+these are the epochs that end with an average over half or a third of all steps."""
+KEPT = {4: 3, 8: 2}
+"""How many learning rates are kept after these epochs."""
+PATIENCE = 2
+"""A path ends when so many of its points in a row have brought no better accuracy."""
+MAX_EXTENSIONS = 3
+"""How often a grid is extended where its best value is the first or the last."""
+LAM_PARTS = tuple(10 ** (-half / 2) for half in range(2, 16))
+"""Values of lam, in half decades, as fractions of the mean squared norm of the rows."""
+LAM_TOL, LAM_EPOCHS = 1e-2, 20
+"""The relative duality gap to which a value of lam is trained in a search, and the most epochs."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows to train on, and those that are held out."""
+
+    train: Rows
+    held: Rows
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What candidates are trained and compared on.
+
+    Attributes
+    ----------
+    folds : training and held-out rows.
+    n_classes : number of classes.
+    n_rows : number of rows that the chosen candidate will be trained on.
+    judge : compares candidates by the held-out rows of all folds, one after the other.
+    seed : what all draws follow.
+    memory : bytes that the weights trained side by side may take.
+    balance : whether classes with few rows count as much as others.
+    """
+
+    folds: Sequence[Fold]
+    n_classes: int
+    n_rows: int
+    judge: Judge
+    seed: int
+    memory: int
+    balance: bool = False
+
+    @property
+    def fold_rows(self) -> float:
+        """The mean number of rows that a candidate is trained on."""
+        return sum(fold.train.n_rows for fold in self.folds) / len(self.folds)
+
+
+@dataclass
+class Trial:
+    """A candidate, and how it did.
+
+    Attributes
+    ----------
+    family : the name of its family.
+    settings : what was tried, plain JSON, as `Family.settle` reads it.
+    ranks : int32 array of shape (n_held,), ranks of the true labels of the held-out rows.
+    score : accuracy in percent.
+    smooth : the score averaged with those of its neighbours on the path, by which it is compared:
+        the best of many noisy scores is too good to be true.
+    """
+
+    family: str
+    settings: dict[str, Any]
+    ranks: NDArray[np.int32] = field(repr=False)
+    score: float
+    smooth: float = 0.0
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """Which held-out rows are classified correctly."""
+        return self.ranks == 1
+
+    @property
+    def top5(self) -> float:
+        """The percentage of held-out rows whose label is among the five best."""
+        return 100.0 * float((self.ranks <= 5).mean())
+
+
+class Family(ABC):
+    """A family of candidates.
+
+    Attributes
+    ----------
+    name : its name, an objective.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, problem: Problem, running: RunningContext) -> None:
+        self.problem, self.running = problem, running
+
+    @classmethod
+    @abstractmethod
+    def settle(
+        cls, settings: Mapping[str, Any], labels: NDArray[np.int32], n_classes: int, *, seed: int
+    ) -> Method:
+        """Return the method that trains a candidate on rows with some labels."""
+
+    @classmethod
+    def for_rows(cls, settings: Mapping[str, Any], factor: float) -> Mapping[str, Any]:
+        """Return settings found for some rows as they should be for `factor` times as many."""
+        return settings
+
+    @abstractmethod
+    def search(self, advance: Advance) -> list[Trial]:
+        """Train the candidates; return a trial of each, smoothed along its path.
+
+        Parameters
+        ----------
+        advance : called with 1 for every epoch of a fold.
+        """
+
+    def _judge(self, ranks: NDArray[np.int32]) -> float:
+        return self.problem.judge.score(ranks == 1)
+
+    def _run_epoch(self, trainer: Any, rows: Rows, advance: Advance) -> None:
+        trainer.run_epoch(
+            rows, seed=self.problem.seed, pool=self.running.pool, advance=lambda n: None
+        )
+        advance(1)
+
+
+class GradientFamily(Family):
+    """Averaged stochastic gradient descent: learning rates by numbers of epochs.
+
+    Early stopping is what regularises: few epochs at a low rate are the strong end.
+    """
+
+    objective: ClassVar[str]
+    rates: ClassVar[tuple[float, ...]]
+    """Learning rates, as multiples of the one that would undo a row's own loss."""
+    options: ClassVar[Mapping[str, Any]] = {}
+    """Further options of the method."""
+    balances: ClassVar[bool] = False
+    """Whether the method can draw all classes equally often."""
+
+    def search(self, advance: Advance) -> list[Trial]:
+        """Train several learning rates side by side; see `Family.search`."""
+        problem = self.problem
+        weights = len(problem.folds) * problem.n_classes * problem.folds[0].train.dim
+        together = max(1, problem.memory // (8 * weights))  # with their averages, in float32
+        paths: dict[float, list[Trial]] = {}
+        for first in range(0, len(self.rates), together):
+            paths |= self._follow(list(self.rates[first : first + together]), advance)
+        for _ in range(MAX_EXTENSIONS):
+            best = max(paths, key=lambda rate: max(trial.smooth for trial in paths[rate]))
+            factor = self.rates[1] / self.rates[0]
+            beyond = {min(paths): best / factor, max(paths): best * factor}.get(best)
+            if beyond is None:
+                break
+            try:
+                paths |= self._follow([beyond], advance)
+            except WorkError:  # the weights overflowed
+                break
+        return [trial for rate in sorted(paths) for trial in paths[rate]]
+
+    @classmethod
+    def settle(
+        cls, settings: Mapping[str, Any], labels: NDArray[np.int32], n_classes: int, *, seed: int
+    ) -> SGD:
+        """Return the method that trains a candidate; see `Family.settle`."""
+        options = {"scale": False, **cls.options, **settings}
+        average = OptimiserOptions(average=True)
+        return SGD(objective=cls.objective, center=False, seed=seed, optimiser=average, **options)
+
+    def _follow(self, rates: list[float], advance: Advance) -> dict[float, list[Trial]]:
+        """Train some learning rates; return the trials of each by its number of epochs."""
+        problem = self.problem
+        fixed = {"balanced": True} if problem.balance and self.balances else {}
+        method = self.settle(fixed, np.zeros(0, np.int32), problem.n_classes, seed=problem.seed)
+        tasks = [Task(method, fold.train, None, problem.n_classes) for fold in problem.folds]
+        unit = sum(task.unit for task in tasks) / len(tasks)
+        etas = {rate: float(f"{rate * unit:.3g}") for rate in rates}
+        trainers = [
+            task.make([Setting(etas[rate], method.beta) for rate in rates], task.train)
+            for task in tasks
+        ]
+        paths: dict[float, list[Trial]] = {rate: [] for rate in rates}
+        alive = list(rates)
+        for epoch in range(1, JUDGED_EPOCHS[-1] + 1):
+            for trainer, task in zip(trainers, tasks, strict=True):
+                self._run_epoch(trainer, task.train, advance)
+            if epoch not in JUDGED_EPOCHS:
+                continue
+            pairs = zip(trainers, problem.folds, strict=True)
+            found = [trainer.rank(fold.held, pool=self.running.pool) for trainer, fold in pairs]
+            ranks = np.concatenate(found, axis=1)
+            for rate, some in zip(alive, ranks, strict=True):
+                settings = {"eta": etas[rate], "epochs": epoch, **fixed}
+                trial = Trial(self.name, settings, some, self._judge(some))
+                paths[rate].append(trial)
+                smooth(paths[rate])
+            best = max(alive, key=lambda rate: max(trial.smooth for trial in paths[rate]))
+            if has_peaked(paths[best]):
+                break
+            if epoch in KEPT and KEPT[epoch] < len(alive):
+                kept = sorted(alive, key=lambda rate: -paths[rate][-1].smooth)[: KEPT[epoch]]
+                numbers = [n for n, rate in enumerate(alive) if rate in kept]
+                alive = [alive[n] for n in numbers]
+                for trainer in trainers:
+                    trainer.keep(numbers)
+        return paths
+
+
+class Softmax(GradientFamily):
+    """Multinomial logistic regression."""
+
+    name = objective = "softmax"
+    rates = (0.3, 1.0, 3.0, 10.0)
+    balances = True
+
+
+class OneVsRest(GradientFamily):
+    """One-vs-rest logistic regression with all negatives."""
+
+    name = objective = "ovr"
+    rates = (0.1, 0.3, 1.0)
+    options: ClassVar[Mapping[str, Any]] = {"loss": "logistic", "beta": math.inf}
+
+
+class Dual(Family):
+    """One-vs-rest support vector machines with the squared hinge loss, along a path of lam."""
+
+    name = "dual"
+
+    @classmethod
+    def settle(
+        cls, settings: Mapping[str, Any], labels: NDArray[np.int32], n_classes: int, *, seed: int
+    ) -> BinaryDual:
+        """Return the method that trains a candidate; see `Family.settle`."""
+        weights = None
+        if settings.get("balanced"):
+            # Weights of positives that give every class the same weight in all.
+            counts = np.maximum(np.bincount(labels[labels >= 0], minlength=n_classes), 1)
+            weights = tuple((counts.mean() / counts).tolist())
+        return BinaryDual(
+            center=False,
+            loss="squared_hinge",
+            lam=settings["lam"],
+            bias=settings["bias"],
+            class_weights=weights,
+            seed=seed,
+        )
+
+    @classmethod
+    def for_rows(cls, settings: Mapping[str, Any], factor: float) -> Mapping[str, Any]:
+        """Return settings with another lam: what counts is lam times the number of rows."""
+        return {**settings, "lam": float(f"{settings['lam'] / factor:.3g}")}
+
+    def search(self, advance: Advance) -> list[Trial]:
+        """Train along the path, each value from the variables of the one before."""
+        problem = self.problem
+        square = sum(mean_square(fold.train) for fold in problem.folds) / len(problem.folds)
+        fixed: dict[str, Any] = {"bias": float(f"{math.sqrt(square):.3g}")}
+        fixed |= {"balanced": True} if problem.balance else {}
+        trainers = [self._trainer(fold, fixed | {"lam": square}) for fold in problem.folds]
+        trials: list[Trial] = []
+        for part in LAM_PARTS:
+            lam = float(f"{part * square:.3g}")
+            found = [
+                self._train(trainer, fold, lam, advance)
+                for trainer, fold in zip(trainers, problem.folds, strict=True)
+            ]
+            ranks = np.concatenate(found)
+            settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
+            trials.append(Trial(self.name, dict(settings), ranks, self._judge(ranks)))
+            smooth(trials)
+            if has_peaked(trials):
+                break
+        return trials
+
+    def _trainer(self, fold: Fold, settings: dict[str, Any]) -> DualTrainer:
+        n_classes = self.problem.n_classes
+        method = self.settle(settings, fold.train.labels, n_classes, seed=self.problem.seed)
+        return method.trainer(fold.train, n_classes, settings["lam"])
+
+    def _train(
+        self, trainer: DualTrainer, fold: Fold, lam: float, advance: Advance
+    ) -> NDArray[np.int32]:
+        trainer.change_lam(lam)
+        monitor = GapStopping(trainer, tol=LAM_TOL, epochs=LAM_EPOCHS, seconds=None)
+        run(
+            trainer,
+            fold.train,
+            monitor,
+            until=monitor.until,
+            seed=self.problem.seed,
+            pool=self.running.pool,
+        )
+        advance(1)
+        return trainer.rank(fold.held, pool=self.running.pool)[0]
+
+
+class Sampled(GradientFamily):
+    """One-vs-rest with sampled negatives, for very many classes; searched by its own method."""
+
+    name = "sampled"
+    objective = "ovr"
+
+
+FAMILIES: dict[str, type[Family]] = {
+    family.name: family for family in (Softmax, Dual, OneVsRest, Sampled)
+}
+
+
+def smooth(trials: list[Trial]) -> None:
+    """Set the smoothed scores of a path: half its own, a quarter of each neighbour's."""
+    scores = [trials[0].score, *(trial.score for trial in trials), trials[-1].score]
+    for number, trial in enumerate(trials):
+        before, own, after = scores[number : number + 3]
+        trial.smooth = 0.25 * before + 0.5 * own + 0.25 * after
+
+
+def has_peaked(trials: list[Trial]) -> bool:
+    """Return whether the last points of a path have brought no better score."""
+    values = [trial.smooth for trial in trials]
+    return values[::-1].index(max(values)) >= PATIENCE

@@ -1,0 +1,217 @@
+"""The search of the automatic method: which candidate, how sure, and what came second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.models import LinearModel
+from myriad.models.held_scores import MOST_ROWS, HeldScores
+from myriad.randomness import generator
+from myriad.store import Rows
+from myriad.training.automatic.families import FAMILIES, Fold, Problem, Trial
+from myriad.training.automatic.folds import Judge, choose_folds, draw_folds
+from myriad.training.automatic.method import FEW_ROWS, Choice, correct_priors, log_priors
+from myriad.training.context import RunningContext
+from myriad.training.validation import count_block_rows, cut_ranges
+
+SEARCHED_ROWS = 15_000
+"""Rows of the subsample on which a larger problem is searched."""
+DUAL_ROWS = 50_000
+"""Rows up to which training in the dual is a candidate: it keeps variables of every row."""
+PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
+"""Weights of the priors of classes that are tried, in units of the deviation of scores."""
+UNSEARCHED: dict[str, Any] = {"epochs": 16}
+"""The settings of softmax where nothing can be held out."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much a search tries.
+
+    Attributes
+    ----------
+    families : names of the families of candidates.
+    n_folds : number of folds that the rows are cut into.
+    max_folds : most folds that are held out.
+    """
+
+    families: tuple[str, ...]
+    n_folds: int
+    max_folds: int
+
+
+PLANS = {
+    "quick": Plan(("softmax",), 3, 1),
+    "normal": Plan(("softmax", "dual"), 3, 3),
+    "thorough": Plan(("softmax", "dual", "ovr"), 5, 5),
+}
+
+
+def choose(
+    rows: Rows,
+    n_classes: int,
+    *,
+    search: str,
+    n_rows: int,
+    groups: NDArray[np.int64] | None,
+    seed: int,
+    memory: int,
+    running: RunningContext,
+) -> tuple[Choice, HeldScores | None]:
+    """Compare candidates by cross-validation on rows, which may be a subsample.
+
+    Returns the best one and its scores of the held-out rows, if any are held out.
+
+    Parameters
+    ----------
+    search : one of `PLANS`.
+    n_rows : number of rows that the chosen candidate will be trained on.
+    groups : see `draw_folds`.
+    memory : bytes that the weights trained side by side may take.
+    """
+    plan = PLANS[search]
+    options: dict[str, Any] = {"n_rows": n_rows, "groups": groups, "seed": seed, "memory": memory}
+    problem = make_problem(rows, n_classes, plan, **options)
+    if problem is None:
+        running.progress.note(
+            "No class has a row to spare for cross-validation: the settings are those that suit "
+            "most data."
+        )
+        return Choice("softmax", UNSEARCHED), None
+    trials: list[Trial] = []
+    for name in plan.families:
+        if name == "dual" and (rows.weights is not None or n_rows > DUAL_ROWS):
+            continue
+        with running.progress.step(f"Trying {name}", None, "epochs") as advance:
+            trials += FAMILIES[name](problem, running).search(advance)
+    choice = decide(trials, problem)
+    models = train_folds(choice, problem, running)
+    held = score_held_rows(models, problem)
+    if problem.judge.by_class:
+        priors = log_priors(rows.labels, n_classes)
+        choice = replace(choice, prior_weight=find_prior_weight(held, priors, problem.judge))
+        models = [correct_priors(model, choice.prior_weight, priors) for model in models]
+        held = score_held_rows(models, problem)
+    return choice, held
+
+
+def train_folds(choice: Choice, problem: Problem, running: RunningContext) -> list[LinearModel]:
+    """Return models of the chosen candidate, each without the held-out rows of a fold."""
+    family, models = FAMILIES[choice.family], []
+    context = replace(running, checkpoint=None, workers=None)
+    with running.progress.step("Training without a fold", len(problem.folds), "folds") as advance:
+        for fold in problem.folds:
+            settings = family.for_rows(choice.settings, fold.train.n_rows / problem.n_rows)
+            labels, n_classes = fold.train.labels, problem.n_classes
+            method = family.settle(settings, labels, n_classes, seed=problem.seed)
+            fitted = method.fit(fold.train, None, n_classes=n_classes, context=context)
+            models.append(cast(LinearModel, fitted.model))
+            advance(1)
+    return models
+
+
+def score_held_rows(models: Sequence[LinearModel], problem: Problem) -> HeldScores:
+    """Return the scores of held-out rows, each by the model without its fold."""
+    parts, left = [], MOST_ROWS
+    for model, fold in zip(models, problem.folds, strict=True):
+        held = fold.held.select(np.arange(min(left, fold.held.n_rows)))
+        for some in cut_ranges(held, count_block_rows(held.dim, problem.n_classes)):
+            scores = model.scores(held.read(some))
+            parts.append(HeldScores.of(scores, held.labels[some.start : some.stop]))
+        left -= held.n_rows
+    return HeldScores.concatenate(parts)
+
+
+def find_prior_weight(held: HeldScores, priors: NDArray[np.float64], judge: Judge) -> float:
+    """Return how much of the logarithm of a class's share of rows to subtract from its score.
+
+    Balanced training still ranks classes with few rows too low. The weight is the one with the best
+    mean class accuracy on held-out rows, smoothed over its neighbours.
+    """
+    unit, scores = float(held.scores.std()), []
+    rows = np.arange(len(held.labels))
+    for part in PRIOR_PARTS:
+        corrected = held.scores - part * unit * priors[held.classes]
+        guesses = held.classes[rows, corrected.argmax(axis=1)]
+        scores.append(judge.score(guesses == held.labels))
+    padded = np.array([scores[0], *scores, scores[-1]])
+    smoothed = 0.25 * padded[:-2] + 0.5 * padded[1:-1] + 0.25 * padded[2:]
+    return float(f"{PRIOR_PARTS[int(smoothed.argmax())] * unit:.3g}")
+
+
+def decide(trials: list[Trial], problem: Problem) -> Choice:
+    """Return the best candidate; of equals the first, which is regularised most."""
+    best = max(trials, key=lambda trial: trial.smooth)
+    others = [trial for trial in trials if trial.family != best.family]
+    second = max(others, key=lambda trial: trial.smooth, default=None)
+    judge = problem.judge
+    facts: dict[str, Any] = {
+        "cross_validation": {
+            "measure": judge.measure,
+            "accuracy": round(best.score, 2),
+            "error": round(judge.error(best.correct), 2),
+            "rows": len(best.ranks),
+            "folds": len(problem.folds),
+            "candidates": len(trials),
+        }
+    }
+    if second is not None:
+        gain, error = judge.difference(best.correct, second.correct)
+        found = {"objective": second.family, **second.settings}
+        facts["runner_up"] = found | {"behind": round(gain, 2), "error": round(error, 2)}
+    table = [
+        {"objective": trial.family, **trial.settings, "top1": trial.score, "top5": trial.top5}
+        for trial in trials
+    ]
+    return Choice(best.family, best.settings, facts=facts, table=table)
+
+
+def make_problem(
+    rows: Rows,
+    n_classes: int,
+    plan: Plan,
+    *,
+    n_rows: int,
+    groups: NDArray[np.int64] | None,
+    seed: int,
+    memory: int,
+) -> Problem | None:
+    """Return what candidates are compared on; None where no class has two rows.
+
+    Models of all folds are in memory at the same time; where they do not fit, fewer are used.
+    """
+    labels = rows.labels
+    if np.bincount(labels[labels >= 0], minlength=1).max() < 2:
+        return None
+    folds = draw_folds(labels, plan.n_folds, seed=seed, groups=groups)
+    fits = memory // (8 * n_classes * rows.dim)
+    used = [
+        (np.flatnonzero((folds >= 0) & (folds != fold)), np.flatnonzero(folds == fold))
+        for fold in choose_folds(folds, plan.n_folds)[: min(plan.max_folds, max(1, fits))]
+    ]
+    used = [(kept, held) for kept, held in used if len(held) and len(np.unique(labels[kept])) > 1]
+    if not used:
+        return None
+    judge = Judge.of(labels, np.concatenate([held for _, held in used]), n_classes)
+    return Problem(
+        [Fold(rows.select(kept), rows.select(held)) for kept, held in used],
+        n_classes,
+        n_rows,
+        judge,
+        seed,
+        memory,
+        balance=judge.by_class,
+    )
+
+
+def subsample(rows: Rows, *, seed: int) -> NDArray[np.int64] | None:
+    """Return the numbers of the rows that a large problem is searched on; None for all."""
+    if rows.n_rows <= FEW_ROWS:
+        return None
+    drawn = generator(seed, "search rows").permutation(rows.n_rows)[:SEARCHED_ROWS]
+    return np.sort(drawn)

@@ -1,0 +1,71 @@
+"""Tests of `LinearClassifier`, beyond what all estimators have in common."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from myriad import InputError, LinearClassifier
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return train_test_split(X.astype(np.float32), y, test_size=0.5, random_state=0, stratify=y)
+
+
+@pytest.fixture(scope="module")
+def fitted(digits):
+    X, _, y, _ = digits
+    return LinearClassifier().fit(X, y)
+
+
+def test_it_is_about_as_good_as_the_best_linear_models(digits, fitted):
+    _, X_test, _, y_test = digits
+    assert fitted.score(X_test, y_test) > 0.94
+    assert fitted.objective_ in ("softmax", "dual")
+    assert fitted.coef_.shape == (10, 64)
+    assert fitted.intercept_.shape == (10,)
+
+
+def test_the_model_is_for_rows_as_they_are(digits, fitted):
+    _, X_test, _, _ = digits
+    scores = X_test @ fitted.coef_.T + fitted.intercept_
+    np.testing.assert_allclose(fitted.decision_function(X_test), scores, rtol=1e-4, atol=1e-3)
+
+
+def test_a_shift_of_all_rows_changes_little(digits, fitted):
+    X, X_test, y, _ = digits
+    shifted = LinearClassifier().fit(X + 100, y)
+    same = shifted.predict(X_test + 100) == fitted.predict(X_test)
+    assert same.mean() > 0.98
+
+
+def test_sparse_rows(digits, fitted):
+    X, X_test, y, _ = digits
+    sparse = LinearClassifier().fit(csr_matrix(X), y)
+    assert (sparse.predict(csr_matrix(X_test)) == fitted.predict(X_test)).mean() > 0.98
+
+
+def test_groups_are_held_out_together(digits):
+    X, _, y, _ = digits
+    groups = np.arange(len(y)) // 4
+    model = LinearClassifier(search="quick").fit(X, y, groups=groups)
+    assert model.settings_["cross_validation"]["folds"] == 1
+    with pytest.raises(InputError, match="as many groups"):
+        LinearClassifier().fit(X, y, groups=groups[1:])
+
+
+def test_several_labels_a_row(digits):
+    X, _, y, _ = digits
+    sets = [[label, 10] if label % 2 else [label] for label in y.tolist()]
+    model = LinearClassifier().fit(X, sets)
+    assert model.objective_ == "ovr"
+    assert model.score(X, sets) > 0.9
+
+
+def test_search_must_be_known(digits):
+    X, _, y, _ = digits
+    with pytest.raises(InputError, match="search"):
+        LinearClassifier(search="endless").fit(X, y)

@@ -1,0 +1,76 @@
+"""Tests of the families of candidates: their paths, and what is trained in the end."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from myriad.store import ArrayRows
+from myriad.training import Context
+from myriad.training.automatic.families import FAMILIES, Trial, has_peaked, smooth
+from myriad.training.automatic.folds import Judge
+from myriad.training.automatic.selection import PLANS, make_problem
+
+
+def trials(*scores):
+    found = [Trial("dual", {}, np.ones(1, np.int32), score) for score in scores]
+    smooth(found)
+    return found
+
+
+def test_scores_are_averaged_with_their_neighbours():
+    found = [trial.smooth for trial in trials(50, 60, 40)]
+    assert found == pytest.approx([52.5, 52.5, 45])
+
+
+def test_a_path_has_peaked_after_two_points_that_are_no_better():
+    assert not has_peaked(trials(10, 50, 80))
+    assert not has_peaked(trials(70, 80, 75))
+    assert has_peaked(trials(70, 80, 75, 72))
+    assert not has_peaked(trials(20, 20, 20, 20)), "nothing is learned yet"
+
+
+@pytest.fixture(scope="module")
+def problem():
+    draws = np.random.default_rng(0)
+    y = np.repeat(np.arange(5, dtype=np.int32), 30)
+    X = draws.standard_normal((150, 8)) + 2 * np.eye(5, 8)[y]
+    rows = ArrayRows(X.astype(np.float32), y)
+    return make_problem(rows, 5, PLANS["normal"], n_rows=150, groups=None, seed=0, memory=1 << 30)
+
+
+@pytest.mark.parametrize("name", ["softmax", "dual", "ovr"])
+def test_candidates_are_judged_on_the_held_out_rows(problem, name):
+    with Context(threads=1).open() as running:
+        found = FAMILIES[name](problem, running).search(lambda n: None)
+    assert max(trial.score for trial in found) > 75
+    assert all(len(trial.ranks) == 150 for trial in found)
+    assert all(trial.score == problem.judge.score(trial.correct) for trial in found)
+    assert all(trial.top5 == 100 for trial in found)
+
+
+@pytest.mark.parametrize("name", ["softmax", "dual", "ovr"])
+def test_a_trial_on_a_fold_is_what_its_method_trains(problem, name):
+    """The method of a candidate, on the rows of a fold, ranks held-out rows as the trial did."""
+    fold = problem.folds[0]
+    judge = Judge(np.full(fold.held.n_rows, 1 / fold.held.n_rows), by_class=False)
+    single = replace(problem, folds=[fold], n_rows=fold.train.n_rows, judge=judge)
+    with Context(threads=1).open() as running:
+        found = FAMILIES[name](single, running).search(lambda n: None)
+    best = max(found, key=lambda trial: trial.score)
+    method = FAMILIES[name].settle(best.settings, fold.train.labels, 5, seed=0)
+    model = method.fit(fold.train, None, n_classes=5).model
+    ranks = model.judge(fold.held.read(np.arange(fold.held.n_rows)), fold.held.labels)[0]
+    assert (ranks == best.ranks).mean() > 0.9
+
+
+def test_little_memory_trains_one_learning_rate_after_the_other(problem):
+    with Context(threads=1).open() as running:
+        together, apart = (
+            FAMILIES["softmax"](replace(problem, memory=memory), running).search(lambda n: None)
+            for memory in (1 << 30, 1)
+        )
+    scores = {(trial.settings["eta"], trial.settings["epochs"]): trial.score for trial in apart}
+    for trial in together:
+        key = trial.settings["eta"], trial.settings["epochs"]
+        assert scores.get(key, trial.score) == pytest.approx(trial.score, abs=2)

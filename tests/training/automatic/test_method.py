@@ -1,0 +1,148 @@
+"""Tests of the automatic method: what it chooses, and on which rows."""
+
+import json
+
+import numpy as np
+import pytest
+
+from myriad.store import ArrayRows
+from myriad.training import METHODS, Automatic, Checkpoint, Context
+from myriad.training.automatic import method as automatic
+from myriad.training.automatic import selection
+
+
+def make_rows(n=120, dim=10, classes=4, seed=0, counts=None):
+    draws = np.random.default_rng(seed)
+    y = np.arange(n) % classes if counts is None else np.repeat(np.arange(classes), counts)
+    X = draws.standard_normal((len(y), dim)) + 3 * np.eye(classes, dim)[y] + 5
+    return ArrayRows(X.astype(np.float32), y.astype(np.int32))
+
+
+def accuracy(model, rows):
+    guesses = model.scores(rows.read(np.arange(rows.n_rows))).argmax(axis=1)
+    return (guesses == rows.labels).mean()
+
+
+def fit(rows, **options):
+    return Automatic(**options).fit(rows, None, n_classes=len(rows.class_names))
+
+
+def test_it_is_registered():
+    assert METHODS["auto"] is Automatic
+
+
+def test_the_model_is_good_and_its_settings_say_how_it_was_chosen():
+    fitted = fit(make_rows())
+    assert accuracy(fitted.model, make_rows(seed=1)) > 0.85
+    found = fitted.settings["cross_validation"]
+    assert found["measure"] == "accuracy"
+    assert (found["rows"], found["folds"]) == (120, 3)
+    assert found["candidates"] == len(fitted.table)
+    assert {row["objective"] for row in fitted.table} == {"softmax", "dual"}
+    assert fitted.settings["runner_up"]["objective"] != fitted.settings["objective"]
+    json.dumps(fitted.settings)
+
+
+def test_the_model_is_the_same_on_two_threads():
+    first, second = (
+        Automatic().fit(make_rows(), None, n_classes=4, context=Context(threads=n)).model
+        for n in (1, 2)
+    )
+    assert (first.weights == second.weights).all()
+    assert (first.biases == second.biases).all()
+
+
+def test_settled_trains_what_was_chosen_without_a_search():
+    rows = make_rows()
+    fitted = fit(rows)
+    settled = Automatic().settled(fitted)
+    assert not settled.is_open
+    again = settled.fit(rows, None, n_classes=4)
+    assert (again.model.weights == fitted.model.weights).all()
+
+
+def test_classes_of_different_sizes_are_balanced():
+    rows = make_rows(classes=3, counts=[200, 40, 10])
+    fitted = fit(rows)
+    assert fitted.settings["cross_validation"]["measure"] == "mean class accuracy"
+    assert all(row.get("balanced") for row in fitted.table)
+
+
+def test_more_features_than_rows_are_trained_in_their_span():
+    rows = make_rows(n=40, dim=200)
+    fitted = fit(rows)
+    assert fitted.model.weights.shape == (4, 200)
+    assert accuracy(fitted.model, make_rows(n=400, dim=200, seed=1)) > 0.6
+
+
+def test_nothing_can_be_held_out():
+    notes = []
+
+    class Notes(type(Context().progress)):
+        def note(self, sentence):
+            notes.append(sentence)
+
+    rows = make_rows(n=4)
+    context = Context(threads=1, progress=Notes())
+    fitted = Automatic().fit(rows, None, n_classes=4, context=context)
+    assert "cross-validation" in notes[0]
+    assert accuracy(fitted.model, rows) == 1.0
+
+
+def test_duplicate_rows_with_different_labels_and_constant_features():
+    rows = make_rows()
+    X = rows.X.copy()
+    X[:40] = X[0]
+    X[:, 3] = 7.0
+    fitted = fit(ArrayRows(X, rows.labels))
+    assert np.isfinite(fitted.model.weights).all()
+
+
+def test_two_classes():
+    fitted = fit(make_rows(n=60, classes=2))
+    assert accuracy(fitted.model, make_rows(n=60, classes=2, seed=1)) > 0.85
+
+
+def test_weights_of_rows_leave_out_what_cannot_use_them():
+    rows = make_rows()
+    weighted = ArrayRows(rows.X, rows.labels, weights=np.ones(120))
+    assert {row["objective"] for row in fit(weighted).table} == {"softmax"}
+
+
+@pytest.mark.parametrize("search", ["quick", "thorough"])
+def test_how_much_is_tried(search):
+    fitted = fit(make_rows(n=60), search=search)
+    tried = {row["objective"] for row in fitted.table}
+    assert tried == set(selection.PLANS[search].families)
+
+
+def test_many_rows_are_searched_on_a_subsample(monkeypatch):
+    monkeypatch.setattr(automatic, "FEW_ROWS", 100)
+    monkeypatch.setattr(selection, "FEW_ROWS", 100)
+    monkeypatch.setattr(selection, "SEARCHED_ROWS", 90)
+    rows, val = make_rows(n=400), make_rows(n=100, seed=2)
+    method = Automatic(search="quick")
+    assert method.needs_held_out(400)
+    fitted = method.fit(rows, val, n_classes=4)
+    assert fitted.settings["cross_validation"]["rows"] == 30
+    assert fitted.history, "validation rows stop the training"
+    assert fitted.choice.settings["epochs"] == fitted.epochs
+
+
+def test_many_classes_are_trained_against_sampled_negatives(monkeypatch):
+    monkeypatch.setattr(automatic, "MANY_CLASSES", 3)
+    rows, val = make_rows(), make_rows(seed=2)
+    fitted = Automatic().fit(rows, val, n_classes=4)
+    assert fitted.settings["objective"] == "ovr"
+    again = Automatic().settled(fitted).fit(rows, None, n_classes=4)
+    assert again.settings["eta"] == fitted.settings["eta"]
+
+
+def test_an_interrupted_training_does_not_search_again(tmp_path, monkeypatch):
+    rows = make_rows()
+    context = Context(threads=1, checkpoint=Checkpoint(tmp_path / "first.safetensors", {}))
+    first = Automatic().fit(rows, None, n_classes=4, context=context)
+    monkeypatch.setattr(selection, "choose", None)
+    again = Automatic().fit(rows, None, n_classes=4, context=context)
+    assert (again.model.weights == first.model.weights).all()
+    assert again.table == first.table
