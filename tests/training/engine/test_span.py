@@ -52,13 +52,15 @@ def test_dependent_rows_have_a_span(rows):
 def test_the_optimum_in_the_span_is_that_with_all_features(rows, monkeypatch):
     method = BinaryDual(loss="squared_hinge", lam=0.5, tol=1e-5, center=False)
     reduced = method.fit(rows, None, n_classes=3).model
-    monkeypatch.setattr(span, "MAX_ROWS", 0)
+    monkeypatch.setattr(span, "MIN_GAIN", np.inf)
     direct = method.fit(rows, None, n_classes=3).model
     np.testing.assert_allclose(reduced.weights, direct.weights, atol=1e-3)
     np.testing.assert_allclose(reduced.biases, direct.biases, atol=1e-3)
 
 
 def test_it_pays_where_there_are_more_features_than_rows():
-    assert pays(1000, 100_000)
-    assert not pays(1000, 1000)
-    assert not pays(1_000_000, 10_000_000)
+    assert pays(1000, 100_000, 10)
+    assert not pays(1000, 1000, 10)
+    assert not pays(10_000, 100_000, 3), "so few classes that an epoch is cheaper"
+    assert not pays(1_000_000, 10_000_000, 1000), "more than the memory"
+    assert not pays(1000, 100_000, 10, memory=10_000_000)

@@ -116,7 +116,7 @@ class Automatic(CentringMethod):
         rows, span = train if drawn is None else train.select(drawn), None
         choice, scores = self.choice, None
         with context.open() as running:
-            if pays(rows.n_rows, rows.dim):
+            if pays(rows.n_rows, rows.dim, n_classes, memory=self.memory):
                 span = find_span(rows, pool=running.pool, progress=running.progress)
             if choice is None:
                 state = TrainingState(context.checkpoint and context.checkpoint.beside("search"))

@@ -121,7 +121,7 @@ class DualMethod(CentringMethod):
             raise InputError(f"The objective {self.objective} counts all rows alike: no weights.")
         with context.open() as running:
             span = None
-            if self._pays_to_span(train, running):
+            if self._pays_to_span(train, n_classes, running):
                 span = find_span(train, pool=running.pool, progress=running.progress)
                 train, val = span.rows, val and span.project(val)
             state = TrainingState(running.checkpoint)
@@ -163,13 +163,14 @@ class DualMethod(CentringMethod):
             certificate=trainer.certificate,
         )
 
-    def _pays_to_span(self, rows: Rows, running: RunningContext) -> bool:
+    def _pays_to_span(self, rows: Rows, n_classes: int, running: RunningContext) -> bool:
         """Return whether training in the span of the rows is exact enough and cheaper."""
         import numpy as np
 
         from myriad.training.engine.span import pays
 
-        return running.workers is None and self.dtype == np.float32 and pays(rows.n_rows, rows.dim)
+        exact = running.workers is None and self.dtype == np.float32
+        return exact and pays(rows.n_rows, rows.dim, n_classes)
 
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with the lam that was found."""

@@ -58,8 +58,8 @@ class TopK(DualMethod):
         if self.kernel and (self.lam is None or self.bias > 0):
             raise InputError("With a kernel, lam must be a number and bias 0.")
 
-    def _pays_to_span(self, rows: Rows, running: RunningContext) -> bool:
-        return not self.kernel and super()._pays_to_span(rows, running)
+    def _pays_to_span(self, rows: Rows, n_classes: int, running: RunningContext) -> bool:
+        return not self.kernel and super()._pays_to_span(rows, n_classes, running)
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> TopKAscent:
         """Return the dual variables to train in this process."""

@@ -23,8 +23,11 @@ from myriad.store import ArrayRows, Rows
 
 MIN_GAIN = 1.5
 """How many times more features than rows there must be for the Gram matrix to pay."""
-MAX_ROWS = 20_000
-"""Rows up to which a Gram matrix is computed: it takes 8 bytes times their square."""
+EPOCHS = 100
+"""Epochs that a search and a training take together, about."""
+BYTES = 12
+"""Bytes of each product: the factor of the Gram matrix in float64, and rows in float32."""
+MEMORY = 2 << 30
 BLOCK_BYTES = 512 << 20
 """Bytes of a block of rows that is multiplied with the others."""
 RIDGE = 1e-5
@@ -33,13 +36,15 @@ be wrong by, since rows that depend on one another (centred rows always do) have
 It is far below the regularisation of any model worth choosing."""
 
 
-def pays(n_rows: int, dim: int) -> bool:
-    """Return whether training in the span of the rows is cheaper than with all features.
+def pays(n_rows: int, dim: int, n_classes: int, *, memory: int = MEMORY) -> bool:
+    """Return whether training in the span of the rows fits into memory and is cheaper.
 
-    An epoch costs as many multiply-adds for each class as rows have features, so D instead of N;
-    the Gram matrix costs N D for each row, once.
+    Multiply-adds for each row: an epoch has two for each class and feature, of which there are N
+    instead of D; the Gram matrix, half of which is computed, has N D / 2 once.
     """
-    return n_rows <= MAX_ROWS and dim > MIN_GAIN * n_rows
+    if dim <= MIN_GAIN * n_rows or BYTES * n_rows**2 > memory:
+        return False
+    return 0.5 * n_rows * dim < 2.0 * EPOCHS * n_classes * (dim - n_rows)
 
 
 @dataclass(frozen=True)
