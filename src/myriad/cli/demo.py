@@ -65,7 +65,7 @@ def demo(
             "--confusables", help="Keep characters that look the same as different classes."
         ),
     ] = False,
-    objective: Objective = "auto",
+    objective: Objective = "ovr",
     *,
     run: Run,
 ) -> Result:

@@ -58,7 +58,7 @@ def demonstrate(
     classes: int = 300,
     images: int = 40,
     confusables: bool = False,
-    objective: str = "auto",
+    objective: str = "ovr",
     seed: int = 0,
     threads: int | None = None,
     progress: Progress = SILENT,

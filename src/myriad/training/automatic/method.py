@@ -112,7 +112,7 @@ class Automatic(CentringMethod):
         from myriad.training.checkpoints import TrainingState
         from myriad.training.engine.span import find_span, pays
 
-        drawn = None if self.choice is not None else subsample(train, seed=self.seed)
+        drawn = None if self.choice is not None else subsample(train, n_classes, seed=self.seed)
         rows, span = train if drawn is None else train.select(drawn), None
         choice, scores = self.choice, None
         with context.open() as running:

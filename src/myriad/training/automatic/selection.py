@@ -21,6 +21,12 @@ from myriad.training.validation import count_block_rows, cut_ranges
 
 SEARCHED_ROWS = 15_000
 """Rows of the subsample on which a larger problem is searched."""
+SEARCH_FLOPS = 2e12
+"""Multiply-adds, about, of a search on all folds: where it would take more, it has fewer rows."""
+SEARCH_EPOCHS = 150
+"""Epochs of all candidates together, about."""
+LEAST_ROWS, LEAST_CLASS_ROWS = 2000, 8
+"""Rows, and rows of a class on average, that a search has in any case."""
 DUAL_ROWS = 50_000
 """Rows up to which training in the dual is a candidate: it keeps variables of every row."""
 PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
@@ -209,9 +215,14 @@ def make_problem(
     )
 
 
-def subsample(rows: Rows, *, seed: int) -> NDArray[np.int64] | None:
+def subsample(rows: Rows, n_classes: int, *, seed: int) -> NDArray[np.int64] | None:
     """Return the numbers of the rows that a large problem is searched on; None for all."""
-    if rows.n_rows <= FEW_ROWS:
+    most = rows.n_rows if rows.n_rows <= FEW_ROWS else SEARCHED_ROWS
+    # Two products for each row, class and feature, of which no more count than there are rows.
+    dim = min(rows.dim, most)
+    affordable = int(SEARCH_FLOPS / (2.0 * SEARCH_EPOCHS * n_classes * dim))
+    size = min(most, max(affordable, LEAST_ROWS, LEAST_CLASS_ROWS * n_classes))
+    if size == rows.n_rows:
         return None
-    drawn = generator(seed, "search rows").permutation(rows.n_rows)[:SEARCHED_ROWS]
+    drawn = generator(seed, "search rows").permutation(rows.n_rows)[:size]
     return np.sort(drawn)
