@@ -146,3 +146,12 @@ def test_an_interrupted_training_does_not_search_again(tmp_path, monkeypatch):
     again = Automatic().fit(rows, None, n_classes=4, context=context)
     assert (again.model.weights == first.model.weights).all()
     assert again.table == first.table
+
+
+def test_a_subsample_has_the_same_share_of_every_class(monkeypatch):
+    monkeypatch.setattr(selection, "SEARCH_FLOPS", 0.0)
+    monkeypatch.setattr(selection, "LEAST_ROWS", 60)
+    rows = make_rows(classes=3, counts=[300, 200, 100])
+    drawn = selection.subsample(rows, 3, seed=0)
+    assert np.bincount(rows.labels[drawn]).tolist() == [30, 20, 10]
+    assert len(np.unique(drawn)) == 60

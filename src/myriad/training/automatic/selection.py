@@ -216,7 +216,10 @@ def make_problem(
 
 
 def subsample(rows: Rows, n_classes: int, *, seed: int) -> NDArray[np.int64] | None:
-    """Return the numbers of the rows that a large problem is searched on; None for all."""
+    """Return the numbers of the rows that a large problem is searched on; None for all.
+
+    Every class has about the same share of them as of all rows.
+    """
     most = rows.n_rows if rows.n_rows <= FEW_ROWS else SEARCHED_ROWS
     # Two products for each row, class and feature, of which no more count than there are rows.
     dim = min(rows.dim, most)
@@ -224,5 +227,6 @@ def subsample(rows: Rows, n_classes: int, *, seed: int) -> NDArray[np.int64] | N
     size = min(most, max(affordable, LEAST_ROWS, LEAST_CLASS_ROWS * n_classes))
     if size == rows.n_rows:
         return None
-    drawn = generator(seed, "search rows").permutation(rows.n_rows)[:size]
-    return np.sort(drawn)
+    order = generator(seed, "search rows").permutation(rows.n_rows)
+    order = order[np.argsort(rows.labels[order], kind="stable")]
+    return np.sort(order[np.arange(size) * rows.n_rows // size])
