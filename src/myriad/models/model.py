@@ -54,9 +54,9 @@ class Model(Serialisable, ABC):
     def uncentred(self, mean: Float) -> Self:
         """Return the model for rows from which `mean` (n_features,) was not subtracted.
 
-        A model of a method that centres rows has it.
+        Models of methods that centre rows define it.
         """
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} is for rows as they are.")
 
     def _best_of(self, k: int) -> int:
         """Return how many classes to rank; kernels would write outside of empty arrays."""
