@@ -23,8 +23,8 @@ class LinearClassifier(LinearRowsClassifier):
     the training rows; the best candidate is trained on all of them. Rows are centred. Where classes
     differ in size by more than three times, candidates are compared by the mean of the accuracies
     of the classes and trained with balanced classes. With more than 20,000 rows, or many classes
-    of many features, candidates are compared on a subsample; with more than 2,000 classes, or several labels a row, one-vs-rest with
-    sampled negatives is trained.
+    of many features, candidates are compared on a subsample; with more than 2,000 classes, or
+    several labels a row, one-vs-rest with sampled negatives is trained.
 
     Parameters
     ----------
