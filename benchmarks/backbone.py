@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from record import describe_run, write_results
 
-from myriad.signatures import open_backbone
+from myriad.signatures import open_network
 
 HEIGHT, WIDTH = 270, 370
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--network", default="efficientnet-lite0")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    backbone = open_backbone(given.network)
+    backbone = open_network(given.network)
     random = np.random.default_rng(0)
     image = random.integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
     backbone.describe(image)

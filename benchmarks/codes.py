@@ -35,8 +35,8 @@ from threadpoolctl import threadpool_limits
 from myriad import DualSVM
 from myriad.codes import Code, CodeOptions, Source
 from myriad.parallel import LearningContext, map_ordered, thread_executor
+from myriad.pipelines.code_learning import inform, learn_code
 from myriad.pipelines.compress import training_rows
-from myriad.pipelines.extract import inform, learn_code
 from myriad.store import Rows, Store, sample_rows
 
 RATIOS = (32, 64, 128, 256)

@@ -6,7 +6,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from myriad import files
-from myriad.errors import InputError
+from myriad.errors import MESSAGE_CHARACTERS, InputError, WorkError
 
 ARRAYS = {
     "W": np.arange(12, dtype=np.float32).reshape(3, 4),
@@ -49,3 +49,24 @@ def test_damaged_file(tmp_path):
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(InputError, match="is damaged"):
         files.read_arrays(path)
+
+
+def test_the_loser_of_a_race_learns_what_happened(tmp_path):
+    path = tmp_path / "a.json"
+
+    def write_as_another_process_does():
+        with files.atomic_write(path) as partial_path:
+            partial_path.write_text("{}")
+            partial_path.rename(path)
+
+    with pytest.raises(WorkError, match=r"a\.json was written by another process") as caught:
+        write_as_another_process_does()
+    assert ".part" not in str(caught.value)
+    assert path.read_text() == "{}"
+
+
+def test_messages_do_not_quote_whole_files():
+    message = str(InputError(f"a.csv: {'x' * 10**7} is no number. Mend it."))
+    assert len(message) <= MESSAGE_CHARACTERS
+    assert message.startswith("a.csv: xxx")
+    assert message.endswith("xxx is no number. Mend it.")

@@ -144,8 +144,8 @@ def test_a_file_system_without_locks_is_noted_once_and_the_work_continues(
     assert sentence.startswith(f"{tmp_path / 'm'} cannot be locked ({os.strerror(number)}): make")
 
 
-def test_urls_and_the_root_have_no_lock():
-    with locked(Path("/")):
+def test_urls_and_the_root_are_no_outputs():
+    with pytest.raises(InputError, match="/ is the root"), locked(Path("/")):
         pass
     with pytest.raises(InputError, match="is a URL"), locked(Path("memory://model")):
         pass

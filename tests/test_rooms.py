@@ -25,6 +25,7 @@ ROOMS = [
     "estimators",
     "pipelines",
     "report",
+    "serving",
     "cli",
 ]
 LEVELS = dict.fromkeys(BASE, 0) | {name: 1 + level for level, name in enumerate(ROOMS)}

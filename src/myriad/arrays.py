@@ -49,3 +49,24 @@ def first_bad_row(rows: NDArray[Any]) -> int | None:
     if np.isfinite(sums).all():
         return None
     return int(np.flatnonzero(~np.isfinite(sums))[0])
+
+
+SCALES = (1e-15, 1e15)
+"""The size of the largest value of usable rows: their products must be within float32."""
+SCALED_ROWS = 1024
+
+
+def refuse_extreme_scale(X: Any) -> None:
+    """Raise `InputError` if products of rows, dense or sparse, would overflow or vanish in float32.
+
+    The first `SCALED_ROWS` rows are looked at; rows of zeros have no scale.
+    """
+    first = X[:SCALED_ROWS]
+    values = first.data if hasattr(first, "tocsr") else first
+    size = float(np.abs(values).max(initial=0.0))
+    least, most = SCALES
+    if size and not least <= size <= most:
+        raise InputError(
+            f"The largest of the values is {size:.0e}, so products of rows are beyond the range of "
+            "float32. Scale the rows to norms of about 1."
+        )

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+MESSAGE_CHARACTERS = 2000
+"""Most characters of a message."""
+
+
+def shorten(text: str) -> str:
+    """Return a message without its middle if it is long: it may quote a whole file.
+
+    Its end is kept, since it says what to do.
+    """
+    if len(text) <= MESSAGE_CHARACTERS:
+        return text
+    half = MESSAGE_CHARACTERS // 2 - 10
+    return f"{text[:half]} [...] {text[-half:]}"
+
 
 class MyriadError(Exception):
     """A failure that is explained to the user in one or two sentences."""
 
     status = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shorten(message))
 
 
 class InputError(MyriadError, ValueError):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from myriad.errors import InputError
+from myriad.errors import InputError, WorkError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,14 +61,28 @@ def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
     partial_paths = [path.with_name(f".{path.name}.part") for path in paths]
     try:
         yield partial_paths
-        for partial_path in partial_paths if durable else ():
-            with partial_path.open("rb") as written:
-                os.fsync(written.fileno())
         for partial_path, path in zip(partial_paths, paths, strict=True):
-            os.replace(partial_path, path)
+            with _reporting_races(path):
+                if durable:
+                    with partial_path.open("rb") as written:
+                        os.fsync(written.fileno())
+        for partial_path, path in zip(partial_paths, paths, strict=True):
+            with _reporting_races(path):
+                os.replace(partial_path, path)
     finally:
         for partial_path in partial_paths:
             partial_path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _reporting_races(path: Path) -> Iterator[None]:
+    """Convert the error of a temporary file that has gone: another process has renamed it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise WorkError(
+            f"{path} was written by another process at the same time: run again, one at a time."
+        ) from None
 
 
 def dump_json(content: Any) -> str:
@@ -82,10 +99,38 @@ def write_json(path: Path, content: Any) -> None:
         partial_path.write_text(dump_json(content), encoding="utf-8")
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file; `InputError` if there is none."""
+def refuse_special(path: Path) -> None:
+    """Raise `InputError` for a pipe, a device or a file of the kernel: reading it may never end.
+
+    A path that does not exist, or is a folder, is left to the function that reads it.
+    """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return
+    kernel = status.st_dev in _kernel_devices()
+    if kernel or not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise InputError(f"{path} is not a regular file: copy its content to one.")
+
+
+@lru_cache(maxsize=1)
+def _kernel_devices() -> frozenset[int]:
+    """Return the file systems whose files the kernel makes up as they are read."""
+    return frozenset(os.stat(root).st_dev for root in ("/proc", "/sys") if os.path.ismount(root))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; `InputError` if there is none.
+
+    NaN and infinite numbers, which Python would accept, are not JSON.
+    """
+    refuse_special(path)
+    try:
+        content = json.loads(
+            path.read_text(encoding="utf-8"),
+            parse_float=_parse_finite,
+            parse_constant=_parse_finite,
+        )
     except FileNotFoundError:
         raise InputError(f"{path} does not exist.") from None
     except OSError as error:
@@ -95,6 +140,13 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"{path} is damaged: it has no JSON object.")
     return content
+
+
+def _parse_finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:20]} is not a number of JSON")
+    return number
 
 
 def write_arrays(
@@ -141,7 +193,7 @@ def read_arrays(path: Path, *, mapped: int | None = None) -> dict[str, np.ndarra
     from safetensors import SafetensorError, safe_open
 
     threshold = MAPPED_BYTES if mapped is None else mapped
-
+    refuse_special(path)
     try:
         with path.open("rb") as stream, safe_open(path, framework="np") as checked:
             length = int.from_bytes(stream.read(8), "little")

@@ -7,6 +7,7 @@ behind is reused.
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import threading
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from myriad.errors import WorkError
+from myriad.errors import InputError, WorkError
 from myriad.progress import SILENT, Progress
 from myriad.urls import refuse_url
 
@@ -56,9 +57,25 @@ def locked(
     with ExitStack() as stack:
         for path in paths:
             if path is not None:
-                refuse_url(path)
+                _refuse_unusable(path)
                 stack.enter_context(_lock(path, make_parents, progress))
         yield
+
+
+def _refuse_unusable(path: Path) -> None:
+    """Raise `InputError` for a path that no output can have."""
+    refuse_url(path)
+    if not os.path.basename(os.path.realpath(path)):
+        raise InputError(f"{path} is the root of the file system: name a folder or file below it.")
+    try:
+        os.stat(path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InputError(
+                f"{path} cannot be written: it is, or is below, a link that leads in a circle."
+            ) from None
+    except ValueError:
+        raise InputError(f"{path} is no path: it has a null character.") from None
 
 
 def is_lock(path: Path) -> bool:

@@ -2,7 +2,8 @@
 
 PCA, mixtures, encoders, codes and models are all serialisable: frozen dataclasses that `flatten`
 converts to JSON settings and a flat dictionary of arrays. `restore` does the reverse; it executes
-no code from a file. Objects can be nested: the arrays of a field ``pca`` are named ``pca.mean``.
+no code from a file. Objects can be nested: the arrays of a field ``pca`` are named ``pca.mean``,
+those of the first object of a tuple ``parts`` are named ``parts.0.mean``.
 """
 
 from __future__ import annotations
@@ -54,6 +55,13 @@ def flatten(item: Serialisable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             arrays.update({f"{field.name}.{name}": array for name, array in nested.items()})
         elif isinstance(value, np.ndarray):
             arrays[field.name] = np.ascontiguousarray(value)
+        elif isinstance(value, tuple) and any(isinstance(one, Serialisable) for one in value):
+            settings[field.name] = []
+            for number, one in enumerate(value):
+                stated, nested = flatten(one)
+                settings[field.name].append(stated)
+                start = f"{field.name}.{number}"
+                arrays.update({f"{start}.{name}": array for name, array in nested.items()})
         else:
             settings[field.name] = list(value) if isinstance(value, tuple) else value
     return settings, arrays
@@ -73,6 +81,13 @@ def restore(
             value = settings[field.name]
             if isinstance(value, dict) and "kind" in value:
                 value = restore(value, arrays_below(arrays, field.name))
+            elif isinstance(value, list):
+                value = [
+                    restore(one, arrays_below(arrays, f"{field.name}.{number}"))
+                    if isinstance(one, dict) and "kind" in one
+                    else one
+                    for number, one in enumerate(value)
+                ]
             values[field.name] = tuple(value) if isinstance(value, list) else value
         elif field.name in arrays:
             values[field.name] = arrays[field.name]

@@ -2,11 +2,12 @@ import json
 import os
 import signal
 import subprocess
+import sys
 
 import jsonschema
 import pytest
 
-from myriad.cli.execution import execute
+from myriad.cli.execution import execute, explain
 from tests.cli import toy
 from tests.cli.calling import TOY, call_toy, environment, start_toy
 from tests.cli.schemas import load_schema
@@ -239,3 +240,48 @@ def test_progress_that_nobody_reads_does_not_stop_the_work():
     os.close(write)
     out, _ = process.communicate(timeout=30)
     assert json.loads(out)["n"] == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "status"),
+    [
+        ("export nowhere --out x", "2>&-", 2),
+        ("export nowhere --out x --json", ">&-", 2),
+        ("export nowhere --out x --json", "<&- >&- 2>&-", 2),
+        ("--help", ">&- 2>&-", 0),
+    ],
+)
+def test_closed_streams(words, closed, status, tmp_path):
+    line = f"{sys.executable} -m myriad.cli.main {words} {closed}"
+    called = subprocess.run(
+        ["sh", "-c", line], cwd=tmp_path, env=environment(), capture_output=True, text=True
+    )
+    assert (called.returncode, called.stdout + called.stderr) == (status, "")
+
+
+def test_the_folder_of_worker_processes_is_removed_when_interrupted(tmp_path):
+    code = """
+from multiprocessing import util
+import myriad.cli.main as command
+util.get_temp_dir()
+command.execute = lambda app, arguments: command.INTERRUPTED
+command.run()
+"""
+    called = subprocess.run(
+        [sys.executable, "-c", code], env=environment() | {"TMPDIR": str(tmp_path)}, check=False
+    )
+    assert called.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (ImportError("libx.so: failed to map segment from shared object"), "Not enough memory"),
+        (OSError("libx.so: cannot allocate memory in static TLS block"), "Not enough memory"),
+        (RuntimeError("can't start new thread"), "fewer --threads"),
+    ],
+)
+def test_the_limits_of_the_system_are_no_bugs(error, says):
+    assert explain(error).status == 1
+    assert says in explain(error).sentence

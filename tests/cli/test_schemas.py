@@ -111,11 +111,21 @@ OBJECTS = {
         "bytes_per_row": 64,
         "ratio": 32.0,
         "code": {"kind": "bits", "features": 512},
+        "relative_error": None,
         "error": None,
         "seconds": 0.2,
     },
     "export": {"source": "m", "files": ["m.onnx"], "dim": 64, "classes": 10, "seconds": 0.1},
     "report": {"report": "model/report.html"},
+    "serve": {"address": "http://127.0.0.1:8000", "requests": 3},
+    "explain": {
+        "picture": "why.png",
+        "path": "photo.jpg",
+        "label": "a",
+        "against": None,
+        "score": 1.5,
+        "bias": -0.5,
+    },
     "error": {"error": "No such file."},
 }
 

@@ -27,6 +27,7 @@ def test_train_writes_a_model_a_store_and_a_report(photos, tmp_path, capsys):
         "README.md",
         "config.json",
         "evidence.json",
+        "held_scores.safetensors",
         "model.safetensors",
         "report.html",
     ]

@@ -243,3 +243,15 @@ def test_a_constant_image_has_no_gradient():
     planes = allocate_planes(5, 5)
     orient_gradients(np.full((5, 5), 0.7, np.float32), planes)
     assert not planes.any()
+
+
+def test_empty_patches_may_be_left_out():
+    image = photograph(80, 90)
+    image[:, :45] = 100
+    kept = DenseSIFT(min_side=1).describe(image)
+    left_out = DenseSIFT(min_side=1, keep_empty=False).describe(image)
+    full = kept.values.any(axis=1)
+    assert 0 < full.sum() < len(full)
+    np.testing.assert_array_equal(left_out.values, kept.values[full])
+    np.testing.assert_array_equal(left_out.positions, kept.positions[full])
+    assert len(DenseSIFT(keep_empty=False).describe(np.full((60, 60), 7, np.uint8))) == 0

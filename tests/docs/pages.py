@@ -24,6 +24,10 @@ INSTALLING = {
     'pip install -e ".[test]" && pytest',
     'pip install -e ".[docs]"',
     "mkdocs serve",
+    'pip install "myriad-learn[serve]"',
+    "myriad serve birds",
+    "myriad serve birds --feedback corrected",
+    "myriad train corrected/manifest.csv --out birds2",
 }
 """Commands that no test runs here: they install, or never end."""
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,5 +92,13 @@ class TestRequireClasses:
         images = find_images(tmp_path)
         with pytest.raises(InputError, match="only 'a'"):
             require_classes(images)
-        with pytest.raises(InputError, match="none was found"):
+        with pytest.raises(InputError, match="has no training images"):
             require_classes(images.select(images.splits == "test"))
+
+    def test_a_vocabulary_needs_training_images(self, tmp_path):
+        for name in ("val/a/1.png", "val/b/1.png", "test/a/2.png"):
+            write_picture(tmp_path / name)
+        images = find_images(tmp_path)
+        require_classes(images)
+        with pytest.raises(InputError, match="pics has no training images"):
+            require_classes(images, Path("pics"), learning=True)

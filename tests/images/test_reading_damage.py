@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 from myriad.errors import MyriadError
 from myriad.images.reading import MAX_FILE_BYTES, BadImage, read_bytes, read_image
@@ -53,6 +53,25 @@ class TestDamage:
         data = encode(colour_picture(120, 160), "JPEG")
         assert read_image(data).shape == (120, 160)
         assert reason_of(data[: len(data) // 2]) == "truncated JPEG"
+
+    @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"restart_marker_blocks": 2}])
+    @pytest.mark.parametrize("colour", [False, True])
+    @pytest.mark.parametrize("side", [0, 1])
+    def test_jpeg_with_an_enlarged_size(self, options, colour, side):
+        data = bytearray(encode(RGB if colour else GREY, "JPEG", **options))
+        frame = data.index(b"\xff\xc2" if "progressive" in options else b"\xff\xc0")
+        height_and_width = list(struct.unpack_from(">HH", data, frame + 5))
+        height_and_width[side] *= 2
+        struct.pack_into(">HH", data, frame + 5, *height_and_width)
+        for min_pixels in (None, 8):
+            with pytest.raises(BadImage, match="truncated JPEG"):
+                read_image(bytes(data), colour=colour, min_pixels=min_pixels)
+
+    @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"restart_marker_blocks": 2}])
+    @pytest.mark.parametrize("shape", [(8, 8), (9, 70), (70, 9)])
+    def test_a_complete_grey_jpeg_is_good(self, options, shape):
+        grey = np.full(shape, 128, np.uint8)
+        np.testing.assert_array_equal(read_image(encode(grey, "JPEG", **options)), grey)
 
     def test_jpeg_filled_up_with_zeros(self):
         data = encode(colour_picture(120, 160), "JPEG")
@@ -131,15 +150,26 @@ class TestDamage:
 
 
 class TestBombs:
-    def test_png_header(self):
-        header = struct.pack(">IIBBBBB", 50_000, 50_000, 8, 0, 0, 0, 0)
+    @pytest.mark.parametrize(
+        ("width", "height", "reason"),
+        [
+            (50_000, 50_000, "2500000000 pixels, more than the limit of 100000000"),
+            (2, 49_000_000, "a side of 49000000 pixels, more than the limit of 1000000"),
+            (900_000, 100, "truncated PNG"),
+        ],
+    )
+    def test_png_header(self, width, height, reason, monkeypatch):
+        monkeypatch.setattr(
+            PngImagePlugin.PngImageFile, "load", lambda image: pytest.fail("loaded")
+        )
+        header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
         body = b"IHDR" + header
         end = b"\0\0\0\0IEND\xaeB`\x82"
         data = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + body
         data += struct.pack(">I", zlib.crc32(body))
         scan = b"IDAT" + zlib.compress(bytes(1000))
         data += struct.pack(">I", len(scan) - 4) + scan + struct.pack(">I", zlib.crc32(scan)) + end
-        assert reason_of(data) == "2500000000 pixels, more than the limit of 100000000"
+        assert reason_of(data) == reason
 
     @pytest.mark.parametrize("form", ["JPEG", "PNG", "BMP", "TIFF", "WEBP", "GIF"])
     def test_limit_is_exact(self, form):

@@ -10,10 +10,19 @@ pytest.importorskip("onnx")
 
 from myriad.codes import learn_bilinear, learn_bits, learn_chosen, learn_hadamard
 from myriad.errors import InputError
-from myriad.models import ChosenModel, CodedModel, FactoredModel, LinearModel, Model, ModelFolder
+from myriad.models import (
+    ChosenModel,
+    CodedModel,
+    Decider,
+    FactoredModel,
+    LinearModel,
+    Model,
+    ModelFolder,
+)
 from myriad.models.onnx_graph import build_onnx
 from myriad.signatures import OnnxOptions, read_onnx
 from myriad.signatures.sessions import start_session
+from tests.models.folders import make_folder
 from tests.signatures.networks import write_network
 
 RNG = np.random.default_rng(0)
@@ -47,6 +56,21 @@ def test_ranked_labels(k):
     np.testing.assert_allclose(scores, best, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("k", [None, 3])
+def test_probabilities(k):
+    folder = make_folder(7)
+    X = 3 * RNG.normal(size=(20, 6)).astype(np.float32)
+    found = Decider(folder)
+    session = start_session(build_onnx(folder, k))
+    if k is None:
+        (probabilities,) = session.run(["probabilities"], {"rows": X})
+        np.testing.assert_allclose(probabilities, found.predict_proba(X), rtol=1e-3, atol=1e-6)
+    else:
+        (probabilities,) = session.run(["top_probabilities"], {"rows": X})
+        expected = found.decide(X, k).probabilities
+        np.testing.assert_allclose(probabilities, expected, rtol=1e-3, atol=1e-6)
+
+
 @pytest.mark.parametrize("power", [1.0, 0.5, 0.3])
 def test_a_network_and_its_model_become_one_graph(tmp_path, power):
     write_network(tmp_path / "n.onnx", kernel=RNG.normal(size=(3, 5)))
@@ -54,7 +78,7 @@ def test_a_network_and_its_model_become_one_graph(tmp_path, power):
     folder = draw_folder(recipe=backbone)
     session = start_session(build_onnx(folder))
     image = RNG.integers(0, 256, (20, 30, 3), dtype=np.uint8)
-    (scores,) = session.run(["scores"], {"image": backbone.fit(image)})
+    (scores,) = session.run(["scores"], {"image": backbone.fit(backbone.cut(image))})
     expected = folder.model.scores(backbone.describe(image)[None])
     np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
     metadata = json.loads(session.get_modelmeta().custom_metadata_map["image"])

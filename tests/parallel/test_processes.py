@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -135,3 +136,17 @@ def test_a_parent_that_ends_leaves_no_orphans(tmp_path, number):
     finally:  # a process that is left behind is a warning, and so an error, of some later test
         process.kill()
         process.communicate()
+
+
+def wait_for_ever(item):
+    if item == "stuck":
+        threading.Event().wait()
+    return item
+
+
+def test_a_worker_that_takes_too_long_is_killed(executor):
+    call = executor.bind(wait_for_ever, timeout=60)
+    assert call("quick") == "quick"
+    with pytest.raises(TimeoutError):
+        executor.bind(wait_for_ever, timeout=0.2)("stuck")
+    assert call("quick") == "quick"

@@ -8,7 +8,7 @@ import pytest
 from myriad.errors import InputError
 from myriad.parallel import map_ordered, open_threads, thread_count, thread_executor
 from myriad.parallel import threads as module
-from myriad.parallel.threads import LONGEST_PAUSE, Backoff
+from myriad.parallel.threads import FEW_THREADS, LONGEST_PAUSE, THREADS_PER_CORE, Backoff
 
 
 def test_a_pool_calls_with_every_item_once_and_raises_errors():
@@ -99,3 +99,14 @@ def test_nothing_is_shared_while_others_take_the_cores(preemptions):
         preemptions[0] += 1
         backoff.record(late=False)
     assert [work(backoff, late=False) for _ in range(2)] == [False, True]
+
+
+def test_the_number_of_threads_is_bounded():
+    assert thread_count(10**6) <= max(FEW_THREADS, THREADS_PER_CORE * thread_count(None))
+    assert thread_count(np.int64(3)) == 3
+
+
+@pytest.mark.parametrize("threads", [0, -1, float("nan"), 2.5, True, "2", [2]])
+def test_a_bad_number_of_threads_is_named(threads):
+    with pytest.raises(InputError, match="number of threads must be a whole number of at least 1"):
+        thread_count(threads)

@@ -39,7 +39,9 @@ def make_rows():
 def write_store(folder, *, several=False):
     X, labels, splits = make_rows()
     names = [f"class {c}" for c in range(CLASSES)]
-    writer = Store.create(folder, class_names=names, dim=DIM, n_shards=3, several=several)
+    writer = Store.create(
+        folder, class_names=names, dim=DIM, n_shards=3, several=several, grouped=True
+    )
     for number, part in enumerate(np.array_split(np.arange(N), 3)):
         sets = LabelSets.from_lists([[c, (c + 1) % CLASSES] for c in labels[part]])
         writer.write_shard(
@@ -49,6 +51,7 @@ def write_store(folder, *, several=False):
             [f"row {i}" for i in part],
             splits[part].tolist(),
             [{"path": "bad.jpg", "reason": "cut"}] if number == 1 else [],
+            part.astype(np.int32) // 2,
         )
     writer.finish()
     return folder
@@ -83,6 +86,7 @@ def test_rows_keep_their_order_labels_and_names(plain, stores, name):
     before, after = Store.open(plain), Store.open(stores[name])
     np.testing.assert_array_equal(after.labels, before.labels)
     np.testing.assert_array_equal(after.splits, before.splits)
+    np.testing.assert_array_equal(after.groups, before.groups)
     assert after.paths == before.paths
     assert after.bad == before.bad
     code = after.code

@@ -9,8 +9,8 @@ from myriad.codes.product import choose_product
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.options import flat_values
+from myriad.pipelines.code_learning import learn_code
 from myriad.pipelines.compress import measure_error
-from myriad.pipelines.extract import learn_code
 from myriad.store import ArrayRows, inform_rows
 from tests.reference import information as plain
 

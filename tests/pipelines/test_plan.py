@@ -73,13 +73,17 @@ def test_few_negatives_cost_little():
 
 
 def test_extraction_counts_images_and_bytes():
-    job = Job(images=1_000_000, classes=1000)
+    job = Job(images=1_000_000, classes=1000, extracting=ExtractOptions("fisher"))
     steps = plan_extraction(job, CORE, 131_072, 16_384, 0.05, 2.0, 2)
     assert [step.step for step in steps] == ["learn the vocabulary", "learn the codes", "extract"]
     assert steps[-1].disk == 1_000_000 * 16_384
     assert steps[-1].seconds == pytest.approx(25_000)
-    plain = replace(job, extracting=ExtractOptions(codes="none"))
+    plain = replace(job, extracting=ExtractOptions("fisher", codes="none"))
     assert len(plan_extraction(plain, CORE, 131_072, 4 * 131_072, 0.05, 2.0, 2)) == 2
+    automatic = plan_extraction(
+        replace(job, extracting=ExtractOptions()), CORE, 2560, 10_240, 0.05, 2, 2
+    )
+    assert [step.step for step in automatic] == ["choose the signature", "extract"]
 
 
 @pytest.mark.usefixtures("known")
@@ -144,6 +148,6 @@ def test_every_code_is_planned_at_its_size(codes):
     code = spec.estimate(100, 100)
     assert code.dim == 100
     assert code.ratio >= spec.ratio * 0.9
-    job = Job(images=1000, classes=10, extracting=ExtractOptions(codes=codes))
+    job = Job(images=1000, classes=10, extracting=ExtractOptions("fisher", codes=codes))
     steps = plan_extraction(job, CORE, 100, code.bytes_per_row, 0.05, 2.0, 2)
     assert [step.step for step in steps] == ["learn the vocabulary", "learn the codes", "extract"]

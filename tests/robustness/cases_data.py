@@ -308,12 +308,32 @@ DATA_CASES = [
         lambda h, r: (h / "list.csv").write_bytes(b"path,label\n\xe9,\xe9\n"),
     ),
     Case("manifest of one class", FROM_LIST, 2, "at least two classes", manifest(*ROWS[:3])),
+    *(
+        Case(
+            f"manifest with only {split} images",
+            FROM_LIST,
+            2,
+            "list.csv has no training images",
+            manifest(*(f"{row},{split}" for row in ROWS), header="path,label,split"),
+        )
+        for split in ("test", "val")
+    ),
+    *(
+        Case(
+            f"a pipe instead of {name}",
+            f"train {name} --out m {QUICK}",
+            2,
+            f"{name} is not a regular file",
+            lambda h, r, name=name: os.mkfifo(h / name),
+        )
+        for name in ("list.csv", "images.zip", "images.tar")
+    ),
     Case(
-        "manifest with only test images",
+        "manifest that is a link to a file of the kernel",
         FROM_LIST,
         2,
-        "at least two classes",
-        manifest(*(f"{row},test" for row in ROWS), header="path,label,split"),
+        "list.csv is not a regular file",
+        lambda h, r: (h / "list.csv").symlink_to("/proc/kmsg"),
     ),
     *(
         Case(

@@ -70,6 +70,13 @@ def diverge(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("myriad.pipelines.train.fit_store", fail)
 
 
+def rewrite(path: Path, old: str, new: str) -> None:
+    """Replace a part of a text file."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
 OWN = ("model", "model.store")
 PLACE_CASES = [
     Case("model at a URL", "train images --out memory://m", 2, "memory://m is a URL", trained()),
@@ -183,7 +190,7 @@ PLACE_CASES = [
         "s holds files that do not belong to a store",
         lambda h, r: [copy(r / "model.store", h / "s"), copy(r / "images", h / "s" / "images")],
     ),
-    Case("OUT is the root", "train images --out /", 2, "--out /", with_images()),
+    Case("OUT is the root", "train images --out /", 2, "/ is the root of", with_images()),
     Case("OUT below a file", f"train images --out a/b {QUICK}", 2, "a", with_images("a")),
     Case(
         "OUT where nothing can be made",
@@ -309,6 +316,84 @@ PLACE_CASES = [
             patch=forbid,
         )
         for command in (TRAIN, EXTRACT)
+    ),
+    *(
+        Case(
+            f"OUT is {place}: {command.split()[0]}",
+            f"{command} --out {place}",
+            2,
+            says,
+            lambda h, r: [trained()(h, r), (h / "loop").symlink_to("loop")],
+        )
+        for place, says in (
+            ("/", "/ is the root of the file system"),
+            ("loop", "loop cannot be written: it is, or is below, a link that leads in a circle"),
+            ("loop/m", "loop/m cannot be written"),
+        )
+        for command in (
+            "train images",
+            "extract images",
+            "compress model.store",
+            "tune model.store",
+            "export model",
+            "export model.store",
+            "report model",
+        )
+    ),
+    Case(
+        "OUT holds a link that leads in a circle",
+        TRAIN,
+        2,
+        "model holds files but no model",
+        lambda h, r: [
+            write_images(h / "images"),
+            (h / "model").mkdir(),
+            (h / "model/loop").symlink_to("loop"),
+        ],
+    ),
+    *(
+        Case(
+            f"{name} of a store is {what}",
+            f"train model.store --out m {QUICK}",
+            2,
+            says,
+            lambda h, r, name=name, make=make: [
+                trained()(h, r),
+                (h / "model.store" / name).unlink(),
+                make(h / "model.store" / name),
+            ],
+        )
+        for name in ("store.json",)
+        for what, says, make in (
+            ("a pipe", "store.json is not a regular file", os.mkfifo),
+            (
+                "a file of the kernel",
+                "store.json is not a regular file",
+                lambda path: path.symlink_to("/proc/kmsg"),
+            ),
+        )
+    ),
+    *(
+        Case(
+            f"store to train on has {number}",
+            f"train model.store --out m {QUICK}",
+            2,
+            "store.json is damaged: it is not valid JSON",
+            lambda h, r, number=number: [
+                trained()(h, r),
+                rewrite(h / "model.store/store.json", '"plan": {', f'"plan": {{"x": {number},'),
+            ],
+        )
+        for number in ("NaN", "Infinity", "-Infinity", "1e999")
+    ),
+    Case(
+        "disk full while rows are exported",
+        "export model.store --out rows",
+        1,
+        "rows cannot be written: No space left on device. Free disk space or allow writing, and "
+        "run again.",
+        trained(),
+        patch=fill_disk("myriad.pipelines.exporting.write_header"),
     ),
     Case(
         "store to train on was cut",

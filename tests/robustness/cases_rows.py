@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +30,15 @@ def write_table(here: Path, **columns: object) -> None:
     pq.write_table(pa.table(columns), here / "rows.parquet")
 
 
+def enlarge(path: Path) -> None:
+    """Write a .npz file of one row whose header states a hundred million."""
+    content = io.BytesIO()
+    np.save(content, np.ones((1, 4), np.float32))
+    stated = content.getvalue().replace(b"(1, 4), }        ", b"(100000000, 4), }")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("rows.npy", stated)
+
+
 def spoil(rows: np.ndarray, value: float) -> np.ndarray:
     rows[7, 2] = value
     return rows
@@ -48,6 +60,50 @@ ROW_CASES = [
         0,
         "Kept as   float16",
         lambda h, r: write_rows(h, np.ones((12, 3), np.float16)),
+    ),
+    Case(
+        "import: labels of 5,000 digits",
+        IMPORT,
+        0,
+        "Classes   2",
+        lambda h, r: [
+            write_rows(h),
+            (h / "labels.txt").write_text(f"{'1' * 5000}\n2\n" * 6),
+        ],
+    ),
+    Case(
+        "import: svmlight with an index of 2^31",
+        "import rows.svm --out s",
+        2,
+        "rows.svm has the number of a feature that is too large",
+        lambda h, r: (h / "rows.svm").write_text("1 2147483648:1\n2 1:1\n"),
+    ),
+    Case(
+        "import: a folder that is not UTF-8",
+        "import rows --labels folder --out s",
+        2,
+        "the name of its folder is not valid Unicode",
+        lambda h, r: [
+            (h / "rows" / os.fsdecode(b"\xff")).mkdir(parents=True),
+            np.save(h / "rows" / os.fsdecode(b"\xff") / "a.npy", np.eye(4)),
+        ],
+    ),
+    Case(
+        "import: an archive of zeros",
+        "import rows.npz --labels labels.txt --out s",
+        2,
+        "rows.npz: rows is compressed",
+        lambda h, r: [
+            write_rows(h),
+            np.savez_compressed(h / "rows.npz", rows=np.zeros((12, 400_000), np.float32)),
+        ],
+    ),
+    Case(
+        "import: an archive with the header of more rows",
+        "import rows.npz --labels labels.txt --out s",
+        2,
+        "rows.npz: rows is cut short",
+        lambda h, r: [write_rows(h), enlarge(h / "rows.npz")],
     ),
     Case(
         "import: too few labels",
@@ -221,11 +277,11 @@ ROW_CASES = [
             ("onnx:text.onnx", "text.onnx cannot be run"),
             ("onnx:net.onnx --onnx-output nothing", "net.onnx has no output 'nothing'"),
             ("onnx:net.onnx --onnx-output copy", "'copy' has shape (1, 3, 8, 8)"),
-            ("onnx:net.onnx --onnx-size 9", "--onnx-size 9 is wrong"),
+            ("onnx:net.onnx --onnx-size 9", "--image-size 9 is wrong"),
             ("onnx:net.onnx --onnx-mean red", "--onnx-mean must be"),
             ("onnx:net.onnx --onnx-deviation 0.2", "here they are from 0 to 255"),
             ("onnx:net.onnx --components 8", "--components"),
-            ("fisher --onnx-size 9", "--onnx-size belongs to --signature onnx:FILE"),
+            ("fisher --onnx-size 9", "--image-size belongs to --signature"),
         )
     ),
     Case(

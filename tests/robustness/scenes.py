@@ -80,9 +80,12 @@ def copy(source: Path, target: Path) -> None:
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:
-    """Return the content of all files below a folder, by path."""
+    """Return the content of all files below a folder, by path.
+
+    Files of the kernel, which have no size, are not read: some have no end.
+    """
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
+        path.relative_to(folder).as_posix(): path.read_bytes() if path.stat().st_size else b""
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }

@@ -15,8 +15,10 @@ from PIL import Image
 
 from myriad.errors import InputError, WorkError
 from myriad.serialisation import fingerprint, flatten, restore
-from myriad.signatures import Backbone, OnnxOptions, open_backbone, read_onnx
+from myriad.signatures import Backbone, OnnxOptions, open_network, read_onnx
+from myriad.signatures.backbone import CORNERS
 from myriad.signatures.onnx_file import NORMS, parse_numbers
+from myriad.signatures.sessions import start_session
 from tests.signatures.networks import write_network
 
 RNG = np.random.default_rng(0)
@@ -44,7 +46,8 @@ def test_a_large_image_is_smoothed_as_it_shrinks(tmp_path):
     write_network(tmp_path / "n.onnx")
     stripes = np.zeros((160, 160, 3), np.uint8)
     stripes[::2] = 255
-    fitted = read_onnx(tmp_path / "n.onnx", RAW).fit(stripes)
+    fitted = read_onnx(tmp_path / "n.onnx", RAW)
+    fitted = fitted.fit(fitted.cut(stripes))
     assert np.abs(fitted - 127.5).max() < 10
 
 
@@ -53,9 +56,28 @@ def test_layout_order_and_squashing(tmp_path):
     backbone = read_onnx(tmp_path / "n.onnx", RAW, crop=0.0)
     assert (backbone.layout, backbone.size) == ("nhwc", (8, 6))
     whole = np.asarray(Image.fromarray(IMAGE).resize((6, 8), Image.Resampling.BICUBIC), np.float32)
-    np.testing.assert_array_equal(backbone.fit(IMAGE), whole[None])
+    np.testing.assert_array_equal(backbone.fit(backbone.cut(IMAGE)), whole[None])
     reordered = dataclasses.replace(backbone, order="bgr")
-    np.testing.assert_array_equal(reordered.fit(IMAGE), whole[None, :, :, ::-1])
+    np.testing.assert_array_equal(reordered.fit(reordered.cut(IMAGE)), whole[None, :, :, ::-1])
+
+
+@pytest.mark.parametrize("views", [2, 10])
+def test_views_are_averaged(tmp_path, views):
+    write_network(tmp_path / "n.onnx", kernel=[[1, 2, 0], [0, 1, 0], [0, 0, 1]])
+    backbone = read_onnx(tmp_path / "n.onnx", dataclasses.replace(RAW, views=views))
+    seen = []
+    for corner in CORNERS if views == 10 else CORNERS[:1]:
+        pixels = backbone.cut(IMAGE, corner)
+        one = dataclasses.replace(backbone, views=1, crop=1.0)
+        for view in (pixels, pixels[:, ::-1]):
+            (found,) = start_session(one.graph.tobytes()).run(
+                ["embedding"], {"image": one.fit(view)}
+            )
+            seen.append(found.reshape(-1))
+    mean = np.mean(seen, axis=0)
+    np.testing.assert_allclose(backbone.describe(IMAGE), mean / np.linalg.norm(mean), rtol=1e-5)
+    with pytest.raises(InputError, match="--views must be 1, 2 or 10"):
+        OnnxOptions(views=3)
 
 
 def test_power_and_length(tmp_path):
@@ -99,7 +121,7 @@ def test_another_output_or_a_value_inside(tmp_path):
         ),
         ({"shape": (2, 3, 8, 8)}, RAW, "of shape"),
         ({"kind": TensorProto.DOUBLE}, RAW, "cannot be run|tensor"),
-        ({}, OnnxOptions(size=9), "8 x 8 pixels: --onnx-size 9 is wrong"),
+        ({}, OnnxOptions(size=9), "8 x 8 pixels: --image-size 9 is wrong"),
         ({}, OnnxOptions(mean="0.5,0.5,0.5", deviation="0.25"), "from 0 to 255"),
         ({}, OnnxOptions(mean="1,2"), "--onnx-mean"),
         ({}, OnnxOptions(deviation="nan"), "--onnx-deviation"),
@@ -121,9 +143,9 @@ def test_files_that_are_no_networks(tmp_path):
     (tmp_path / "n.onnx").write_bytes(b"no network")
     for options in (RAW, OnnxOptions(output="a")):
         with pytest.raises(InputError, match=r"n\.onnx"):
-            open_backbone(f"onnx:{tmp_path / 'n.onnx'}", options)
+            open_network(f"onnx:{tmp_path / 'n.onnx'}", options)
     with pytest.raises(InputError, match="no such file"):
-        open_backbone(f"onnx:{tmp_path / 'none.onnx'}")
+        open_network(f"onnx:{tmp_path / 'none.onnx'}")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +190,7 @@ def test_a_network_that_fails_or_gives_nan_is_a_failure_of_the_work():
 def test_a_missing_package_is_named_with_its_remedy(tmp_path, monkeypatch, package):
     write_network(tmp_path / "n.onnx")
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(InputError, match=rf'{package}: pip install "myriad-learn\[cnn\]"'):
+    with pytest.raises(InputError, match=f"{package}: pip install onnxruntime onnx"):
         read_onnx(tmp_path / "n.onnx", OnnxOptions(output="pooled"))
 
 

@@ -13,7 +13,7 @@ from myriad.descriptors import DenseSIFT
 from myriad.errors import InputError
 from myriad.serialisation import flatten, restore
 from myriad.signatures import FisherSignature, Signature
-from myriad.signatures.fisher import fisher_vectors
+from myriad.signatures.fisher import fisher_vectors, learn_fisher
 from myriad.signatures.pyramid import pyramid_of
 from myriad.vocabularies import GaussianMixture, learn_mixture, learn_pca
 from tests.reference import fisher as reference
@@ -226,3 +226,13 @@ def test_refuses_parts_that_do_not_fit(signature):
         options = {"descriptor": sift, "pca": pca, "mixture": mixture} | fields
         with pytest.raises(InputError):
             FisherSignature(**options)
+
+
+def test_an_image_without_descriptors_has_a_zero_row():
+    images = [np.random.default_rng(i).integers(0, 256, (60, 60), dtype=np.uint8) for i in range(3)]
+    descriptor = DenseSIFT(keep_empty=False, step=12)
+    signature = learn_fisher(images, n_components=2, descriptor=descriptor, threads=1)
+    assert not signature.describe(np.full((60, 60), 7, np.uint8)).any()
+    for shape in ((1, 50), (3, 3)):  # smaller than a patch, and one pixel high
+        noise = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+        assert np.isfinite(signature.describe(noise)).all()

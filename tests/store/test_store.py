@@ -337,3 +337,19 @@ def test_a_damaged_shard_of_a_finished_store_is_not_taken_for_done(tmp_path):
     path.write_bytes(content.replace(b"train", b"truin", 1))
     assert path.read_bytes() != content
     assert Store.resume(store.path).done_shards() == {0, 2, 3, 4}
+
+
+def test_groups_of_rows_are_kept(tmp_path):
+    groups = np.array([3, 3, -1, 7], np.int32)
+    writer = Store.create(tmp_path / "s", class_names=["a", "b"], dim=2, n_shards=1, grouped=True)
+    X = np.arange(8, dtype=np.float32).reshape(4, 2)
+    names = list("wxyz")
+    with pytest.raises(InputError, match="needs the groups"):
+        writer.write_shard(0, X, [0, 0, 1, 1], names, "train")
+    with pytest.raises(InputError, match="as many groups"):
+        writer.write_shard(0, X, [0, 0, 1, 1], names, "train", groups=groups[:2])
+    writer.write_shard(0, X, [0, 0, 1, 1], names, "train", groups=groups)
+    writer.finish()
+    store = Store.open(tmp_path / "s")
+    np.testing.assert_array_equal(store.groups, groups)
+    np.testing.assert_array_equal(store.rows().select([3, 0]).groups, [7, 3])

@@ -35,3 +35,11 @@ def test_accuracy_is_that_of_the_model(several, threads):
     with open_threads(threads) as pool:
         (found,) = validate(ModelRanker(model, size=7), ArrayRows(X, truths), pool=pool)
     assert found.to_json() == expected.to_json()
+
+
+def test_hold_out_does_not_divide_groups():
+    labels, groups = np.arange(200) % 4, np.arange(200) // 8
+    rows = ArrayRows(np.zeros((200, 2), np.float32), labels, groups=groups)
+    kept, held = hold_out(rows, 0.2, seed=0)
+    assert 20 <= held.n_rows <= 60
+    assert not set(kept.groups) & set(held.groups)

@@ -21,14 +21,14 @@ def show(compressed: Compressed, run: Run) -> None:
     """Print the code, its size and its error."""
     store, found = compressed.store, compressed.to_json()
     code = ", ".join(f"{name} {value}" for name, value in found["code"].items() if name != "kind")
-    kind = code_name(found["code"]["kind"])
+    kind, error = code_name(found["code"]["kind"]), found["relative_error"]
     print_facts(
         {
             "Rows": store.n_rows,
             "Code": f"{kind}: {code}" if code else kind,
             "Bytes a row": store.bytes_per_row,
             "Ratio": compressed.code.ratio,
-            "Error": "-" if found["error"] is None else f"{100 * found['error']:.1f} %",
+            "Error": "-" if error is None else f"{100 * error:.1f} %",
             "Size": format_bytes(store.n_rows * store.bytes_per_row),
             "Time": format_seconds(compressed.seconds),
         }

@@ -82,4 +82,6 @@ def demo(
         threads=run.threads,
         progress=run.progress,
     )
-    return Result(found, write_html(found.evidence, out / "report.html", run.progress))
+    return Result(
+        found, write_html(found.evidence, out / "report.html", found.trained.model, run.progress)
+    )

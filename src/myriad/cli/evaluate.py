@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,14 +9,16 @@ import typer
 from myriad.cli.shared_options import (
     Cluster,
     DataArgument,
+    Deciding,
     Extraction,
     Labels,
     ModelArgument,
     RowsColumn,
     choose_extraction,
+    read_decisions,
 )
-from myriad.cli.tables import print_accuracies, print_facts
-from myriad.cli.verb import Run, verb
+from myriad.cli.tables import print_accuracies, print_facts, print_table
+from myriad.cli.verb import Lists, Run, UnderHeading, verb
 
 if TYPE_CHECKING:
     from myriad.pipelines.evaluate import Evaluated
@@ -33,10 +34,44 @@ def show(evaluated: Evaluated, run: Run) -> None:
         "Class-confusion loss": evaluated.class_confusion,
         "Sibling precision": evaluated.sibling,
     }
-    print_facts({name: f"{value:.2f} %" for name, value in rows.items() if value is not None})
+    facts = {name: f"{value:.2f} %" for name, value in rows.items() if value is not None}
+    print_facts(facts | describe_probabilities(evaluated))
+    if evaluated.sets is not None:
+        sizes = evaluated.sets["sizes"].items()
+        print_table(["Size of set", "% of rows"], [[size, share] for size, share in sizes])
+    if evaluated.levels is not None:
+        columns = ["Level", "Accuracy in %", "Answered in %", "Right in %"]
+        print_table(columns, [list(level.values()) for level in evaluated.levels])
 
 
-@verb(show=show, lists={"extracting": read_limit})
+def describe_probabilities(evaluated: Evaluated) -> dict[str, str]:
+    """Return what probabilities, prediction sets and rejection reached, in words."""
+    facts: dict[str, str] = {}
+    found, sets, rejection = evaluated.calibration, evaluated.sets, evaluated.rejection
+    if found is not None:
+        facts["Calibration error"] = f"{found.error:.3f} ({found.chance:.3f} by chance alone)"
+        facts["Brier score"] = f"{found.brier:.3f}"
+        facts["Log loss"] = f"{found.log_loss:.3f}"
+        facts["Risk-coverage area"] = f"{100 * found.risk_area:.2f} %"
+    if sets is not None:
+        facts["Coverage"] = (
+            f"{sets['coverage']:.2f} % by sets of {sets['mean_size']:.2f} labels on average "
+            f"(top-{sets['top_k']['k']}: {sets['top_k']['coverage']:.2f} %)"
+        )
+    if rejection is not None:
+        facts["Answered"] = f"{rejection['answered']:.2f} %"
+        if rejection["precision"] is not None:
+            facts["Right when answered"] = f"{rejection['precision']:.2f} %"
+    return facts
+
+
+OPTION_LISTS: Lists = {
+    "extracting": read_limit,
+    "deciding": UnderHeading(read_decisions, "Decisions", first=()),
+}
+
+
+@verb(show=show, lists=OPTION_LISTS)
 def evaluate(
     model: ModelArgument,
     data: DataArgument,
@@ -52,14 +87,8 @@ def evaluate(
             "--plain", help="Let a model of bits score float values, without coding them first."
         ),
     ] = False,
-    hierarchy: Annotated[
-        Path | None,
-        typer.Option(
-            help="A CSV file with the columns class and parent: siblings count as correct, too.",
-            show_default=False,
-        ),
-    ] = None,
     *,
+    deciding: Deciding,
     extracting: Extraction,
     labels: Labels = None,
     rows: RowsColumn = None,
@@ -77,7 +106,7 @@ def evaluate(
         max_bad=extracting().max_bad,
         labels=labels or (),
         column=rows,
-        hierarchy=hierarchy,
+        deciding=deciding(),
         threads=run.threads,
         cluster=cluster,
         progress=run.progress,

@@ -5,10 +5,12 @@ A new verb is one file beside this one and one line in `VERBS`.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -18,12 +20,14 @@ from myriad.cli.compress import compress
 from myriad.cli.demo import demo
 from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import INTERRUPTED, execute
+from myriad.cli.explain import explain
 from myriad.cli.export import export
 from myriad.cli.extract import extract
 from myriad.cli.import_ import import_
 from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
+from myriad.cli.serve import serve
 from myriad.cli.train import train
 from myriad.cli.tune import tune
 
@@ -32,6 +36,8 @@ VERBS: dict[str, Callable[..., Any]] = {
     "train": train,
     "predict": predict,
     "evaluate": evaluate,
+    "explain": explain,
+    "serve": serve,
     "extract": extract,
     "compress": compress,
     "import": import_,
@@ -74,10 +80,28 @@ for _name, _verb in VERBS.items():
     app.command(_name)(_verb)
 
 
+def _open_closed_streams() -> None:
+    """Open the standard streams that the caller has closed, to read and write nothing.
+
+    Otherwise Python has None instead of a stream, and the next file that is opened has its
+    descriptor, to which libraries may write messages.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                nowhere = os.open(os.devnull, os.O_RDWR)
+                if nowhere != number:
+                    os.dup2(nowhere, number)
+                    os.close(nowhere)
+                mode = "r" if name == "stdin" else "w"
+                setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+
+
 def run() -> None:
     """Run the command with the arguments of the process, and exit."""
     if not sys.warnoptions and os.environ.get("MYRIAD_DEBUG") != "1":
         warnings.simplefilter("ignore")  # for programmers; users get sentences
+    _open_closed_streams()
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a label the locale cannot write
     status = execute(app, sys.argv[1:])
@@ -86,6 +110,7 @@ def run() -> None:
         # does, and would end by a signal instead of with this status.
         sys.stdout.flush()
         sys.stderr.flush()
+        atexit._run_exitfuncs()  # removes the temporary folder of worker processes
         os._exit(status)
     sys.exit(status)
 

@@ -3,17 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from myriad.cli.shared_options import ModelArgument
+from myriad.cli.shared_options import Deciding, ModelArgument, read_decisions
 from myriad.cli.tables import print_table
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import Lists, Run, UnderHeading, verb
 from myriad.locks import locked
 
 if TYPE_CHECKING:
     from myriad.pipelines.predict import Predicted
+
+
+DECIDED = {"unknown": "Unknown", "novelty": "Novelty", "set": "Set", "answer": "Answer"}
+"""What may be decided for an image, and the title of its column."""
+
+
+def show_decision(prediction: dict[str, Any]) -> list[str]:
+    """Return what was decided beyond ranked labels, a cell each."""
+    cells = []
+    for name in DECIDED:
+        value = prediction.get(name)
+        if name not in prediction:
+            continue
+        if name == "unknown":
+            cells.append("unknown" if value else "")
+        elif name == "novelty":
+            cells.append(f"{100 * prediction[name]:.1f} %")
+        elif name == "set":
+            cells.append(", ".join(prediction[name]))
+        else:
+            answer = prediction[name]
+            label = "unknown" if answer["label"] is None else f"{answer['level']} {answer['label']}"
+            cells.append(f"{label} ({100 * answer['probability']:.1f} %)")
+    return cells
 
 
 def show(predicted: Predicted, run: Run) -> None:
@@ -21,20 +45,33 @@ def show(predicted: Predicted, run: Run) -> None:
     rows = [
         [
             prediction["path"],
-            *(f"{entry['label']} ({entry['score']:.2f})" for entry in prediction["labels"]),
+            *show_decision(prediction),
+            *(show_entry(entry) for entry in prediction["labels"]),
         ]
         for prediction in predicted.predictions
     ]
     if rows:
-        ranks = ["Best", *(str(rank) for rank in range(2, len(rows[0])))]
-        print_table(["Image", *ranks], rows)
+        first = predicted.predictions[0]
+        decided = [title for name, title in DECIDED.items() if name in first]
+        ranks = ["Best", *(str(rank) for rank in range(2, len(first["labels"]) + 1))]
+        print_table(["Image", *decided, *ranks], rows)
     if predicted.bad:
         print_table(
             ["Bad image", "Reason"], [[bad["path"], bad["reason"]] for bad in predicted.bad]
         )
 
 
-@verb(show=show, writes=True)
+def show_entry(entry: dict[str, Any]) -> str:
+    """Return a label with its probability, or with its score if the model is not calibrated."""
+    probability = entry.get("probability")
+    shown = f"{entry['score']:.2f}" if probability is None else f"{100 * probability:.1f} %"
+    return f"{entry['label']} ({shown})"
+
+
+OPTION_LISTS: Lists = {"deciding": UnderHeading(read_decisions, "Decisions", first=())}
+
+
+@verb(show=show, writes=True, lists=OPTION_LISTS)
 def predict(
     model: ModelArgument,
     inputs: Annotated[
@@ -48,6 +85,7 @@ def predict(
     k: Annotated[int, typer.Option("-k", "--top", min=1, help="Number of labels per image.")] = 5,
     csv: Annotated[Path | None, typer.Option(help="Also write the labels to this file.")] = None,
     *,
+    deciding: Deciding,
     run: Run,
 ) -> Predicted:
     """Rank labels for images or rows."""
@@ -58,7 +96,9 @@ def predict(
     with locked(csv, make_parents=False, progress=run.progress):
         if csv is not None:
             check_file_output(csv, option="--csv", overwrite=run.overwrite)
-        predicted = work(model, inputs, k=k, threads=run.threads, progress=run.progress)
+        predicted = work(
+            model, inputs, k=k, deciding=deciding(), threads=run.threads, progress=run.progress
+        )
         if csv is not None:
             write_csv(predicted, csv)
     return predicted

@@ -61,15 +61,20 @@ def report(
             check_file_output(path, option="--out", overwrite=run.overwrite)
         if of_store:
             return Result(write_store_html(Store.open(subject), path, run))
-        return Result(write_html(read_evidence(subject), path, run.progress))
+        return Result(write_html(read_evidence(subject), path, subject, run.progress))
 
 
-def write_html(evidence: dict[str, Any], path: Path, progress: Progress) -> Path:
-    """Write the report of some evidence; return its path."""
+def write_html(evidence: dict[str, Any], path: Path, model: Path, progress: Progress) -> Path:
+    """Write the report of some evidence of a model; return its path."""
+    from myriad.models import load_model
     from myriad.pipelines.evidence import read_picture
+    from myriad.pipelines.explain import MistakeExplainer
     from myriad.report import write_report
 
-    write_report(evidence, path, read_image=read_picture, progress=progress)
+    explain = None
+    if any(pair["sample"] for pair in evidence["pairs"]):
+        explain = MistakeExplainer(load_model(model))
+    write_report(evidence, path, read_image=read_picture, explain=explain, progress=progress)
     return path
 
 

@@ -13,12 +13,13 @@ import typer
 from myriad.codes.registry import CODES, CodeOptions, code_options
 from myriad.descriptors.registry import DESCRIPTORS
 from myriad.options import Option, options_of
+from myriad.pipelines.deciding import DecisionOptions
 from myriad.pipelines.row_options import (
     default_ratios,
     extraction_options,
     make_extract_options,
 )
-from myriad.signatures.registry import SIGNATURES
+from myriad.signatures.registry import AUTO, SIGNATURES
 
 if TYPE_CHECKING:
     from myriad.pipelines.row_options import ExtractOptions
@@ -102,7 +103,7 @@ def make_parameter(known: Option) -> inspect.Parameter:
         known.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=known.default,
-        annotation=Annotated[kind, typer.Option(known.flag, **settings)],
+        annotation=Annotated[kind, typer.Option(known.flag, *known.aliases, **settings)],
     )
 
 
@@ -121,9 +122,9 @@ def list_options(name: str, options: Mapping[str, Option], read: Callable[..., A
 def _describe(options: Mapping[str, Option]) -> dict[str, Option]:
     """Return options whose help lists what the registries offer."""
     offered: dict[str, Iterable[str]] = {
-        "signature": [spec.word for spec in SIGNATURES.values()],
+        "signature": [AUTO, *(spec.word for spec in SIGNATURES.values())],
         "descriptor": DESCRIPTORS,
-        "codes": CODES,
+        "codes": [word for word in (AUTO, *CODES) if word in CODES or "signature" in options],
     }
     described = {
         name: replace(known, help=f"{known.help}: {', '.join(offered[name])}.")
@@ -144,6 +145,15 @@ def choose_extraction(*names: str) -> Any:
     every = _describe(extraction_options())
     chosen = {name: every[name] for name in names} if names else every
     return list_options("read_extraction", chosen, make_extract_options)
+
+
+def _read_decisions(given: dict[str, Any]) -> DecisionOptions:
+    return DecisionOptions(**given)
+
+
+read_decisions = list_options("read_decisions", options_of(DecisionOptions), _read_decisions)
+"""The options of what is decided for a row."""
+Deciding = Callable[[], DecisionOptions]
 
 
 def _read_coding(given: dict[str, Any]) -> CodeOptions:

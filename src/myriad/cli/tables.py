@@ -66,6 +66,9 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     """Return settings for `print_facts`, with what was chosen automatically in words."""
     plain = {name: value for name, value in settings.items() if not isinstance(value, dict)}
     facts = {"Settings": ", ".join(f"{name} {value}" for name, value in plain.items())}
+    choice = settings.get("signature_choice")
+    if isinstance(choice, dict) and "sentence" in choice:
+        facts = {"Signature": str(choice["sentence"])} | facts
     found, second = settings.get("cross_validation"), settings.get("runner_up")
     if found is None:
         return facts

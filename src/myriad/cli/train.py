@@ -18,6 +18,7 @@ from myriad.cli.verb import Lists, Run, UnderHeading, verb
 from myriad.training import Method
 
 if TYPE_CHECKING:
+    from myriad.models import Calibration
     from myriad.pipelines.train import Trained
 
 
@@ -39,6 +40,7 @@ def show(result: Result, run: Run) -> None:
     print_accuracies(trained.validation, split="val")
     print_facts(
         describe_settings(trained.settings)
+        | describe_calibration(trained.fitted.calibration)
         | {
             "Epochs": trained.fitted.epochs,
             "Training": format_seconds(trained.seconds_training),
@@ -51,6 +53,14 @@ def show(result: Result, run: Run) -> None:
     print_summary(
         {"Model": trained.model, "Report": result.report, "Rows": trained.store.path}, commands
     )
+
+
+def describe_calibration(calibration: Calibration | None) -> dict[str, str]:
+    """Return by which rows the probabilities are calibrated."""
+    if calibration is None:
+        return {"Probabilities": "none: the model is not calibrated"}
+    shown = f"calibrated by {calibration.n_rows:,} rows ({calibration.source})"
+    return {"Probabilities": shown}
 
 
 OPTION_LISTS: Lists = {
@@ -92,4 +102,4 @@ def train(
         resume=run.resume,
         progress=run.progress,
     )
-    return Result(trained, write_html(trained.evidence, out / "report.html", run.progress))
+    return Result(trained, write_html(trained.evidence, out / "report.html", out, run.progress))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from myriad.codes.bilinear import BilinearCode, learn_bilinear
 from myriad.codes.bits import SignCode, learn_bits
+from myriad.codes.blocks import BlockCode, FloatCode
 from myriad.codes.chosen import ChosenCode, learn_chosen
 from myriad.codes.code import Code, Selection, load_code, save_code
 from myriad.codes.hadamard import HadamardCode, HadamardRotation, draw_rotation, learn_hadamard
@@ -16,8 +17,10 @@ from myriad.codes.scalar import ScalarCode, learn_scalar
 __all__ = [
     "BINS",
     "BilinearCode",
+    "BlockCode",
     "ChosenCode",
     "Code",
+    "FloatCode",
     "HadamardCode",
     "HadamardRotation",
     "ProductCode",

@@ -11,7 +11,7 @@ This module imports nothing heavy: the help of the command is built from it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from myriad.errors import InputError
@@ -45,6 +45,24 @@ class GridOptions:
     )
 
 
+@dataclass(frozen=True, eq=False)
+class SiftOptions:
+    """How the histograms of dense SIFT are normalised.
+
+    Parameters
+    ----------
+    contrast : a patch whose histogram (the mean gradient of the patch, grey values in [0, 1], by
+        bin and orientation) has a smaller L2 norm becomes the zero vector.
+    root : whether to take the square root of the L1-normalised descriptor (RootSIFT), so that
+        distances weight small and large bins alike.
+    """
+
+    contrast: float = option(
+        1e-5, minimum=0, maximum=1, help="sift: gradient below which a patch counts as empty."
+    )
+    root: bool = option(False, help="sift: take square roots of the descriptors (RootSIFT).")
+
+
 class DescriptorSpec(ABC):
     """An entry of the registry: what is known of a descriptor before it is made.
 
@@ -72,7 +90,7 @@ class SiftSpec(DescriptorSpec):
         """Return dense SIFT."""
         from myriad.descriptors.sift import DenseSIFT
 
-        return DenseSIFT(**settings)
+        return DenseSIFT(**{"keep_empty": False} | settings)
 
 
 class ColourSpec(DescriptorSpec):
@@ -85,7 +103,8 @@ class ColourSpec(DescriptorSpec):
         """Return local colour statistics."""
         from myriad.descriptors.colour import LocalColour
 
-        return LocalColour(**settings)
+        known = {field.name for field in fields(LocalColour)}
+        return LocalColour(**{name: value for name, value in settings.items() if name in known})
 
 
 class SiftColourSpec(DescriptorSpec):

@@ -21,6 +21,7 @@ from myriad.descriptors.pooling import (
     take_roots,
     window_table,
 )
+from myriad.descriptors.registry import SiftOptions
 from myriad.errors import InputError
 
 _NOMINAL = 0.5  # the smoothing of a camera image itself, in pixels
@@ -115,26 +116,23 @@ def allocate_planes(height: int, width: int) -> Float:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseSIFT(GridDescriptor, kind="dense-sift"):
+class DenseSIFT(SiftOptions, GridDescriptor, kind="dense-sift"):
     """Dense SIFT [GP 5.1]: 4 x 4 bins with 8 orientations for each patch of a `GridDescriptor`.
 
     Parameters
     ----------
-    contrast : a patch whose histogram (the mean gradient of the patch, grey values in [0, 1], by
-        bin and orientation) has a smaller L2 norm becomes the zero vector; it is kept, because
-        the empty areas of an image are informative too.
+    contrast, root : see `SiftOptions`.
     window : ``"gaussian"`` or ``"flat"`` (see `pooling`); both take the same time.
     smoothing : each scale uses the image smoothed by a Gaussian of this standard deviation, in
         widths of its bins; 1/6 is VLFeat's choice. Without smoothing, the default, large patches
         keep fine texture: on 15 classes of scenes that was worth 2 points of accuracy.
-    root : whether to take the square root of the L1-normalised descriptor (RootSIFT), so that
-        distances weight small and large bins alike.
+    keep_empty : whether patches with a zero vector are kept. Without them, no Gaussian of a mixture
+        is spent on empty areas. Models of earlier versions kept them.
     """
 
-    contrast: float = 0.001
     window: str = "gaussian"
     smoothing: float = 0.0
-    root: bool = True
+    keep_empty: bool = True
 
     dim: ClassVar[int] = BINS * BINS * ORIENTATIONS
 
@@ -146,6 +144,8 @@ class DenseSIFT(GridDescriptor, kind="dense-sift"):
                 raise InputError(f"{name} of dense SIFT must be a number 0 to 1, not {value!r}.")
         if self.window not in WINDOWS or type(self.root) is not bool:
             raise InputError("window of dense SIFT must be gaussian or flat, root true or false.")
+        if type(self.keep_empty) is not bool:
+            raise InputError("keep_empty of dense SIFT must be true or false.")
 
     def describe(self, image: Bytes) -> LocalDescriptors:
         """Return the descriptors of a grey image, scale by scale, each from top left.
@@ -171,7 +171,11 @@ class DenseSIFT(GridDescriptor, kind="dense-sift"):
             done += len(grid)
         if self.root:
             take_roots(values)
-        return LocalDescriptors(values, np.concatenate([grid for _, grid in grids]))
+        positions = np.concatenate([grid for _, grid in grids])
+        if not self.keep_empty:
+            full = values.any(axis=1)
+            values, positions = values[full], positions[full]
+        return LocalDescriptors(values, positions)
 
     def _scratch(self, height: int, width: int) -> tuple[Float, Float]:
         """Return working space for the scale that needs most, the first; allocation is slow."""

@@ -48,7 +48,8 @@ class SiftColour(DenseSIFT, kind="sift-colour"):
         """The two descriptors."""
         grid = {field.name: getattr(self, field.name) for field in fields(GridOptions)}
         sift = {field.name: getattr(self, field.name) for field in fields(DenseSIFT)}
-        return DenseSIFT(**sift), LocalColour(**grid)
+        # Patches of one colour have no gradient, but are described by that colour.
+        return DenseSIFT(**sift | {"keep_empty": True}), LocalColour(**grid)
 
     def describe(self, image: Bytes) -> LocalDescriptors:
         """Return the descriptors of a colour image, scale by scale, each from top left.

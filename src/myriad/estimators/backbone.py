@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from myriad.errors import InputError
+from myriad.estimators.parameters import check_parameters
 from myriad.estimators.pictures import Picture, describe_pictures
-from myriad.signatures import OnnxOptions, Signature, is_backbone, open_backbone
+from myriad.signatures import OnnxOptions, Signature, is_network, open_network
 
 
 class Backbone(TransformerMixin, BaseEstimator):
@@ -20,13 +21,15 @@ class Backbone(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    network : ``"efficientnet-lite0"``, or ``"onnx:FILE"`` for a network of your own.
-    size : height and width of its input; None for what the file says, else 224.
+    network : ``"efficientnet-lite0"``, ``"efficientnet-lite1"``, ``"efficientnet-lite2"``, or
+        ``"onnx:FILE"`` for a network of your own; several with ``+`` between them are concatenated.
+    size : height and width of its input; None for the size it was trained on or the file says.
+    views : views of an image whose embeddings are averaged: 1, 2 (mirrored) or 10 (corners too).
     mean, deviation : of pixels from 0 to 255: a number, three (red, green, blue), or the word
         ``"imagenet"`` or ``"clip"``.
     output : the output to take, or a value inside the network; None for the first output.
 
-    The last four are for a network of your own.
+    The last three are for a network of your own.
     """
 
     def __init__(
@@ -34,6 +37,7 @@ class Backbone(TransformerMixin, BaseEstimator):
         *,
         network: str = "efficientnet-lite0",
         size: int | None = None,
+        views: int = 1,
         mean: str | float | Sequence[float] = "imagenet",
         deviation: str | float | Sequence[float] = "imagenet",
         output: str | None = None,
@@ -41,6 +45,7 @@ class Backbone(TransformerMixin, BaseEstimator):
     ) -> None:
         self.network = network
         self.size = size
+        self.views = views
         self.mean = mean
         self.deviation = deviation
         self.output = output
@@ -48,12 +53,19 @@ class Backbone(TransformerMixin, BaseEstimator):
 
     def fit(self, images: Any = None, y: Any = None) -> Self:
         """Open the network; nothing is learned from the images."""
-        if not isinstance(self.network, str) or not is_backbone(self.network):
+        check_parameters(self)
+        if not isinstance(self.network, str) or not is_network(self.network):
             raise InputError(
                 f"network must be efficientnet-lite0 or onnx:FILE, not {self.network!r}."
             )
-        options = OnnxOptions(self.size, _write(self.mean), _write(self.deviation), self.output)
-        self.signature_: Signature = open_backbone(self.network, options)
+        options = OnnxOptions(
+            size=self.size,
+            views=self.views,
+            mean=_write(self.mean, "mean"),
+            deviation=_write(self.deviation, "deviation"),
+            output=self.output,
+        )
+        self.signature_: Signature = open_network(self.network, options)
         return self
 
     def transform(self, images: Iterable[Picture]) -> NDArray[np.float32]:
@@ -62,8 +74,11 @@ class Backbone(TransformerMixin, BaseEstimator):
         return describe_pictures(images, self.signature_, self.threads)
 
 
-def _write(numbers: str | float | Sequence[float]) -> str:
-    """Return numbers as the command line takes them."""
+def _write(numbers: str | float | Sequence[float], name: str) -> str:
+    """Return numbers as the command line takes them; raises `InputError` for anything else."""
     if isinstance(numbers, str):
         return numbers
-    return ",".join(str(number) for number in np.atleast_1d(np.asarray(numbers)))
+    array = np.atleast_1d(np.asarray(numbers))
+    if array.dtype.kind not in "fiu" or array.size not in (1, 3) or not np.isfinite(array).all():
+        raise InputError(f"{name} must be a number, three of them or a word, not {numbers!r}.")
+    return ",".join(str(number) for number in array)

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from myriad import descriptors
 from myriad.descriptors import GridOptions
 from myriad.errors import InputError
+from myriad.estimators.parameters import check_parameters
 from myriad.estimators.pictures import AHEAD, Picture, read_pictures
 from myriad.parallel import map_ordered, thread_executor
 
@@ -23,7 +24,8 @@ class _Local(TransformerMixin, BaseEstimator, ABC):
     threads: int | None
 
     def fit(self, images: Any = None, y: Any = None) -> Self:
-        """Do nothing: there is nothing to learn."""
+        """Check the parameters: there is nothing to learn."""
+        check_parameters(self)
         return self
 
     def transform(self, images: Iterable[Picture]) -> list[NDArray[np.float32]]:
@@ -36,6 +38,7 @@ class _Local(TransformerMixin, BaseEstimator, ABC):
 
     def part(self) -> descriptors.GridDescriptor:
         """Return the descriptor with these parameters."""
+        check_parameters(self)
         settings = self.get_params(deep=False)
         settings.pop("threads")
         return self._kind()(**settings)

@@ -45,6 +45,8 @@ class DualSVM(CertifiedClassifier):
     client : train on a Dask cluster: a client, ``"active"`` for the one that the program has made,
         the address of a scheduler, or ``"local:N"``. The model is the same. Workers must see
         the store; arrays are written to a temporary folder for them.
+    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+        ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of the order of rows.
     progress : a `Progress` that is notified while training, or None.
@@ -79,6 +81,7 @@ class DualSVM(CertifiedClassifier):
         validation_fraction: float = 0.1,
         refit: bool = True,
         client: Any = None,
+        calibration: str = "auto",
         threads: int | None = None,
         random_state: Any = 0,
         progress: Progress | None = None,
@@ -95,6 +98,7 @@ class DualSVM(CertifiedClassifier):
         self.validation_fraction = validation_fraction
         self.refit = refit
         self.client = client
+        self.calibration = calibration
         self.threads = threads
         self.random_state = random_state
         self.progress = progress

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from myriad.errors import InputError
-from myriad.estimators.rows_classifier import LinearRowsClassifier, TrainingData, seed_of
+from myriad.estimators.rows_classifier import LinearRowsClassifier, seed_of
 from myriad.progress import Progress
 from myriad.store import Store
-from myriad.training import Automatic, Fitted, Method
+from myriad.training import Automatic, Fitted
 
 
 class LinearClassifier(LinearRowsClassifier):
@@ -33,6 +31,8 @@ class LinearClassifier(LinearRowsClassifier):
     validation_fraction : fraction of the rows of each class to hold out where there are too many
         rows for cross-validation.
     memory : bytes that the weights trained together in a search may take.
+    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+        ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of the folds, of the order of rows and of all draws.
     progress : a `Progress` that is notified while training, or None.
@@ -66,6 +66,7 @@ class LinearClassifier(LinearRowsClassifier):
         center: bool = True,
         validation_fraction: float = 0.1,
         memory: int = 2 << 30,
+        calibration: str = "auto",
         threads: int | None = None,
         random_state: Any = 0,
         progress: Progress | None = None,
@@ -74,6 +75,7 @@ class LinearClassifier(LinearRowsClassifier):
         self.center = center
         self.validation_fraction = validation_fraction
         self.memory = memory
+        self.calibration = calibration
         self.threads = threads
         self.random_state = random_state
         self.progress = progress
@@ -94,29 +96,12 @@ class LinearClassifier(LinearRowsClassifier):
         ----------
         sample_weight : array of shape (n_samples,) that multiplies the steps of each row.
         groups : array of shape (n_samples,); rows with the same value (photographs of one object,
-            frames of one video) are never in different folds.
+            frames of one video) are never divided between training and validation.
         """
-        self._groups = None
+        numbers = None
         if groups is not None:
-            self._groups = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
-        try:
-            return self._fit(X, y, sample_weight)
-        finally:
-            del self._groups
-
-    def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
-        assert isinstance(method, Automatic)
-        groups: NDArray[np.int64] | None = self._groups
-        if groups is not None:
-            if len(groups) != data.rows.n_rows:
-                raise InputError(f"{data.rows.n_rows} rows need as many groups, not {len(groups)}.")
-            if method.needs_held_out(data.rows.n_rows) or data.rows.sets is not None:
-                raise InputError(
-                    "groups are for up to 20,000 rows with one label each, which are compared by "
-                    "cross-validation."
-                )
-            method = replace(method, groups=groups)
-        return super()._fit_rows(data, method)
+            numbers = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
+        return self._fit(X, y, sample_weight, numbers)
 
     def _take(self, fitted: Fitted) -> None:
         super()._take(fitted)

@@ -63,6 +63,8 @@ class LinearSGD(LinearRowsClassifier):
         the address of a scheduler, or ``"local:N"``. ``ovr`` gives the same model; see
         `rounds`. Workers must see the store; arrays are written to a temporary folder for them.
     rounds : with `client`, how many times an epoch of a joint objective averages its weights.
+    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+        ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of the order of rows and of all draws.
     warm_start : begin `fit` at the weights of the fit before, with the settings found then.
@@ -112,6 +114,7 @@ class LinearSGD(LinearRowsClassifier):
         memory: int = 2 << 30,
         client: Any = None,
         rounds: int = 8,
+        calibration: str = "auto",
         threads: int | None = None,
         random_state: Any = 0,
         warm_start: bool = False,
@@ -146,6 +149,7 @@ class LinearSGD(LinearRowsClassifier):
         self.memory = memory
         self.client = client
         self.rounds = rounds
+        self.calibration = calibration
         self.threads = threads
         self.random_state = random_state
         self.warm_start = warm_start

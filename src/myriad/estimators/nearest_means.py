@@ -17,6 +17,7 @@ from myriad.parallel import open_threads
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows, as_csr
 from myriad.training import ClassSums, Fitted, Means, Method
+from myriad.training.calibrating import add_calibration, keep_back
 
 
 class NearestMeans(LinearRowsClassifier):
@@ -27,6 +28,8 @@ class NearestMeans(LinearRowsClassifier):
 
     Parameters
     ----------
+    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+        ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     progress : a `Progress` that is notified while training, or None.
 
@@ -39,7 +42,14 @@ class NearestMeans(LinearRowsClassifier):
 
     _method_class = Means
 
-    def __init__(self, *, threads: int | None = None, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        calibration: str = "auto",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.calibration = calibration
         self.threads = threads
         self.progress = progress
 
@@ -76,11 +86,16 @@ class NearestMeans(LinearRowsClassifier):
         return self
 
     def _method(self) -> Means:
-        return Means()
+        method: Means = self._make_method()
+        return method
 
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         self._sums = ClassSums(len(self.classes_), data.rows.dim)
-        return self._add(data.rows)
+        kept, kept_back = keep_back(data.rows, method)
+        fitted = self._add(kept)
+        return add_calibration(
+            fitted, method, kept, data.held_out, kept_back, self.progress or SILENT
+        )
 
     def _add(self, rows: Rows) -> Fitted:
         with open_threads(self.threads) as pool:

@@ -31,6 +31,7 @@ from myriad.codes import (
     save_code,
 )
 from myriad.errors import InputError
+from myriad.estimators.parameters import check_parameters
 from myriad.store import ArrayRows, Rows, Store, inform_rows, rows_at_a_time, sample_rows
 
 
@@ -54,6 +55,7 @@ class _Quantizer(BaseEstimator, ABC):
         Of a store the training rows are used, or all if it has no split ``train``; only a sample
         of them is held in memory.
         """
+        check_parameters(self)
         rows = _rows_of(X, y)
         self.n_features_in_ = rows.dim
         self.code_ = self._learn(rows)

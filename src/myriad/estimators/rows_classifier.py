@@ -18,17 +18,21 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from myriad.arrays import as_rows
+from myriad.arrays import as_rows, refuse_extreme_scale
 from myriad.errors import InputError
 from myriad.estimators.labels import encode_one, encode_several, has_several
-from myriad.models import LinearModel, Model
+from myriad.estimators.parameters import check_parameters, check_seed
+from myriad.models import Calibration, Decider, LinearModel, Model, ModelFolder
+from myriad.models.calibration import LEAST_ROWS
 from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr
 from myriad.training import Certified, Context, Fitted, Method, hold_out
+from myriad.training.calibrating import add_calibration, exclude, keep_back
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.urls import UrlPath
 
@@ -55,6 +59,17 @@ class TrainingData:
     again: Rows | None = None
 
 
+def _has_probabilities(estimator: RowsClassifier) -> bool:
+    """Return whether an estimator is fitted and calibrated; raises with what to do if not."""
+    if getattr(estimator, "calibration_", None) is None:
+        raise AttributeError(
+            f"A {type(estimator).__name__} has probabilities once it is fitted and at least "
+            f"{LEAST_ROWS} rows were held out to calibrate them: let rows be held out, or give "
+            "calibration='split'."
+        )
+    return True
+
+
 class RowsClassifier(ClassifierMixin, BaseEstimator):
     """The base class of the classifiers of rows.
 
@@ -70,6 +85,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     n_epochs_ : number of epochs.
     history_ : a row for each epoch.
     search_ : the candidates of the search, with the held-out accuracy of each.
+    calibration_ : makes probabilities of scores; None if no rows could calibrate them.
     """
 
     _method_class: ClassVar[type[Method]]
@@ -127,19 +143,20 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._fit(X, y)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        check_parameters(self)
         method = self._method()
-        data = self._take_rows(X, y, sample_weight)
+        data = self._take_rows(X, y, sample_weight, groups)
         if len(self.classes_) < 2:
             raise InputError("At least two classes are needed: y holds one class only.")
         self._take(self._fit_rows(data, method))
         return self
 
-    def _take_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+    def _take_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
         """Return checked rows; set `classes_`."""
         if isinstance(X, Store):
-            if y is not None or sample_weight is not None:
-                raise InputError("A store has labels of its own: give neither y nor weights.")
+            if y is not None or sample_weight is not None or groups is not None:
+                raise InputError("A store has labels of its own: give no y, weights or groups.")
             self.classes_ = np.array(X.class_names, dtype=object)
             self.n_features_in_ = X.dim
             if "val" not in set(X.splits):
@@ -147,10 +164,11 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
             again = X.rows(X.trained_splits) if "val" in X.trained_splits else None
             return TrainingData(X.rows("train"), X.rows("val"), again)
         X, self.classes_, labels = self._take_arrays(X, y)
-        return TrainingData(as_source(X, labels, sample_weight))
+        return TrainingData(as_source(X, labels, sample_weight, groups))
 
     def _take_arrays(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any, Any]:
         """Return checked rows, the classes in `y`, and its labels as class indices."""
+        check_parameters(self)
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "reset": reset}
         X = as_csr(X) if issparse(X) else X
         if has_several(y):
@@ -158,8 +176,10 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
             classes, sets = encode_several(y)
             if len(sets) != X.shape[0]:
                 raise InputError(f"{X.shape[0]} rows need labels for as many, not {len(sets)}.")
+            refuse_extreme_scale(X)
             return X, classes, sets
         X, y = validate_data(self, X, y, **options)
+        refuse_extreme_scale(X)
         return X, *encode_one(y)
 
     def _take(self, fitted: Fitted) -> None:
@@ -168,6 +188,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         self.settings_ = fitted.settings
         self.n_epochs_ = self.n_iter_ = fitted.epochs
         self.history_, self.search_ = fitted.history, fitted.table
+        self.calibration_: Calibration | None = fitted.calibration
 
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         context = Context(threads=self.threads, progress=self.progress or SILENT)
@@ -180,7 +201,10 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _fit_in(self, context: Context, data: TrainingData, method: Method) -> Fitted:
         """Hold rows out if that is needed, train, and train again on all rows if wanted."""
         options: dict[str, Any] = {"n_classes": len(self.classes_), "context": context}
-        kept, held_out, again = data.rows, data.held_out, data.again
+        kept, kept_back = keep_back(data.rows, method)
+        held_out, again = data.held_out, data.again
+        if isinstance(again, StoreRows) and isinstance(kept_back, StoreRows):
+            again = exclude(again, kept_back)
         if not 0 <= self.validation_fraction < 1:
             raise InputError(
                 "validation_fraction must be a fraction from 0 to 1, not "
@@ -191,6 +215,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
             again = kept
             kept, held_out = hold_out(kept, self.validation_fraction, seed=method.seed)
         fitted = method.fit(kept, held_out, **options)
+        fitted = add_calibration(fitted, method, kept, held_out, kept_back, context.progress)
         if held_out is None or again is None or not self.refit:
             return fitted
         return method.settled(fitted).fit(again, None, **options).found_by(fitted)
@@ -203,6 +228,43 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the best label of each row."""
         return self.predict_topk(X, 1)[0][:, 0]
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the calibrated probability of every class, of shape (n_samples, n_classes).
+
+        There is none if no rows were held out; see the parameter `calibration`.
+        """
+        decider = self._decider()
+        return np.concatenate([decider.predict_proba(chunk) for chunk in self._chunks(X)])
+
+    @available_if(_has_probabilities)
+    def predict_set(
+        self,
+        X: ArrayLike,
+        coverage: float = 0.95,
+        *,
+        method: str = "raps",
+        by_class: bool = False,
+    ) -> list[NDArray[Any]]:
+        """Return the prediction set of each row: labels, the best first, never none.
+
+        It has the right label with the probability `coverage`.
+
+        Parameters
+        ----------
+        method : ``"raps"``, adaptive sets; or ``"lac"``, the smallest on average.
+        by_class : let the coverage hold for every class that has enough calibration rows.
+        """
+        decider = self._decider(coverage=coverage, set_method=method, by_class=by_class)
+        chunks = [decider.decide(chunk, 1).sets or [] for chunk in self._chunks(X)]
+        return [self.classes_[one] for sets in chunks for one in sets]
+
+    def _decider(self, **options: Any) -> Decider:
+        folder = ModelFolder(
+            self.model_, [str(name) for name in self.classes_], None, {}, None, self.calibration_
+        )
+        return Decider(folder, **options)
 
     def score(self, X: ArrayLike, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; of rows with several labels, any of them is correct."""
@@ -241,14 +303,15 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
             yield as_rows(dense)
 
 
-def as_source(X: Any, labels: Any, sample_weight: Any = None) -> Rows:
+def as_source(X: Any, labels: Any, sample_weight: Any = None, groups: Any = None) -> Rows:
     """Return checked rows and labels in the form that trainers read."""
     kind = SparseRows if issparse(X) else ArrayRows
-    return kind(X, labels, weights=sample_weight)
+    return kind(X, labels, weights=sample_weight, groups=groups)
 
 
 def seed_of(random_state: Any) -> int:
     """Return the seed of a `random_state` as scikit-learn defines it."""
+    check_seed(random_state)
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31))

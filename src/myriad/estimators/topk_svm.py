@@ -45,6 +45,8 @@ class TopKSVM(CertifiedClassifier):
         of two arrays of rows that returns all their products. `lam` must then be a number.
     validation_fraction : fraction of the rows of each class to hold out where `lam` is searched.
     refit : train again on all rows, held-out ones included, with the settings found.
+    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+        ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of the order of rows.
     progress : a `Progress` that is notified while training, or None.
@@ -78,6 +80,7 @@ class TopKSVM(CertifiedClassifier):
         kernel: str | Callable[[Any, Any], Any] | None = None,
         validation_fraction: float = 0.1,
         refit: bool = True,
+        calibration: str = "auto",
         threads: int | None = None,
         random_state: Any = 0,
         progress: Progress | None = None,
@@ -93,6 +96,7 @@ class TopKSVM(CertifiedClassifier):
         self.kernel = kernel
         self.validation_fraction = validation_fraction
         self.refit = refit
+        self.calibration = calibration
         self.threads = threads
         self.random_state = random_state
         self.progress = progress
@@ -113,6 +117,8 @@ class TopKSVM(CertifiedClassifier):
         if isinstance(X, Store):
             raise InputError("With a kernel, give rows as an array: a store is for plain rows.")
         method = self._method()
+        if method.calibration == "split":
+            raise InputError("calibration='split' does not go with a kernel.")
         array, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)

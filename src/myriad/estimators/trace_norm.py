@@ -40,6 +40,8 @@ class TraceNormClassifier(RowsClassifier):
     max_rounds : maximum number of minimisations for one `lam`.
     validation_fraction : fraction of the rows of each class to hold out, where `lam` is ``"auto"``.
     refit : train again on all rows, held-out ones included, with the `lam` found.
+    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+        ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of mini-batches and starting vectors.
     progress : a `Progress` that is notified while training, or None.
@@ -74,6 +76,7 @@ class TraceNormClassifier(RowsClassifier):
         max_rounds: int = 100,
         validation_fraction: float = 0.1,
         refit: bool = True,
+        calibration: str = "auto",
         threads: int | None = None,
         random_state: Any = 0,
         progress: Progress | None = None,
@@ -89,6 +92,7 @@ class TraceNormClassifier(RowsClassifier):
         self.max_rounds = max_rounds
         self.validation_fraction = validation_fraction
         self.refit = refit
+        self.calibration = calibration
         self.threads = threads
         self.random_state = random_state
         self.progress = progress

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from myriad.arrays import as_rows
 from myriad.errors import InputError
 from myriad.estimators.pictures import read_pictures
-from myriad.models import ModelFolder, load_model
+from myriad.models import (
+    Decider,
+    Explanation,
+    Hierarchy,
+    ModelFolder,
+    Rejection,
+    explain_image,
+    load_model,
+    weigh_classes,
+)
+from myriad.models.hierarchy import CONFIDENCE
 from myriad.parallel import map_ordered, thread_executor
 
 
@@ -32,6 +42,7 @@ class Classifier:
         self.classes_ = np.array(folder.class_names, dtype=object)
         self.settings = folder.settings
         self._model, self._signature = folder.model, folder.recipe
+        self._folder, self._decider = folder, Decider(folder)
 
     def transform(
         self, images: Sequence[str | Path | NDArray[np.uint8]], *, threads: int | None = None
@@ -47,6 +58,26 @@ class Classifier:
                 rows[i] = row
         return rows
 
+    def explain(
+        self,
+        image: str | Path | NDArray[np.uint8],
+        label: str | None = None,
+        against: str | None = None,
+    ) -> Explanation:
+        """Return which parts of an image speak for a class, by default the best one.
+
+        Parameters
+        ----------
+        image : a file name, or a uint8 array of shape (height, width, 3) or (height, width).
+        against : a class to compare with: why `label` and not this one?
+        """
+        signature = self._signature
+        if signature is None:
+            raise InputError("This model was trained on rows not made from images.")
+        (picture,) = read_pictures([image], colour=signature.colour, pixels=signature.pixels)
+        with thread_executor(1):
+            return explain_image(self._folder, picture, label, against)
+
     def decision_function(self, X: Any) -> NDArray[np.float32]:
         """Return the score of every class, of shape (n_samples, n_classes)."""
         return self._model.scores(self._rows(X))
@@ -59,6 +90,71 @@ class Classifier:
         """Return the `k` best class names of each row or image and their scores, best first."""
         labels, scores = self._model.rank(self._rows(X), k)
         return self.classes_[labels], scores
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the calibrated probability of every class, of shape (n_samples, n_classes)."""
+        return self._decider.predict_proba(self._rows(X))
+
+    def predict_set(
+        self,
+        X: Any,
+        coverage: float = 0.95,
+        *,
+        method: str = "raps",
+        by_class: bool = False,
+    ) -> list[NDArray[Any]]:
+        """Return the prediction set of each row or image: class names, the best first.
+
+        It has the right one with the probability `coverage`; see ``docs/probabilities.md``.
+
+        Parameters
+        ----------
+        method : ``"raps"``, adaptive sets; or ``"lac"``, the smallest on average.
+        by_class : let the coverage hold for every class that has enough calibration rows.
+        """
+        decider = Decider(self._folder, coverage=coverage, set_method=method, by_class=by_class)
+        sets = decider.decide(self._rows(X), 1).sets or []
+        return [self.classes_[one] for one in sets]
+
+    def decide(
+        self,
+        X: Any,
+        k: int = 5,
+        *,
+        coverage: float | None = None,
+        sets: str = "raps",
+        class_coverage: bool = False,
+        reject: str | None = None,
+        only: Sequence[str] | None = None,
+        prior: Mapping[str, float] | None = None,
+        hierarchy: Mapping[str, Sequence[str]] | None = None,
+        levels: Sequence[str] = ("group",),
+        confidence: float = CONFIDENCE,
+    ) -> list[dict[str, Any]]:
+        """Return what ``myriad predict --json`` says of each row or image.
+
+        Parameters
+        ----------
+        coverage, sets, class_coverage : prediction sets; see `predict_set`.
+        reject : when to answer unknown: ``"precision=0.99"``, ``"rate=0.05"``, ``"novelty=0.05"``.
+        only : class names to choose from.
+        prior : weights of classes, which multiply their probabilities.
+        hierarchy : for each class its groups, from fine to coarse; the answer is the deepest one
+            that has the probability `confidence`.
+        levels : the names of the levels of the hierarchy.
+        """
+        names = self._folder.class_names
+        decider = Decider(
+            self._folder,
+            weights=weigh_classes(names, only, prior),
+            coverage=coverage,
+            set_method=sets,
+            by_class=class_coverage,
+            reject=None if reject is None else Rejection.parse(reject),
+            hierarchy=None if hierarchy is None else Hierarchy.of(names, hierarchy, levels),
+            confidence=confidence,
+        )
+        return decider.describe(decider.decide(self._rows(X), k))
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the accuracy: the fraction of rows or images whose best class is `y`."""

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from myriad.estimators.descriptors import DenseSIFT, LocalColour, find_descriptor
+from myriad.estimators.parameters import check_parameters
 from myriad.estimators.pictures import Picture, Pictures, describe_pictures, read_pictures
 from myriad.signatures import Signature, learn_bov, learn_fisher, learn_vlad
 
@@ -37,6 +38,7 @@ class _Aggregated(TransformerMixin, BaseEstimator, ABC):
 
     def fit(self, images: Iterable[Picture], y: Any = None) -> Self:
         """Learn the vocabulary from images: file names or uint8 arrays."""
+        check_parameters(self)
         part = find_descriptor(self.descriptor)
         read = read_pictures if iter(images) is images else Pictures
         self.signature_ = self._learn(

@@ -54,8 +54,8 @@ class Wsabie(RowsClassifier):
     max_norm : bound on the norms of prototypes and of the rows of the map, or None.
     index : ``"exact"`` ranking, or ``"ivf"``: approximate, with its recall on held-out rows in
         ``settings_["recall"]``.
-    epochs, early_stopping, theta, patience, validation_fraction, refit, client, rounds, threads,
-    random_state, progress : as those of `LinearSGD`.
+    epochs, early_stopping, theta, patience, validation_fraction, refit, client, rounds,
+    calibration, threads, random_state, progress : as those of `LinearSGD`.
 
     Attributes
     ----------
@@ -97,6 +97,7 @@ class Wsabie(RowsClassifier):
         refit: bool = True,
         client: Any = None,
         rounds: int = 8,
+        calibration: str = "auto",
         threads: int | None = None,
         random_state: Any = 0,
         progress: Progress | None = None,
@@ -124,6 +125,7 @@ class Wsabie(RowsClassifier):
         self.refit = refit
         self.client = client
         self.rounds = rounds
+        self.calibration = calibration
         self.threads = threads
         self.random_state = random_state
         self.progress = progress

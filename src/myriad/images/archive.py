@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from myriad.errors import InputError
+from myriad.files import refuse_special
 from myriad.images.reading import BadImage, refuse_large_file
 
 _TAIL_BYTES = 1 << 20
@@ -141,6 +142,7 @@ def open_archive(path: Path) -> Archive:
             f"{path} is compressed as a whole, so single images cannot be read from it: unpack it "
             "to a folder, or pack the images as .zip or plain .tar."
         )
+    refuse_special(path)
     opener = ZipArchive if path.suffix.lower() == ".zip" else TarArchive
     try:
         return opener(path)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from myriad.errors import InputError
+from myriad.files import refuse_special
 from myriad.images.archive import COMPRESSED_TARS, open_archive
 from myriad.images.folder import is_text, label_by_folders, list_folder, scan_folder, split_path
 from myriad.images.listing import SPLITS, ImageList, is_image_name
@@ -104,6 +105,7 @@ def list_inputs(arguments: list[str]) -> list[Path]:
 
 def _read_list(path: Path) -> list[Path]:
     """Read one path per line, relative to the folder of the list or the current folder."""
+    refuse_special(path)
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError:

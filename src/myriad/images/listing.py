@@ -134,13 +134,27 @@ def is_image_name(name: str) -> bool:
     return os.path.splitext(name)[1].lower() in SUFFIXES
 
 
-def require_classes(images: ImageList) -> None:
-    """Raise `InputError` unless there are at least two classes outside the test split."""
+def require_classes(
+    images: ImageList, source: Path | None = None, *, learning: bool = False
+) -> None:
+    """Raise `InputError` unless there are at least two classes outside the test split.
+
+    Parameters
+    ----------
+    source : what errors name; None for the root of the images.
+    learning : whether a vocabulary is learned, for which images of the split train are needed.
+    """
+    stated = set(images.splits.tolist())
+    if stated <= ({"val", "test"} if learning else {"test"}):
+        raise InputError(
+            f"{source or images.root} has no training images: all are in other splits. Call the "
+            "split of some train, or leave it empty."
+        )
     usable = np.unique(images.labels[(images.splits != "test") & (images.labels >= 0)])
     if len(usable) >= 2:
         return
     found = f"only {images.class_names[usable[0]]!r}" if len(usable) else "none"
     raise InputError(
-        f"{images.root}: at least two classes are needed to train, and {found} was found. "
-        "Put the images of each class into a sub-folder of its own."
+        f"{source or images.root}: at least two classes are needed to train, and {found} was "
+        "found. Put the images of each class into a sub-folder of its own."
     )

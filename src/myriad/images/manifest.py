@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError
+from myriad.files import refuse_special
 from myriad.images.listing import SPLITS, ImageList
 
 _COLUMNS = ("path", "label", "split", "group")
@@ -32,6 +33,7 @@ def list_manifest(path: Path) -> ImageList:
     A missing file becomes a bad image when it is read; `InputError` is raised only if all files are
     missing.
     """
+    refuse_special(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             rows = _read_rows(path, csv.reader(stream, strict=True))

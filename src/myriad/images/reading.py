@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,23 @@ from myriad.errors import MyriadError
 from myriad.images.pixels import fit_channels, flatten_image, make_upright, scale_to_bytes
 
 MAX_PIXELS = 100_000_000
+MAX_SIDE = 1_000_000
+"""Most pixels of a side: decoders keep a pointer for every line of pixels."""
 MAX_FILE_BYTES = 512 * 2**20
 _SPARE = 4  # a reduced image has at least this many times the pixels needed
 _ORIENTATION = 0x0112
 _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
+_DEFLATE_RATIO = 1032
+"""Most bytes that a compressed byte of a PNG can become."""
+
 _END_OF_IMAGE = b"\xff\xd9"  # of JPEG
+_MISSING_JPEG = 128
+"""The value of pixels for which a JPEG has no data."""
+_OTHER_SCAN = bytes(1 + i * 89 % 254 for i in range(128))
+"""Data of a scan that decode to some pixels; no byte of them starts a marker."""
+_SCAN_END = re.compile(rb"\xff[^\x00\xd0-\xd7]")
+_RESTART = re.compile(rb"\xff[\xd0-\xd7]")
 
 # Tags of TIFF.
 _TIFF_WIDTH, _TIFF_HEIGHT, _TIFF_CHANNELS = 256, 257, 277
@@ -85,7 +97,7 @@ def read_bytes(path: Path) -> bytes:
             raise BadImage("not a file")
         refuse_large_file(status.st_size)
         with open(path, "rb") as stream:
-            return stream.read()
+            return stream.read(status.st_size)  # files of the kernel may have no end
     except FileNotFoundError:
         raise BadImage("missing file") from None
     except (OSError, ValueError) as error:
@@ -145,6 +157,11 @@ def read_image(
         raise BadImage(f"{reason} {form}") from None
 
 
+def recognise_format(data: bytes) -> str:
+    """Return the name of the format of an image, such as "JPEG"; `BadImage` if it is not read."""
+    return _recognise(data)[0]
+
+
 def _recognise(data: bytes) -> tuple[str, type[ImageFile]]:
     """Return the name and the Pillow class of the format, from the first bytes."""
     if not data:
@@ -158,18 +175,27 @@ def _recognise(data: bytes) -> tuple[str, type[ImageFile]]:
     raise BadImage("not an image")
 
 
-def _refuse_bomb(n_pixels: int, max_pixels: int) -> None:
-    if n_pixels > max_pixels:
-        raise BadImage(f"{n_pixels} pixels, more than the limit of {max_pixels}")
+def _refuse_bomb(width: int, height: int, max_pixels: int) -> None:
+    if width * height > max_pixels:
+        raise BadImage(f"{width * height} pixels, more than the limit of {max_pixels}")
+    if max(width, height) > MAX_SIDE:
+        raise BadImage(f"a side of {max(width, height)} pixels, more than the limit of {MAX_SIDE}")
 
 
 @dataclass(frozen=True)
 class JpegHeader:
-    """Size and channels of a JPEG image of 8 bits, and whether it has its end marker."""
+    """What is known of a JPEG image of 8 bits before it is decoded.
+
+    Attributes
+    ----------
+    scan : where the data of the first scan start.
+    complete : whether there is an end marker after them.
+    """
 
     width: int
     height: int
     channels: int
+    scan: int = field(compare=False)
     complete: bool
 
 
@@ -186,7 +212,8 @@ def read_jpeg_header(data: bytes) -> JpegHeader | None:
             image = JpegImagePlugin.JpegImageFile(stream, "")
     except Exception:  # damaged headers make it raise exceptions of nearly every kind
         return None
-    return JpegHeader(*image.size, image.layers, data.find(_END_OF_IMAGE, stream.tell()) >= 0)
+    scan = stream.tell()
+    return JpegHeader(*image.size, image.layers, scan, data.find(_END_OF_IMAGE, scan) >= 0)
 
 
 def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | None) -> Bytes | None:
@@ -199,7 +226,7 @@ def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | Non
         if _END_OF_IMAGE not in data:
             raise BadImage("truncated JPEG")
         return None
-    _refuse_bomb(header.width * header.height, max_pixels)
+    _refuse_bomb(header.width, header.height, max_pixels)
     if not header.complete:
         raise BadImage("truncated JPEG")
     if header.channels not in (1, 3):
@@ -208,9 +235,32 @@ def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | Non
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flag)
     if pixels is None:
         return None
+    if _lacks_jpeg_data(data, header.scan, pixels):
+        raise BadImage("truncated JPEG")
     if colour:
         pixels = cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
     return np.asarray(pixels, np.uint8)
+
+
+def _lacks_jpeg_data(data: bytes, scan: int, pixels: Any) -> bool:
+    """Return whether the first scan ends before the last pixel, as with a size that is too large.
+
+    Decoders do not say so, and make what is missing grey. Where a corner is of that grey, the image
+    is decoded again with more data at the end of the scan: a complete one stays the same.
+    """
+    corners = pixels[[0, 0, -1, -1], [0, -1, 0, -1]].reshape(4, -1)
+    if not (corners == _MISSING_JPEG).all(axis=1).any():
+        return False
+    found = _SCAN_END.search(data, scan)
+    end = found.start() if found else len(data)
+    restarts = _RESTART.findall(data, scan, end)
+    marker = bytes([0xFF, 0xD0 + (restarts[-1][1] + 1) % 8]) if restarts else b""
+    longer = data[:end] + _OTHER_SCAN + marker + _OTHER_SCAN + data[end:]
+    with _pillow_warnings_ignored():
+        first, again = (
+            np.asarray(JpegImagePlugin.JpegImageFile(io.BytesIO(one), "")) for one in (data, longer)
+        )
+    return not np.array_equal(first, again)
 
 
 def _jpeg_flag(header: JpegHeader, colour: bool, min_pixels: int | None) -> int:
@@ -234,7 +284,9 @@ def _read_with_pillow(
             if form != "TIFF":
                 raise
             return _read_rare_tiff(data, colour, max_pixels)
-        _refuse_bomb(image.size[0] * image.size[1], max_pixels)
+        _refuse_bomb(*image.size, max_pixels)
+        if form == "PNG" and image.size[0] * image.size[1] > 8 * _DEFLATE_RATIO * len(data):
+            raise BadImage("truncated PNG")  # found before memory is allocated for all pixels
         image.load()
         # Read after loading: Pillow rotates TIFF by itself and then removes the tag.
         pixels = flatten_image(image, colour=colour)
@@ -260,7 +312,7 @@ def _orientation_of(image: ImageFile) -> object:
 
 def _read_rare_tiff(data: bytes, colour: bool, max_pixels: int) -> Bytes:
     tags = _read_tiff_tags(data)
-    _refuse_bomb(_count_tiff_pixels(tags), max_pixels)
+    _refuse_bomb(int(tags[_TIFF_WIDTH]), int(tags[_TIFF_HEIGHT]), max_pixels)
     if not _is_tiff_complete(tags, len(data)):
         raise BadImage("truncated TIFF")
     pixels = _decode_tiff(data, tags, colour=colour)
@@ -276,11 +328,6 @@ def _read_tiff_tags(data: bytes) -> dict[int, Any]:
     stream.seek(directory.next)
     directory.load(stream)
     return dict(directory)
-
-
-def _count_tiff_pixels(tags: dict[int, Any]) -> int:
-    """Return width times height, from the tags."""
-    return int(tags[_TIFF_WIDTH]) * int(tags[_TIFF_HEIGHT])
 
 
 def _is_tiff_complete(tags: dict[int, Any], n_bytes: int) -> bool:

@@ -93,7 +93,7 @@ def _draw_validation(labels: Ints, groups: Ints | None, seed: int, val: float) -
     quotas = _set_quotas(sizes, val, random)[labels - labels.min()]
     if groups is None:
         return order[_rank_in_class(labels[order]) < quotas[order]]
-    return _draw_groups(labels, groups, order, quotas)
+    return draw_groups(labels, groups, order, quotas)
 
 
 def _set_quotas(sizes: NDArray[np.intp], val: float, random: np.random.Generator) -> Positions:
@@ -122,10 +122,15 @@ def _rank_in_class(labels: Ints) -> Positions:
     return ranks
 
 
-def _draw_groups(labels: Ints, groups: Ints, order: Positions, quotas: Positions) -> Positions:
+def draw_groups(labels: Ints, groups: Ints, order: Positions, quotas: Positions) -> Positions:
     """Draw complete groups in random order, if at least half of a group fits the open quotas.
 
     Every class keeps at least one training image.
+
+    Parameters
+    ----------
+    order : positions of the images in the order in which their groups are drawn.
+    quotas : how many images of the class of each image to draw.
     """
     members: dict[int, list[int]] = defaultdict(list)
     for i in order.tolist():

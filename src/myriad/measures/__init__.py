@@ -1,17 +1,19 @@
 """Measures of ranked rows: accuracy at k, average precision, confusions."""
 
 from myriad.measures.accuracy import Measures, Truths, measure, rank_truths, ranks_of_truth
+from myriad.measures.answers import measure_levels, measure_rejection, measure_sets
+from myriad.measures.calibration import CalibrationMeasures, measure_calibration
 from myriad.measures.confusion import (
     Confusion,
     class_confusion,
     count_confusions,
-    number_parents,
     sibling_precision,
 )
 from myriad.measures.label_sets import LabelSets
 from myriad.measures.precision import average_precisions
 
 __all__ = [
+    "CalibrationMeasures",
     "Confusion",
     "LabelSets",
     "Measures",
@@ -20,7 +22,10 @@ __all__ = [
     "class_confusion",
     "count_confusions",
     "measure",
-    "number_parents",
+    "measure_calibration",
+    "measure_levels",
+    "measure_rejection",
+    "measure_sets",
     "rank_truths",
     "ranks_of_truth",
     "sibling_precision",

@@ -5,13 +5,10 @@ Confusions are counted sparsely: C x C counts are never formed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from myriad.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -69,21 +66,6 @@ def class_confusion(truths: NDArray[np.int32], guesses: NDArray[np.int32]) -> fl
     pairs, counts = np.unique(truths[wrong] * width + guesses[wrong], return_counts=True)
     losses = counts * (1.0 - counts / sizes[pairs // width])
     return float(100.0 * losses.sum() / len(truths))
-
-
-def number_parents(class_names: Sequence[str], parents: Mapping[str, str]) -> NDArray[np.int32]:
-    """Return a number for the parent of each class; a class without one gets its own."""
-    if not set(class_names) & parents.keys():
-        raise InputError("The hierarchy names none of the classes of the model.")
-    numbers: dict[str, int] = {}
-    found = np.empty(len(class_names), np.int32)
-    alone = len(class_names)
-    for c, name in enumerate(class_names):
-        if name in parents:
-            found[c] = numbers.setdefault(parents[name], len(numbers))
-        else:
-            found[c] = alone + c
-    return found
 
 
 def sibling_precision(

@@ -1,7 +1,12 @@
 """Trained models: scores, top-k ranking in bounded memory, and model folders."""
 
+from myriad.models.calibration import Calibration, calibrate
+from myriad.models.class_pictures import ClassPictures, load_pictures, save_pictures
+from myriad.models.class_weights import weigh_classes
 from myriad.models.coded import CodedModel, make_plain, match_rows
+from myriad.models.decisions import Decider, Decisions
 from myriad.models.embedding import EmbeddingModel
+from myriad.models.explanations import Explanation, explain_image
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import (
     ModelFolder,
@@ -12,26 +17,44 @@ from myriad.models.folder import (
     save_model,
 )
 from myriad.models.held_scores import HeldScores
+from myriad.models.hierarchy import Hierarchy
+from myriad.models.judging import Judged, join_judged, judge
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
 from myriad.models.neighbours import NeighboursModel
+from myriad.models.rejection import Rejection
 
 __all__ = [
+    "Calibration",
     "ChosenModel",
+    "ClassPictures",
     "CodedModel",
+    "Decider",
+    "Decisions",
     "EmbeddingModel",
+    "Explanation",
     "FactoredModel",
     "HeldScores",
+    "Hierarchy",
+    "Judged",
     "LatentModel",
     "LinearModel",
     "Model",
     "ModelFolder",
     "NeighboursModel",
+    "Rejection",
+    "calibrate",
+    "explain_image",
     "is_model",
+    "join_judged",
+    "judge",
     "load_held_scores",
     "load_model",
+    "load_pictures",
     "make_plain",
     "match_rows",
     "read_source",
     "save_model",
+    "save_pictures",
+    "weigh_classes",
 ]

@@ -50,13 +50,14 @@ class CodedModel(Model, kind="coded"):
 
     def scores(self, X: Float) -> Float:
         """Return the scores of plain rows, float32 of shape (n_samples, n_classes)."""
-        return self.model.scores(self._prepare(X))
+        return self.model.scores(self.prepare(X))
 
     def scores_of(self, X: Float, classes: slice) -> Float:
         """Return the scores of some classes only."""
-        return self.model.scores_of(self._prepare(X), classes)
+        return self.model.scores_of(self.prepare(X), classes)
 
-    def _prepare(self, X: Float) -> Float:
+    def prepare(self, X: Float) -> Float:
+        """Return plain rows as decoded ones, such as the model was trained on."""
         if self.rounded:
             return self.code.decode(self.code.encode(X))
         return self.code.project(X)
@@ -81,7 +82,11 @@ class ExpandedModel(Model):
 
     def scores(self, X: Float) -> Float:
         """Return the scores of decoded rows, float32 of shape (n_samples, n_classes)."""
-        return self.model.scores(self.code.expand(X))
+        return self.model.scores(self.prepare(X))
+
+    def prepare(self, X: Float) -> Float:
+        """Return decoded rows as plain ones."""
+        return self.code.expand(X)
 
 
 def make_plain(model: Model, code: Code | None) -> Model:

@@ -109,7 +109,12 @@ class EmbeddingModel(Model, kind="embedding"):
 
         With `centres` the search is approximate: a class may be missed.
         """
-        return self._search.rank(X, self._best_of(k), map=self.map)
+        return self._search.rank(X, self.best_of(k), map=self.map)
+
+    def class_weights(self, label: int) -> tuple[Float, float]:
+        """Return the weights and the bias of a class."""
+        weights: Float = np.float32(self._search.scale) * (self.prototypes[label] @ self.map)
+        return weights, float(self._search.offsets[label])
 
     def uncentred(self, mean: Float) -> EmbeddingModel:
         """Return the model for rows from which `mean` (n_features,) was not subtracted.

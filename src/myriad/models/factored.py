@@ -62,6 +62,12 @@ class LatentModel(Model):
         """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
         return self.scores_of(X, slice(None))
 
+    def class_weights(self, label: int) -> tuple[Float, float]:
+        """Return the weights and the bias of a class."""
+        one = slice(label, label + 1)
+        linear = replace(self, classes=self.classes[one], biases=self.biases[one]).to_linear()
+        return linear.class_weights(0)
+
     def uncentred(self, mean: Float) -> Self:
         """Return the model for rows from which `mean` (n_features,) was not subtracted."""
         return replace(self, biases=2 * self.biases - self.scores(mean[None])[0])

@@ -21,6 +21,7 @@ from myriad.files import (
     read_json,
     write_arrays,
 )
+from myriad.models.calibration import Calibration
 from myriad.models.held_scores import HeldScores
 from myriad.models.model import Model
 from myriad.serialisation import arrays_below, flatten, restore
@@ -43,6 +44,7 @@ class ModelFolder:
     settings : the settings of training, as plain JSON.
     trained_from : identifies the data and the options of training, as plain JSON; None in models
         of earlier versions.
+    calibration : makes probabilities of scores; None if the model is not calibrated.
     """
 
     model: Model
@@ -50,6 +52,7 @@ class ModelFolder:
     recipe: Signature | None
     settings: dict[str, Any]
     trained_from: dict[str, Any] | None = None
+    calibration: Calibration | None = None
 
 
 def save_model(
@@ -70,12 +73,13 @@ def save_model(
     texts : the text of further files, by name.
     held_scores : scores of rows that the model was not trained on, or None.
     """
-    settings, arrays = flatten(contents.model)
-    parts: dict[str, Any] = {"model": settings}
-    tensors = {f"model.{name}": array for name, array in arrays.items()}
-    if contents.recipe is not None:
-        parts["recipe"], arrays = flatten(contents.recipe)
-        tensors |= {f"recipe.{name}": array for name, array in arrays.items()}
+    parts: dict[str, Any] = {}
+    tensors: dict[str, np.ndarray] = {}
+    for part in ("model", "recipe", "calibration"):
+        item = getattr(contents, part)
+        if item is not None:
+            parts[part], arrays = flatten(item)
+            tensors |= {f"{part}.{name}": array for name, array in arrays.items()}
     texts = {CARD: card, **(texts or {})}
     folder.mkdir(parents=True, exist_ok=True)
     names = [ARRAYS, CONFIG, *texts, *([SCORES] if held_scores is not None else [])]
@@ -125,9 +129,10 @@ def load_model(folder: Path) -> ModelFolder:
     tensors = _read_tensors(folder / ARRAYS, config.get("checksum"))
     try:
         model = restore(config.get("model"), arrays_below(tensors, "model"), Model)
-        recipe = None
-        if config.get("recipe") is not None:
-            recipe = restore(config["recipe"], arrays_below(tensors, "recipe"), Signature)
+        recipe, calibration = (
+            restore(config[part], arrays_below(tensors, part), kind) if config.get(part) else None
+            for part, kind in (("recipe", Signature), ("calibration", Calibration))
+        )
     except InputError as error:
         raise InputError(f"The model in {folder} is damaged: {error}") from None
     except RecursionError:
@@ -142,7 +147,7 @@ def load_model(folder: Path) -> ModelFolder:
             f"{model.n_classes} classes."
         )
     settings = settings if isinstance(settings, dict) else {}
-    return ModelFolder(model, names, recipe, settings, _read_source(config))
+    return ModelFolder(model, names, recipe, settings, _read_source(config), calibration)
 
 
 def load_held_scores(folder: Path) -> HeldScores | None:

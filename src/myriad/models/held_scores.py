@@ -8,42 +8,51 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError
-from myriad.models.ranking import select_top
+from myriad.models.ranking import group_rest, select_top
 
 MOST_CLASSES = 100
 """Best classes of a row whose scores are kept."""
+GROUPS = 32
+"""Groups in which the scores of the other classes are kept."""
 MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class HeldScores:
-    """The scores of held-out rows: of the true class and of the best ones, and the rest in sum.
+    """The scores of held-out rows: of the true class, of the best ones, and the others in groups.
+
+    The groups are narrow, so that the sum of the exponentials of all scores is known at every
+    temperature, although a row may have very many classes.
 
     Attributes
     ----------
     labels : int32 array of shape (n_rows,)
     true : float32 array of shape (n_rows,), the score of the true class.
     classes, scores : int32 and float32 arrays of shape (n_rows, k), the best classes of each row.
-    rest : float32 array of shape (n_rows,), the logarithm of the sum of the exponentials of all
-        other scores; minus infinity where there are none.
+    rest_scores, rest_counts : float32 arrays of shape (n_rows, n_groups), the mean score and the
+        number of the other classes in each group; no groups where all classes are kept.
     """
 
     labels: Ints
     true: Float
     classes: Ints
     scores: Float
-    rest: Float
+    rest_scores: Float
+    rest_counts: Float
 
     def __post_init__(self) -> None:
-        n = len(self.labels)
-        shapes = [(n,), (n,), self.classes.shape, self.classes.shape, (n,)]
-        arrays = [self.labels, self.true, self.classes, self.scores, self.rest]
-        if [array.shape for array in arrays] != shapes or self.classes.shape[:1] != (n,):
+        n, rest = len(self.labels), self.rest_scores.shape
+        arrays = [self.labels, self.true, self.classes, self.scores]
+        shapes = [(n,), (n,), self.scores.shape, self.classes.shape]
+        fits = [array.shape for array in arrays] == shapes and self.rest_counts.shape == rest
+        if not fits or self.classes.shape[:1] != (n,) or rest[:1] != (n,):
             raise InputError("The held-out scores of the model do not fit together.")
+
+    def __len__(self) -> int:
+        return len(self.labels)
 
     @classmethod
     def of(cls, scores: Float, labels: Ints) -> Self:
@@ -52,18 +61,22 @@ class HeldScores:
         k = min(MOST_CLASSES, n_classes)
         classes, best = np.empty((n_rows, k), np.int32), np.empty((n_rows, k), np.float32)
         select_top(scores, classes, best)
-        others = scores.astype(np.float64)
-        np.put_along_axis(others, classes.astype(np.int64), -np.inf, axis=1)
-        with np.errstate(divide="ignore"):
-            rest = logsumexp(others, axis=1).astype(np.float32)
+        n_groups = GROUPS if k < n_classes else 0
+        means, counts = np.zeros((2, n_rows, n_groups), np.float32)
+        if n_groups:
+            group_rest(scores, best[:, -1], k, means, counts)
         true = scores[np.arange(n_rows), labels]
-        return cls(labels.astype(np.int32), true, classes, best, rest)
+        return cls(labels.astype(np.int32), true, classes, best, means, counts)
 
     @classmethod
     def concatenate(cls, parts: Sequence[HeldScores]) -> Self:
         """Return the scores of several sets of rows as one."""
-        names = ("labels", "true", "classes", "scores", "rest")
+        names = parts[0].to_arrays()
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def select(self, rows: Any) -> HeldScores:
+        """Return the scores of some of the rows."""
+        return HeldScores(**{name: array[rows] for name, array in self.to_arrays().items()})
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name, as a file keeps them."""

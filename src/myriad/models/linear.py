@@ -57,6 +57,10 @@ class LinearModel(Model, kind="linear"):
         """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
         return self.scores_of(X, slice(None))
 
+    def class_weights(self, label: int) -> tuple[Float, float]:
+        """Return the weights and the bias of a class."""
+        return self.weights[label], float(self.biases[label])
+
     def uncentred(self, mean: Float) -> LinearModel:
         """Return the model for rows from which `mean` (n_features,) was not subtracted."""
         return LinearModel(self.weights, self.biases - self._shifts(mean))

@@ -39,17 +39,28 @@ class Model(Serialisable, ABC):
     def scores(self, X: Float) -> Float:
         """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
 
+    def prepare(self, X: Float) -> Float:
+        """Return rows as those that the model was trained on, where a code changes them."""
+        return X
+
     def rank(self, X: Float, k: int) -> tuple[NDArray[np.int32], Float]:
         """Return the `k` best classes of each row and their scores, best first.
 
         Ties go to the lowest class number; `k` above the number of classes means all of them.
         """
-        k = self._best_of(k)
+        k = self.best_of(k)
         labels = np.empty((len(X), k), np.int32)
         best = np.empty((len(X), k), np.float32)
-        for chunk in self._chunks(len(X)):
+        for chunk in self.chunks(len(X)):
             select_top(self.scores(X[chunk]), labels[chunk], best[chunk])
         return labels, best
+
+    def class_weights(self, label: int) -> tuple[Float, float]:
+        """Return the weights (n_features,) and the bias of the score of a class.
+
+        Raises `InputError` if the score is not linear in a row.
+        """
+        raise InputError(f"The scores of models of the kind {self.kind!r} are not linear in a row.")
 
     def uncentred(self, mean: Float) -> Self:
         """Return the model for rows from which `mean` (n_features,) was not subtracted.
@@ -58,7 +69,7 @@ class Model(Serialisable, ABC):
         """
         raise TypeError(f"{type(self).__name__} is for rows as they are.")
 
-    def _best_of(self, k: int) -> int:
+    def best_of(self, k: int) -> int:
         """Return how many classes to rank; kernels would write outside of empty arrays."""
         if not isinstance(k, numbers.Integral) or k < 1:
             raise InputError(f"k must be a whole number of at least 1, not {k!r}.")
@@ -75,14 +86,15 @@ class Model(Serialisable, ABC):
         See `measures.rank_truths`.
         """
         ranks, guesses = np.empty(len(X), np.int32), np.empty(len(X), np.int32)
-        for chunk in self._chunks(len(X)):
+        for chunk in self.chunks(len(X)):
             scores = self.scores(X[chunk])
             some = truths[chunk] if not isinstance(truths, LabelSets) else truths.part(chunk)
             ranks[chunk] = rank_truths(scores, some)
             guesses[chunk] = scores.argmax(axis=1)
         return ranks, guesses
 
-    def _chunks(self, n_samples: int) -> Iterator[slice]:
+    def chunks(self, n_samples: int) -> Iterator[slice]:
+        """Yield slices of rows, as many at a time as are scored together."""
         rows = max(1, SCORE_BYTES // (4 * self.n_classes))
         for start in range(0, n_samples, rows):
             yield slice(start, min(start + rows, n_samples))

@@ -2,8 +2,9 @@
 
 Inputs: ``rows`` (n, dim) float32; for a model of a network's embeddings the network's own input,
 one image as `Backbone.fit` prepares it. Outputs: ``scores`` (n, n_classes), or with k the best
-``top_scores`` and ``top_labels`` (n, k), best first. Class names, and how an image is fitted, are
-in the file's metadata as JSON.
+``top_scores`` and ``top_labels`` (n, k), best first. A calibrated model also has ``probabilities``
+or ``top_probabilities`` of the same shape. Class names, and how an image is fitted, are in the
+file's metadata as JSON.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from myriad.codes.onnx_nodes import PREFIX, Graph
 from myriad.errors import InputError
+from myriad.models.calibration import MOST_EXPONENT, Calibration
 from myriad.models.coded import CodedModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder
@@ -42,7 +44,9 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
         model = model.to_linear()
     if not isinstance(model, LinearModel | FactoredModel | ChosenModel):
         raise InputError(f"A model of the kind {model.kind!r} cannot be exported; linear ones can.")
-    recipe = folder.recipe if isinstance(folder.recipe, Backbone) else None
+    recipe = folder.recipe
+    if not isinstance(recipe, Backbone) or recipe.views > 1:
+        recipe = None  # the file takes rows, which `extract` or `Backbone` make
     if size_of(whole) + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
         raise InputError("The model is larger than the 2 GB that an ONNX file can be.")
     onnx = import_onnx()
@@ -62,7 +66,7 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
         metadata["image"] = {word: settings[word] for word in words}
     if code is not None:
         name = code.add_onnx(Graph(onnx, file), name)
-    _score(Graph(onnx, file), name, model, k)
+    _score(Graph(onnx, file), name, model, k, folder.calibration)
     onnx.helper.set_model_props(file, {word: json.dumps(value) for word, value in metadata.items()})
     try:
         onnx.checker.check_model(file)
@@ -94,8 +98,36 @@ def _lift(graph: Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
     return graph.add("MatMul", [rows, directions], f"{PREFIX}latents")
 
 
+def _calibrate(graph: Graph, scores: str, calibration: Calibration, n_classes: int) -> str:
+    """Add the probabilities of all classes; see `models.calibration`."""
+
+    def keep(value: float, name: str) -> str:
+        return graph.keep(np.array(value, np.float32), name)
+
+    best = graph.add("ReduceMax", [scores], f"{PREFIX}best", axes=[1], keepdims=1)
+    away = graph.add("Sub", [best, keep(calibration.centre, "centre")], f"{PREFIX}away")
+    deviation = graph.add("Div", [away, keep(calibration.spread, "spread")], f"{PREFIX}deviation")
+    limits = [keep(-MOST_EXPONENT, "lowest"), keep(MOST_EXPONENT, "highest")]
+    deviation = graph.add("Clip", [deviation, *limits], f"{PREFIX}clipped")
+    rise = graph.add("Mul", [deviation, keep(calibration.slope, "slope")], f"{PREFIX}rise")
+    first = keep(float(np.log(calibration.scale)), "log_scale")
+    exponent = graph.add("Add", [rise, first], f"{PREFIX}exponent")
+    scale = graph.add("Exp", [exponent], f"{PREFIX}scale")
+    logits = graph.add("Mul", [scores, scale], f"{PREFIX}scaled")
+    top = graph.add("ArgMax", [scores], f"{PREFIX}top", axis=1, keepdims=0)
+    depth = graph.keep(np.array([n_classes], np.int64), "depth")
+    values = graph.keep(np.array([0.0, calibration.bonus], np.float32), "bonus")
+    bonus = graph.add("OneHot", [top, depth, values], f"{PREFIX}bonuses", axis=1)
+    logits = graph.add("Add", [logits, bonus], f"{PREFIX}logits")
+    return graph.add("Softmax", [logits], "probabilities", axis=1)
+
+
 def _score(
-    graph: Graph, rows: str, model: LinearModel | FactoredModel | ChosenModel, k: int | None
+    graph: Graph,
+    rows: str,
+    model: LinearModel | FactoredModel | ChosenModel,
+    k: int | None,
+    calibration: Calibration | None,
 ) -> None:
     """Add ``W x + b``, in factors where the model has them, and the ranking as the outputs."""
     helper, kinds = graph.onnx.helper, graph.onnx.TensorProto
@@ -106,12 +138,20 @@ def _score(
     products = graph.add("MatMul", [rows, graph.keep(weights.T, "weights")], f"{PREFIX}products")
     scores = graph.add("Add", [products, graph.keep(model.biases, "biases")], "scores")
     del graph.graph.output[:]
+    names = ["scores"]
+    if calibration is not None:
+        names.append(_calibrate(graph, scores, calibration, model.n_classes))
     if k is None:
-        outputs = [("scores", kinds.FLOAT, model.n_classes)]
+        outputs = [(name, kinds.FLOAT, model.n_classes) for name in names]
     else:
         k = min(k, model.n_classes)
         wanted = graph.keep(np.array([k], np.int64), "k")
         graph.add("TopK", [scores, wanted], "top_scores", "top_labels", axis=1)
         outputs = [("top_scores", kinds.FLOAT, k), ("top_labels", kinds.INT64, k)]
+        if calibration is not None:
+            graph.add(
+                "GatherElements", ["probabilities", "top_labels"], "top_probabilities", axis=1
+            )
+            outputs.append(("top_probabilities", kinds.FLOAT, k))
     for name, kind, width in outputs:
         graph.graph.output.append(helper.make_tensor_value_info(name, kind, ["n", width]))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from myriad._jit import jit
+from myriad.objectives.softmax import exponentiate_single, total
 
 
 @jit
@@ -100,3 +103,60 @@ def merge_cell(products, offsets, classes, rows, labels, best):
             if position < k:
                 best[i, position], labels[i, position] = score, label
                 last = best[i, k - 1]
+
+
+@jit
+def sum_exponentials(scores, scales, best, bonus, log_sums):
+    """Write the logarithm of the sum of ``exp(scale_i s_ic)`` over the classes of each row.
+
+    That of the best class counts ``exp(bonus)`` times.
+
+    A row is read right after it was written by a product, and its exponentials are computed in
+    vector registers, so that the sum costs little beside the product.
+
+    Parameters
+    ----------
+    scores : float32 array of shape (n_samples, n_classes); -inf for classes that do not count.
+    scales : float32 array of shape (n_samples,), above 0.
+    best : float32 array of shape (n_samples,), the largest score of each row.
+    log_sums : float64 array of shape (n_samples,); written.
+    """
+    work = np.empty(scores.shape[1], np.float32)
+    powers = np.empty(scores.shape[1], np.float32)
+    more = np.expm1(bonus)
+    for i in range(scores.shape[0]):
+        scale, top = scales[i], best[i]
+        for c in range(scores.shape[1]):
+            work[c] = scale * (scores[i, c] - top)
+        exponentiate_single(work, powers)
+        log_sums[i] = scale * top + np.log(total(work) + more)
+
+
+@jit
+def group_rest(scores, lowest, k, means, counts):
+    """Write means and counts of the scores below the k best, in groups of equal width.
+
+    Parameters
+    ----------
+    scores : float array of shape (n_samples, n_classes), finite.
+    lowest : float array of shape (n_samples,), the k-th best score of each row.
+    means, counts : float arrays of shape (n_samples, n_groups), zero; written.
+    """
+    n_groups = means.shape[1]
+    for i in range(scores.shape[0]):
+        low, above = lowest[i], 0
+        for c in range(scores.shape[1]):
+            low = min(low, scores[i, c])
+            above += scores[i, c] >= lowest[i]
+        width = (lowest[i] - low) / n_groups
+        for c in range(scores.shape[1]):
+            if scores[i, c] < lowest[i]:
+                g = min(n_groups - 1, int((scores[i, c] - low) / width))
+                counts[i, g] += 1
+                # The mean so far moves by a part of the difference: no sum can lose digits.
+                means[i, g] += (scores[i, c] - means[i, g]) / counts[i, g]
+        ties = above - k  # as good as the k-th best, but not among the k
+        if ties > 0:
+            g = n_groups - 1
+            counts[i, g] += ties
+            means[i, g] += (lowest[i] - means[i, g]) * ties / counts[i, g]

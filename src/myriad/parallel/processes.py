@@ -55,16 +55,32 @@ class ProcessExecutor(Executor):
 
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """Yield ``function(item)`` in the order of the items."""
+        call = self.bind(function)
+        return map_ordered(call, items, self._threads, ahead=2 * self.n_workers)
+
+    def bind(
+        self, function: Callable[[Item], Result], *, timeout: float | None = None
+    ) -> Callable[[Item], Result]:
+        """Return a function that calls `function` in a worker and waits for the result.
+
+        Several threads may call it at the same time; each waits for an idle worker.
+
+        Parameters
+        ----------
+        timeout : seconds after which a worker is killed that has not returned; the call then
+            raises `TimeoutError`.
+        """
         pickled = pickle.dumps(function)
 
         def call(item: Item) -> Result:
             worker = self._idle.get()
             try:
-                return worker.call(pickled, item)
+                result: Result = worker.call(pickled, item, timeout)
+                return result
             finally:
                 self._idle.put(worker)
 
-        return map_ordered(call, items, self._threads, ahead=2 * self.n_workers)
+        return call
 
     def close(self) -> None:
         """Kill all workers, whatever they are doing."""
@@ -102,13 +118,16 @@ class _Worker:
         self._function = b""
         self._closed = False
 
-    def call(self, function: bytes, item: Any) -> Any:
+    def call(self, function: bytes, item: Any, timeout: float | None = None) -> Any:
         """Return what the pickled function returns for an item, or raise what it raises."""
         for _ in range(TRIES):
             if self._process is None:
                 self._start()
             try:
-                ok, answer = self._ask(function, item)
+                ok, answer = self._ask(function, item, timeout)
+            except TimeoutError:
+                self._clean_up()
+                raise
             except (EOFError, OSError):
                 status = self._clean_up()
                 continue
@@ -121,11 +140,13 @@ class _Worker:
             "input breaks a library that reads it."
         )
 
-    def _ask(self, function: bytes, item: Any) -> tuple[bool, Any]:
+    def _ask(self, function: bytes, item: Any, timeout: float | None) -> tuple[bool, Any]:
         # The function, which may be large, is sent only when it differs from the last one.
         known = self._function is function
         self._connection.send((None if known else function, item))
         self._function = function
+        if timeout is not None and not self._connection.poll(timeout):
+            raise TimeoutError
         answer: tuple[bool, Any] = self._connection.recv()
         return answer
 

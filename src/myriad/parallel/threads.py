@@ -15,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from itertools import count
+from numbers import Integral
 from typing import Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -27,21 +28,29 @@ if sys.platform == "linux":
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+THREADS_PER_CORE, FEW_THREADS = 4, 32
+"""The most threads are so many for each core, but at least the second number."""
 LONGEST_PAUSE = 255
 """Most tasks in a row that are done without helpers; see `Backoff`."""
 
 
 def thread_count(threads: int | None) -> int:
-    """Return how many threads to use: the number given, or one for each usable core."""
+    """Return how many threads to use: the number given, or one for each usable core.
+
+    Of a large number not more are used than `THREADS_PER_CORE` for each core, or `FEW_THREADS`;
+    results do not depend on the number.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        n_cores = len(os.sched_getaffinity(0))
+    else:
+        n_cores = os.cpu_count() or 1
     if threads is None:
-        return (
-            len(os.sched_getaffinity(0))
-            if hasattr(os, "sched_getaffinity")
-            else os.cpu_count() or 1
+        return n_cores
+    if isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1:
+        raise InputError(
+            f"The number of threads must be a whole number of at least 1, not {threads!r}."
         )
-    if threads < 1:
-        raise InputError(f"The number of threads must be at least 1, not {threads}.")
-    return threads
+    return min(int(threads), max(FEW_THREADS, THREADS_PER_CORE * n_cores))
 
 
 def hold_blas_to_one_thread() -> AbstractContextManager[Any]:

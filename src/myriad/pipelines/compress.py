@@ -17,7 +17,8 @@ from myriad.arrays import Float
 from myriad.codes import Code, CodeOptions, Source
 from myriad.errors import InputError
 from myriad.parallel import Executor, LearningContext, map_ordered, thread_count, thread_executor
-from myriad.pipelines.extract import CODE_BYTES, count_shards, inform, learn_code
+from myriad.pipelines.code_learning import CODE_BYTES, inform, learn_code
+from myriad.pipelines.extract import count_shards
 from myriad.pipelines.outputs import locks_output, prepare_store, replace_store, worker_files_beside
 from myriad.pipelines.workers import open_executor, open_shared_workers
 from myriad.progress import SILENT, Progress
@@ -52,6 +53,7 @@ class Compressed:
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``compress`` prints."""
+        error = None if self.error is None else round(self.error, 6)
         return {
             "store": str(self.store.path),
             "rows": self.store.n_rows,
@@ -60,7 +62,8 @@ class Compressed:
             "bytes_per_row": self.store.bytes_per_row,
             "ratio": round(self.code.ratio, 3),
             "code": self.code.describe(),
-            "error": None if self.error is None else round(self.error, 6),
+            "relative_error": error,
+            "error": error,  # deprecated: with --json, this key is for failures
             "seconds": round(self.seconds, 3),
         }
 
@@ -117,6 +120,7 @@ def compress(
                 recipe=source.recipe,
                 plan=plan,
                 several=source.sets is not None,
+                grouped=source.groups is not None,
             )
         _write_codes(source, writer, threads=threads, executor=executor, progress=progress)
     writer.finish()
@@ -218,6 +222,7 @@ def write_coded(
         source.paths[first:last],
         source.splits[first:last].tolist(),
         source.bad if number == 0 else (),
+        None if source.groups is None else source.groups[index],
     )
 
 

@@ -16,7 +16,6 @@ from myriad.images import choose_glyphs, write_glyphs
 from myriad.measures import Measures
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.evidence import gather_evidence
-from myriad.pipelines.extract import ExtractOptions
 from myriad.pipelines.outputs import list_entries, locks_output, training_beside
 from myriad.pipelines.train import EVIDENCE, Trained, sample_paths, train
 from myriad.progress import SILENT, Progress
@@ -25,8 +24,6 @@ from myriad.training import METHODS, make_method
 IMAGES, MODEL, STORE, REPORT = "images", "model", "store", "report.html"
 MARK = "demo.json"
 """The file that marks a folder as written by a demo, so that a later demo may replace it."""
-DESCRIBED = ExtractOptions(components=64, regions=1, step=8)
-"""Characters are small and plain: few Gaussians tell them apart."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,6 @@ def demonstrate(
         out / IMAGES,
         out / MODEL,
         store=out / STORE,
-        extracting=DESCRIBED,
         method=method,
         threads=threads,
         progress=progress,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,15 +14,20 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.images import find_images
 from myriad.measures import (
+    CalibrationMeasures,
     LabelSets,
     Measures,
     Truths,
     class_confusion,
     measure,
-    number_parents,
+    measure_calibration,
+    measure_levels,
+    measure_rejection,
+    measure_sets,
     sibling_precision,
 )
 from myriad.models import CodedModel, load_model, match_rows
+from myriad.pipelines.deciding import DecisionOptions, read_hierarchy
 from myriad.pipelines.evidence import Scored
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.pipelines.scoring import (
@@ -47,6 +51,45 @@ class Evaluated:
     split: str
     bad: list[dict[str, str]]
     sibling: float | None = None
+    level_names: tuple[str, ...] = ()
+
+    @property
+    def calibration(self) -> CalibrationMeasures | None:
+        """How well the probabilities are calibrated; None if there are none."""
+        judged = self.scored.judged
+        if "confidence" not in judged:
+            return None
+        names = ("true", "squares")
+        return measure_calibration(
+            judged["confidence"], self._correct, *(judged[name] for name in names)
+        )
+
+    @property
+    def sets(self) -> dict[str, Any] | None:
+        """Coverage and sizes of prediction sets; None if none were asked for."""
+        judged = self.scored.judged
+        if "covered" not in judged:
+            return None
+        return measure_sets(judged["set_sizes"], judged["covered"], self.scored.ranks)
+
+    @property
+    def rejection(self) -> dict[str, Any] | None:
+        """How many rows have an answer and how many of these are right."""
+        answered = self.scored.judged.get("answered")
+        return None if answered is None else measure_rejection(answered, self._correct)
+
+    @property
+    def levels(self) -> list[dict[str, Any]] | None:
+        """Accuracy and answers at each level of a hierarchy."""
+        judged = self.scored.judged
+        if "levels" not in judged:
+            return None
+        right = [judged[f"level_{number}"] for number in range(len(self.level_names))]
+        return measure_levels(self.level_names, right, judged["levels"], judged["level_right"])
+
+    @property
+    def _correct(self) -> NDArray[np.bool_]:
+        return self.scored.guesses == self.scored.truths
 
     @property
     def class_confusion(self) -> float | None:
@@ -59,6 +102,10 @@ class Evaluated:
             "split": self.split,
             "class_confusion": self.class_confusion,
             "sibling_top1": self.sibling,
+            "calibration": self.calibration and self.calibration.to_json(),
+            "sets": self.sets,
+            "rejection": self.rejection,
+            "levels": self.levels,
         }
 
 
@@ -71,7 +118,7 @@ def evaluate(
     max_bad: float = ExtractOptions.max_bad,
     labels: Sequence[str] = (),
     column: str | None = None,
-    hierarchy: Path | None = None,
+    deciding: DecisionOptions | None = None,
     threads: int | None = None,
     cluster: Any = None,
     progress: Progress = SILENT,
@@ -83,16 +130,19 @@ def evaluate(
     split : the split to use; by default ``test`` where the data has one, else all of it.
     plain : whether a model of coded rows scores plain rows without encoding them.
     labels, column : where a file of rows has its labels and its rows; see `FileRows.open`.
-    hierarchy : a CSV file with the columns ``class`` and ``parent``, for the sibling precision.
-    cluster : where images are described and rows ranked; see `open_cluster`.
+    deciding : what is decided for each row.
+    cluster : where images are described and rows ranked, by scores alone; see `open_cluster`.
     """
     began = time.perf_counter()
     folder = load_model(model)
     if plain and isinstance(folder.model, CodedModel):
         folder = replace(folder, model=replace(folder.model, rounded=False))
-    parents = None
-    if hierarchy is not None:
-        parents = number_parents(folder.class_names, read_hierarchy(hierarchy))
+    deciding, hierarchy = deciding or DecisionOptions(), None
+    if deciding.hierarchy is not None:
+        hierarchy = read_hierarchy(Path(deciding.hierarchy), folder.class_names)
+        if folder.calibration is None:  # sibling precision needs no probabilities
+            deciding = replace(deciding, hierarchy=None)
+    deciding.make_decider(folder)  # options that do not fit the model are an error at once
     precisions: tuple[float | None, float | None] = (None, None)
     truths: Truths
     of_rows = is_row_data(data) and not is_store(data)
@@ -106,7 +156,13 @@ def evaluate(
         if split != "all":
             table = table.select(np.flatnonzero(table.splits == split))
         scored, truths = score_rows(
-            folder, table, table.paths, str(data), threads=threads, progress=progress
+            folder,
+            table,
+            table.paths,
+            str(data),
+            threads=threads,
+            deciding=deciding,
+            progress=progress,
         )
         if isinstance(truths, LabelSets):
             precisions = mean_precisions(folder, table, threads=threads, progress=progress)
@@ -124,6 +180,7 @@ def evaluate(
             threads=threads,
             cluster=cluster,
             scoring=remote,
+            deciding=deciding,
             progress=progress,
         )
         if isinstance(truths, LabelSets):
@@ -139,7 +196,13 @@ def evaluate(
         if split != "all":
             images = images.select(images.splits == split)
         scored, truths, bad = score_images(
-            folder, images, max_bad=max_bad, threads=threads, cluster=cluster, progress=progress
+            folder,
+            images,
+            max_bad=max_bad,
+            threads=threads,
+            cluster=cluster,
+            deciding=deciding,
+            progress=progress,
         )
     seconds = time.perf_counter() - began
     n_classes = len(folder.class_names)
@@ -151,10 +214,13 @@ def evaluate(
         seconds=seconds,
         precisions=precisions,
     )
-    sibling = None
-    if parents is not None:
+    sibling: float | None = None
+    names: tuple[str, ...] = ()
+    if hierarchy is not None:
+        parents = hierarchy.levels[0].members
         sibling = sibling_precision(scored.truths, scored.guesses[:, None], parents)
-    return Evaluated(measures, scored, split, bad, sibling)
+        names = ("label", *(level.name for level in hierarchy.levels))
+    return Evaluated(measures, scored, split, bad, sibling, names)
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:
@@ -166,27 +232,3 @@ def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:
         stated = ", ".join(sorted(present - {""})) or "none"
         raise InputError(f"{data} has no images for --split {wanted}; splits it states: {stated}.")
     return wanted
-
-
-def read_hierarchy(path: Path) -> dict[str, str]:
-    """Return the parent of each class; the file has the columns ``class`` and ``parent``."""
-    parents: dict[str, str] = {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            if not {"class", "parent"} <= set(reader.fieldnames or []):
-                raise InputError(f"{path} needs the columns class and parent in its first line.")
-            for line in reader:
-                name, parent = line["class"], line["parent"]
-                if not name or not parent:
-                    raise InputError(
-                        f"{path}, line {reader.line_num}: a class and its parent are needed."
-                    )
-                if parents.setdefault(name, parent) != parent:
-                    raise InputError(
-                        f"{path}, line {reader.line_num}: {name} has two parents, "
-                        f"{parents[name]} and {parent}."
-                    )
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read as a hierarchy: {error}.") from None
-    return parents

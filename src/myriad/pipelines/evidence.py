@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from myriad.errors import MyriadError
 from myriad.images import read_image
 from myriad.images.archive import Archive, open_archive
+from myriad.images.thumbnails import make_thumbnail
 from myriad.measures import Confusion, Measures, count_confusions
-from myriad.parallel import thread_count
+from myriad.models import ClassPictures, Judged
+from myriad.parallel import map_ordered, thread_count, thread_executor
 
 MOST_PAIRS = 100
 MOST_TAKEN_FOR = 5
@@ -64,12 +66,14 @@ class Scored:
     guesses : int32, the best class of each row.
     ranks : int32, the rank of the truth.
     paths : where the row's image is, or an empty string.
+    judged : what else is known of the rows; see `models.judging`.
     """
 
     truths: NDArray[np.int32]
     guesses: NDArray[np.int32]
     ranks: NDArray[np.int32]
     paths: Sequence[str]
+    judged: Judged = field(default_factory=dict)
 
 
 def gather_evidence(
@@ -89,7 +93,8 @@ def gather_evidence(
     ----------
     train_counts : training rows of each class, if known.
     train_samples : a training image of each class, if known.
-    more : further keys: history, search, settings, bad, data, model_bytes, ceiling.
+    more : further keys: history, search, settings, bad, data, model_bytes, ceiling,
+        calibration.
     """
     confusions = count_confusions(scored.truths, scored.guesses, n_classes=len(class_names))
     by_truth: dict[int, list[Confusion]] = defaultdict(list)
@@ -190,6 +195,18 @@ def read_picture(
     except (MyriadError, OSError):
         return None
     return None
+
+
+def gather_pictures(evidence: dict[str, Any], *, threads: int | None = None) -> ClassPictures:
+    """Return a small picture of each class: that of the sample which the evidence names."""
+
+    def make(sample: str | None) -> bytes | None:
+        image = None if sample is None else read_picture(sample)
+        return None if image is None else make_thumbnail(image)
+
+    samples = (record["sample"] for record in evidence["classes"])
+    with thread_executor(threads) as executor:
+        return ClassPictures.of(list(map_ordered(make, samples, executor, ahead=64)))
 
 
 @lru_cache(maxsize=2)

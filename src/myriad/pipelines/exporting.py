@@ -84,7 +84,7 @@ def export_store(
         for path in files:
             check_file_output(path, option="--out", overwrite=overwrite)
     dtype = "float16" if store.dtype == "float16" else "float32"
-    with reporting_write_errors(out):
+    with reporting_write_errors(out, resumable=False):
         out.mkdir(parents=True, exist_ok=True)
         with (
             atomic_writes(*files) as (row_file, table_file),
@@ -141,7 +141,7 @@ def export_model(
     check_file_output(out, option="--out", overwrite=overwrite)
     folder = load_model(source)
     graph = build_onnx(folder, k)
-    with reporting_write_errors(out), atomic_write(out) as beside:
+    with reporting_write_errors(out, resumable=False), atomic_write(out) as beside:
         beside.write_bytes(graph)
     facts = {"dim": folder.model.dim, "classes": len(folder.class_names)}
     return Exported(source, [out], facts, time.perf_counter() - began)

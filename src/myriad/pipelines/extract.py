@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrays import Float
-from myriad.codes import Code, CodeOptions, Source
 from myriad.errors import InputError
 from myriad.images import (
-    BadImage,
     ImageList,
     find_images,
     require_classes,
     split_images,
 )
 from myriad.parallel import Executor, LearningContext
-from myriad.pipelines.describing import BadImages, SampledImages, describe_images, open_workers
+from myriad.pipelines.code_learning import learn_code_of_images
+from myriad.pipelines.describing import BadImages, SampledImages, open_workers
 from myriad.pipelines.outputs import (
     locks_output,
     prepare_store,
@@ -31,17 +29,18 @@ from myriad.pipelines.outputs import (
 )
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.pipelines.shard_writing import write_shards
+from myriad.pipelines.signature_choice import choose_signature
 from myriad.pipelines.workers import open_shared_workers
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.serialisation import fingerprint
 from myriad.signatures import Signature
-from myriad.store import ArrayRows, Rows, Store, StoreWriter, inform_rows, is_store, shard_rows
+from myriad.signatures.registry import AUTO
+from myriad.store import Store, StoreWriter, is_store, shard_rows
+from myriad.store.manifest import read_plan
 
 VOCABULARY_IMAGES = 1000
 """Images that the vocabulary is learned from, at most."""
-CODE_VECTORS, CODE_BYTES = 2048, 512 << 20
-"""Vectors that a code is learned from, and the memory they may take, at most."""
 SHARD_IMAGES = 32
 """Images of a shard, at least: a second of work, so that no worker waits long for the others."""
 
@@ -93,7 +92,7 @@ def extract(
     """
     began = time.perf_counter()
     options = options or ExtractOptions()
-    network = options.spec.open(options)  # early, so that a wrong file is found before the work
+    opened = options.spec.open(options)  # early, so that a wrong file is found before the work
     with progress.step("Finding images") as advance:
         found = find_images(data)
         images = split_images(found, seed=seed)
@@ -102,16 +101,20 @@ def extract(
         advance(len(images))
     for warning in images.warnings:
         progress.note(warning)
-    require_classes(images)
+    require_classes(images, data, learning=opened is None and options.signature != AUTO)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
-    plan = _plan(options, found, chosen, seed=seed)
-    if network is not None:
-        plan["network"] = fingerprint(network)
     bad = BadImages(len(images), options.max_bad)
     with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
         executor.require(images.root)
         with open_shared_workers(executor, worker_files_beside(work)) as workers:
             context = LearningContext(seed, threads, workers, progress)
+            before = read_plan(work) if is_store(work) else None
+            choice = choose_signature(images, options, executor, context, before=before)
+            options = choice.options
+            network = options.spec.open(options)
+            plan = _plan(options, found, chosen, seed=seed) | choice.to_plan()
+            if network is not None:
+                plan["network"] = fingerprint(network)
             writer = _begin(images, work, options, plan, executor, network, context)
         _write_rows(images, writer, bad, executor, seed=seed, progress=progress)
     writer.finish()
@@ -154,9 +157,7 @@ def _begin(
     training = order[images.splits[order] == "train"]
     sample = SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, executor)
     signature = network or options.spec.learn(sample, options, context)
-    code = None
-    if options.codes != "none":
-        code = _learn_code_of_images(images, training, signature, options, executor, context)
+    code = learn_code_of_images(images, training, signature, options, executor, context)
     row_bytes = code.bytes_per_row if code else 4 * signature.dim
     return Store.create(
         out,
@@ -166,6 +167,7 @@ def _begin(
         code=code,
         recipe=signature,
         plan=plan,
+        grouped=images.groups is not None,
     )
 
 
@@ -181,46 +183,6 @@ def count_shards(n_rows: int, row_bytes: int, *, fewest: int = 256) -> int:
 
 def _count_shards(images: ImageList, row_bytes: int) -> int:
     return count_shards(len(images), row_bytes, fewest=SHARD_IMAGES)
-
-
-def _learn_code_of_images(
-    images: ImageList,
-    training: NDArray[np.int64],
-    signature: Signature,
-    options: ExtractOptions,
-    executor: Executor,
-    context: LearningContext,
-) -> Code | None:
-    """Learn a code from the signatures of some training images; None if they are too few."""
-    bad = BadImages(len(images), options.max_bad)
-    spec, progress = options.coding.spec, context.progress
-    regions = signature.dim // signature.period if spec.by_region else 1
-    most = min(-(-CODE_VECTORS // regions), CODE_BYTES // (4 * signature.dim))
-    sample: list[NDArray[np.float32]] = []
-    kept: list[int] = []
-    indices = training[:most]
-    if len(indices) * regions >= spec.min_vectors:
-        with progress.step("Describing a sample", len(indices), "images") as advance:
-            described = describe_images(
-                images, indices.tolist(), signature, executor, workers=context.workers
-            )
-            for i, row in described:
-                advance(1)
-                if isinstance(row, BadImage):
-                    bad.add(images.locate(i), row.reason)
-                else:
-                    sample.append(row)
-                    kept.append(i)
-    if len(sample) * regions < spec.min_vectors:
-        progress.note(
-            f"{len(indices) - len(bad.found)} training images are too few to learn codes from: "
-            "rows stay float32."
-        )
-        return None
-    rows = ArrayRows(np.stack(sample), images.labels[kept], images.class_names)
-    # The sample is in memory: its information is measured here, not by workers.
-    information = inform(rows, rows.X, options.coding, replace(context, workers=None))
-    return learn_code(Source(rows.X, information, signature.period), options.coding, context)
 
 
 def _write_rows(
@@ -244,39 +206,6 @@ def _write_rows(
     with progress.step("Describing images", len(images), "images") as advance:
         advance(sum(len(shards[number]) for number in done))
         write_shards(images, missing, writer, executor, bad, advance)
-
-
-def learn_code(
-    source: Source, options: CodeOptions, context: LearningContext | None = None
-) -> Code:
-    """Learn the code that meets the options; it depends on the seed alone, not on the workers."""
-    return options.spec.learn(source, options, context or LearningContext())
-
-
-def inform(
-    rows: Rows, sample: Float, options: CodeOptions, context: LearningContext
-) -> NDArray[np.float64] | None:
-    """Return the mutual information of each feature with the class; None if the code uses none.
-
-    Parameters
-    ----------
-    rows, sample : the training rows, and those of them that the code will be learned from.
-    context : its seed is that of the code, since the information is that of the features which
-        the code rotates rows to.
-    """
-    spec = options.spec
-    if not spec.uses_information:
-        return None
-    if not spec.needs_labels and not (rows.labels >= 0).any():
-        return None
-    return inform_rows(
-        rows,
-        bins=spec.bins(options),
-        rotation=spec.rotate(sample, context.seed),
-        threads=context.threads,
-        workers=context.workers,
-        progress=context.progress,
-    )
 
 
 def open_source(

@@ -191,6 +191,7 @@ def _begin(work: Path, rows: _Rows, plan: dict[str, Any], *, in_place: bool) -> 
         n_shards=0 if in_place else -(-rows.n_rows // shard_rows(rows.row_bytes)),
         plan=plan,
         several=rows.known.sets is not None,
+        grouped=rows.known.groups is not None,
     )
 
 
@@ -217,7 +218,9 @@ def _refer(rows: _Rows, writer: StoreWriter, progress: Progress) -> None:
         for file in rows.files:
             references.append(refer(file.path, file.n_rows))
             advance(1)
-    writer.refer(references, rows.labels(slice(None)), _stream_names(rows), rows.known.splits)
+    known = rows.known
+    labels = rows.labels(slice(None))
+    writer.refer(references, labels, _stream_names(rows), known.splits, known.groups)
 
 
 def _stream_names(rows: _Rows) -> Iterator[bytes]:
@@ -246,6 +249,7 @@ def _copy(
             rows.labels(chosen),
             rows.name(chosen),
             rows.known.splits[chosen].tolist(),
+            groups=None if rows.known.groups is None else rows.known.groups[chosen],
         )
         return len(chosen)
 

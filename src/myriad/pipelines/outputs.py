@@ -66,10 +66,10 @@ def check_model_output(
     ----------
     store : where the rows are written; it may be inside the folder, but not the folder itself.
     """
-    if store is not None and store.resolve() == folder.resolve():
+    rows = None if store is None else os.path.realpath(store)
+    if rows == os.path.realpath(folder):
         raise InputError(f"--store and --out are both {folder}: name two different folders.")
-    rows = None if store is None else store.resolve()
-    inside = [path for path in list_entries(folder) if path.resolve() != rows]
+    inside = [path for path in list_entries(folder) if os.path.realpath(path) != rows]
     if inside and not is_model(folder):
         raise InputError(
             f"{folder} holds files but no model of myriad, so no model is put there. "

@@ -13,23 +13,20 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from myriad.codes import Code, find_code
+from myriad.codes import BlockCode, Code, FloatCode
 from myriad.errors import InputError
 from myriad.parallel import LearningContext
+from myriad.pipelines.code_learning import CODE_BYTES, CODE_VECTORS, list_blocks
 from myriad.pipelines.describing import describe_one
 from myriad.pipelines.epoch_timing import Epochs, measure_speed
-from myriad.pipelines.extract import (
-    CODE_BYTES,
-    CODE_VECTORS,
-    VOCABULARY_IMAGES,
-    ExtractOptions,
-)
+from myriad.pipelines.extract import VOCABULARY_IMAGES, ExtractOptions
 from myriad.pipelines.machine import Machine, load_or_measure_machine, repeat
+from myriad.pipelines.signature_choice import count_compared
 from myriad.progress import SILENT, Progress
-from myriad.signatures import Signature
+from myriad.signatures import AUTO, Signature
 from myriad.store.shards import SHARD_BYTES
 from myriad.training import SGD, AtomDescent
-from myriad.training.sgd.search import RUNG_EPOCHS, count_together, grid, plan_rungs
+from myriad.training.sgd.search import count_together, grid, plan_rungs, rung_epochs
 
 SAMPLE = 300_000
 """Descriptors that a vocabulary is learned from, and the bytes that each takes meanwhile."""
@@ -193,16 +190,28 @@ def plan(
 
 def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
     """Return a signature and a code of the job's sizes, and the seconds that an image takes."""
-    options = job.extracting
+    options = settle(job.extracting)
     height = max(8, round(math.sqrt(job.pixels * 0.75)))
     shape = (height, max(8, job.pixels // height))
     drawn = [_draw_image(shape, seed) for seed in range(6)]
     context = LearningContext(threads=1)
     signature = options.spec.open(options) or options.spec.learn(drawn, options, context)
-    code = None
-    if options.codes != "none":
-        code = find_code(options.codes).estimate(signature.dim, signature.period)
-    return signature, code, repeat(lambda: describe_one(drawn[0], signature, code), seconds=0.5)
+    codes = [
+        FloatCode(block.signature.dim)
+        if block.coding.codes == "none"
+        else block.coding.spec.estimate(block.signature.dim, block.signature.period)
+        for block in list_blocks(signature, options)
+    ]
+    code: Code | None = codes[0] if len(codes) == 1 else BlockCode(tuple(codes))
+    if all(isinstance(one, FloatCode) for one in codes):
+        code = None
+    image = np.stack([drawn[0]] * 3, axis=2) if signature.colour else drawn[0]
+    return signature, code, repeat(lambda: describe_one(image, signature, code), seconds=0.5)
+
+
+def settle(options: ExtractOptions) -> ExtractOptions:
+    """Return the options with the signature that is likely: of `AUTO`, the first candidate."""
+    return options.choose(options.candidates[0]) if options.signature == AUTO else options
 
 
 def plan_extraction(
@@ -215,15 +224,23 @@ def plan_extraction(
     n_workers: int,
 ) -> list[Step]:
     """Return the steps from images to a store; `seconds` is what one image takes."""
-    options = job.extracting
+    options = settle(job.extracting)
+    steps = []
+    if job.extracting.signature == AUTO and len(job.extracting.candidates) > 1:
+        compared = count_compared(job.images)
+        steps.append(
+            Step("choose the signature", 2 * compared * seconds / speed, 0, compared * 4 * dim * 8)
+        )
     size = options.components or options.spec.components or 0
-    sampled = min(VOCABULARY_IMAGES, job.images)
-    n_descriptors = min(SAMPLE, sampled * 1000)
-    products = ROUNDS * n_descriptors * size * 64 * 4
-    learning = sampled * seconds + products / machine.sgemm
-    steps = [Step("learn the vocabulary", learning / speed, 0, n_descriptors * SAMPLE_BYTES)]
-    spec = find_code(options.codes)
-    if options.codes != "none":
+    if size:
+        sampled = min(VOCABULARY_IMAGES, job.images)
+        n_descriptors = min(SAMPLE, sampled * 1000)
+        products = ROUNDS * n_descriptors * size * 64 * 4
+        learning = sampled * seconds + products / machine.sgemm
+        memory = n_descriptors * SAMPLE_BYTES
+        steps.append(Step("learn the vocabulary", learning / speed, 0, memory))
+    spec = options.coding.spec
+    if spec.name != "none":
         shared = options.regions if spec.by_region else 1
         vectors = min(-(-CODE_VECTORS // shared), CODE_BYTES // (4 * dim), job.images)
         work = spec.estimate_work(dim, options.regions) / machine.sgemm
@@ -272,9 +289,9 @@ def plan_training(
     memory = SGD(objective=job.objective).memory
     together = min(len(grid), count_together(memory, job.classes, dim))
     mean = sum(some.work / paces[some.kind] for some in grid) / machines / len(grid)
-    rungs = plan_rungs(len(grid), int(n_train), job.classes, dim, memory)
+    rungs = plan_rungs(len(grid), int(n_train), job.classes, dim, memory=memory, epochs=job.epochs)
     searching = mean * sum(rung.n_candidates * rung.n_rows * rung.epochs for rung in rungs)
-    n_epochs = max(1, job.epochs - RUNG_EPOCHS[-1])
+    n_epochs = max(1, job.epochs - rung_epochs(job.epochs)[-1])
     read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
     row = epochs.work / paces[epochs.kind] / machines
     row += dim / machine.decode / speed if row_bytes < 4 * dim else 0
@@ -349,7 +366,7 @@ def advise(job: Job, rows: list[Step], memory: int, disk: int | None, dim: int) 
             )
     needed = rows[-1].disk
     if disk is not None and needed > disk:
-        coded = job.dim is None and job.extracting.codes == "none"
+        coded = job.dim is None and settle(job.extracting).coding.codes == "none"
         how = "--codes pq makes rows 32 times smaller" if coded else "use fewer --components"
         advice.append(f"The disk must hold {_gigabytes(needed)}: {how}.")
     return advice

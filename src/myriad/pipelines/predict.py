@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from myriad.errors import InputError, WorkError
 from myriad.files import atomic_write
 from myriad.images import BadImage, ImageFiles, list_inputs
-from myriad.models import ModelFolder, load_model
+from myriad.models import Decider, ModelFolder, load_model
 from myriad.parallel import thread_executor
+from myriad.pipelines.deciding import DecisionOptions
 from myriad.pipelines.describing import describe_images, open_workers, signature_of
 from myriad.pipelines.scoring import BATCH
 from myriad.progress import SILENT, Progress
@@ -49,23 +50,29 @@ def predict(
     inputs: Sequence[str],
     *,
     k: int = 5,
+    deciding: DecisionOptions | None = None,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Predicted:
     """Rank the `k` best labels of every image among the inputs: files, folders, lists of files.
 
     Files of ready-made rows may be given instead of images.
+
+    Parameters
+    ----------
+    deciding : what else is decided: prediction sets, "unknown", fewer classes, a hierarchy.
     """
     began = time.perf_counter()
     if k < 1:
         raise InputError(f"-k must be at least 1, not {k}.")
     folder = load_model(model)
+    decider = (deciding or DecisionOptions()).make_decider(folder)
     of_rows = [is_row_data(Path(word)) for word in inputs]
     if any(of_rows):
         if not all(of_rows):
             other = inputs[of_rows.index(False)]
             raise InputError(f"{other} is no file of rows, others are: give images or rows.")
-        ranked = rank_rows(folder, [Path(word) for word in inputs], k, progress)
+        ranked = rank_rows(decider, [Path(word) for word in inputs], k, progress)
         return Predicted(ranked, [], time.perf_counter() - began)
     signature = signature_of(folder)
     paths = [str(path) for path in list_inputs(list(inputs))]
@@ -79,7 +86,7 @@ def predict(
         described = describe_images(files, range(len(paths)), signature, executor)
         while batch := list(islice(described, BATCH)):
             good = [(paths[i], row) for i, row in batch if not isinstance(row, BadImage)]
-            predictions += _rank(folder, good, k)
+            predictions += _rank(decider, good, k)
             bad += [
                 {"path": paths[i], "reason": row.reason}
                 for i, row in batch
@@ -93,32 +100,23 @@ def predict(
 
 
 def rank_rows(
-    folder: ModelFolder, paths: Sequence[Path], k: int, progress: Progress
+    decider: Decider, paths: Sequence[Path], k: int, progress: Progress
 ) -> list[dict[str, Any]]:
     """Rank the `k` best labels of every row of some files, which are called ``FILE:ROW``."""
     files = open_row_files(paths)
-    check_features(files[0], folder)
+    check_features(files[0], decider.folder)
     predictions: list[dict[str, Any]] = []
     total = sum(file.n_rows for file in files)
     with progress.step("Ranking", total, "rows") as advance, thread_executor(1):
         for file in files:
             first = 0
             for X in file.checked_blocks(BLOCK):
-                labels, scores = folder.model.rank(X, k)
-                for i in range(len(X)):
-                    ranked = name_ranked(folder, labels[i], scores[i])
-                    predictions.append({"path": file.locate(first + i), "labels": ranked})
+                found = decider.describe(decider.decide(X, k))
+                for i, decision in enumerate(found):
+                    predictions.append({"path": file.locate(first + i), **decision})
                 first += len(X)
                 advance(len(X))
     return predictions
-
-
-def name_ranked(
-    folder: ModelFolder, labels: np.ndarray, scores: np.ndarray
-) -> list[dict[str, Any]]:
-    """Return the ranked classes of one image or row by name, best first."""
-    ranked = zip((folder.class_names[c] for c in labels), scores.tolist(), strict=True)
-    return [{"label": name, "score": score} for name, score in ranked]
 
 
 def check_features(file: RowFile, folder: ModelFolder) -> None:
@@ -130,32 +128,48 @@ def check_features(file: RowFile, folder: ModelFolder) -> None:
 
 
 def _rank(
-    folder: ModelFolder, rows: Sequence[tuple[str, NDArray[np.float32]]], k: int
+    decider: Decider, rows: Sequence[tuple[str, NDArray[np.float32]]], k: int
 ) -> list[dict[str, Any]]:
-    """Return the best labels of each path and row."""
+    """Return what is decided for each path and row."""
     if not rows:
         return []
-    labels, scores = folder.model.rank(np.stack([row for _, row in rows]), k)
-    return [
-        {
-            "path": path,
-            "labels": [
-                {"label": folder.class_names[c], "score": score}
-                for c, score in zip(labels[j], scores[j].tolist(), strict=True)
-            ],
-        }
-        for j, (path, _) in enumerate(rows)
-    ]
+    found = decider.describe(decider.decide(np.stack([row for _, row in rows]), k))
+    return [{"path": path, **decision} for (path, _), decision in zip(rows, found, strict=True)]
+
+
+EXTRAS = ("set", "unknown", "novelty", "answer", "answer_level", "answer_probability")
+"""Columns that depend on what was asked for; they are the same in all lines of an image."""
 
 
 def write_csv(predicted: Predicted, path: Path) -> None:
-    """Write a line for each image and rank: path, rank, label, score."""
+    """Write a line for each image and rank: path, rank, label, score, probability.
+
+    The probability is empty where the model is not calibrated. What else was decided follows; the
+    labels of a set are separated by ``|``.
+    """
+    flat = [flatten_decision(prediction) for prediction in predicted.predictions]
+    extras = [name for name in EXTRAS if flat and name in flat[0]]
     with (
         atomic_write(path) as beside,
         beside.open("w", encoding="utf-8", errors="surrogateescape", newline="") as stream,
     ):
         writer = csv.writer(stream)
-        writer.writerow(["path", "rank", "label", "score"])
-        for prediction in predicted.predictions:
+        writer.writerow(["path", "rank", "label", "score", "probability", *extras])
+        for prediction, decision in zip(predicted.predictions, flat, strict=True):
             for rank, entry in enumerate(prediction["labels"], start=1):
-                writer.writerow([prediction["path"], rank, entry["label"], entry["score"]])
+                cells = [entry["label"], entry["score"], entry.get("probability")]
+                more = [decision[name] for name in extras]
+                writer.writerow([prediction["path"], rank, *cells, *more])
+
+
+def flatten_decision(prediction: dict[str, Any]) -> dict[str, Any]:
+    """Return what was decided beyond ranked labels, a cell each."""
+    names = ("unknown", "novelty")
+    found: dict[str, Any] = {name: prediction[name] for name in names if name in prediction}
+    if "set" in prediction:
+        found["set"] = "|".join(prediction["set"])
+    if "answer" in prediction:
+        answer = prediction["answer"]
+        found |= {"answer": answer["label"], "answer_level": answer["level"]}
+        found["answer_probability"] = answer["probability"]
+    return found

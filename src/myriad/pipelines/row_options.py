@@ -12,7 +12,13 @@ from typing import Any
 from myriad.codes.registry import CODES, CodeOptions, find_code
 from myriad.errors import InputError
 from myriad.options import Option, flat_values, option, options_of, same_option
-from myriad.signatures.registry import NetworkSpec, SignatureOptions, signature_options
+from myriad.signatures.registry import (
+    AUTO,
+    POOLED,
+    SignatureOptions,
+    is_network,
+    signature_options,
+)
 
 
 @dataclass(frozen=True)
@@ -21,12 +27,13 @@ class ExtractOptions(SignatureOptions):
 
     Attributes
     ----------
-    codes : a name in `myriad.codes.CODES`, the code of the rows; ``"none"`` keeps float32.
+    codes : a name in `myriad.codes.CODES`, the code of the rows; ``"none"`` keeps float32, `AUTO`
+        is the code that suits the signature.
     ratio : how many times smaller coded rows are; None for the default of the code.
     max_bad : the fraction of the images that may be bad.
     """
 
-    codes: str = same_option(CodeOptions, "codes")
+    codes: str = option(AUTO, help="Code of the rows")
     ratio: float | None = same_option(CodeOptions, "ratio")
     max_bad: float = option(
         0.05, minimum=0, maximum=1, help="Fraction of the images that may be bad."
@@ -36,15 +43,22 @@ class ExtractOptions(SignatureOptions):
         super().__post_init__()
         known = options_of(ExtractOptions)
         known["max_bad"].parse(self.max_bad, name="--max-bad")
-        object.__setattr__(self, "codes", find_code(self.codes).word)
+        if self.codes != AUTO:
+            object.__setattr__(self, "codes", find_code(self.codes).word)
         if self.codes == "none" and self.ratio is not None:
             raise InputError("--ratio belongs to codes; with --codes none rows stay as they are.")
         _ = self.coding
 
     @property
     def coding(self) -> CodeOptions:
-        """The code that is asked for."""
-        return CodeOptions(self.codes, self.ratio)
+        """The code that is asked for, or the one that suits the signature.
+
+        The rows of networks stay float32 unless a ratio is stated: they are short.
+        """
+        codes = self.codes
+        if codes == AUTO:
+            codes = self.spec.codes if self.ratio is None else CodeOptions().codes
+        return CodeOptions(codes, self.ratio)
 
     def to_plan(self) -> dict[str, Any]:
         """Return the options as a store states them in its plan.
@@ -52,7 +66,7 @@ class ExtractOptions(SignatureOptions):
         The fraction of bad images is left out: a run that found too many can be resumed with a
         higher limit. The options of a network are in its fingerprint.
         """
-        own = {} if isinstance(self.spec, NetworkSpec) else flat_values(self.own)
+        own = {} if is_network(self.signature) else flat_values(self.own)
         stated = {
             "signature": self.signature,
             "components": self.components,
@@ -60,6 +74,8 @@ class ExtractOptions(SignatureOptions):
             "step": self.step,
             "codes": self.codes,
             "descriptor": self.descriptor,
+            "contrast": self.contrast,
+            "root": self.root,
             "whiten": self.whiten,
         }
         return stated | _IN_EVERY_PLAN | own | {"ratio": self.ratio}
@@ -84,7 +100,7 @@ def make_extract_options(given: dict[str, Any]) -> ExtractOptions:
 def extraction_options() -> dict[str, Option]:
     """Return all options of how images become rows in one flat list, as the command shows them."""
     shared = options_of(ExtractOptions)
-    first = ("signature", "components", "regions", "step", "descriptor", "whiten")
+    first = ("signature", *POOLED)
     last = ("codes", "ratio", "max_bad")
     return (
         {name: shared[name] for name in first}

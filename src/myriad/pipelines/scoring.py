@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,19 @@ from myriad.measures import (
     Truths,
     average_precisions,
 )
-from myriad.models import CodedModel, Model, ModelFolder, load_model, match_rows
+from myriad.models import (
+    CodedModel,
+    Judged,
+    Model,
+    ModelFolder,
+    join_judged,
+    judge,
+    load_model,
+    match_rows,
+)
 from myriad.models.folder import CONFIG
 from myriad.parallel import Executor, open_cluster, thread_executor
+from myriad.pipelines.deciding import DecisionOptions
 from myriad.pipelines.describing import BadImages, describe_images, open_workers, signature_of
 from myriad.pipelines.evidence import Scored
 from myriad.progress import Advance, Progress
@@ -43,9 +53,16 @@ def score_images(
     max_bad: float,
     threads: int | None,
     cluster: Any = None,
+    deciding: DecisionOptions | None = None,
     progress: Progress,
 ) -> tuple[Scored, NDArray[np.int32], list[dict[str, str]]]:
-    """Describe and rank images; return them, their true classes by number, and the bad ones."""
+    """Describe and rank images; return them, their true classes by number, and the bad ones.
+
+    Parameters
+    ----------
+    deciding : what is decided for each image; None to rank classes by their scores.
+    """
+    judge_rows = make_judge(folder, deciding)
     signature = signature_of(folder)
     bad = BadImages(len(images), max_bad)
     known, truths = match_classes(images.class_names, folder.class_names, images.labels)
@@ -70,9 +87,10 @@ def score_images(
                 yield np.stack(batch), known[kept[-len(batch) :]]
 
     with progress.step("Scoring images", len(images), "images") as advance:
-        ranks, guesses = rank_batches(folder.model, rows(advance))
+        judged = judge_batches(judge_rows, rows(advance))
     paths = [images.locate(i) for i in kept]
-    return Scored(known[kept], guesses, ranks, paths), truths[kept], bad.found
+    scored = Scored(known[kept], judged["guesses"], judged["ranks"], paths, judged)
+    return scored, truths[kept], bad.found
 
 
 def score_store(
@@ -83,6 +101,7 @@ def score_store(
     threads: int | None,
     cluster: Any = None,
     scoring: StoreScoring | None = None,
+    deciding: DecisionOptions | None = None,
     progress: Progress,
 ) -> tuple[Scored, Truths]:
     """Rank the rows of a store; return them and their true classes by number.
@@ -90,6 +109,7 @@ def score_store(
     Parameters
     ----------
     cluster, scoring : workers, and what they do, if they are to rank.
+    deciding : see `score_images`; workers rank by scores alone.
     """
     recipes = (folder.recipe, store.recipe)
     if None not in recipes and len({fingerprint(recipe) for recipe in recipes if recipe}) > 1:
@@ -107,7 +127,9 @@ def score_store(
     rows = store.rows(None if split == "all" else split)
     name = str(store.path)
     if scoring is None:
-        return score_rows(folder, rows, rows.paths, name, threads=threads, progress=progress)
+        return score_rows(
+            folder, rows, rows.paths, name, threads=threads, deciding=deciding, progress=progress
+        )
     known, truths = match_truths(rows.class_names, folder.class_names, rows)
     with (
         open_cluster(cluster, progress=progress) as executor,
@@ -124,9 +146,11 @@ def score_rows(
     name: str,
     *,
     threads: int | None,
+    deciding: DecisionOptions | None = None,
     progress: Progress,
 ) -> tuple[Scored, Truths]:
     """Rank rows, called `name` in errors; return the scored rows and their true classes."""
+    judge_rows = make_judge(folder, deciding)
     if rows.dim != folder.model.dim:
         raise InputError(
             f"The rows of {name} have {rows.dim} features, the model takes "
@@ -140,8 +164,10 @@ def score_rows(
             yield block.X, select(known, block.index)
 
     with progress.step("Scoring rows", rows.n_rows, "rows") as advance, thread_executor(threads):
-        ranks, guesses = rank_batches(folder.model, batches(advance))
-    return Scored(show_truths(known, guesses), guesses, ranks, paths), truths
+        judged = judge_batches(judge_rows, batches(advance))
+    guesses = judged["guesses"]
+    scored = Scored(show_truths(known, guesses), guesses, judged["ranks"], paths, judged)
+    return scored, truths
 
 
 def show_truths(known: Truths, guesses: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -209,14 +235,23 @@ def select(truths: Truths, index: NDArray[np.int64]) -> Truths:
     return truths.select(index) if isinstance(truths, LabelSets) else truths[index]
 
 
-def rank_batches(
-    model: Model, batches: Iterator[tuple[NDArray[np.float32], Any]]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the rank of the true label and the best class of every row."""
-    judged = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
-    judged += [model.judge(X, labels) for X, labels in batches]
-    ranks, guesses = zip(*judged, strict=True)
-    return np.concatenate(ranks), np.concatenate(guesses)
+JudgeRows = Callable[[NDArray[np.float32], Any], Judged]
+
+
+def make_judge(folder: ModelFolder, deciding: DecisionOptions | None) -> JudgeRows:
+    """Return the function that compares the decisions for rows with their true classes."""
+    if deciding is None or (folder.calibration is None and deciding == DecisionOptions()):
+        return lambda X, truths: dict(
+            zip(("ranks", "guesses"), folder.model.judge(X, truths), strict=True)
+        )
+    return partial(judge, deciding.make_decider(folder))
+
+
+def judge_batches(
+    judge_rows: JudgeRows, batches: Iterator[tuple[NDArray[np.float32], Any]]
+) -> Judged:
+    """Return how the decisions for all rows compare with their true classes."""
+    return join_judged([judge_rows(X, labels) for X, labels in batches])
 
 
 def match_truths(

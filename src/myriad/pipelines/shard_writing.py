@@ -30,6 +30,7 @@ class ShardJob:
     files : the files of the images.
     names : the path of each image in the store.
     labels, splits : those of each image.
+    groups : the group of each image, -1 for none; None if images have no groups.
     """
 
     number: int
@@ -37,6 +38,7 @@ class ShardJob:
     names: list[str]
     labels: NDArray[np.int32]
     splits: list[str]
+    groups: NDArray[np.int32] | None
 
     @classmethod
     def of(cls, images: ImageList, number: int, indices: NDArray[np.int64]) -> ShardJob:
@@ -48,6 +50,7 @@ class ShardJob:
             [images.locate(i) for i in chosen],
             images.labels[indices],
             images.splits[indices].tolist(),
+            None if images.groups is None else images.groups[indices],
         )
 
     def __len__(self) -> int:
@@ -97,6 +100,7 @@ def write_shard(
         [job.names[i] for i in kept],
         [job.splits[i] for i in kept],
         bad_here,
+        None if job.groups is None else job.groups[kept],
     )
 
 

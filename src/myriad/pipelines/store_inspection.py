@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -212,7 +212,9 @@ def _cut_patch(
         shown = image if descriptor.colour else read_picture(path, colour=True, pixels=pixels)
         if image is None or shown is None:
             return None
-        values = descriptor.describe(image).values
+        # Empty patches are kept, so that rows are those of `find_patches`.
+        kept = {"keep_empty": True} if isinstance(descriptor, DenseSIFT) else {}
+        values = replace(descriptor, **kept).describe(image).values
     except (MyriadError, OSError):
         return None
     full = np.flatnonzero(values.any(axis=1))

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.files import dump_json, read_json
 from myriad.measures import Measures, measure
-from myriad.models import ModelFolder, load_model, make_plain, save_model
-from myriad.pipelines.evidence import Scored, gather_evidence, write_card
+from myriad.models import ModelFolder, load_model, make_plain, save_model, save_pictures
+from myriad.pipelines.calibration_evidence import describe_calibration
+from myriad.pipelines.evidence import Scored, gather_evidence, gather_pictures, write_card
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.neighbourhoods import describe_embedding
 from myriad.pipelines.outputs import (
@@ -31,6 +32,7 @@ from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
 from myriad.store import Store, is_store
 from myriad.training import Automatic, Checkpoint, Context, Fitted, Method
+from myriad.training.calibrating import add_calibration, exclude, keep_back
 
 EVIDENCE = "evidence.json"
 """What a report is made from, kept in the model folder."""
@@ -56,6 +58,7 @@ class Trained:
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``train`` prints."""
+        calibration = self.fitted.calibration
         return {
             "model": str(self.model),
             "store": str(self.store.path),
@@ -63,6 +66,7 @@ class Trained:
             "seconds_training": round(self.seconds_training, 3),
             "epochs": self.fitted.epochs,
             "settings": self.settings,
+            "calibration": calibration and calibration.to_json(),
             "validation": self.validation.to_json(),
         }
 
@@ -135,9 +139,12 @@ def train(
         "objective": method.objective,
         **fitted.settings,
         "seed": method.seed,
+        **describe_signature(rows),
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
     source = describe_source(rows, asked)
+    if rows.recipe is not None:
+        save_pictures(out, gather_pictures(evidence, threads=threads), rows.class_names)
     _save(out, rows, fitted, validation, settings, evidence, source)
     shutil.rmtree(state, ignore_errors=True)
     return Trained(
@@ -166,7 +173,7 @@ def fit_store(
     progress = context.progress
     n_classes = len(store.class_names)
     splits = set(store.splits.tolist())
-    train_rows = store.rows("train")
+    train_rows, kept_back = keep_back(store.rows("train"), method)
     val_rows = store.rows("val") if "val" in splits else None
     check_classes(train_rows.labels, store, progress)
     if val_rows is None:
@@ -174,6 +181,7 @@ def fit_store(
     note_unused(context, method)
     first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))
     fitted = method.fit(train_rows, val_rows, n_classes=n_classes, context=first)
+    fitted = add_calibration(fitted, method, train_rows, val_rows, kept_back, progress)
     if val_rows is None:
         nothing = np.zeros(0, np.int32)
         return (
@@ -191,7 +199,7 @@ def fit_store(
     if "val" in store.trained_splits:
         again = method.settled(fitted)
         refitted = again.fit(
-            store.rows(store.trained_splits),
+            exclude(store.rows(store.trained_splits), kept_back),
             None,
             n_classes=n_classes,
             context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),
@@ -222,6 +230,15 @@ def checkpoint_in(
     return Checkpoint(folder / f"{name}.safetensors", key)
 
 
+def describe_signature(store: Store) -> dict[str, Any]:
+    """Return which signature the rows of a store have and how it was chosen, plain JSON."""
+    if store.recipe is None:
+        return {}
+    found = {"signature": str(store.plan.get("signature", store.recipe.kind))}
+    choice = store.plan.get("choice")
+    return found | ({"signature_choice": choice} if isinstance(choice, dict) else {})
+
+
 def _gather(
     store: Store,
     fitted: Fitted,
@@ -249,6 +266,7 @@ def _gather(
         bad=store.bad,
         data=str(data),
         model_bytes=size_of(fitted.model),
+        calibration=describe_calibration(fitted.calibration, len(store.class_names)),
         **describe_embedding(fitted.model, store.class_names),
     )
 
@@ -279,7 +297,9 @@ def _save(
         **settings,
     }
     plain = make_plain(fitted.model, store.code)
-    contents = ModelFolder(plain, store.class_names, store.recipe, settings, source)
+    contents = ModelFolder(
+        plain, store.class_names, store.recipe, settings, source, fitted.calibration
+    )
     card = write_card(out.name or out.resolve().name, validation, facts)
     texts = {EVIDENCE: dump_json(evidence)}
     save_model(out, contents, card=card, texts=texts, held_scores=fitted.held_scores)

@@ -6,19 +6,15 @@ be finite and in range, text is freed of characters that cannot be written or wo
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from myriad.errors import InputError
+from myriad.report.entries import LARGEST_COUNT, Entry, clean_text
+from myriad.report.probability_evidence import Calibration, read_calibration
 
-LONGEST_TEXT = 300
-LARGEST_COUNT = 2**53
 DEEPEST_SETTING = 6
 MOST_SETTINGS = 500
-
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -135,11 +131,12 @@ class Evidence:
     model_bytes: int | None
     groups: tuple[Group, ...] = ()
     points: tuple[MapPoint, ...] = ()
+    calibration: Calibration | None = None
 
 
 def read_evidence(content: Any) -> Evidence:
     """Check a dictionary of evidence and return it as records; raise `InputError` if damaged."""
-    source = _Entry(content, "evidence")
+    source = Entry(content, "evidence")
     size = source.number("model_bytes", LARGEST_COUNT)
     return Evidence(
         title=source.text("title") or "Untitled model",
@@ -158,86 +155,11 @@ def read_evidence(content: Any) -> Evidence:
         model_bytes=None if size is None else int(size),
         groups=source.items("groups", _read_group),
         points=source.items("places", _read_point),
+        calibration=read_calibration(source.entry("calibration")),
     )
 
 
-def clean_text(value: Any) -> str:
-    """Return `value` as text that can be written and shown: control characters become visible.
-
-    A newline shows as a bent arrow; other control characters and lone surrogates (undecodable
-    file names) as U+FFFD. The text is cut after `LONGEST_TEXT` characters.
-    """
-    text = value if isinstance(value, str) else str(value)
-    if len(text) > LONGEST_TEXT:
-        text = text[: LONGEST_TEXT - 1] + "…"
-    return "".join(_show_character(character) for character in text)
-
-
-def _show_character(character: str) -> str:
-    if character in "\n\r":
-        return "↵"
-    if character == "\t":
-        return "⇥"
-    return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs") else character
-
-
-class _Entry:
-    """A dictionary of the evidence and its path in it, read value by value."""
-
-    def __init__(self, content: Any, where: str) -> None:
-        if not isinstance(content, Mapping):
-            raise self._damage(where, "an object")
-        self.content = content
-        self.where = where
-
-    @staticmethod
-    def _damage(where: str, expected: str) -> InputError:
-        return InputError(
-            f"The evidence for the report is damaged: {where} must be {expected}. "
-            "Evaluate the model again to renew it."
-        )
-
-    def number(self, key: str, largest: float) -> float | None:
-        value = self.content.get(key)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._damage(f"{self.where}.{key}", "a number")
-        if not 0 <= value <= largest:  # false for NaN too
-            raise self._damage(f"{self.where}.{key}", f"a number from 0 to {largest:g}")
-        return value
-
-    def percent(self, key: str) -> float | None:
-        value = self.number(key, 100.001)
-        return None if value is None else min(float(value), 100.0)
-
-    def count(self, key: str) -> int:
-        return int(self.number(key, LARGEST_COUNT) or 0)
-
-    def text(self, key: str) -> str:
-        value = self.content.get(key)
-        return "" if value is None else clean_text(value)
-
-    def path(self, key: str) -> str | None:
-        """A path as it is, for the file system; it is never shown."""
-        value = self.content.get(key)
-        return value if isinstance(value, str) and value else None
-
-    def entry(self, key: str) -> _Entry:
-        value = self.content.get(key)
-        return _Entry({} if value is None else value, f"{self.where}.{key}")
-
-    def items(self, key: str, read: Callable[[_Entry], Item]) -> tuple[Item, ...]:
-        value = self.content.get(key)
-        if value is None:
-            return ()
-        if not isinstance(value, list | tuple):
-            raise self._damage(f"{self.where}.{key}", "a list")
-        where = f"{self.where}.{key}"
-        return tuple(read(_Entry(item, f"{where}[{i}]")) for i, item in enumerate(value))
-
-
-def _read_measures(entry: _Entry) -> Measures:
+def _read_measures(entry: Entry) -> Measures:
     at = entry.entry("accuracy_at")
     values = [(k, at.percent(str(k))) for k in range(1, 11)]
     return Measures(
@@ -255,7 +177,7 @@ def _read_measures(entry: _Entry) -> Measures:
     )
 
 
-def _read_class(entry: _Entry) -> ClassRecord:
+def _read_class(entry: Entry) -> ClassRecord:
     n = entry.count("n")
     return ClassRecord(
         name=entry.text("name"),
@@ -268,11 +190,11 @@ def _read_class(entry: _Entry) -> ClassRecord:
     )
 
 
-def _read_confusion(entry: _Entry) -> Confusion:
+def _read_confusion(entry: Entry) -> Confusion:
     return Confusion(entry.text("name"), entry.count("count"), entry.path("sample"))
 
 
-def _read_pair(entry: _Entry) -> Pair:
+def _read_pair(entry: Entry) -> Pair:
     return Pair(
         truth=entry.text("truth"),
         guess=entry.text("guess"),
@@ -282,18 +204,18 @@ def _read_pair(entry: _Entry) -> Pair:
     )
 
 
-def _read_group(entry: _Entry) -> Group:
+def _read_group(entry: Entry) -> Group:
     names = entry.content.get("names")
     if not isinstance(names, list | tuple):
-        raise entry._damage(f"{entry.where}.names", "a list")
+        raise entry.damage(f"{entry.where}.names", "a list")
     return Group(tuple(clean_text(name) for name in names), entry.count("size"))
 
 
-def _read_point(entry: _Entry) -> MapPoint:
+def _read_point(entry: Entry) -> MapPoint:
     return MapPoint(entry.text("name"), entry.percent("x") or 0.0, entry.percent("y") or 0.0)
 
 
-def _read_epoch(entry: _Entry) -> Epoch:
+def _read_epoch(entry: Entry) -> Epoch:
     return Epoch(
         epoch=entry.number("epoch", LARGEST_COUNT) or 0,
         top1=entry.percent("top1"),
@@ -303,7 +225,7 @@ def _read_epoch(entry: _Entry) -> Epoch:
     )
 
 
-def _read_trial(entry: _Entry) -> Trial:
+def _read_trial(entry: Entry) -> Trial:
     settings: list[tuple[str, float | str]] = []
     for key, value in entry.content.items():
         if key == "top1" or value is None:

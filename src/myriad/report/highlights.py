@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from myriad.progress import Progress
 from myriad.report.evidence import ClassRecord, Evidence, Pair
-from myriad.report.thumbnails import Thumbnails
+from myriad.report.thumbnails import Image, Thumbnails, encode_thumbnail
+
+ExplainMistake = Callable[[str, str, str], Image | None]
+"""Returns the image of a path with what spoke for a prediction and not for the true class."""
 
 MOST_CLASSES = 12
 MOST_PAIRS = 24
+MOST_EXPLAINED = 8
 MOST_TAKEN_FOR = 3
 SMALL_SIDE = 64
 
@@ -35,12 +39,16 @@ class ClassCard:
 
 @dataclass(frozen=True)
 class PairCard:
-    """A confused pair with a picture of each; `of` is the number of images of the true class."""
+    """A confused pair with a picture of each; `of` is the number of images of the true class.
+
+    `reason` is the first picture with what spoke for the prediction, where it is known.
+    """
 
     pair: Pair
     of: int
     picture: str | None
     guess_picture: str | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,8 +80,18 @@ def choose_extremes(
     return worst, best
 
 
-def gather_highlights(evidence: Evidence, thumbnails: Thumbnails, progress: Progress) -> Highlights:
-    """Choose what to show and make its pictures, the slow part of a report."""
+def gather_highlights(
+    evidence: Evidence,
+    thumbnails: Thumbnails,
+    progress: Progress,
+    explain: ExplainMistake | None = None,
+) -> Highlights:
+    """Choose what to show and make its pictures, the slow part of a report.
+
+    Parameters
+    ----------
+    explain : draws why an image was mistaken; the most frequent mistakes are explained.
+    """
     worst, best = choose_extremes(evidence.classes)
     pairs = sorted(evidence.pairs, key=lambda pair: -pair.count)[:MOST_PAIRS]
     evaluated = {item.name: item.n for item in evidence.classes}
@@ -88,7 +106,11 @@ def gather_highlights(evidence: Evidence, thumbnails: Thumbnails, progress: Prog
             advance(1)
             picture = thumbnails.find(pair.sample)
             guess_picture = thumbnails.find(pair.guess_sample)
-            return PairCard(pair, evaluated.get(pair.truth, 0), picture, guess_picture)
+            reason = None
+            if explain is not None and picture is not None and pair in pairs[:MOST_EXPLAINED]:
+                drawn = explain(str(pair.sample), pair.guess, pair.truth)
+                reason = None if drawn is None else encode_thumbnail(drawn)
+            return PairCard(pair, evaluated.get(pair.truth, 0), picture, guess_picture, reason)
 
         return Highlights(
             worst=tuple(make_card(record) for record in worst),

@@ -25,7 +25,7 @@ from myriad.files import atomic_write
 from myriad.progress import SILENT, Progress
 from myriad.report import plots, wording
 from myriad.report.evidence import ClassRecord, Evidence, Measures, Trial, read_evidence
-from myriad.report.highlights import gather_highlights
+from myriad.report.highlights import ExplainMistake, gather_highlights
 from myriad.report.thumbnails import ReadImage, Thumbnails
 
 MOST_BAD_SHOWN = 1000
@@ -40,6 +40,7 @@ def write_report(
     path: Path,
     *,
     read_image: ReadImage,
+    explain: ExplainMistake | None = None,
     progress: Progress = SILENT,
 ) -> None:
     """Write the report of a model as one self-contained HTML file, atomically.
@@ -52,9 +53,12 @@ def write_report(
     read_image : function
         Returns the image of a path of the evidence as uint8 array (height, width, 3) in RGB or
         (height, width) in grey, or None if there is none: a placeholder is shown.
+    explain : draws why an image was mistaken, see `ExplainMistake`; None for no such pictures.
     """
     check_folder(path)
-    page = render_report(read_evidence(evidence), read_image=read_image, progress=progress)
+    page = render_report(
+        read_evidence(evidence), read_image=read_image, explain=explain, progress=progress
+    )
     write_page(page, path)
 
 
@@ -75,9 +79,15 @@ def write_page(page: str, path: Path) -> None:
         ) from None
 
 
-def render_report(evidence: Evidence, *, read_image: ReadImage, progress: Progress = SILENT) -> str:
+def render_report(
+    evidence: Evidence,
+    *,
+    read_image: ReadImage,
+    explain: ExplainMistake | None = None,
+    progress: Progress = SILENT,
+) -> str:
     """Return the report as the text of an HTML page."""
-    highlights = gather_highlights(evidence, Thumbnails(read_image), progress)
+    highlights = gather_highlights(evidence, Thumbnails(read_image), progress, explain)
     evaluated = [item for item in evidence.classes if item.top1 is not None]
     n_classes = len(evidence.classes) or evidence.measures.classes
     return render_page(
@@ -182,7 +192,7 @@ def _note_number(key: str, measures: Measures, n_classes: int) -> str:
 
 def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int) -> dict[str, Any]:
     """Return the plots that have data."""
-    measures = evidence.measures
+    measures, calibration = evidence.measures, evidence.calibration
     curve = [item for item in measures.accuracy_at if item[0] <= max(n_classes, 2)]
     epochs = [item for item in evidence.history if item.top1 is not None or item.top5 is not None]
     plotted = evaluated if len(evaluated) >= FEWEST_TO_PLOT else []
@@ -196,6 +206,8 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
         "by_training": plots.plot_by_training(plotted),
         "search": [*plots.plot_trials(evidence.search), *([ranks] if ranks else [])],
         "class_map": plots.plot_class_map(evidence.points),
+        "reliability": plots.plot_reliability(calibration.bins) if calibration else None,
+        "risk": plots.plot_risk(calibration.curve) if calibration else None,
     }
 
 

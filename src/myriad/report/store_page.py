@@ -15,7 +15,8 @@ from markupsafe import Markup
 
 from myriad.pipelines.store_inspection import Patch, StoreInspection
 from myriad.report import plots, wording
-from myriad.report.evidence import clean_text, flatten_settings
+from myriad.report.entries import clean_text
+from myriad.report.evidence import flatten_settings
 from myriad.report.page import MANY_BAD, MOST_BAD_SHOWN, check_folder, render_page, write_page
 from myriad.report.plots.codes import compute_shares
 from myriad.report.thumbnails import encode_thumbnail

@@ -11,7 +11,7 @@ from myriad.codes.registry import code_name
 from myriad.files import atomic_write
 from myriad.pipelines.trials import STUDIES
 from myriad.report import plots
-from myriad.report.evidence import clean_text
+from myriad.report.entries import clean_text
 from myriad.report.page import render_page, write_page
 from myriad.report.plots import plot_ratios, plot_times
 from myriad.report.plots.studies import MOST_LINES

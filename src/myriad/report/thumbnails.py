@@ -5,17 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 
-import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import MyriadError
+from myriad.images.thumbnails import SIDE, make_thumbnail
 
 Image = NDArray[np.uint8]
 ReadImage = Callable[[str], Image | None]
-
-SIDE = 96
-QUALITY = 80
 
 
 class Thumbnails:
@@ -42,33 +39,11 @@ class Thumbnails:
 
 
 def encode_thumbnail(image: Image, side: int = SIDE) -> str | None:
-    """Cut the middle square of an image, shrink it to `side` pixels, return it as JPEG address.
+    """Return the thumbnail of an image as a ``data:image/jpeg;base64,...`` address.
 
-    Parameters
-    ----------
-    image : uint8 array of shape (height, width, 3) in RGB, or (height, width) in grey.
-    side : the most pixels a side; a smaller image keeps its size.
-
-    Returns
-    -------
-    A ``data:image/jpeg;base64,...`` address, or None if the array is no such image.
+    None if the array is no image; see `make_thumbnail`.
     """
-    colour = image.ndim == 3 and image.shape[2] == 3
-    if image.dtype != np.uint8 or image.size == 0 or not (colour or image.ndim == 2):
+    file = make_thumbnail(image, side)
+    if file is None:
         return None
-    square: cv2.typing.MatLike = _cut_square(image)
-    if square.shape[0] > side:
-        square = cv2.resize(square, (side, side), interpolation=cv2.INTER_AREA)
-    if colour:
-        square = cv2.cvtColor(square, cv2.COLOR_RGB2BGR)
-    done, coded = cv2.imencode(".jpg", square, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
-    if not done:
-        return None
-    return "data:image/jpeg;base64," + base64.b64encode(coded.tobytes()).decode("ascii")
-
-
-def _cut_square(image: Image) -> NDArray[np.uint8]:
-    height, width = image.shape[:2]
-    side = min(height, width)
-    top, left = (height - side) // 2, (width - side) // 2
-    return np.ascontiguousarray(image[top : top + side, left : left + side])
+    return "data:image/jpeg;base64," + base64.b64encode(file).decode("ascii")

@@ -9,29 +9,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from myriad.lazy import import_from_api
+from myriad.signatures.own_options import MAPS, OnnxOptions
 from myriad.signatures.registry import (
-    MAPS,
+    AUTO,
     SIGNATURES,
-    OnnxOptions,
     SignatureOptions,
     SignatureSpec,
     find_signature,
-    is_backbone,
-    open_backbone,
+    is_network,
+    open_network,
 )
 
 if TYPE_CHECKING:
     from myriad.signatures.api import *  # noqa: F403
 
 __all__ = [
+    "AUTO",
     "MAPS",
     "SIGNATURES",
     "OnnxOptions",
     "SignatureOptions",
     "SignatureSpec",
     "find_signature",
-    "is_backbone",
-    "open_backbone",
+    "is_network",
+    "open_network",
 ]
 
 __getattr__ = import_from_api(__name__)

@@ -2,6 +2,7 @@
 
 from myriad.signatures.backbone import Backbone
 from myriad.signatures.bov import BagOfWordsSignature, learn_bov
+from myriad.signatures.combined import CombinedSignature
 from myriad.signatures.fisher import FisherSignature, learn_fisher
 from myriad.signatures.onnx_file import read_onnx
 from myriad.signatures.signature import PooledSignature, Signature
@@ -10,6 +11,7 @@ from myriad.signatures.vlad import VladSignature, learn_vlad
 __all__ = [
     "Backbone",
     "BagOfWordsSignature",
+    "CombinedSignature",
     "FisherSignature",
     "PooledSignature",
     "Signature",

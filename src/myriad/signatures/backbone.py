@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from myriad.arrays import Bytes, Float
+from myriad.descriptors.descriptor import check_image
 from myriad.errors import InputError, WorkError
 from myriad.signatures.pyramid import check_power, normalise_regions
 from myriad.signatures.sessions import brief, open_session
@@ -17,6 +19,9 @@ from myriad.signatures.signature import Signature
 
 LAYOUTS = ("nchw", "nhwc")
 ORDERS = ("rgb", "bgr")
+VIEWS = (1, 2, 10)
+CORNERS = ((0.5, 0.5), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
+"""Where views are cut: the fraction of the spare width and height that lies left and above."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,8 @@ class Backbone(Signature, kind="backbone"):
     layout : ``"nchw"`` or ``"nhwc"``, the order of the axes of the input.
     order : ``"rgb"`` or ``"bgr"``, the order of the channels.
     power : the exponent of the signed power; 1 leaves values as they are.
+    views : how many views of an image have their embeddings averaged: 1, the image; 2, its mirror
+        image too; 10, the centre and the four corners, each mirrored too.
     sha256 : of the graph; computed if not given, and checked if given.
     """
 
@@ -51,6 +58,7 @@ class Backbone(Signature, kind="backbone"):
     layout: str = "nchw"
     order: str = "rgb"
     power: float = 1.0
+    views: int = 1
     sha256: str = ""
 
     def __post_init__(self) -> None:
@@ -81,6 +89,8 @@ class Backbone(Signature, kind="backbone"):
                 f"{' or '.join(ORDERS)}, not {self.layout!r} and {self.order!r}."
             )
         check_power(self.power)
+        if type(self.views) is not int or self.views not in VIEWS:
+            raise InputError(f"A backbone takes 1, 2 or 10 views of an image, not {self.views!r}.")
 
     @property
     def dim(self) -> int:
@@ -99,35 +109,55 @@ class Backbone(Signature, kind="backbone"):
 
     def describe(self, image: Bytes) -> Float:
         """Return the embedding of a uint8 image (height, width, 3): float32 of shape (dim,)."""
+        check_image(image, colour=True)
         session = open_session(self.graph.tobytes, self.sha256)
-        try:
-            (found,) = session.run([self.output], {session.get_inputs()[0].name: self.fit(image)})
-        except Exception as error:  # ONNX Runtime has an exception class for each of its codes
-            raise WorkError(f"The network failed on an image: {brief(error)}.") from None
-        row = np.array(found, np.float32).reshape(1, -1)
-        if row.shape[1] != self.features:
-            raise WorkError(
-                f"The network gave {row.shape[1]} features where {self.features} were stated."
-            )
+        corners = CORNERS if self.views == 10 else CORNERS[:1]
+        total = np.zeros(self.features)
+        for corner in corners:
+            pixels = self.cut(image, corner)
+            total += self._run(session, self.fit(pixels))
+            if self.views > 1:
+                total += self._run(session, self.fit(pixels[:, ::-1]))
+        row = (total / self.views).astype(np.float32).reshape(1, -1)
         if not np.isfinite(row).all():
             raise WorkError("The network gave a NaN or infinite feature.")
         return normalise_regions(row, power=self.power)
 
-    def fit(self, image: Bytes) -> Float:
-        """Return an image as the network takes it: resized, normalised, in its layout.
+    def _run(self, session: Any, image: Float) -> Float:
+        """Return the embedding of one view."""
+        try:
+            (found,) = session.run([self.output], {session.get_inputs()[0].name: image})
+        except Exception as error:  # ONNX Runtime has an exception class for each of its codes
+            raise WorkError(f"The network failed on an image: {brief(error)}.") from None
+        row = np.asarray(found, np.float32).reshape(-1)
+        if len(row) != self.features:
+            raise WorkError(
+                f"The network gave {len(row)} features where {self.features} were stated."
+            )
+        return row
+
+    def cut(self, image: Bytes, corner: tuple[float, float] = CORNERS[0]) -> Bytes:
+        """Return a view of an image at the size of the input: uint8 (height, width, 3).
 
         Resizing is bicubic with antialiasing.
+
+        Parameters
+        ----------
+        corner : the view's place, see `CORNERS`; the centre by default.
         """
         height, width = image.shape[:2]
         box = (0.0, 0.0, float(width), float(height))
         if self.crop > 0:
             scale = self.crop * min(height / self.size[0], width / self.size[1])
             high, wide = scale * self.size[0], scale * self.size[1]
-            left, top = (width - wide) / 2, (height - high) / 2
+            left, top = (width - wide) * corner[0], (height - high) * corner[1]
             box = (left, top, left + wide, top + high)
         resized = Image.fromarray(image).resize(self.size[::-1], Image.Resampling.BICUBIC, box=box)
-        values = np.asarray(resized, np.float32)
-        values = values - np.array(self.mean, np.float32)
+        return np.asarray(resized)
+
+    def fit(self, pixels: Bytes) -> Float:
+        """Return a view as the network takes it: normalised, in its layout."""
+        values = pixels.astype(np.float32) - np.array(self.mean, np.float32)
         values /= np.array(self.deviation, np.float32)
         if self.order == "bgr":
             values = values[:, :, ::-1]

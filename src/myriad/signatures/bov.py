@@ -28,8 +28,8 @@ from myriad.signatures.maps import (
     choose_map,
     join_regions,
 )
+from myriad.signatures.own_options import MAPS
 from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
-from myriad.signatures.registry import MAPS
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, Words, learn_intersection_pca
 from myriad.vocabularies.mixture import soften, split_cells
@@ -127,16 +127,20 @@ def share_words(
     A descriptor adds to every word its fraction of ``exp(-|x - word|² / (2 width²))``; the
     fractions of a descriptor sum to 1. They are its posteriors under Gaussians of this width.
     """
-    scale = np.float32(1 / (width * width))
-    loadings = np.ascontiguousarray(words.centres.T) * scale
-    halves = np.einsum("kd,kd->k", words.centres, words.centres) * (scale / 2)
     counts = np.zeros((pyramid.n_cells, words.n_words))
     for cell, rows in split_cells(values, pyramid.locate(positions), pyramid.n_cells):
-        logits = rows @ loadings
-        logits -= halves
-        soften(logits, logits.max(axis=1))
-        counts[cell] += logits.sum(axis=0)
+        counts[cell] += word_shares(rows, words, width).sum(axis=0)
     return pyramid.sum_cells(counts).astype(np.float32)
+
+
+def word_shares(values: Float, words: Words, width: float) -> Float:
+    """Return the fractions in which descriptors count for words: float32 (n, n_words)."""
+    scale = np.float32(1 / (width * width))
+    loadings = np.ascontiguousarray(words.centres.T) * scale
+    logits: Float = values @ loadings
+    logits -= np.einsum("kd,kd->k", words.centres, words.centres) * (scale / 2)
+    soften(logits, logits.max(axis=1))
+    return logits
 
 
 def learn_bov(

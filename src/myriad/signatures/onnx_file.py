@@ -10,7 +10,7 @@ import numpy as np
 
 from myriad.errors import InputError
 from myriad.signatures.backbone import Backbone
-from myriad.signatures.registry import OnnxOptions
+from myriad.signatures.own_options import OnnxOptions
 from myriad.signatures.sessions import brief, import_onnx, start_session
 
 MAX_BYTES = 2**31 - 1
@@ -53,7 +53,7 @@ def read_onnx(path: Path, options: OnnxOptions | None = None, **fields: Any) -> 
     except Exception as error:  # ONNX Runtime has an exception class for each of its codes
         raise InputError(
             f"{path} fails on an image of {height} x {width} pixels: {brief(error)}. Is "
-            "--onnx-size right?"
+            "--image-size right?"
         ) from None
     features = _count_features(found, output, path)
     array = np.frombuffer(graph, np.uint8)
@@ -65,6 +65,7 @@ def read_onnx(path: Path, options: OnnxOptions | None = None, **fields: Any) -> 
         mean=mean,
         deviation=deviation,
         layout=layout,
+        views=options.views,
         **fields,
     )
 
@@ -140,7 +141,7 @@ def _read_input(session: Any, size: int | None, path: Path) -> tuple[str, tuple[
     found = tuple(side if isinstance(side, int) else size or SIZE for side in sides)
     if size is not None and found != (size, size):
         raise InputError(
-            f"{path} takes images of {found[0]} x {found[1]} pixels: --onnx-size {size} is wrong."
+            f"{path} takes images of {found[0]} x {found[1]} pixels: --image-size {size} is wrong."
         )
     return layout, (found[0], found[1])
 

@@ -13,98 +13,38 @@ signature is imported when it is called.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Self
 
-from myriad.descriptors.registry import GridOptions, find_descriptor
+from myriad.descriptors.registry import GridOptions, SiftOptions, find_descriptor
 from myriad.errors import InputError
 from myriad.options import Option, flat_values, option, options_of, same_option, select_options
+from myriad.signatures.own_options import OnnxOptions, merge_options
+from myriad.signatures.spec import (
+    BagOfWordsSpec,
+    EfficientNetLite0Spec,
+    EfficientNetLite1Spec,
+    EfficientNetLite2Spec,
+    FisherSpec,
+    NetworkSpec,
+    OnnxSpec,
+    SignatureSpec,
+    VladSpec,
+)
 
 if TYPE_CHECKING:
-    from myriad.arrays import Bytes
-    from myriad.descriptors import SpreadImages
     from myriad.parallel import LearningContext
-    from myriad.signatures.backbone import Backbone
     from myriad.signatures.signature import Signature
+    from myriad.signatures.spec import Images
 
-    Images = Iterable[Bytes] | SpreadImages
-
-MAPS = ("hellinger", "chi2", "intersection", "intersection-pca")
-"""Kernels that the counts of a bag of words may be mapped for."""
-
-
-@dataclass(frozen=True)
-class NoOptions:
-    """The options of a signature that has none of its own."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FisherOptions:
-    """The options of Fisher vectors."""
-
-    weights: bool = option(False, help="fisher: add the gradient of the Gaussians' weights.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class BagOfWordsOptions:
-    """The options of bags of visual words."""
-
-    soft: bool = option(False, help="bov: let a patch count for several words near it.")
-    map: str = option(
-        "hellinger",
-        choices=MAPS,
-        help=f"bov: kernel that counts are mapped for: {', '.join(MAPS)}.",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class VladOptions:
-    """The options of VLAD."""
-
-    within: bool = option(False, help="vlad: normalise the sum of each word by itself.")
-
-
-@dataclass(frozen=True)
-class OnnxOptions:
-    """How images are prepared for a network in an ONNX file.
-
-    Attributes
-    ----------
-    size : height and width of the input; None for what the file says, else 224.
-    mean, deviation : of pixels from 0 to 255: one number, three with commas between them (red,
-        green, blue), or a word of `myriad.signatures.onnx_file.NORMS`.
-    output : the name of the output to take, or of any value within the network; None for the first
-        output.
-    """
-
-    size: int | None = option(
-        None,
-        name="onnx_size",
-        minimum=1,
-        maximum=4096,
-        help="onnx: height and width of the images that the network takes.",
-        default_text="as the file says, or 224",
-    )
-    mean: str = option(
-        "imagenet",
-        name="onnx_mean",
-        help="onnx: mean of pixels from 0 to 255 that is subtracted: one number, three with commas "
-        "between, imagenet or clip.",
-    )
-    deviation: str = option(
-        "imagenet",
-        name="onnx_deviation",
-        help="onnx: standard deviation that is divided by, in the same ways.",
-    )
-    output: str | None = option(
-        None,
-        name="onnx_output",
-        help="onnx: output of the network to take, or a value inside it.",
-        default_text="the first",
-    )
+AUTO = "auto"
+"""The word for a signature that is chosen by cross-validation on some of the images."""
+NETWORK, FISHER = "efficientnet-lite0+efficientnet-lite2", "fisher"
+"""The candidates of ``auto``, whose combination is the third."""
+POOLED = ("components", "regions", "step", "descriptor", "contrast", "root", "whiten")
+"""The options that all signatures of local descriptors share; networks have none of them."""
 
 
 @dataclass(frozen=True)
@@ -113,18 +53,20 @@ class SignatureOptions:
 
     Attributes
     ----------
-    signature : a word of ``--signature``: a name in `SIGNATURES`, with ``:FILE`` if needed.
+    signature : a word of ``--signature``: a name in `SIGNATURES`, with ``:FILE`` if needed; several
+        with ``+`` between them, each after its weight and ``*`` if that is not 1; or `AUTO`.
     components : Gaussians of the mixture or words of the vocabulary; None for the signature's own
         default.
     regions : of the spatial pyramid, 1, 4 or 8.
     step : pixels from one patch to the next.
     descriptor : a name in `myriad.descriptors.DESCRIPTORS`.
+    contrast, root : how SIFT is normalised; see `myriad.descriptors.SiftOptions`.
     whiten : whether projected descriptors are divided by their standard deviation.
-    own : options that belong to the signature: values by name, then an instance of
+    own : options that belong to single signatures: values by name, then an instance of
         `SignatureSpec.options`.
     """
 
-    signature: str = option("fisher", help="Signature of an image")
+    signature: str = option(AUTO, help="Signature of an image, or several with + between")
     components: int | None = option(
         None,
         minimum=1,
@@ -134,6 +76,8 @@ class SignatureOptions:
     regions: int = option(4, help="Regions of the spatial pyramid: 1, 4 or 8.")
     step: int = same_option(GridOptions, "step")
     descriptor: str = option("sift", help="Local descriptor of a patch")
+    contrast: float = same_option(SiftOptions, "contrast")
+    root: bool = same_option(SiftOptions, "root")
     whiten: bool = option(False, help="Divide projected descriptors by their standard deviation.")
     own: Any = None
 
@@ -146,8 +90,11 @@ class SignatureOptions:
             given = self.own or {}
             given = given if isinstance(given, Mapping) else flat_values(given)
             kinds = {entry.word: entry.options for entry in SIGNATURES.values()}
-            own = select_options(kinds, spec.word, given, flag="--signature")
+            kinds[self.signature] = spec.options
+            own = select_options(kinds, self.signature, given, flag="--signature")
             object.__setattr__(self, "own", own)
+        if self.signature == AUTO:
+            _ = self.candidates
 
     @property
     def spec(self) -> SignatureSpec:
@@ -159,12 +106,49 @@ class SignatureOptions:
         """The file of a signature such as ``onnx:FILE``."""
         return Path(self.signature.partition(":")[2])
 
+    @property
+    def stated(self) -> list[str]:
+        """The options whose value is not the default, the signature itself aside."""
+        own = {option.name: option.default for option in options_of(type(self.own)).values()}
+        values = flat_values(self)
+        shared = {name: options_of(SignatureOptions)[name].default for name in POOLED}
+        return [name for name, default in shared.items() if values[name] != default] + [
+            name for name, value in flat_values(self.own).items() if value != own[name]
+        ]
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """The signatures that `AUTO` chooses among, the cheapest first.
+
+        All of them if no option is stated, else the cheapest that has all the stated options.
+        Raises `InputError` where none has.
+        """
+        words = (NETWORK, FISHER, f"{NETWORK}+{FISHER}")
+        if not self.stated:
+            return words
+        for word in words:
+            spec = find_signature(word)
+            known = {*options_of(spec.options), *(POOLED if spec.components else ())}
+            if known.issuperset(self.stated):
+                return (word,)
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in self.stated)
+        raise InputError(f"{named}: say which --signature they are for.")
+
+    def choose(self, word: str) -> Self:
+        """Return the same options for another signature, without those it does not have."""
+        known = options_of(find_signature(word).options)
+        own = {name: value for name, value in flat_values(self.own).items() if name in known}
+        components = self.components if find_signature(word).components else None
+        return replace(self, signature=word, own=own, components=components)
+
     def learning(self, context: LearningContext) -> dict[str, Any]:
         """Return the arguments that all functions which learn a vocabulary share."""
         return {
             "regions": self.regions,
             "whiten": self.whiten,
-            "descriptor": find_descriptor(self.descriptor).make(step=self.step),
+            "descriptor": find_descriptor(self.descriptor).make(
+                step=self.step, contrast=self.contrast, root=self.root
+            ),
             "seed": context.seed,
             "threads": context.threads,
             "workers": context.workers,
@@ -172,135 +156,96 @@ class SignatureOptions:
         }
 
 
-class SignatureSpec(ABC):
-    """An entry of the registry: what is known of a signature before it is learned or opened.
+class AutomaticSpec(SignatureSpec):
+    """A signature that is chosen later; where there are no labels to choose by, the network."""
+
+    name = AUTO
+    description = "chosen by cross-validation: a network, Fisher vectors, or both"
+
+    @property
+    def components(self) -> int | None:  # type: ignore[override]
+        """That of Fisher vectors, so that the option is accepted."""
+        return SIGNATURES[FISHER].components
+
+    @property
+    def options(self) -> type:  # type: ignore[override]
+        """The options of all signatures."""
+        return merge_options(spec.options for spec in SIGNATURES.values())
+
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+        """Return the first candidate."""
+        chosen = asked.choose(asked.candidates[0])
+        return chosen.spec.learn(images, chosen, context)
+
+
+@dataclass(frozen=True)
+class CombinedSpec(SignatureSpec):
+    """Several signatures side by side, made from a word such as ``fisher+0.5*fisher-colour``.
 
     Attributes
     ----------
-    name : the word of ``--signature``.
-    description : one line for the help and the documentation.
-    options : dataclass of its own options, each a field declared with `myriad.options.option`.
-    components : default number of Gaussians or words; None for a signature without vocabulary.
-    takes_file : whether the word is followed by ``:FILE``.
+    words, weights : the signatures and the weight of each.
     """
 
-    name: ClassVar[str]
-    description: ClassVar[str]
-    options: ClassVar[type] = NoOptions
-    components: ClassVar[int | None] = None
-    takes_file: ClassVar[bool] = False
+    words: tuple[str, ...]
+    weights: tuple[float, ...]
+
+    name = "combined"
+    description = "several signatures side by side"
 
     @property
-    def word(self) -> str:
-        """The word of ``--signature`` as the help shows it."""
-        return f"{self.name}:FILE" if self.takes_file else self.name
+    def parts(self) -> list[SignatureSpec]:
+        """The entries of the signatures."""
+        return [find_signature(word) for word in self.words]
+
+    @property
+    def options(self) -> type:  # type: ignore[override]
+        """The options of all of them."""
+        return merge_options(part.options for part in self.parts)
+
+    @property
+    def components(self) -> int | None:  # type: ignore[override]
+        """The largest default of them."""
+        return max((part.components or 0 for part in self.parts), default=0) or None
+
+    @property
+    def codes(self) -> str:  # type: ignore[override]
+        """That of the first whose rows are coded; each has its own."""
+        found = [part.codes for part in self.parts]
+        return next((codes for codes in found if codes != "none"), "none")
 
     def open(self, asked: SignatureOptions) -> Signature | None:
-        """Return the signature if nothing has to be learned, else None."""
-        return None
-
-    @abstractmethod
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
-        """Return the signature, learned from images.
-
-        Parameters
-        ----------
-        images : uint8 images, grey or in colour as the descriptor takes them.
-        """
-
-
-class FisherSpec(SignatureSpec):
-    """Fisher vectors [GP 5.1]."""
-
-    name = "fisher"
-    description = "differences of patches from each Gaussian of a mixture, in mean and deviation"
-    options = FisherOptions
-    components = 256
+        """Return the combination if nothing has to be learned, else None."""
+        opened = [asked.choose(word).spec.open(asked.choose(word)) for word in self.words]
+        parts = tuple(part for part in opened if part is not None)
+        return self._combine(parts) if len(parts) == len(opened) else None
 
     def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
-        """Learn the PCA and the mixture."""
-        from myriad.signatures.fisher import learn_fisher
+        """Open or learn each of them."""
+        parts = []
+        for word in self.words:
+            one = asked.choose(word)
+            parts.append(one.spec.open(one) or one.spec.learn(images, one, context))
+        return self._combine(tuple(parts))
 
-        size, weights = asked.components or self.components, asked.own.weights
-        return learn_fisher(images, n_components=size, weights=weights, **asked.learning(context))
+    def _combine(self, parts: tuple[Signature, ...]) -> Signature:
+        from myriad.signatures.combined import CombinedSignature
 
-
-class BagOfWordsSpec(SignatureSpec):
-    """Bags of visual words [GP, LS]."""
-
-    name = "bov"
-    description = "counts of each visual word, a typical patch"
-    options = BagOfWordsOptions
-    components = 1024
-
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
-        """Learn the PCA, the words, and the kernel PCA if asked."""
-        from myriad.signatures.bov import learn_bov
-
-        size, own = asked.components or self.components, asked.own
-        shared = asked.learning(context)
-        return learn_bov(images, n_words=size, soft=own.soft, map=own.map, **shared)
+        return CombinedSignature(parts, self.weights, self.words)
 
 
-class VladSpec(SignatureSpec):
-    """Vectors of locally aggregated descriptors."""
-
-    name = "vlad"
-    description = "differences of patches from each visual word, summed"
-    options = VladOptions
-    components = 256
-
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
-        """Learn the PCA and the words."""
-        from myriad.signatures.vlad import learn_vlad
-
-        size, within = asked.components or self.components, asked.own.within
-        return learn_vlad(images, n_words=size, within=within, **asked.learning(context))
-
-
-class NetworkSpec(SignatureSpec):
-    """The base of networks, which are opened and not learned."""
-
-    @abstractmethod
-    def open(self, asked: SignatureOptions) -> Backbone:
-        """Return the network."""
-
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
-        """Return the network as it is."""
-        return self.open(asked)
-
-
-class EfficientNetSpec(NetworkSpec):
-    """EfficientNet-Lite0, trained on ImageNet."""
-
-    name = "efficientnet-lite0"
-    description = "the embedding of EfficientNet-Lite0, trained on ImageNet"
-
-    def open(self, asked: SignatureOptions) -> Backbone:
-        """Return the network; its weights are those of an installed package."""
-        from myriad.signatures.efficientnet import make_efficientnet
-
-        return make_efficientnet()
-
-
-class OnnxSpec(NetworkSpec):
-    """A network of the user's own."""
-
-    name = "onnx"
-    description = "the embedding of a network in an ONNX file"
-    options = OnnxOptions
-    takes_file = True
-
-    def open(self, asked: SignatureOptions) -> Backbone:
-        """Return the network in the file."""
-        from myriad.signatures.onnx_file import read_onnx
-
-        return read_onnx(asked.file, asked.own)
-
-
+AUTOMATIC = AutomaticSpec()
 SIGNATURES: dict[str, SignatureSpec] = {
     spec.name: spec
-    for spec in (FisherSpec(), BagOfWordsSpec(), VladSpec(), EfficientNetSpec(), OnnxSpec())
+    for spec in (
+        FisherSpec(),
+        BagOfWordsSpec(),
+        VladSpec(),
+        EfficientNetLite0Spec(),
+        EfficientNetLite1Spec(),
+        EfficientNetLite2Spec(),
+        OnnxSpec(),
+    )
 }
 """All signatures by name."""
 
@@ -310,13 +255,53 @@ def find_signature(word: str) -> SignatureSpec:
 
     Raises `InputError` where there is no such signature.
     """
+    if word == AUTO:
+        return AUTOMATIC
+    terms = split_word(word)
+    if len(terms) > 1:
+        words = tuple(name for name, _ in terms)
+        if AUTO in words:
+            raise InputError(f"--signature {word}: {AUTO} stands for itself.")
+        return CombinedSpec(words, tuple(weight for _, weight in terms))
     name, colon, _ = word.partition(":")
     spec = SIGNATURES.get(name)
     if spec is None or bool(colon) != spec.takes_file:
         *first, last = [entry.word for entry in SIGNATURES.values()]
-        known = f"{', '.join(first)} or {last}"
-        raise InputError(f"--signature must be one of {known}, not {word!r}.")
+        known = f"{AUTO}, {', '.join(first)} or {last}"
+        raise InputError(
+            f"--signature must be one of {known}, or several of them with + between, not {word!r}."
+        )
     return spec
+
+
+def split_word(word: str) -> list[tuple[str, float]]:
+    """Return the signatures that a word of ``--signature`` names, each with its weight.
+
+    A ``+`` in the name of a file does not separate: what follows it names no signature.
+    """
+    terms: list[tuple[str, float]] = []
+    for text in word.split("+"):
+        before, times, after = text.partition("*")
+        name = after if times else text
+        if terms and name.partition(":")[0] not in (*SIGNATURES, AUTO) and ":" in terms[-1][0]:
+            terms[-1] = (f"{terms[-1][0]}+{text}", terms[-1][1])
+            continue
+        terms.append((name, _parse_weight(before, word) if times else 1.0))
+    if len(terms) == 1 and "*" in word.partition(":")[0]:
+        raise InputError(f"--signature {word}: a weight needs a second signature, as in a+0.5*b.")
+    return terms
+
+
+def _parse_weight(text: str, word: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight <= 1000:
+        raise InputError(
+            f"--signature {word}: a weight must be above 0 and at most 1000, not {text!r}."
+        )
+    return weight
 
 
 def signature_options() -> dict[str, Option]:
@@ -324,18 +309,24 @@ def signature_options() -> dict[str, Option]:
     return {name: o for spec in SIGNATURES.values() for name, o in options_of(spec.options).items()}
 
 
-def is_backbone(word: str) -> bool:
-    """Return whether a word of ``--signature`` names a network, which is opened and not learned."""
+def is_network(word: str) -> bool:
+    """Return whether a word of ``--signature`` names one or several networks.
+
+    Networks are opened and not learned.
+    """
     try:
-        return isinstance(find_signature(word), NetworkSpec)
+        return all(isinstance(find_signature(name), NetworkSpec) for name, _ in split_word(word))
     except InputError:
         return False
 
 
-def open_backbone(word: str, options: OnnxOptions | None = None) -> Backbone:
-    """Return the network called ``efficientnet-lite0`` or ``onnx:FILE``."""
-    spec = find_signature(word)
-    asked = SignatureOptions(word, own=options if spec.options is OnnxOptions else None)
-    if not isinstance(spec, NetworkSpec):
+def open_network(word: str, options: OnnxOptions | None = None) -> Signature:
+    """Return one or several networks, such as ``efficientnet-lite0`` or ``onnx:FILE``."""
+    if not is_network(word):
         raise InputError(f"{word} is no network.")
-    return spec.open(asked)
+    spec = find_signature(word)
+    given = {} if options is None else flat_values(options)
+    own = {name: value for name, value in given.items() if name in options_of(spec.options)}
+    opened = spec.open(SignatureOptions(word, own=own))
+    assert opened is not None
+    return opened

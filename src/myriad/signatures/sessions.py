@@ -9,7 +9,7 @@ from typing import Any
 
 from myriad.errors import InputError
 
-INSTALL = 'pip install "myriad-learn[cnn]".'
+INSTALL = "pip install onnxruntime onnx."
 _KEPT = 4
 _SESSIONS: OrderedDict[str, Any] = OrderedDict()
 _LOCK = threading.Lock()

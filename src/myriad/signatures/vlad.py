@@ -78,8 +78,7 @@ class VladSignature(PooledSignature, kind="vlad"):
         projected = self.pca.project(local.values)
         sums = sum_residuals(projected, local.positions, self.words, pyramid_of(self.regions))
         if self.within:
-            norms = np.linalg.norm(sums, axis=2, keepdims=True)
-            sums /= np.where(norms > 0, norms, np.float32(1))
+            sums /= word_norms(sums)
         return normalise_regions(sums.reshape(self.regions, -1), power=self.power)
 
 
@@ -89,6 +88,12 @@ def sum_residuals(values: Float, positions: Float, words: Words, pyramid: Pyrami
     cells = pyramid.locate(positions)
     add_residuals(values, words.assign(values), cells, words.centres, sums)
     return pyramid.sum_cells(sums)
+
+
+def word_norms(sums: Float) -> Float:
+    """Return what the sum of each word is divided by to have norm 1: (n_regions, n_words, 1)."""
+    norms = np.linalg.norm(sums, axis=2, keepdims=True)
+    return np.where(norms > 0, norms, np.float32(1))
 
 
 def learn_vlad(

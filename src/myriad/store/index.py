@@ -1,4 +1,4 @@
-"""The index of a store: labels, paths and splits of all rows in one file.
+"""The index of a store: labels, paths, splits and groups of all rows in one file.
 
 With it a store is opened without reading its shards.
 """
@@ -38,6 +38,7 @@ class Index:
     ----------
     labels : int32 (n_rows,), the class of each row, -1 if unknown; the lowest if there are several.
     sets : all labels of each row; None if rows have one label each.
+    groups : int32 (n_rows,), the group of each row, -1 for none; None if rows have no groups.
     """
 
     def __init__(self, path: Path, form: RowFormat, n_rows: int, n_classes: int) -> None:
@@ -52,6 +53,9 @@ class Index:
         numbers = found.classes if isinstance(found, LabelSets) else found
         if len(numbers) and not -1 <= numbers.min() <= numbers.max() < n_classes:
             raise InputError(f"{path} is damaged: it has labels of classes that do not exist.")
+        self.groups: NDArray[np.int32] | None = (
+            self._batch.column("group").to_numpy() if form.grouped else None
+        )
 
     def read_paths(self) -> list[str]:
         """Return the path of each row."""
@@ -76,6 +80,7 @@ def small_batch(
     labels: NDArray[np.int32] | LabelSets,
     paths: Iterable[bytes],
     splits: NDArray[np.str_],
+    groups: NDArray[np.int32] | None,
 ) -> pa.RecordBatch:
     """Return the columns of the index for rows that are in no shard."""
     columns = [
@@ -83,6 +88,8 @@ def small_batch(
         pa.array(paths, pa.large_binary()),
         pa.array(splits, pa.utf8()),
     ]
+    if form.grouped:
+        columns.append(pa.array(groups, pa.int32()))
     return pa.RecordBatch.from_arrays(columns, schema=index_schema(form))
 
 

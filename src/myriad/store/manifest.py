@@ -37,6 +37,7 @@ class Header:
     recipe : what turns an image into a row, if known.
     plan : the settings of the run that wrote the store; plain JSON.
     several : whether rows may have several labels.
+    grouped : whether rows have groups, which are never divided between splits or folds.
     """
 
     class_names: list[str]
@@ -47,13 +48,15 @@ class Header:
     recipe: Signature | None
     plan: dict[str, Any]
     several: bool = False
+    grouped: bool = False
 
     @cached_property
     def form(self) -> RowFormat:
         """The format of a row in a shard."""
         if self.code is None:
-            return RowFormat(self.dtype, self.dim, self.several)
-        return RowFormat(self.dtype, self.code.bytes_per_row, self.several, fingerprint(self.code))
+            return RowFormat(self.dtype, self.dim, self.several, self.grouped)
+        width, code = self.code.bytes_per_row, fingerprint(self.code)
+        return RowFormat(self.dtype, width, self.several, self.grouped, code)
 
 
 def check_header(header: Header, where: str) -> None:
@@ -75,6 +78,8 @@ def check_header(header: Header, where: str) -> None:
         raise InputError(f"{where}: its code makes rows of {made} features, not {header.dim}.")
     if type(header.several) is not bool:
         raise InputError(f"{where}: whether rows have several labels must be true or false.")
+    if type(header.grouped) is not bool:
+        raise InputError(f"{where}: whether rows have groups must be true or false.")
     if not isinstance(header.plan, dict):
         raise InputError(f"{where}: the plan must be a JSON object.")
 
@@ -100,6 +105,7 @@ def header_to_json(folder: Path, header: Header) -> dict[str, Any]:
         "dtype": header.dtype,
         "n_shards": header.n_shards,
         "several": header.several,
+        "grouped": header.grouped,
         **settings,
         "arrays": asdict(record_file(folder / ARRAYS, 0)),
         "plan": header.plan,
@@ -126,10 +132,15 @@ def read_header(path: Path) -> tuple[Header, dict[str, Any]]:
     plain = {
         name: content.get(name) for name in ("class_names", "dim", "dtype", "n_shards", "plan")
     }
-    several = content.get("several", False)
-    header = Header(**plain, code=code, recipe=recipe, several=several)  # type: ignore[arg-type]
+    kinds = {name: content.get(name, False) for name in ("several", "grouped")}
+    header = Header(**plain, code=code, recipe=recipe, **kinds)  # type: ignore[arg-type]
     check_header(header, f"{path} is damaged")
     return header, content
+
+
+def read_plan(folder: Path) -> dict[str, Any]:
+    """Return the settings of the run that wrote or began the store in a folder."""
+    return read_header(folder / PLAN)[0].plan
 
 
 def read_record(item: Any, path: Path) -> ShardRecord:

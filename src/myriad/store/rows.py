@@ -58,6 +58,8 @@ class Rows(ABC):
     labels : int32 (n_rows,), class numbers, -1 if unknown; the lowest one if a row has several.
     sets : all labels of each row; None if rows have one label each.
     weights : float32 (n_rows,), the weight of each row; None if all are 1.
+    groups : int32 (n_rows,), the group of each row, -1 for none; None if rows have no groups. Rows
+        of one group are never divided between training and validation.
     class_names : the names of the classes.
     """
 
@@ -67,6 +69,7 @@ class Rows(ABC):
     class_names: list[str]
     sets: LabelSets | None = None
     weights: Float | None = None
+    groups: Ints | None = None
     dtype: np.dtype[Any] = np.dtype(np.float32)
 
     def blocks(self, size: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Block]:
@@ -149,6 +152,7 @@ class ArrayRows(Rows):
     y : class numbers (n_rows,), `LabelSets` for several per row, or None if unknown.
     class_names : names of the classes; by default their numbers.
     weights : the weight of each row (n_rows,).
+    groups : the group of each row (n_rows,), -1 for none.
     dtype : type of the blocks; float64 is for comparisons, as kernels are made for float32.
     """
 
@@ -159,6 +163,7 @@ class ArrayRows(Rows):
         class_names: Sequence[str] | None = None,
         *,
         weights: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         dtype: Any = np.float32,
     ) -> None:
         if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiu":
@@ -182,6 +187,8 @@ class ArrayRows(Rows):
         self.labels = labels.astype(np.int32)
         if weights is not None:
             self.weights = _check_weights(weights, self.n_rows)
+        if groups is not None:
+            self.groups = _check_groups(groups, self.n_rows)
 
     def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
         """Return the order of an epoch.
@@ -204,6 +211,7 @@ class ArrayRows(Rows):
         selected.labels = self.labels[index]
         selected.sets = None if self.sets is None else self.sets.select(index)
         selected.weights = None if self.weights is None else self.weights[index]
+        selected.groups = None if self.groups is None else self.groups[index]
         selected.chosen = index if self.chosen is None else self.chosen[index]
         return selected
 
@@ -257,6 +265,13 @@ def _check_weights(weights: ArrayLike, n_rows: int) -> Float:
     if n_rows and not found.any():
         raise InputError("The weights of all rows are zero: there is nothing to train on.")
     return found
+
+
+def _check_groups(groups: ArrayLike, n_rows: int) -> Ints:
+    found = np.asarray(groups)
+    if found.shape != (n_rows,) or found.dtype.kind not in "iu":
+        raise InputError(f"{n_rows} rows need as many groups, not {found.shape}.")
+    return found.astype(np.int32)
 
 
 def check_indices(indices: ArrayLike, n_rows: int) -> NDArray[np.int64]:

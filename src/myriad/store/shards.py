@@ -2,8 +2,9 @@
 
 Columns: `row` (fixed-size list of float32 or float16, or fixed-size binary codes), `label` (int32,
 -1 if unknown, or a list of int32 if rows may have several), `path` (bytes, because a path need not
-be UTF-8), `split` (text). The metadata of the schema hold the bad images of the shard and the
-checksum of the `plan.json` for which the shard was written.
+be UTF-8), `split` (text) and, if rows have groups, `group` (int32, -1 for none). The metadata of
+the schema hold the bad images of the shard and the checksum of the `plan.json` for which the shard
+was written.
 
 The next shards are prefetched while the current ones are in use (`Prefetcher`).
 """
@@ -42,12 +43,14 @@ class RowFormat:
     dtype : ``"float32"``, ``"float16"`` or ``"codes"``.
     width : number of features, or of bytes of a code.
     several : whether a row may have several labels.
+    grouped : whether rows have groups.
     code : the fingerprint of the code, if any.
     """
 
     dtype: str
     width: int
     several: bool = False
+    grouped: bool = False
     code: str | None = None
 
     @property
@@ -113,6 +116,8 @@ def row_schema(form: RowFormat) -> pa.Schema:
         "path": pa.large_binary(),
         "split": pa.utf8(),
     }
+    if form.grouped:
+        columns["group"] = pa.int32()
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
 
 
@@ -124,6 +129,7 @@ def write_shard(
     labels: NDArray[np.int32] | LabelSets,
     paths: Sequence[str],
     splits: Sequence[str],
+    groups: NDArray[np.int32] | None,
     bad: Sequence[dict[str, str]],
     plan: str,
 ) -> ShardRecord:
@@ -136,6 +142,8 @@ def write_shard(
         pa.array([encode_path(name) for name in paths], pa.large_binary()),
         pa.array(list(splits), pa.utf8()),
     ]
+    if form.grouped:
+        columns.append(pa.array(groups, pa.int32()))
     metadata = {"bad": list(bad), "code": form.code, "plan": plan}
     schema = row_schema(form).with_metadata({_META: json.dumps(metadata)})
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)

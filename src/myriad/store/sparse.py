@@ -155,6 +155,7 @@ class SparseRows(ArrayRows):
         y: ArrayLike | LabelSets | None = None,
         *,
         weights: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         dtype: Any = np.float32,
     ) -> None:
         if getattr(X, "format", None) != "csr":
@@ -162,7 +163,7 @@ class SparseRows(ArrayRows):
         matrix = as_csr(X)
         # A broadcast scalar takes no memory and tells the base class the shape.
         shape = np.broadcast_to(np.zeros((), np.float32), matrix.shape)
-        super().__init__(shape, y, weights=weights, dtype=dtype)
+        super().__init__(shape, y, weights=weights, groups=groups, dtype=dtype)
         self._matrix = matrix
 
     def _fill(self, index: NDArray[np.int64], out: Float) -> None:

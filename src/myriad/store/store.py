@@ -76,6 +76,7 @@ class Store:
     bad : the images that could not be read, each ``{"path": ..., "reason": ...}``.
     labels : int32 (n_rows,), -1 if unknown; the lowest one if a row has several.
     sets : all labels of each row; None if rows have one label each.
+    groups : int32 (n_rows,), the group of each row, -1 for none; None if rows have no groups.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Store:
         self.bad = bad
         self.labels: Ints = index.labels
         self.sets: LabelSets | None = index.sets
+        self.groups: Ints | None = index.groups
         self.bytes_per_row = header.form.bytes_per_row
         self.starts = np.cumsum([0, *(record.rows for record in records)])
         """Shard i has the rows ``starts[i]`` to ``starts[i + 1]``."""
@@ -259,6 +261,7 @@ class StoreRows(Rows):
         self.n_rows, self.dim = len(chosen), store.dim
         self.labels = store.labels[chosen]
         self.sets = None if store.sets is None else store.sets.select(chosen)
+        self.groups = None if store.groups is None else store.groups[chosen]
         self.class_names = store.class_names
 
     @property

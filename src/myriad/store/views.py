@@ -27,6 +27,7 @@ class View(Rows):
     def _copy_labels(self, rows: Rows) -> None:
         self.n_rows, self.dim, self.dtype = rows.n_rows, rows.dim, rows.dtype
         self.labels, self.sets, self.weights = rows.labels, rows.sets, rows.weights
+        self.groups = rows.groups
         self.class_names = rows.class_names
 
     def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:

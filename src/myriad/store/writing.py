@@ -72,6 +72,7 @@ class StoreWriter:
         recipe: Signature | None = None,
         plan: dict[str, Any] | None = None,
         several: bool = False,
+        grouped: bool = False,
     ) -> Self:
         """Begin a store in a new or empty folder.
 
@@ -80,13 +81,22 @@ class StoreWriter:
         dtype : ``"float32"`` or ``"float16"``; rows with a `code` are always stored as codes.
         plan : the settings of this run, plain JSON; `resume` must be called with the same.
         several : whether rows may have several labels.
+        grouped : whether rows have groups.
         """
         folder = Path(path)
         refuse_url(folder)
         stored_as = dtype if code is None else "codes"
         plan = {} if plan is None else plan
         header = Header(
-            list(class_names), dim, stored_as, n_shards, code, recipe, _as_json(plan), several
+            list(class_names),
+            dim,
+            stored_as,
+            n_shards,
+            code,
+            recipe,
+            _as_json(plan),
+            several,
+            grouped,
         )
         check_header(header, f"The store {folder} cannot be made")
         with reporting_write_errors(folder):
@@ -174,6 +184,7 @@ class StoreWriter:
         paths: Sequence[str],
         splits: Sequence[str] | str = "",
         bad: Sequence[dict[str, str]] = (),
+        groups: NDArray[np.int32] | None = None,
     ) -> None:
         """Write shard `number` atomically.
 
@@ -185,6 +196,7 @@ class StoreWriter:
         paths : n paths of the images, or other names of the rows.
         splits : n names such as ``"train"``, or one for all.
         bad : images of this shard that could not be read, each ``{"path": ..., "reason": ...}``.
+        groups : n group numbers, -1 for none; None unless the store is `grouped`.
         """
         if not 0 <= number < self.header.n_shards:
             raise InputError(f"There is no shard {number} in a store of {self.header.n_shards}.")
@@ -196,6 +208,7 @@ class StoreWriter:
                 f"Shard {number} has {len(ready)} rows but {len(numbers)} labels, {len(paths)} "
                 f"paths and {len(names)} splits."
             )
+        self._check_groups(groups, len(ready))
         target = self.path / shard_name(number)
         with reporting_write_errors(target):
             self._records[number] = write_shard(
@@ -205,6 +218,7 @@ class StoreWriter:
                 labels=numbers,
                 paths=paths,
                 splits=names,
+                groups=groups,
                 bad=[{"path": str(item["path"]), "reason": str(item["reason"])} for item in bad],
                 plan=self._plan,
             )
@@ -240,23 +254,31 @@ class StoreWriter:
             raise InputError(f"Labels must be between -1 and {n_classes - 1}.")
         return numbers
 
+    def _check_groups(self, groups: NDArray[np.int32] | None, n_rows: int) -> None:
+        if (groups is not None) != self.header.grouped:
+            raise InputError("A store whose rows have groups needs the groups of all rows.")
+        if groups is not None and groups.shape != (n_rows,):
+            raise InputError(f"{n_rows} rows need as many groups, not {len(groups)}.")
+
     def refer(
         self,
         references: Sequence[Reference],
         labels: ArrayLike | LabelSets,
         paths: Iterable[bytes],
         splits: NDArray[np.str_],
+        groups: NDArray[np.int32] | None = None,
     ) -> None:
         """Use the rows of files, without copying them, as the rows of a store without shards.
 
         Parameters
         ----------
-        labels, splits : those of all rows of the files, as in `write_shard`.
+        labels, splits, groups : those of all rows of the files, as in `write_shard`.
         paths : the names of all rows, in UTF-8.
         """
         if self.header.n_shards or self.header.code is not None:
             raise InputError("A store with shards or codes cannot refer to files as well.")
-        batch = small_batch(self.header.form, self._check_labels(labels), paths, splits)
+        self._check_groups(groups, len(splits))
+        batch = small_batch(self.header.form, self._check_labels(labels), paths, splits, groups)
         if batch.num_rows != sum(reference.rows for reference in references):
             raise InputError("The number of rows in the files differs from the number of labels.")
         self._references, self._referred = list(references), [batch]
@@ -291,16 +313,24 @@ class StoreWriter:
 
 
 @contextmanager
-def reporting_write_errors(path: Path) -> Iterator[None]:
-    """Convert errors of writing (no permission, disk full) to a `WorkError`."""
+def reporting_write_errors(path: Path, *, resumable: bool = True) -> Iterator[None]:
+    """Convert errors of writing (no permission, disk full) to a `WorkError`.
+
+    Parameters
+    ----------
+    resumable : whether the command can resume the work that was interrupted.
+    """
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error).partition("\n")[0]
-        raise WorkError(
-            f"{path} cannot be written: {reason}. Finished shards are kept; free disk space or "
-            f"allow writing, and run again with --resume."
-        ) from error
+        advice = "Free disk space or allow writing, and run again."
+        if resumable:
+            advice = (
+                "Finished shards are kept; free disk space or allow writing, and run again with "
+                "--resume."
+            )
+        raise WorkError(f"{path} cannot be written: {reason}. {advice}") from error
 
 
 def _check_free(folder: Path) -> None:

@@ -17,12 +17,18 @@ from myriad.training.context import DEFAULT_CONTEXT, Context
 
 if TYPE_CHECKING:
     from myriad.arrays import Float
-    from myriad.models import HeldScores, Model
+    from myriad.models import Calibration, HeldScores, Model
     from myriad.store import Rows
 
 SGD_PANEL = "Gradient descent: ovr, multiclass, ranking, warp, auc, softmax, wsabie"
 SCALING_PANEL = "Centring and scaling of rows"
+CALIBRATION_PANEL = "Probabilities"
 """Headings of the options that methods of these kinds share."""
+CALIBRATIONS = {
+    "auto": "rows that are held out anyway",
+    "split": "a fifth of the training rows, never trained on",
+    "none": "no probabilities",
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class Fitted:
     table : the candidates of the search, with the validation accuracy of each.
     held_scores : scores of rows that were not trained on, by a model of the same settings; None if
         there are none.
+    calibration : makes probabilities of the scores; None if the model is not calibrated.
     """
 
     model: Model
@@ -46,11 +53,12 @@ class Fitted:
     history: list[dict[str, Any]] = field(default_factory=list)
     table: list[dict[str, Any]] = field(default_factory=list)
     held_scores: HeldScores | None = field(default=None, kw_only=True)
+    calibration: Calibration | None = field(default=None, kw_only=True)
 
     def found_by(self, first: Fitted) -> Fitted:
         """Return this model, trained with settings found before, with how they were found."""
-        found = {name: getattr(first, name) for name in ("history", "table", "held_scores")}
-        return replace(self, **found)
+        names = ("history", "table", "held_scores", "calibration")
+        return replace(self, **{name: getattr(first, name) for name in names})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +71,7 @@ class Method(ABC):
     ----------
     objective : the name by which the method is registered in `METHODS`.
     seed : seed of the order of the rows and of all random draws.
+    calibration : which rows calibrate probabilities; see `calibrating.add_calibration`.
     titles : for each objective that the class serves, a few words for the help of the command.
     """
 
@@ -70,6 +79,12 @@ class Method(ABC):
 
     objective: str
     seed: int = 0
+    calibration: str = option(
+        "auto",
+        choices=CALIBRATIONS,
+        panel=CALIBRATION_PANEL,
+        help="Rows that calibrate probabilities.",
+    )
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 2**63:

@@ -50,6 +50,20 @@ def halve(
     return ranked[: count_survivors(len(ranked), keep)]
 
 
+def smooth(scores: Sequence[float]) -> list[float]:
+    """Return the scores along a path, each averaged with its neighbours: half its own, a quarter of
+    each of theirs.
+
+    The best of many noisy scores is too good to be true; one whose neighbours are good as well is
+    not there by luck. The ends count as their own outer neighbours.
+    """
+    padded = [scores[0], *scores, scores[-1]]
+    return [
+        0.25 * before + 0.5 * own + 0.25 * after
+        for before, own, after in zip(padded, padded[1:], padded[2:], strict=False)
+    ]
+
+
 def has_peaked(scores: Sequence[Any], patience: int) -> bool:
     """Return whether the last `patience` values of a path have brought no better score."""
     return bool(scores) and len(scores) - 1 - scores.index(max(scores)) >= patience

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 from numpy.typing import NDArray
@@ -60,15 +61,20 @@ class Monitor(ABC):
         """Take what `state` returned, for a trainer that was restored before."""
 
 
+SMOOTHED_EPOCHS = 3
+"""Epochs whose mean accuracy is compared: that of a single epoch is noisy, and the best of many
+noisy values is too good to be true."""
+
+
 @dataclass
 class EarlyStopping:
-    """Stops one setting when validation accuracy has not risen for a while [GP, 4.2].
+    """Stops one setting when smoothed validation accuracy has not risen for a while [GP, 4.2].
 
     Attributes
     ----------
     theta : points of top-1 accuracy that count as a rise.
     patience : epochs without a rise after which training stops.
-    best : the best (top-1, top-5) seen; top-5 decides between equals.
+    best : the best smoothed (top-1, top-5) seen; top-5 decides between equals.
     best_epoch : the epoch of these, -1 before the first.
     best_weights : the weights and biases of that epoch, None where they were not kept.
     history : a row for each epoch.
@@ -80,12 +86,14 @@ class EarlyStopping:
     best_epoch: int = -1
     best_weights: Weights | None = field(default=None, repr=False)
     history: list[Row] = field(default_factory=list, repr=False)
+    _recent: list[tuple[float, float]] = field(default_factory=list, repr=False)
     _raised: float = field(default=-1.0, repr=False)
     _since: int = field(default=0, repr=False)
 
     def watch(self, epoch: int, measures: Measures) -> bool:
-        """Take the accuracies of an epoch; return whether they are the best so far."""
-        score = measures.at(1), measures.at(5)
+        """Take the accuracies of an epoch; return whether, smoothed, they are the best so far."""
+        self._recent = [*self._recent, (measures.at(1), measures.at(5))][-SMOOTHED_EPOCHS:]
+        score = (fmean(top1 for top1, _ in self._recent), fmean(top5 for _, top5 in self._recent))
         if score[0] > self._raised + self.theta or self._raised < 0:
             self._raised, self._since = score[0], 0
         else:
@@ -168,6 +176,7 @@ class AccuracyMonitor(Monitor):
         state = {
             "best": rule.best,
             "best_epoch": rule.best_epoch,
+            "recent": rule._recent,
             "raised": rule._raised,
             "since": rule._since,
             "history": rule.history,
@@ -187,6 +196,7 @@ class AccuracyMonitor(Monitor):
         rule = self.rules[0]
         top1, top5 = state["best"]
         rule.best, rule.best_epoch = (top1, top5), state["best_epoch"]
+        rule._recent = [(top1, top5) for top1, top5 in state["recent"]]
         rule._raised, rule._since = state["raised"], state["since"]
         rule.history = list(state["history"])
         if "best.0" in arrays:

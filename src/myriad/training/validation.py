@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.images.splitting import draw_groups
 from myriad.measures import Measures, Truths, measure
 from myriad.models import Model
 from myriad.parallel import ThreadPool
@@ -117,7 +118,8 @@ def hold_out(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | No
     """Split off a fraction of the rows of each class for validation.
 
     A class with one row stays in training, and so do rows without a label. Returns the rows to
-    train on and the held-out ones, None where no class can spare a row.
+    train on and the held-out ones, None where no class can spare a row. Rows of a group stay
+    together.
     """
     order = generator(seed, "hold out").permutation(rows.n_rows)
     order = order[rows.labels[order] >= 0]
@@ -126,9 +128,11 @@ def hold_out(rows: Rows, fraction: float, *, seed: int) -> tuple[Rows, Rows | No
     sizes = np.bincount(labels)
     spared = np.minimum(np.ceil(fraction * sizes), sizes - 1).clip(0).astype(np.int64)
     starts = np.cumsum(sizes) - sizes
-    held = np.concatenate(
-        [by_class[s : s + n] for s, n in zip(starts, spared, strict=True)] or [by_class[:0]]
-    )
+    if rows.groups is None:
+        ranges = zip(starts, spared, strict=True)
+        held = np.concatenate([by_class[s : s + n] for s, n in ranges] or [by_class[:0]])
+    else:
+        held = order[draw_groups(labels, rows.groups[order], np.arange(len(order)), spared[labels])]
     if len(held) == 0:
         return rows, None
     kept = np.setdiff1d(np.arange(rows.n_rows), held)

@@ -133,6 +133,15 @@ class GaussianMixture(Serialisable, kind="gmm"):
             sums[cell] += product
         return self._standardise(sums, evidence)
 
+    def posteriors(self, values: Float) -> Float:
+        """Return the posteriors of descriptors (n, dim), float32 of shape (n, n_components)."""
+        x = np.ones((len(values), 2 * self.dim + 1), np.float32)
+        np.subtract(values, self._centre, out=x[:, : self.dim])
+        np.square(x[:, : self.dim], out=x[:, self.dim : -1])
+        logits: Float = x @ self._loadings
+        soften(logits, logits.max(axis=1))
+        return logits
+
     def _standardise(self, sums: NDArray[np.float64], evidence: float) -> MixtureSums:
         """Convert sums of (x, x², 1), a row a Gaussian, to standardised ones."""
         means = self.means.astype(np.float64) - self._centre

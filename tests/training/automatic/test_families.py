@@ -7,14 +7,14 @@ import pytest
 
 from myriad.store import ArrayRows
 from myriad.training import Context
-from myriad.training.automatic.families import FAMILIES, Trial, has_peaked, smooth
+from myriad.training.automatic.families import FAMILIES, Trial, has_peaked, smooth_trials
 from myriad.training.automatic.folds import Judge
 from myriad.training.automatic.selection import PLANS, make_problem
 
 
 def trials(*scores):
     found = [Trial("dual", {}, np.ones(1, np.int32), score) for score in scores]
-    smooth(found)
+    smooth_trials(found)
     return found
 
 
@@ -36,7 +36,7 @@ def problem():
     y = np.repeat(np.arange(5, dtype=np.int32), 30)
     X = draws.standard_normal((150, 8)) + 2 * np.eye(5, 8)[y]
     rows = ArrayRows(X.astype(np.float32), y)
-    return make_problem(rows, 5, PLANS["normal"], n_rows=150, groups=None, seed=0, memory=1 << 30)
+    return make_problem(rows, 5, PLANS["normal"], n_rows=150, seed=0, memory=1 << 30)
 
 
 @pytest.mark.parametrize("name", ["softmax", "dual", "ovr"])

@@ -37,6 +37,11 @@ class TestDrawFolds:
             assert len(np.unique(folds[groups == group])) == 1
         assert np.bincount(folds).min() > 60
 
+    def test_rows_of_no_group_stand_alone(self):
+        labels, groups = np.zeros(30, np.int32), np.full(30, -1, np.int32)
+        folds = draw_folds(labels, 3, seed=0, groups=groups)
+        assert np.bincount(folds).tolist() == [10, 10, 10]
+
     def test_fewer_groups_than_folds_are_refused(self):
         with pytest.raises(InputError, match="3 folds need as many groups"):
             draw_folds(np.zeros(9, np.int32), 3, seed=0, groups=np.arange(9) % 2)

@@ -9,6 +9,7 @@ from myriad.store import ArrayRows
 from myriad.training import SGD, Checkpoint, Context, hold_out
 from myriad.training.engine.linear_trainer import LinearTrainer
 from myriad.training.settings import Setting
+from myriad.training.sgd import search
 from myriad.training.sgd.search import Rung, decays, default_betas, grid, plan_rungs
 
 
@@ -49,8 +50,10 @@ def test_the_best_weights_on_validation_are_kept(objective):
     )
     scores = val.read(np.arange(val.n_rows)) @ fitted.model.weights.T + fitted.model.biases
     top1 = 100 * (scores.argmax(axis=1) == val.labels).mean()
-    assert top1 == pytest.approx(max(h["top1"] for h in fitted.history), abs=0.9)
-    assert fitted.history[fitted.epochs - 1]["top1"] == max(h["top1"] for h in fitted.history)
+    assert top1 == pytest.approx(fitted.history[fitted.epochs - 1]["top1"], abs=0.9)
+    found = [h["top1"] for h in fitted.history]
+    smoothed = [np.mean(found[max(0, i - 2) : i + 1]) for i in range(len(found))]
+    assert smoothed[fitted.epochs - 1] == pytest.approx(max(smoothed))
     chosen = [
         row
         for row in fitted.table
@@ -97,7 +100,7 @@ def test_scaling_is_found_where_it_helps_and_folded_into_the_weights():
     }
     best = {scale: max(h["top1"] for h in found.history) for scale, found in fitted.items()}
     assert best[True] > best[False] + 5
-    assert best[None] == best[True]
+    assert best[None] == pytest.approx(best[True], abs=1)
     assert fitted[None].settings["scale"] is True
     scores = fitted[None].model.scores(val.read(np.arange(val.n_rows)))
     top1 = 100 * (scores.argmax(axis=1) == val.labels).mean()
@@ -156,13 +159,16 @@ def test_rungs_are_those_that_a_search_runs(monkeypatch):
         run_epoch(self, rows, **options)
 
     monkeypatch.setattr(LinearTrainer, "run_epoch", count)
-    method = SGD(objective="warp", scale=False, epochs=3)
+    monkeypatch.setattr(search, "MAX_EXTENSIONS", 0)
+    method = SGD(objective="warp", scale=False, epochs=8)
     method.fit(train, val, n_classes=6, context=Context(threads=1))
-    rungs = plan_rungs(len(grid(method, 6, 1.0)), train.n_rows, 6, train.dim, method.memory)
+    options = {"memory": method.memory, "epochs": 8}
+    rungs = plan_rungs(len(grid(method, 6, 1.0)), train.n_rows, 6, train.dim, **options)
     assert sum(r.n_candidates * r.n_rows * r.epochs for r in rungs) == sum(ran)
 
 
 def test_a_search_that_exceeds_the_memory_trains_again():
     weights = 4 * 100 * 1000
-    assert plan_rungs(30, 10_000, 100, 1000, 30 * weights)[-1] == Rung(8, 10_000, 2)
-    assert plan_rungs(30, 10_000, 100, 1000, weights)[-1] == Rung(8, 10_000, 3)
+    shape = (30, 10_000, 100, 1000)
+    assert plan_rungs(*shape, memory=30 * weights, epochs=9)[-1] == Rung(8, 10_000, 5)
+    assert plan_rungs(*shape, memory=weights, epochs=9)[-1] == Rung(8, 10_000, 8)

@@ -20,6 +20,7 @@ from myriad.report.plots.lines import (
     plot_weights,
 )
 from myriad.report.plots.patches import draw_colours, draw_gradients
+from myriad.report.plots.reliability import plot_reliability, plot_risk
 from myriad.report.plots.studies import (
     Entry,
     Series,
@@ -52,6 +53,8 @@ __all__ = [
     "plot_ranking",
     "plot_ranks",
     "plot_ratios",
+    "plot_reliability",
+    "plot_risk",
     "plot_shares",
     "plot_times",
     "plot_trials",

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Ints
 from myriad.errors import InputError
+from myriad.files import refuse_special
+from myriad.images.folder import is_text
 from myriad.images.listing import SPLITS
 from myriad.measures import LabelSets
 from myriad.store.formats.npy import map_array
@@ -26,6 +28,7 @@ FOLDER = "folder"
 MARK = ";"
 """The separator of several labels of a row in a text."""
 LABEL, SPLIT, GROUP = "label", "split", "group"
+MOST_DIGITS = 4300
 PATHS = ("path", "image_path")
 """Columns with the origin of a row."""
 
@@ -77,9 +80,7 @@ def read_labels(files: Sequence[RowFile], wanted: Sequence[str] = ()) -> Labelle
         _check_lengths(files, tables)
         names = _gather(tables, LABEL)
     elif list(wanted) == [FOLDER] and not any(FOLDER in file.columns for file in files):
-        names = pa.concat_arrays(
-            [pa.repeat(file.path.resolve().parent.name, file.n_rows) for file in files]
-        )
+        names = pa.concat_arrays([pa.repeat(_name_folder(file), file.n_rows) for file in files])
     else:
         names = _gather(tables, _choose_column(tables, wanted))
     several = pa.types.is_list(names.type)
@@ -100,15 +101,35 @@ def read_labels(files: Sequence[RowFile], wanted: Sequence[str] = ()) -> Labelle
     )
 
 
+def _name_folder(file: RowFile) -> str:
+    """Return the name of the folder of a file; raises `InputError` if it is no Unicode text."""
+    name = file.path.resolve().parent.name
+    if not is_text(name):
+        raise InputError(
+            f"{file.path}: the name of its folder is not valid Unicode, so it cannot be a label: "
+            "rename the folder."
+        )
+    return name
+
+
 def sort_names(names: Sequence[str]) -> list[str]:
-    """Return class names in order: by value if all are whole numbers, else by letters."""
-    if all(name.removeprefix("-").isdecimal() and name.isascii() for name in names):
+    """Return class names in order: by value if all are whole numbers, else by letters.
+
+    Texts of more than 4,300 digits, which Python does not convert, are sorted as letters.
+    """
+    if all(_is_number(name) for name in names):
         return sorted(names, key=int)
     return sorted(names)
 
 
+def _is_number(name: str) -> bool:
+    digits = name.removeprefix("-")
+    return len(digits) <= MOST_DIGITS and digits.isdecimal() and digits.isascii()
+
+
 def open_label_file(path: Path) -> _Table:
     """Open a file with a label a row: lines of text, CSV with a header, .npy or .parquet."""
+    refuse_special(path)
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         file = open_parquet(path)

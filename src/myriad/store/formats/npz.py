@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.store.formats.row_file import Column, RowFile, brief, check_same_length, to_column
 
+UNCHECKED_BYTES = 16 << 20
+MOST_RATIO = 500
+"""Most bytes of a large array that a byte of the file may stand for; zeros reach 1,030."""
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -35,10 +39,14 @@ class NpzFile(RowFile):
         self._shapes: dict[str, tuple[int, ...]] = {}
         types: dict[str, np.dtype[Any]] = {}
         with self._opened() as archive:
-            for member in archive.namelist():
-                name = member.removesuffix(".npy")
+            for member in archive.infolist():
+                name = member.filename.removesuffix(".npy")
+                self._refuse_bomb(member, name)
                 with archive.open(member) as stream:
                     self._shapes[name], types[name] = self._read_header(stream, name)
+                    stated = math.prod(self._shapes[name]) * types[name].itemsize
+                    if stated > member.file_size - stream.tell():
+                        raise InputError(f"{self.path}: {name} is cut short.")
         self._rows = self._choose(rows)
         self.n_rows, self.dim = self._shapes[self._rows]
         self.dtype = types[self._rows]
@@ -63,6 +71,18 @@ class NpzFile(RowFile):
             raise InputError(f"{self.path} cannot be read: {error.strerror or error}.") from None
         except zipfile.BadZipFile as error:
             raise InputError(f"{self.path} is no usable .npz file: {brief(error)}.") from None
+
+    def _refuse_bomb(self, member: zipfile.ZipInfo, name: str) -> None:
+        """Raise `InputError` for a large array of so little content that it cannot be data.
+
+        The memory for labels and order of its rows would be thousands of times its size on disk.
+        """
+        ratio = member.file_size / max(1, member.compress_size)
+        if member.file_size > UNCHECKED_BYTES and ratio > MOST_RATIO:
+            raise InputError(
+                f"{self.path}: {name} is compressed {ratio:,.0f} to 1, as empty data are, and is "
+                "not read. If it is meant, save it without compression (numpy.savez)."
+            )
 
     def _read_header(self, stream: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         try:

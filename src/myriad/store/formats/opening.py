@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from myriad.errors import InputError
+from myriad.files import refuse_special
 from myriad.store.formats.clip import ClipFile
 from myriad.store.formats.npy import NpyFile
 from myriad.store.formats.npz import NpzFile
@@ -83,6 +84,5 @@ def _list(path: Path) -> list[Path]:
         raise InputError(f"{path} does not exist.")
     if path.suffix.lower() not in known:
         raise InputError(f"{path} is no file of rows: those end in {', '.join(known)}.")
-    if not path.is_file():
-        raise InputError(f"{path} is no regular file.")
+    refuse_special(path)
     return [path]

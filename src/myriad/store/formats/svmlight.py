@@ -79,5 +79,10 @@ class SvmlightFile(RowFile):
                     )
         except OSError as error:
             raise InputError(f"{self.path} cannot be read: {error.strerror or error}.") from None
-        except (ValueError, OverflowError) as error:
+        except OverflowError:
+            raise InputError(
+                f"{self.path} has the number of a feature that is too large: more than "
+                f"{MAX_FEATURES} features are not read."
+            ) from None
+        except ValueError as error:
             raise InputError(f"{self.path} is no svmlight file: {brief(error)}.") from None

@@ -27,6 +27,7 @@ from myriad.training.dual.svms import BinaryDual
 from myriad.training.loop import run
 from myriad.training.method import Method
 from myriad.training.optimiser import OptimiserOptions
+from myriad.training.search import smooth
 from myriad.training.settings import Setting, mean_square
 from myriad.training.sgd.fitting import Task
 from myriad.training.sgd.method import SGD
@@ -34,16 +35,20 @@ from myriad.training.sgd.method import SGD
 JUDGED_EPOCHS = (2, 4, 6, 8, 12, 16, 24, 32)
 """Epochs after which candidates are compared. Averages of weights begin anew at powers of 2, so
 these are the epochs that end with an average over half or a third of all steps."""
-KEPT = {4: 3, 8: 2}
-"""How many learning rates are kept after these epochs."""
+KEPT = {8: 2}
+"""How many learning rates are kept after these epochs; low ones lead later than high ones."""
 PATIENCE = 2
 """A path ends when so many of its points in a row have brought no better accuracy."""
 MAX_EXTENSIONS = 3
 """How often a grid is extended where its best value is the first or the last."""
-LAM_PARTS = tuple(10 ** (-half / 2) for half in range(2, 16))
-"""Values of lam, in half decades, as fractions of the mean squared norm of the rows."""
-LAM_TOL, LAM_EPOCHS = 1e-2, 20
-"""The relative duality gap to which a value of lam is trained in a search, and the most epochs."""
+FIRST_LAM, LAST_LAM, STRONGEST_LAM = 2, 14, -2
+"""Values of lam are ``10 ** (-half / 2)`` times the mean squared norm of the rows, with a whole
+number `half`: the first, the weakest and the strongest that are tried."""
+COARSE, FINE = (0.1, 6), (0.01, 20)
+"""The relative duality gap to which a decade of lam is trained in a search, and the most epochs;
+then those of the half decades beside the best."""
+FINAL_TOL = 1e-2
+"""The relative duality gap of the model that is chosen; accuracy does not change below it."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +232,7 @@ class GradientFamily(Family):
                 settings = {"eta": etas[rate], "epochs": epoch, **fixed}
                 trial = Trial(self.name, settings, some, self._judge(some))
                 paths[rate].append(trial)
-                smooth(paths[rate])
+                smooth_trials(paths[rate])
             best = max(alive, key=lambda rate: max(trial.smooth for trial in paths[rate]))
             if has_peaked(paths[best]):
                 break
@@ -244,7 +249,7 @@ class Softmax(GradientFamily):
     """Multinomial logistic regression."""
 
     name = objective = "softmax"
-    rates = (0.3, 1.0, 3.0, 10.0)
+    rates = (0.3, 1.0, 3.0)
     balances = True
 
 
@@ -277,6 +282,7 @@ class Dual(Family):
             lam=settings["lam"],
             bias=settings["bias"],
             class_weights=weights,
+            tol=FINAL_TOL,
             seed=seed,
         )
 
@@ -286,26 +292,43 @@ class Dual(Family):
         return {**settings, "lam": float(f"{settings['lam'] / factor:.3g}")}
 
     def search(self, advance: Advance) -> list[Trial]:
-        """Train along the path, each value from the variables of the one before."""
+        """Train values of lam, each from the variables of the one before.
+
+        Decades come first, from strong to weak regularisation, until accuracy falls; then the half
+        decades on both sides of the best.
+        """
         problem = self.problem
         square = sum(mean_square(fold.train) for fold in problem.folds) / len(problem.folds)
         fixed: dict[str, Any] = {"bias": float(f"{math.sqrt(square):.3g}")}
         fixed |= {"balanced": True} if problem.balance else {}
         trainers = [self._trainer(fold, fixed | {"lam": square}) for fold in problem.folds]
-        trials: list[Trial] = []
-        for part in LAM_PARTS:
-            lam = float(f"{part * square:.3g}")
+        trials: dict[int, Trial] = {}
+
+        def attempt(half: int, tol: float, epochs: int) -> None:
+            lam = float(f"{10 ** (-half / 2) * square:.3g}")
             found = [
-                self._train(trainer, fold, lam, advance)
+                self._train(trainer, fold, lam, tol, epochs, advance)
                 for trainer, fold in zip(trainers, problem.folds, strict=True)
             ]
             ranks = np.concatenate(found)
             settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
-            trials.append(Trial(self.name, dict(settings), ranks, self._judge(ranks)))
-            smooth(trials)
-            if has_peaked(trials):
+            trials[half] = Trial(self.name, dict(settings), ranks, self._judge(ranks))
+
+        def find_best() -> int:
+            return max(sorted(trials), key=lambda half: trials[half].score)
+
+        for half in range(FIRST_LAM, LAST_LAM + 1, 2):
+            attempt(half, *COARSE)
+            if find_best() < half:
                 break
-        return trials
+        while find_best() == min(trials) > STRONGEST_LAM:
+            attempt(min(trials) - 2, *COARSE)
+        best = find_best()
+        for half in (best + 1, best - 1):
+            attempt(half, *FINE)
+        path = [trials[half] for half in sorted(trials)]
+        smooth_trials(path)
+        return path
 
     def _trainer(self, fold: Fold, settings: dict[str, Any]) -> DualTrainer:
         n_classes = self.problem.n_classes
@@ -313,10 +336,16 @@ class Dual(Family):
         return method.trainer(fold.train, n_classes, settings["lam"])
 
     def _train(
-        self, trainer: DualTrainer, fold: Fold, lam: float, advance: Advance
+        self,
+        trainer: DualTrainer,
+        fold: Fold,
+        lam: float,
+        tol: float,
+        epochs: int,
+        advance: Advance,
     ) -> NDArray[np.int32]:
         trainer.change_lam(lam)
-        monitor = GapStopping(trainer, tol=LAM_TOL, epochs=LAM_EPOCHS, seconds=None)
+        monitor = GapStopping(trainer, tol=tol, epochs=epochs)
         run(
             trainer,
             fold.train,
@@ -341,12 +370,10 @@ FAMILIES: dict[str, type[Family]] = {
 }
 
 
-def smooth(trials: list[Trial]) -> None:
-    """Set the smoothed scores of a path: half its own, a quarter of each neighbour's."""
-    scores = [trials[0].score, *(trial.score for trial in trials), trials[-1].score]
-    for number, trial in enumerate(trials):
-        before, own, after = scores[number : number + 3]
-        trial.smooth = 0.25 * before + 0.5 * own + 0.25 * after
+def smooth_trials(trials: list[Trial]) -> None:
+    """Set the smoothed scores of a path; see `smooth`."""
+    for trial, value in zip(trials, smooth([trial.score for trial in trials]), strict=True):
+        trial.smooth = value
 
 
 def has_peaked(trials: list[Trial]) -> bool:

@@ -28,7 +28,7 @@ def draw_folds(
     n_folds: int,
     *,
     seed: int,
-    groups: NDArray[np.int64] | None = None,
+    groups: NDArray[np.int32] | None = None,
 ) -> NDArray[np.int64]:
     """Return the fold of each row, from 0 to ``n_folds - 1``; -1 for rows without a label.
 
@@ -36,8 +36,8 @@ def draw_folds(
 
     Parameters
     ----------
-    groups : int array of shape (n_rows,); rows of the same group (photographs of one object, frames
-        of one video) are never in different folds.
+    groups : int32 array of shape (n_rows,); rows of the same group (photographs of one object,
+        frames of one video) are never in different folds. Rows of group -1 belong to none.
     """
     known = np.flatnonzero(labels >= 0)
     folds = np.full(len(labels), -1, np.int64)
@@ -49,25 +49,27 @@ def draw_folds(
         # are equally large even where classes have fewer rows than there are folds.
         folds[order] = np.arange(len(order)) % n_folds
         return folds
-    if len(groups) != len(labels):
-        raise InputError(f"{len(labels)} rows need as many groups, not {len(groups)}.")
-    names, members = np.unique(groups[known], return_inverse=True)
+    alone = -2 - np.arange(len(labels))  # a row of no group is a group by itself
+    own = np.where(groups < 0, alone, groups)[known]
+    names, members = np.unique(own, return_inverse=True)
     if len(names) < n_folds:
         raise InputError(
             f"{n_folds} folds need as many groups of rows, but there are {len(names)}."
         )
-    counts = np.zeros((len(names), int(labels.max()) + 1))
-    np.add.at(counts, (members, labels[known]), 1.0)
-    wanted = np.maximum(counts.sum(axis=0) / n_folds, 1e-9)
-    held = np.zeros((n_folds, counts.shape[1]))
+    wanted = np.maximum(np.bincount(labels[known]) / n_folds, 1e-9)
+    held = np.zeros((n_folds, len(wanted)))
+    sizes = np.bincount(members)
+    rows_of = np.split(known[np.argsort(members, kind="stable")], np.cumsum(sizes)[:-1])
     order = draw.permutation(len(names))
-    for group in order[np.argsort(-counts[order].sum(axis=1), kind="stable")]:
+    for group in order[np.argsort(-sizes[order], kind="stable")]:
         # The fold that would be least overfull with this group.
-        excess = np.square((held + counts[group]) / wanted).sum(axis=1)
-        excess -= np.square(held / wanted).sum(axis=1)
+        classes, counts = np.unique(labels[rows_of[group]], return_counts=True)
+        before = held[:, classes]
+        excess = np.square((before + counts) / wanted[classes]).sum(axis=1)
+        excess -= np.square(before / wanted[classes]).sum(axis=1)
         fold = int(np.argmin(excess))
-        held[fold] += counts[group]
-        folds[known[members == group]] = fold
+        held[fold, classes] += counts
+        folds[rows_of[group]] = fold
     return folds
 
 

@@ -67,8 +67,6 @@ class Automatic(CentringMethod):
 
     Attributes
     ----------
-    groups : int array of shape (n_rows,) of the training rows; rows of a group are held out
-        together. None if every row stands for itself.
     choice : what an earlier search has chosen; None to search.
     """
 
@@ -83,7 +81,6 @@ class Automatic(CentringMethod):
         command=False,
         help="Bytes that the weights trained together in a search may take.",
     )
-    groups: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
     choice: Choice | None = None
 
     @property
@@ -102,7 +99,7 @@ class Automatic(CentringMethod):
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with what was chosen."""
         assert isinstance(fitted, Chosen)
-        return replace(self, choice=fitted.choice, groups=None)
+        return replace(self, choice=fitted.choice)
 
     def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Chosen:
         if self.choice is None and (train.sets is not None or n_classes > MANY_CLASSES):
@@ -121,13 +118,11 @@ class Automatic(CentringMethod):
             if choice is None:
                 state = TrainingState(context.checkpoint and context.checkpoint.beside("search"))
                 if not state.facts:
-                    groups = self.groups
                     choice, held = choose(
                         rows if span is None else span.rows,
                         n_classes,
                         search=self.search,
                         n_rows=train.n_rows,
-                        groups=groups if groups is None or drawn is None else groups[drawn],
                         seed=self.seed,
                         memory=self.memory,
                         running=running,

@@ -17,6 +17,7 @@ from myriad.training.automatic.families import FAMILIES, Fold, Problem, Trial
 from myriad.training.automatic.folds import Judge, choose_folds, draw_folds
 from myriad.training.automatic.method import FEW_ROWS, Choice, correct_priors, log_priors
 from myriad.training.context import RunningContext
+from myriad.training.search import smooth
 from myriad.training.validation import count_block_rows, cut_ranges
 
 SEARCHED_ROWS = 15_000
@@ -64,7 +65,6 @@ def choose(
     *,
     search: str,
     n_rows: int,
-    groups: NDArray[np.int64] | None,
     seed: int,
     memory: int,
     running: RunningContext,
@@ -77,11 +77,10 @@ def choose(
     ----------
     search : one of `PLANS`.
     n_rows : number of rows that the chosen candidate will be trained on.
-    groups : see `draw_folds`.
     memory : bytes that the weights trained side by side may take.
     """
     plan = PLANS[search]
-    options: dict[str, Any] = {"n_rows": n_rows, "groups": groups, "seed": seed, "memory": memory}
+    options: dict[str, Any] = {"n_rows": n_rows, "seed": seed, "memory": memory}
     problem = make_problem(rows, n_classes, plan, **options)
     if problem is None:
         running.progress.note(
@@ -145,9 +144,7 @@ def find_prior_weight(held: HeldScores, priors: NDArray[np.float64], judge: Judg
         corrected = held.scores - part * unit * priors[held.classes]
         guesses = held.classes[rows, corrected.argmax(axis=1)]
         scores.append(judge.score(guesses == held.labels))
-    padded = np.array([scores[0], *scores, scores[-1]])
-    smoothed = 0.25 * padded[:-2] + 0.5 * padded[1:-1] + 0.25 * padded[2:]
-    return float(f"{PRIOR_PARTS[int(smoothed.argmax())] * unit:.3g}")
+    return float(f"{PRIOR_PARTS[int(np.argmax(smooth(scores)))] * unit:.3g}")
 
 
 def decide(trials: list[Trial], problem: Problem) -> Choice:
@@ -183,7 +180,6 @@ def make_problem(
     plan: Plan,
     *,
     n_rows: int,
-    groups: NDArray[np.int64] | None,
     seed: int,
     memory: int,
 ) -> Problem | None:
@@ -194,7 +190,7 @@ def make_problem(
     labels = rows.labels
     if np.bincount(labels[labels >= 0], minlength=1).max() < 2:
         return None
-    folds = draw_folds(labels, plan.n_folds, seed=seed, groups=groups)
+    folds = draw_folds(labels, plan.n_folds, seed=seed, groups=rows.groups)
     fits = memory // (8 * n_classes * rows.dim)
     used = [
         (np.flatnonzero((folds >= 0) & (folds != fold)), np.flatnonzero(folds == fold))

@@ -187,7 +187,7 @@ class DualMethod(CentringMethod):
         self, train: Rows, val: Rows | None, n_classes: int, running: RunningContext
     ) -> tuple[float, list[dict[str, Any]]]:
         """Return the lam to train with, and a table of the values tried."""
-        from myriad.training.search import subsample
+        from myriad.training.search import smooth, subsample
         from myriad.training.settings import mean_square
 
         if self.lam is not None:
@@ -198,7 +198,8 @@ class DualMethod(CentringMethod):
         some = subsample(train, len(LAM_FRACTIONS), n_classes, seed=self.seed)
         path = [float(f"{fraction * square:.3g}") for fraction in LAM_FRACTIONS]
         table = self.follow(path, some, val, n_classes, running=running)
-        best = max(table, key=_score)
+        smoothed = smooth([row["top1"] for row in table])
+        best = table[smoothed.index(max(smoothed))]  # of equals the more strongly regularised one
         # What counts is lam times the number of rows: fewer rows need a larger one.
         return best["lam"] * some.n_rows / train.n_rows, table
 

@@ -100,9 +100,10 @@ def find_span(rows: Rows, *, pool: ThreadPool, progress: Progress) -> Span:
 
 
 def _with_labels(X: NDArray[np.float64], rows: Rows) -> ArrayRows:
-    """Return coordinates with the labels and weights of the rows that they belong to."""
+    """Return coordinates with labels, weights and groups of the rows that they belong to."""
     found = ArrayRows(np.ascontiguousarray(X, np.float32), None, rows.class_names)
-    found.labels, found.sets, found.weights = rows.labels, rows.sets, rows.weights
+    found.labels, found.sets = rows.labels, rows.sets
+    found.weights, found.groups = rows.weights, rows.groups
     return found
 
 

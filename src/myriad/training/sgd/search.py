@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from myriad.errors import WorkError
 from myriad.store import Rows
 from myriad.training.context import RunningContext
 from myriad.training.loop import run
@@ -33,8 +34,13 @@ ADAGRAD_ETAS = (0.1, 0.3, 1.0, 3.0, 10.0)
 """Learning rates tried, as multiples of the one that would undo a row's own loss,
 ``1 / mean |x|^2``; with AdaGrad, whose first steps have one size for all rows,
 ``1 / sqrt(n_features mean |x|^2)``."""
-RUNG_EPOCHS = (1, 3)
-"""Epochs on all rows after which candidates are compared."""
+RUNG_EPOCHS = (3, 8)
+"""Epochs on all rows after which candidates are compared: earlier, the fastest would win, not the
+best."""
+SAMPLE_EPOCHS = 2
+"""Epochs on a subsample, after which most candidates of a large problem are dropped."""
+MAX_EXTENSIONS = 3
+"""How often the grid is extended where its best learning rate is the lowest or the highest."""
 KEEP = 1 / 4
 """Fraction of the candidates that is kept for the next rung."""
 DECAYS = (0.03, 0.3, 3.0)
@@ -99,7 +105,8 @@ class Searched:
     ----------
     setting : the best one.
     stopping : its best epoch, weights and history so far.
-    table : a row for each candidate as last compared: the setting, epochs, top1, top5.
+    table : a row for each candidate as last compared: the setting, its number of epochs, and the
+        accuracies top1 and top5 as means of the second half of them.
     trainer : the trainer of the best setting, to continue with; None if it has to begin again.
     """
 
@@ -118,16 +125,23 @@ class Rung:
     epochs: int
 
 
-def plan_rungs(n_candidates: int, n_rows: int, n_classes: int, dim: int, memory: int) -> list[Rung]:
+def rung_epochs(epochs: int) -> list[int]:
+    """Return the epochs after which candidates are compared, where training takes so many."""
+    return sorted({min(target, epochs) for target in RUNG_EPOCHS})
+
+
+def plan_rungs(
+    n_candidates: int, n_rows: int, n_classes: int, dim: int, *, memory: int, epochs: int
+) -> list[Rung]:
     """Return the rungs of `Search.run`, without running them."""
     together = count_together(memory, n_classes, dim)
     rungs: list[Rung] = []
     size = count_subsample(n_rows, n_candidates, n_classes, dim)
     if size < n_rows:
-        rungs.append(Rung(n_candidates, size, 1))
+        rungs.append(Rung(n_candidates, size, SAMPLE_EPOCHS))
         n_candidates = count_survivors(n_candidates, KEEP)
     begun = 0
-    for target in RUNG_EPOCHS:
+    for target in rung_epochs(epochs):
         rungs.append(Rung(n_candidates, n_rows, target - begun))
         begun = target if n_candidates <= together else 0
         n_candidates = count_survivors(n_candidates, KEEP)
@@ -163,9 +177,11 @@ class Search:
         alive, trainers = grid(method, task.n_classes, task.unit), None
         sample = subsample(task.train, len(alive), task.n_classes, seed=method.seed)
         if sample is not task.train:
-            alive, _ = self._climb(alive, None, sample, 1)
-        for target in RUNG_EPOCHS:
+            alive, _ = self._climb(alive, None, sample, SAMPLE_EPOCHS)
+        for target in rung_epochs(method.epochs):
             alive, trainers = self._climb(alive, trainers, task.train, target)
+        if method.eta is None:
+            alive, trainers = self._extend(alive, trainers)
         if method.lam is None and task.train.n_rows <= DECAY_ROWS:
             alive = decays(alive[0], task.train.n_rows, task.n_classes)
             epochs = min(DECAY_EPOCHS, method.epochs)
@@ -219,6 +235,28 @@ class Search:
         alive = halve(alive, self._merit, KEEP)
         return alive, self._thin(kept, alive) if fits else None
 
+    def _extend(
+        self, alive: list[Setting], trainers: list[SettingsTrainer] | None
+    ) -> tuple[list[Setting], list[SettingsTrainer] | None]:
+        """Try learning rates beyond the grid while the best one is the lowest or the highest."""
+        tried = sorted({setting.eta for setting in self._table})
+        factor = tried[1] / tried[0] if len(tried) > 1 else 3.0
+        last = rung_epochs(self.task.method.epochs)[-1]
+        for _ in range(MAX_EXTENSIONS):
+            best = alive[0]
+            beyond = {tried[0]: best.eta / factor, tried[-1]: best.eta * factor}.get(best.eta)
+            if beyond is None:
+                break
+            more = [replace(best, eta=float(f"{beyond:.3g}"))]
+            tried = sorted([*tried, more[0].eta])
+            try:
+                more, own = self._climb(more, None, self.task.train, last)
+            except WorkError:  # the weights overflowed
+                break
+            if self._merit(more[0]) > self._merit(best):
+                alive, trainers = more, own
+        return alive, trainers
+
     def _begin(self, group: list[Setting], rows: Rows) -> SettingsTrainer:
         method = self.task.method
         for setting in group:
@@ -226,19 +264,21 @@ class Search:
         return self.task.make(group, rows)
 
     def _enter(self, group: list[Setting]) -> None:
-        """Write the last epoch of candidates into the table."""
+        """Write candidates into the table, with the mean accuracy of their last epochs."""
         for setting in group:
-            last = self._rules[setting].history[-1]
+            history = self._rules[setting].history
+            recent = history[len(history) // 2 :]
             self._table[setting] = setting.to_json() | {
-                "epochs": last["epoch"],
-                "top1": last["top1"],
-                "top5": last["top5"],
+                "epochs": history[-1]["epoch"],
+                "top1": sum(row["top1"] for row in recent) / len(recent),
+                "top5": sum(row["top5"] for row in recent) / len(recent),
             }
 
     def _merit(self, setting: Setting) -> tuple[float, float]:
-        """Return the score by which candidates are compared.
+        """Return the score by which candidates are compared: the mean of the last epochs.
 
-        Scaling has to win by a standard error of the accuracy, so that it is not chosen by chance.
+        A single epoch is noisy, and the best of many noisy scores is too good to be true. Scaling
+        has to win by a standard error of the accuracy, so that it is not chosen by chance.
         """
         top1, top5 = self._table[setting]["top1"], self._table[setting]["top5"]
         if setting.scale and self.task.method.scale is None:

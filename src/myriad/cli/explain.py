@@ -1,0 +1,60 @@
+"""``myriad explain``: which parts of an image speak for and against a class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from myriad.cli.shared_options import ModelArgument
+from myriad.cli.tables import print_facts, print_summary
+from myriad.cli.verb import Run, verb
+from myriad.locks import locked
+
+if TYPE_CHECKING:
+    from myriad.pipelines.explain import Explained
+
+
+def show(explained: Explained, run: Run) -> None:
+    """Print the score and its parts."""
+    found = explained.explanation
+    against = "" if found.against is None else f", and not {found.against}"
+    print_facts(
+        {
+            "Class": f"{found.label}{against}",
+            "Score": f"{found.score:.2f}",
+            "of the image": f"{found.score - found.bias:.2f}",
+            "of every image": f"{found.bias:.2f}",
+        }
+    )
+    print_summary({"Picture": explained.picture})
+
+
+@verb(show=show, writes=True)
+def explain(
+    model: ModelArgument,
+    image: Annotated[
+        Path, typer.Argument(metavar="IMAGE", help="An image file.", show_default=False)
+    ],
+    out: Annotated[Path, typer.Option(help="The picture to write: .png, .jpg or .webp.")],
+    label: Annotated[
+        str | None,
+        typer.Option(help="The class to explain.", show_default="the best one"),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="A class to compare with: why the one and not the other.", show_default=False
+        ),
+    ] = None,
+    *,
+    run: Run,
+) -> Explained:
+    """Draw which parts of an image speak for and against a class."""
+    from myriad.pipelines.explain import explain as work
+    from myriad.pipelines.outputs import check_file_output
+
+    with locked(out, make_parents=False, progress=run.progress):
+        check_file_output(out, option="--out", overwrite=run.overwrite)
+        return work(model, image, out, label=label, against=against)

@@ -1,0 +1,80 @@
+"""Decisions compared with the true classes of rows, a block of rows at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Float, Ints
+from myriad.measures import LabelSets, Truths, rank_truths
+from myriad.models.decisions import Decider, ScoredBlock
+
+Judged = dict[str, NDArray[Any]]
+"""Arrays with an entry for each row: ``ranks`` (of the true class), ``guesses`` (the best class);
+with probabilities also ``confidence`` (of the best class), ``true`` (of the true class) and
+``squares`` (the sum of all, squared); with sets ``set_sizes`` and ``covered``; with rejection
+``answered``; with a hierarchy ``levels`` and ``level_right`` (of the answer), ``level_N`` (whether
+the best group of level N is right)."""
+
+
+def judge(decider: Decider, X: Float, truths: Truths) -> Judged:
+    """Return how the decisions for rows compare with their true classes.
+
+    Parameters
+    ----------
+    truths : the class of each row, -1 for one that the model does not know; or the sets of classes,
+        of which only ranks and guesses are found.
+    """
+    parts = []
+    for chunk, block in decider.blocks(X):
+        several = isinstance(truths, LabelSets)
+        some = truths.part(chunk) if isinstance(truths, LabelSets) else truths[chunk]
+        found: Judged = {
+            "ranks": rank_truths(block.logits, some),
+            "guesses": block.logits.argmax(axis=1).astype(np.int32),
+        }
+        if decider.calibration is not None and not several:
+            assert not isinstance(some, LabelSets)
+            found |= judge_block(decider, block, X[chunk], some)
+        parts.append(found)
+    return join_judged(parts)
+
+
+def judge_block(decider: Decider, block: ScoredBlock, X: Float, truths: Ints) -> Judged:
+    """Return what needs probabilities."""
+    probabilities = block.probabilities()
+    rows = np.arange(len(truths))
+    true = np.where(truths >= 0, probabilities[rows, truths], 0.0)
+    found: Judged = {
+        "confidence": probabilities.max(axis=1),
+        "true": true,
+        "squares": np.einsum("ij,ij->i", probabilities, probabilities),
+    }
+    decisions = decider.decide_block(block, X, 1)
+    if decisions.sets is not None:
+        found["set_sizes"] = np.array([len(one) for one in decisions.sets], np.int64)
+        pairs = zip(decisions.sets, truths, strict=True)
+        found["covered"] = np.array([bool((one == truth).any()) for one, truth in pairs], bool)
+    if decisions.unknown is not None:
+        found["answered"] = ~decisions.unknown
+    if decider.hierarchy is not None:
+        assert decisions.levels is not None
+        assert decisions.groups is not None
+        found["levels"] = decisions.levels
+        found["level_right"] = np.zeros(len(truths), bool)
+        for level in range(len(decider.hierarchy.levels) + 1):
+            groups = decider.hierarchy.find_group(truths, level)
+            best = decider.hierarchy.add_up(probabilities, level).argmax(axis=1)
+            found[f"level_{level}"] = best == groups
+            here = decisions.levels == level
+            found["level_right"][here] = (decisions.groups == groups)[here]
+    return found
+
+
+def join_judged(parts: list[Judged]) -> Judged:
+    """Return the judgements of several blocks as one."""
+    if not parts:
+        return {"ranks": np.zeros(0, np.int32), "guesses": np.zeros(0, np.int32)}
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

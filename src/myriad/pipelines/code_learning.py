@@ -1,0 +1,163 @@
+"""Learn the code of rows, from a store or from images; several signatures have a code each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Float
+from myriad.codes import BlockCode, Code, CodeOptions, FloatCode, Source
+from myriad.images import BadImage, ImageList
+from myriad.parallel import Executor, LearningContext
+from myriad.pipelines.describing import BadImages, describe_images
+from myriad.pipelines.row_options import ExtractOptions
+from myriad.signatures import CombinedSignature, Signature
+from myriad.store import ArrayRows, Rows, inform_rows
+
+CODE_VECTORS, CODE_BYTES = 2048, 512 << 20
+"""Vectors that a code is learned from, and the memory they may take, at most."""
+
+
+def learn_code(
+    source: Source, options: CodeOptions, context: LearningContext | None = None
+) -> Code:
+    """Learn the code that meets the options; it depends on the seed alone, not on the workers."""
+    return options.spec.learn(source, options, context or LearningContext())
+
+
+def inform(
+    rows: Rows, sample: Float, options: CodeOptions, context: LearningContext
+) -> NDArray[np.float64] | None:
+    """Return the mutual information of each feature with the class; None if the code uses none.
+
+    Parameters
+    ----------
+    rows, sample : the training rows, and those of them that the code will be learned from.
+    context : its seed is that of the code, since the information is that of the features which
+        the code rotates rows to.
+    """
+    spec = options.spec
+    if not spec.uses_information:
+        return None
+    if not spec.needs_labels and not (rows.labels >= 0).any():
+        return None
+    return inform_rows(
+        rows,
+        bins=spec.bins(options),
+        rotation=spec.rotate(sample, context.seed),
+        threads=context.threads,
+        workers=context.workers,
+        progress=context.progress,
+    )
+
+
+def learn_code_of_images(
+    images: ImageList,
+    training: NDArray[np.int64],
+    signature: Signature,
+    options: ExtractOptions,
+    executor: Executor,
+    context: LearningContext,
+) -> Code | None:
+    """Learn a code from the signatures of some training images; None for float32 rows.
+
+    Each of several signatures has a code of its own.
+    """
+    blocks = list_blocks(signature, options)
+    if all(block.coding.codes == "none" for block in blocks):
+        return None
+    wanted = [block.count_vectors() for block in blocks]
+    indices = training[: min(max(wanted), CODE_BYTES // (4 * signature.dim))]
+    if len(indices) >= max(block.fewest for block in blocks):
+        sample, labels = _describe_some(images, indices, signature, options, executor, context)
+    else:
+        sample, labels = np.zeros((0, signature.dim), np.float32), np.zeros(0, np.int32)
+    if len(sample) < max(block.fewest for block in blocks):
+        context.progress.note(
+            f"{len(sample) or len(indices)} training images are too few to learn codes from: rows "
+            "stay float32."
+        )
+        return None
+    codes = []
+    for block, size in zip(blocks, wanted, strict=True):
+        X = np.ascontiguousarray(sample[:size, block.columns])
+        codes.append(_learn_block(X, labels[:size], images.class_names, block, context))
+    return BlockCode(tuple(codes)) if len(codes) > 1 else codes[0]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The columns of one signature, and the code that they get."""
+
+    signature: Signature
+    coding: CodeOptions
+    columns: slice
+
+    @property
+    def regions(self) -> int:
+        """Vectors that a row gives to learn from."""
+        by_region = self.coding.spec.by_region
+        return self.signature.dim // self.signature.period if by_region else 1
+
+    @property
+    def fewest(self) -> int:
+        """Images that the code needs, at least."""
+        fewest = 0 if self.coding.codes == "none" else self.coding.spec.min_vectors
+        return -(-fewest // self.regions)
+
+    def count_vectors(self) -> int:
+        """Return the number of images that the code is learned from."""
+        return -(-CODE_VECTORS // self.regions)
+
+
+def list_blocks(signature: Signature, options: ExtractOptions) -> list[Block]:
+    """Return the blocks of columns that have a code each, one a signature."""
+    if not isinstance(signature, CombinedSignature):
+        return [Block(signature, options.coding, slice(0, signature.dim))]
+    parts = zip(signature.names, signature.parts, signature.blocks, strict=True)
+    return [Block(part, options.choose(name).coding, block) for name, part, block in parts]
+
+
+def _learn_block(
+    X: Float,
+    labels: NDArray[np.int32],
+    class_names: list[str],
+    block: Block,
+    context: LearningContext,
+) -> Code:
+    """Learn the code of one block from its columns."""
+    if block.coding.codes == "none":
+        return FloatCode(X.shape[1])
+    rows = ArrayRows(X, labels, class_names)
+    # The sample is in memory: its information is measured here, not by workers.
+    information = inform(rows, rows.X, block.coding, replace(context, workers=None))
+    return learn_code(Source(rows.X, information, block.signature.period), block.coding, context)
+
+
+def _describe_some(
+    images: ImageList,
+    indices: NDArray[np.int64],
+    signature: Signature,
+    options: ExtractOptions,
+    executor: Executor,
+    context: LearningContext,
+) -> tuple[Float, NDArray[np.int32]]:
+    """Return the rows of some images and their labels, bad images left out."""
+    bad = BadImages(len(images), options.max_bad)
+    sample: list[Float] = []
+    kept: list[int] = []
+    with context.progress.step("Describing a sample", len(indices), "images") as advance:
+        described = describe_images(
+            images, indices.tolist(), signature, executor, workers=context.workers
+        )
+        for i, row in described:
+            advance(1)
+            if isinstance(row, BadImage):
+                bad.add(images.locate(i), row.reason)
+            else:
+                sample.append(row)
+                kept.append(i)
+    rows = np.stack(sample) if sample else np.zeros((0, signature.dim), np.float32)
+    return rows, images.labels[kept]

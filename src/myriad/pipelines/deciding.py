@@ -1,0 +1,174 @@
+"""The options of decisions, as users state them, read into a `Decider`."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from myriad.errors import InputError
+from myriad.files import refuse_special
+from myriad.options import check_options, option
+
+if TYPE_CHECKING:
+    from myriad.models import Decider, Hierarchy, ModelFolder
+
+SET_METHODS = ("raps", "lac")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionOptions:
+    """What is decided for a row, beyond ranked labels; see the `option` of each field."""
+
+    coverage: float | None = option(
+        None,
+        above=0,
+        below=1,
+        help="Give a set of labels that has the right one with this probability, such as 0.95.",
+    )
+    sets: str = option(
+        "raps",
+        choices=SET_METHODS,
+        help="How those sets are made: raps (adaptive) or lac (smallest on average).",
+    )
+    class_coverage: bool = option(False, help="Let the coverage hold for the rows of every class.")
+    reject: str | None = option(
+        None,
+        help="Answer unknown: precision=0.99 (as many answers are right), rate=0.05 (as many rows "
+        "have none) or novelty=0.05 (as many rows of known classes are taken for none of them).",
+    )
+    only: str | None = option(
+        None, help="Labels to choose from: names with commas, or a file with one per line."
+    )
+    prior: str | None = option(
+        None, help="A CSV file with the columns label and weight, which multiplies probabilities."
+    )
+    hierarchy: str | None = option(
+        None,
+        help="A CSV file with the column label and one for each level above, from fine to coarse "
+        "(label, genus, family); the answer is at the deepest level that is sure enough.",
+    )
+    confidence: float = option(
+        0.8, above=0, below=1, help="Probability of an answer in the hierarchy."
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def make_decider(self, folder: ModelFolder) -> Decider:
+        """Return the decider for a model; `InputError` where the options do not fit it."""
+        from myriad.models import Decider, Rejection, weigh_classes
+
+        names = folder.class_names
+        weights = weigh_classes(
+            names,
+            None if self.only is None else read_only(self.only, names),
+            None if self.prior is None else read_prior(Path(self.prior)),
+            names=("--only", f"--prior {self.prior}"),
+        )
+        tree = None if self.hierarchy is None else read_hierarchy(Path(self.hierarchy), names)
+        return Decider(
+            folder,
+            weights=weights,
+            coverage=self.coverage,
+            set_method=self.sets,
+            by_class=self.class_coverage,
+            reject=None if self.reject is None else Rejection.parse(self.reject),
+            hierarchy=tree,
+            confidence=self.confidence,
+        )
+
+
+def read_only(text: str, class_names: Sequence[str]) -> list[str]:
+    """Return the labels that ``--only`` states: a file with one per line, or names with commas.
+
+    A text that is the name of a class is that class, even if it has a comma.
+    """
+    path = Path(text)
+    if text in class_names:
+        return [text]
+    if "\n" not in text and path.is_file():
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"--only {path} cannot be read: {error}.") from None
+        return [line.strip() for line in lines if line.strip()]
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def read_prior(path: Path) -> dict[str, float]:
+    """Return the weights of labels in a CSV file."""
+    header, lines = read_table(path, "prior")
+    if "label" not in header or "weight" not in header:
+        raise InputError(f"--prior {path} needs the columns label and weight in its first line.")
+    weights: dict[str, float] = {}
+    for line in lines:
+        row = dict(zip(header, line, strict=True))
+        if row["label"] in weights:
+            raise InputError(f"--prior {path} has two weights for {row['label']!r}.")
+        try:
+            weights[row["label"]] = float(row["weight"])
+        except ValueError:
+            raise InputError(
+                f"--prior {path}: the weight of {row['label']!r} must be a number, not "
+                f"{row['weight']!r}."
+            ) from None
+    return weights
+
+
+def read_hierarchy(path: Path, class_names: Sequence[str]) -> Hierarchy:
+    """Return the hierarchy that a CSV file states.
+
+    Its columns are ``label`` and one for each level above it, from the finest to the coarsest; or
+    ``class`` and ``parent``, where a class that has no row is a group of its own.
+    """
+    from myriad.models import Hierarchy
+
+    header, lines = read_table(path, "hierarchy")
+    tree = {"class", "parent"} <= set(header)
+    key = "class" if tree else "label"
+    levels = ["parent"] if tree else [name for name in header if name != "label"]
+    if key not in header or not levels:
+        raise InputError(
+            f"--hierarchy {path} needs the column label and a column for each level, or the "
+            "columns class and parent, in its first line."
+        )
+    table: dict[str, tuple[str, ...]] = {}
+    for number, line in enumerate(lines, start=2):
+        row = dict(zip(header, line, strict=True))
+        groups = tuple(row[level] for level in levels)
+        if not row[key] or not all(groups):
+            raise InputError(f"{path}, line {number}: a {key} and its {levels[0]} are needed.")
+        before = table.setdefault(row[key], groups)
+        if before != groups and tree:
+            raise InputError(
+                f"{path}, line {number}: {row[key]} has two parents, {before[0]} and {groups[0]}."
+            )
+        if len(table) < number - 1 and not tree:
+            raise InputError(f"{path}, line {number}: the label {row[key]!r} has two rows.")
+    if not set(class_names) & table.keys():
+        raise InputError("The hierarchy names none of the classes of the model.")
+    if tree:
+        table |= {name: (f"{name} alone",) for name in class_names if name not in table}
+    return Hierarchy.of(class_names, table, levels)
+
+
+def read_table(path: Path, what: str) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the lines of a CSV file, each as long as the header."""
+    refuse_special(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            lines = [line for line in csv.reader(stream) if line]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path} cannot be read as a {what}: {error}.") from None
+    if not lines:
+        raise InputError(f"The {what} {path} is empty.")
+    header = [name.strip() for name in lines[0]]
+    if len(set(header)) < len(header):
+        raise InputError(f"The {what} {path} has two columns of the same name.")
+    for number, line in enumerate(lines[1:], start=2):
+        if len(line) != len(header):
+            raise InputError(f"{path}, line {number}: {len(header)} columns are needed.")
+    return header, [[cell.strip() for cell in line] for line in lines[1:]]

@@ -1,0 +1,234 @@
+"""The signature of ``--signature auto``: candidates compared on some of the training images.
+
+The candidates are a network, Fisher vectors, and both. A bounded sample of the training images is
+described by all of them, the automatic method finds the cross-validated accuracy of each, and the
+best one describes the whole job. A cheaper one is preferred if it is not worse by more than the
+standard error of the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Float
+from myriad.images import BadImage, ImageList
+from myriad.parallel import Executor, LearningContext
+from myriad.pipelines.describing import BadImages, SampledImages, describe_images
+from myriad.pipelines.row_options import ExtractOptions
+from myriad.progress import SILENT
+from myriad.randomness import generator
+from myriad.signatures import CombinedSignature
+from myriad.signatures.registry import AUTO, FISHER, NETWORK, split_word
+from myriad.store import ArrayRows
+from myriad.training import Automatic, Context
+
+SHARE, FEWEST, MOST = 8, 256, 768
+"""One training image in `SHARE` is described by all candidates, within these bounds."""
+CLASS_IMAGES = 8
+"""Images of a class, at least, where there are so many; many classes are represented by some."""
+TOO_FEW = 60
+"""Fewer images than this decide nothing: the network is used."""
+COMPONENTS, VOCABULARY_IMAGES = 64, 128
+"""Gaussians of the Fisher vectors that are tried, and the images that they are learned from."""
+TITLES = {NETWORK: "network", FISHER: "Fisher vectors", f"{NETWORK}+{FISHER}": "both"}
+
+
+@dataclass(frozen=True)
+class SignatureChoice:
+    """What `AUTO` stands for in a job.
+
+    Attributes
+    ----------
+    options : those of the job, with the chosen signature.
+    facts : why it was chosen, plain JSON: ``sentence``, and unless there was nothing to compare
+        ``images``, ``classes``, ``measure`` and ``candidates``. Empty if the user stated it.
+    """
+
+    options: ExtractOptions
+    facts: dict[str, Any]
+
+    def to_plan(self) -> dict[str, Any]:
+        """Return what the plan of a store says of the choice."""
+        return {"choice": self.facts} if self.facts else {}
+
+
+def choose_signature(
+    images: ImageList,
+    options: ExtractOptions,
+    executor: Executor,
+    context: LearningContext,
+    *,
+    before: Mapping[str, Any] | None = None,
+) -> SignatureChoice:
+    """Return the options with a stated signature.
+
+    Parameters
+    ----------
+    before : the plan of the store that is resumed, whose choice stays.
+    """
+    if options.signature != AUTO:
+        return SignatureChoice(options, {})
+    if before and isinstance(before.get("choice"), dict):
+        return SignatureChoice(options.choose(str(before.get("signature"))), before["choice"])
+    candidates = options.candidates
+    title = TITLES[candidates[0]]
+    if len(candidates) == 1:
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in options.stated)
+        return _settle(options, candidates[0], f"{title}, which {named} belongs to", context)
+    sample = draw_sample(images, seed=context.seed)
+    if len(sample) < TOO_FEW:
+        why = f"{title}, as there are too few images a class to compare"
+        return _settle(options, candidates[0], why, context)
+    signature, rows = describe_sample(images, sample, options, executor, context)
+    if rows.n_rows < TOO_FEW:
+        why = f"{title}, as too few images can be read to compare"
+        return _settle(options, candidates[0], why, context)
+    found = compare_signatures(signature, rows, candidates, context)
+    word = pick(found)
+    listed = [f"{TITLES[c.word]} {c.accuracy:.1f} ± {c.error:.1f}" for c in found]
+    facts = {
+        "images": rows.n_rows,
+        "classes": len(np.unique(rows.labels)),
+        "measure": found[0].measure,
+        "candidates": [c.to_json() for c in found],
+    }
+    return _settle(options, word, f"{', '.join(listed)}: {TITLES[word]}", context, facts)
+
+
+def _settle(
+    options: ExtractOptions,
+    word: str,
+    sentence: str,
+    context: LearningContext,
+    facts: dict[str, Any] | None = None,
+) -> SignatureChoice:
+    on = f" ({facts['measure']} in % on {facts['images']} images)" if facts else ""
+    context.progress.note(f"Signature: {sentence}{on}.")
+    return SignatureChoice(options.choose(word), {"sentence": sentence} | (facts or {}))
+
+
+def count_compared(n_images: int) -> int:
+    """Return how many of the training images candidates are compared on."""
+    return min(n_images, max(FEWEST, min(n_images // SHARE, MOST)))
+
+
+def draw_sample(images: ImageList, *, seed: int) -> NDArray[np.int64]:
+    """Return the training images that candidates are compared on, as numbers in the list.
+
+    All classes have about the same number of them; classes of a single image have none.
+    """
+    known = np.flatnonzero((images.splits == "train") & (images.labels >= 0))
+    size = count_compared(len(known))
+    draws = generator(seed, "images to choose a signature by")
+    known = known[draws.permutation(len(known))]
+    labels = images.labels[known]
+    counts = np.bincount(labels, minlength=1)
+    classes = np.flatnonzero(counts > 1)
+    classes = draws.permutation(classes)[: max(2, size // CLASS_IMAGES)]
+    # The number of each image within its class, so that classes give their images in turn.
+    order = np.argsort(labels, kind="stable")
+    turn = np.empty(len(known), np.int64)
+    turn[order] = np.arange(len(known)) - np.repeat(np.cumsum(counts) - counts, counts)
+    usable = np.flatnonzero(np.isin(labels, classes))
+    first = usable[np.argsort(turn[usable], kind="stable")][:size]
+    return known[np.sort(first)]
+
+
+def describe_sample(
+    images: ImageList,
+    sample: NDArray[np.int64],
+    options: ExtractOptions,
+    executor: Executor,
+    context: LearningContext,
+) -> tuple[CombinedSignature, ArrayRows]:
+    """Return all candidates side by side as one signature, and the rows of the sample."""
+    word = options.candidates[-1]
+    both = replace(options.choose(word), components=COMPONENTS)
+    learned_from = SampledImages(images, sample[:VOCABULARY_IMAGES], options.max_bad, executor)
+    signature = both.spec.learn(learned_from, both, context)
+    assert isinstance(signature, CombinedSignature)
+    bad, found, kept = BadImages(len(images), options.max_bad), [], []
+    with context.progress.step("Comparing signatures", len(sample), "images") as advance:
+        described = describe_images(
+            images, sample.tolist(), signature, executor, workers=context.workers
+        )
+        for i, row in described:
+            advance(1)
+            if isinstance(row, BadImage):
+                bad.add(images.locate(i), row.reason)
+            else:
+                found.append(row)
+                kept.append(i)
+    _, labels = np.unique(images.labels[kept], return_inverse=True)
+    groups = None if images.groups is None else images.groups[kept]
+    X = np.stack(found) if found else np.zeros((0, signature.dim), np.float32)
+    return signature, ArrayRows(X, labels, groups=groups)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A signature with its cross-validated accuracy in percent, and its standard error.
+
+    Attributes
+    ----------
+    word : of ``--signature``.
+    correct : bool array of shape (n_rows,), which held-out rows were classified correctly; the rows
+        are the same for all candidates, since folds depend on labels and the seed alone.
+    """
+
+    word: str
+    measure: str
+    accuracy: float
+    error: float
+    correct: NDArray[np.bool_]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the plan of a store keeps."""
+        return {"signature": self.word, "accuracy": self.accuracy, "error": self.error}
+
+
+def compare_signatures(
+    signature: CombinedSignature,
+    rows: ArrayRows,
+    candidates: tuple[str, ...],
+    context: LearningContext,
+) -> list[Candidate]:
+    """Return the accuracy of each candidate, whose rows are some of the columns of `rows`."""
+    n_classes = int(rows.labels.max()) + 1
+    columns = dict(zip(signature.names, signature.blocks, strict=True))
+    found = []
+    for word in candidates:
+        X = take_columns(rows.X, [columns[name] for name, _ in split_word(word)])
+        some = ArrayRows(X, rows.labels, groups=rows.groups)
+        method = Automatic(seed=context.seed)
+        quiet = Context(threads=context.threads, progress=SILENT)
+        fitted = method.fit(some, None, n_classes=n_classes, context=quiet)
+        facts, held = fitted.settings["cross_validation"], fitted.held_scores
+        assert held is not None
+        correct = held.classes[:, 0] == held.labels
+        measured = facts["measure"], facts["accuracy"], facts["error"]
+        found.append(Candidate(word, *measured, correct))
+    return found
+
+
+def take_columns(X: Float, blocks: list[slice]) -> Float:
+    """Return some blocks of columns, each row scaled to norm 1."""
+    chosen = np.hstack([X[:, block] for block in blocks])
+    norms = np.linalg.norm(chosen, axis=1, keepdims=True)
+    return np.ascontiguousarray(chosen / np.maximum(norms, np.float32(1e-12)), np.float32)
+
+
+def pick(found: list[Candidate]) -> str:
+    """Return the first, which is the cheapest, that is not clearly worse than the best one."""
+    best = max(found, key=lambda candidate: candidate.accuracy)
+    for candidate in found:
+        behind = best.correct.astype(float) - candidate.correct
+        error = behind.std() / np.sqrt(max(len(behind), 1))
+        if candidate is best or behind.mean() <= error:
+            return candidate.word
+    return best.word

@@ -1,0 +1,176 @@
+"""A model as it is served: its classes can be searched, and their pictures shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.files import read_json
+from myriad.images import BadImage, read_image
+from myriad.models import (
+    ClassPictures,
+    Decider,
+    ModelFolder,
+    Rejection,
+    load_model,
+    load_pictures,
+    weigh_classes,
+)
+from myriad.models.explanations import map_heat
+from myriad.models.folder import ARRAYS, CONFIG
+from myriad.signatures import Signature
+
+MOST_FOUND = 50
+"""Classes that a search returns, at most."""
+MOST_DECIDERS = 32
+"""Settings of requests whose deciders are kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class ServedModel:
+    """The content of a model folder at one moment; a request keeps the one that it began with.
+
+    Attributes
+    ----------
+    name : the name of the folder.
+    folder : the model, its class names and its signature.
+    checksum : identifies the model's arrays.
+    pictures : a training picture of each class, or None.
+    state : changes when the files in the folder do; see `read_state`.
+    """
+
+    name: str
+    folder: ModelFolder
+    checksum: str
+    pictures: ClassPictures | None
+    state: tuple[int, ...] = field(repr=False)
+
+    @classmethod
+    def load(cls, path: Path) -> ServedModel:
+        """Read a model folder; raises `InputError` if it is damaged."""
+        state = read_state(path)
+        folder = load_model(path)
+        found = str(read_json(path / CONFIG).get("checksum", ""))
+        name = path.resolve().name
+        return cls(name, folder, found, load_pictures(path, folder.class_names), state)
+
+    @property
+    def signature(self) -> Signature | None:
+        """Turns images into rows; None if the model takes rows only."""
+        return self.folder.recipe
+
+    @property
+    def class_names(self) -> list[str]:
+        """The name of each class."""
+        return self.folder.class_names
+
+    @cached_property
+    def _deciders(self) -> dict[tuple[Any, ...], Decider]:
+        return {}
+
+    def find_decider(
+        self,
+        *,
+        coverage: float | None = None,
+        only: tuple[str, ...] = (),
+        reject: str | None = None,
+    ) -> Decider:
+        """Return what decides for rows, the same object for the same settings.
+
+        Raises `InputError` if the model has no such label or no probabilities.
+
+        Parameters
+        ----------
+        coverage : of prediction sets; None for no sets.
+        only : labels to choose from; all if empty.
+        reject : see `Rejection.parse`; None for never.
+        """
+        key = (coverage, only, reject)
+        if key not in self._deciders:
+            decider = Decider(
+                self.folder,
+                weights=weigh_classes(self.class_names, only or None),
+                coverage=coverage,
+                reject=None if reject is None else Rejection.parse(reject),
+            )
+            if len(self._deciders) >= MOST_DECIDERS:
+                self._deciders.clear()
+            self._deciders[key] = decider
+        return self._deciders[key]
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each class by its name."""
+        return {name: c for c, name in enumerate(self.class_names)}
+
+    @cached_property
+    def _folded(self) -> list[str]:
+        return [name.casefold() for name in self.class_names]
+
+    def search(self, text: str, limit: int) -> list[int]:
+        """Return the classes whose name contains a text: equal ones, then those that begin with it.
+
+        Upper and lower case are the same. Without a text, the first classes.
+        """
+        wanted = text.casefold().strip()
+        found = [c for c, name in enumerate(self._folded) if wanted in name]
+
+        def order(c: int) -> tuple[bool, bool, int]:
+            return self._folded[c] != wanted, not self._folded[c].startswith(wanted), c
+
+        return sorted(found, key=order)[:limit]
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the page and the API say of the model."""
+        return {
+            "name": self.name,
+            "classes": len(self.class_names),
+            "features": self.folder.model.dim,
+            "images": self.signature is not None,
+            "calibrated": self.folder.calibration is not None,
+            "checksum": self.checksum,
+        }
+
+
+def read_state(path: Path) -> tuple[int, ...]:
+    """Return numbers that change when a model folder is written; empty if it has no files."""
+    found: list[int] = []
+    for name in (CONFIG, ARRAYS):
+        try:
+            status = (path / name).stat()
+        except OSError:
+            return ()
+        found += [status.st_mtime_ns, status.st_ino, status.st_size]
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class ImageWork:
+    """What worker processes do with the bytes of an image: describe it, or explain its score."""
+
+    signature: Signature
+    max_pixels: int
+
+    def __call__(self, task: tuple[bytes, NDArray[np.float32] | None]) -> Any:
+        """Return the row of an image; with weights, the heat map of the score ``weights @ row``.
+
+        An image that cannot be read returns the `BadImage`.
+        """
+        content, weights = task
+        try:
+            image = read_image(
+                content,
+                colour=self.signature.colour,
+                max_pixels=self.max_pixels,
+                min_pixels=self.signature.pixels,
+            )
+        except BadImage as bad:
+            return bad
+        if weights is None:
+            return self.signature.describe(image)
+        return map_heat(self.signature, image, weights)

@@ -1,0 +1,130 @@
+"""Class activation: what each position of a network's last map contributes to a score.
+
+The embedding of most networks is the mean of a map over all positions. After a power and division
+by the norm, feature j is ``x_j = a_j mean_p M_jp``, so the score without its bias is a sum over
+positions p, exactly: ``w x = sum_p e_p`` with ``e_p = sum_j w_j a_j M_jp / n_positions``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Bytes, Float
+from myriad.errors import InputError, WorkError
+from myriad.signatures.backbone import Backbone
+from myriad.signatures.contributions import Contributions, contribute
+from myriad.signatures.pyramid import normalise_regions
+from myriad.signatures.sessions import brief, import_onnx, open_session
+
+_NO_MAP = (
+    "The embedding of this network is not the mean of a map over positions, so it cannot be "
+    "explained."
+)
+FINER = 5
+"""Tiles for each position of a map, along both axes."""
+_KEEPS_VALUES = ("Flatten", "Reshape", "Squeeze", "Identity")
+
+
+@contribute.register
+def _(signature: Backbone, image: Bytes, weights: Float) -> Contributions:
+    activation = read_map(signature, image)
+    channels, height, width = activation.shape
+    if channels != signature.features:
+        raise InputError(_NO_MAP)
+    means = activation.reshape(channels, -1).mean(axis=1, dtype=np.float64)
+    row = normalise_regions(means.astype(np.float32)[None], power=signature.power)
+    factors = np.where(means == 0, 0.0, row / np.where(means == 0, 1.0, means))
+    slopes = weights.astype(np.float64) * factors / (height * width)
+    values = (slopes @ activation.reshape(channels, -1)).reshape(-1, height, width)
+    fine = np.stack([_refine(grid) for grid in values])
+    tiles = _cut_tiles(signature, image, *fine.shape[1:])
+    return Contributions(tiles, fine.reshape(len(fine), -1).T)
+
+
+def _refine(grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a grid that is `FINER` times finer, by linear interpolation, with the same sum.
+
+    A map of 7 x 7 positions would show its tiles more than the image. Every value is spread with
+    weights that sum to 1, also at the border, where it is continued.
+    """
+    rows, columns = grid.shape
+    size = (FINER * columns, FINER * rows)
+    finer = cv2.resize(grid, size, interpolation=cv2.INTER_LINEAR) / FINER**2
+    return np.asarray(finer, np.float64).reshape(size[::-1])
+
+
+def read_map(signature: Backbone, image: Bytes) -> Float:
+    """Return the last map of a network for an image: float32 of shape (channels, rows, columns)."""
+    graph, name = _expose(signature)
+    session = open_session(lambda: graph, hashlib.sha256(graph).hexdigest())
+    try:
+        (found,) = session.run([name], {session.get_inputs()[0].name: signature.fit(image)})
+    except Exception as error:  # ONNX Runtime has an exception class for each of its codes
+        raise WorkError(f"The network failed on an image: {brief(error)}.") from None
+    found = np.asarray(found, np.float32)
+    if found.ndim != 4 or len(found) != 1:
+        raise InputError(_NO_MAP)
+    return np.asarray(found[0])
+
+
+@lru_cache(maxsize=2)
+def _expose(signature: Backbone) -> tuple[bytes, str]:
+    return expose_map(signature.graph.tobytes(), signature.output)
+
+
+def expose_map(graph: bytes, output: str) -> tuple[bytes, str]:
+    """Return a graph whose last map is a further output, and the name of that output.
+
+    From `output` on, nodes that only change the shape are passed until the node that takes the mean
+    over all positions; the map is its input. Raises `InputError` if there is no such node.
+    """
+    onnx = import_onnx()
+    model = onnx.load_model_from_string(graph)
+    makers = {name: node for node in model.graph.node for name in node.output}
+    node = makers.get(output)
+    while node is not None and node.op_type in _KEEPS_VALUES:
+        node = makers.get(node.input[0])
+    if node is None or not _takes_mean(node, model, onnx):
+        raise InputError(_NO_MAP)
+    name = node.input[0]
+    if all(known.name != name for known in model.graph.output):
+        model.graph.output.append(onnx.ValueInfoProto(name=name))
+    return bytes(model.SerializeToString()), name
+
+
+def _takes_mean(node: Any, model: Any, onnx: Any) -> bool:
+    """Return whether a node takes the mean over the last two axes of (1, channels, h, w)."""
+    if node.op_type == "GlobalAveragePool":
+        return True
+    if node.op_type != "ReduceMean":
+        return False
+    axes = [list(found.ints) for found in node.attribute if found.name == "axes"]
+    if not axes and len(node.input) > 1:
+        constants = {known.name: known for known in model.graph.initializer}
+        known = constants.get(node.input[1])
+        axes = [] if known is None else [onnx.numpy_helper.to_array(known).tolist()]
+    return bool(axes) and sorted(axis % 4 for axis in axes[0]) == [2, 3]
+
+
+def _cut_tiles(signature: Backbone, image: Bytes, rows: int, columns: int) -> np.ndarray:
+    """Return the box of each tile of the part of an image that a network sees, in fractions."""
+    height, width = image.shape[:2]
+    high, wide = 1.0, 1.0
+    if signature.crop > 0:
+        scale = signature.crop * min(height / signature.size[0], width / signature.size[1])
+        high, wide = scale * signature.size[0] / height, scale * signature.size[1] / width
+    left, top = (1 - wide) / 2, (1 - high) / 2
+    y, x = np.mgrid[:rows, :columns]
+    boxes = [
+        left + x * wide / columns,
+        top + y * high / rows,
+        left + (x + 1) * wide / columns,
+        top + (y + 1) * high / rows,
+    ]
+    return np.stack([edge.ravel() for edge in boxes], axis=1)

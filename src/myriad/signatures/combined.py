@@ -1,0 +1,87 @@
+"""Several signatures of one image, side by side: each a block of columns with its own weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite
+
+import cv2
+import numpy as np
+
+from myriad.arrays import Bytes, Float
+from myriad.descriptors.descriptor import check_image
+from myriad.errors import InputError
+from myriad.signatures.signature import Signature
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedSignature(Signature, kind="combined"):
+    """The concatenation of several signatures, each normalised by itself, times its weight.
+
+    Every signature of an image has norm 1, so the squared weights are the shares that the blocks
+    have of the inner product of two images; they are scaled to a sum of 1.
+
+    Attributes
+    ----------
+    parts : the signatures.
+    weights : the weight of each, above 0.
+    names : the word of ``--signature`` for each.
+    """
+
+    parts: tuple[Signature, ...]
+    weights: tuple[float, ...]
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(part, Signature) for part in self.parts) or len(self.parts) < 2:
+            raise InputError("A combined signature needs two signatures or more.")
+        if not len(self.parts) == len(self.weights) == len(self.names):
+            raise InputError("Each signature of a combined one needs a weight and a name.")
+        for weight in self.weights:
+            if type(weight) not in (int, float) or not isfinite(weight) or weight <= 0:
+                raise InputError(f"The weight of a signature must be above 0, not {weight!r}.")
+
+    @property
+    def dim(self) -> int:
+        """The length of all signatures together."""
+        return sum(part.dim for part in self.parts)
+
+    @property
+    def colour(self) -> bool:
+        """Whether any of the signatures needs an image in colour."""
+        return any(part.colour for part in self.parts)
+
+    @property
+    def pixels(self) -> int | None:
+        """The most pixels that any of them uses."""
+        found = [part.pixels for part in self.parts]
+        return None if None in found else max(size for size in found if size is not None)
+
+    @property
+    def blocks(self) -> list[slice]:
+        """The columns of each signature."""
+        ends = np.cumsum([0, *(part.dim for part in self.parts)]).tolist()
+        return [slice(first, last) for first, last in pairwise(ends)]
+
+    def describe(self, image: Bytes) -> Float:
+        """Return the signature of a uint8 image: float32 of shape (dim,)."""
+        check_image(image, colour=self.colour)
+        grey: Bytes | None = None
+        row = np.empty(self.dim, np.float32)
+        norm = float(np.linalg.norm(self.weights))
+        for part, weight, block in zip(self.parts, self.weights, self.blocks, strict=True):
+            if part.colour == self.colour:
+                taken = image
+            else:
+                if grey is None:
+                    grey = make_grey(image)
+                taken = grey
+            np.multiply(part.describe(taken), np.float32(weight / norm), out=row[block])
+        return row
+
+
+def make_grey(image: Bytes) -> Bytes:
+    """Return the grey values of an image in colour."""
+    grey = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2GRAY)
+    return np.asarray(grey, dtype=np.uint8)

@@ -1,0 +1,122 @@
+"""The options that belong to single signatures, one dataclass each.
+
+This module imports nothing heavy: the help of the command is built from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, make_dataclass
+
+from myriad.errors import InputError
+from myriad.options import option
+
+MAPS = ("hellinger", "chi2", "intersection", "intersection-pca")
+"""Kernels that the counts of a bag of words may be mapped for."""
+VIEWS = (1, 2, 10)
+"""Numbers of views of an image that a network may be given."""
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """The options of a signature that has none of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FisherOptions:
+    """The options of Fisher vectors."""
+
+    weights: bool = option(False, help="fisher: add the gradient of the Gaussians' weights.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagOfWordsOptions:
+    """The options of bags of visual words."""
+
+    soft: bool = option(False, help="bov: let a patch count for several words near it.")
+    map: str = option(
+        "hellinger",
+        choices=MAPS,
+        help=f"bov: kernel that counts are mapped for: {', '.join(MAPS)}.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VladOptions:
+    """The options of VLAD."""
+
+    within: bool = option(False, help="vlad: normalise the sum of each word by itself.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkOptions:
+    """How images are given to a network.
+
+    Attributes
+    ----------
+    size : height and width of the images that it is given; None for those it was trained on.
+    views : views of an image whose embeddings are averaged: 1, the image; 2, its mirror image too;
+        10, the centre and the corners, each mirrored too.
+    """
+
+    size: int | None = option(
+        None,
+        name="image_size",
+        minimum=1,
+        maximum=4096,
+        aliases=("--onnx-size",),
+        help="networks: height and width of the images that the network takes.",
+        default_text="as it was trained; onnx: as the file says, or 224",
+    )
+    views: int = option(
+        1,
+        minimum=1,
+        maximum=10,
+        help="networks: views of an image that are averaged: 1, 2 (mirrored) or 10 (corners too).",
+    )
+
+    def __post_init__(self) -> None:
+        if self.views not in VIEWS:
+            raise InputError(f"--views must be 1, 2 or 10, not {self.views}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnnxOptions(NetworkOptions):
+    """How images are prepared for a network in an ONNX file.
+
+    Attributes
+    ----------
+    mean, deviation : of pixels from 0 to 255: one number, three with commas between them (red,
+        green, blue), or a word of `myriad.signatures.onnx_file.NORMS`.
+    output : the name of the output to take, or of any value within the network; None for the first
+        output.
+    """
+
+    mean: str = option(
+        "imagenet",
+        name="onnx_mean",
+        help="onnx: mean of pixels from 0 to 255 that is subtracted: one number, three with commas "
+        "between, imagenet or clip.",
+    )
+    deviation: str = option(
+        "imagenet",
+        name="onnx_deviation",
+        help="onnx: standard deviation that is divided by, in the same ways.",
+    )
+    output: str | None = option(
+        None,
+        name="onnx_output",
+        help="onnx: output of the network to take, or a value inside it.",
+        default_text="the first",
+    )
+
+
+def merge_options(kinds: Iterable[type]) -> type:
+    """Return a dataclass with the options of several signatures."""
+    distinct = list(dict.fromkeys(kind for kind in kinds if kind is not NoOptions))
+    # A subclass comes before its base, as Python's order of bases demands.
+    distinct.sort(key=lambda kind: -len(kind.__mro__))
+    if len(distinct) < 2:
+        return distinct[0] if distinct else NoOptions
+    name = "".join(kind.__name__ for kind in distinct)
+    return make_dataclass(name, [], bases=tuple(distinct), frozen=True, kw_only=True)

@@ -1,0 +1,179 @@
+"""The entries of the registry of signatures: what is known of each before it is learned or opened.
+
+This module imports nothing heavy: the help of the command is built from it. What learns or opens a
+signature is imported when it is called.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from myriad.signatures.own_options import (
+    BagOfWordsOptions,
+    FisherOptions,
+    NetworkOptions,
+    NoOptions,
+    OnnxOptions,
+    VladOptions,
+)
+
+if TYPE_CHECKING:
+    from myriad.arrays import Bytes
+    from myriad.descriptors import SpreadImages
+    from myriad.parallel import LearningContext
+    from myriad.signatures.backbone import Backbone
+    from myriad.signatures.registry import SignatureOptions
+    from myriad.signatures.signature import Signature
+
+    Images = Iterable[Bytes] | SpreadImages
+
+
+class SignatureSpec(ABC):
+    """An entry of the registry: what is known of a signature before it is learned or opened.
+
+    Attributes
+    ----------
+    name : the word of ``--signature``.
+    description : one line for the help and the documentation.
+    options : dataclass of its own options, each a field declared with `myriad.options.option`.
+    components : default number of Gaussians or words; None for a signature without vocabulary.
+    takes_file : whether the word is followed by ``:FILE``.
+    codes : the code of its rows by default, a name in `myriad.codes.CODES`.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    options: ClassVar[type] = NoOptions
+    components: ClassVar[int | None] = None
+    takes_file: ClassVar[bool] = False
+    codes: ClassVar[str] = "pq"
+
+    @property
+    def word(self) -> str:
+        """The word of ``--signature`` as the help shows it."""
+        return f"{self.name}:FILE" if self.takes_file else self.name
+
+    def open(self, asked: SignatureOptions) -> Signature | None:
+        """Return the signature if nothing has to be learned, else None."""
+        return None
+
+    @abstractmethod
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+        """Return the signature, learned from images.
+
+        Parameters
+        ----------
+        images : uint8 images, grey or in colour as the descriptor takes them.
+        """
+
+
+class FisherSpec(SignatureSpec):
+    """Fisher vectors [GP 5.1]."""
+
+    name = "fisher"
+    description = "differences of patches from each Gaussian of a mixture, in mean and deviation"
+    options = FisherOptions
+    components = 256
+
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+        """Learn the PCA and the mixture."""
+        from myriad.signatures.fisher import learn_fisher
+
+        size, weights = asked.components or self.components, asked.own.weights
+        return learn_fisher(images, n_components=size, weights=weights, **asked.learning(context))
+
+
+class BagOfWordsSpec(SignatureSpec):
+    """Bags of visual words [GP, LS]."""
+
+    name = "bov"
+    description = "counts of each visual word, a typical patch"
+    options = BagOfWordsOptions
+    components = 1024
+
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+        """Learn the PCA, the words, and the kernel PCA if asked."""
+        from myriad.signatures.bov import learn_bov
+
+        size, own = asked.components or self.components, asked.own
+        shared = asked.learning(context)
+        return learn_bov(images, n_words=size, soft=own.soft, map=own.map, **shared)
+
+
+class VladSpec(SignatureSpec):
+    """Vectors of locally aggregated descriptors."""
+
+    name = "vlad"
+    description = "differences of patches from each visual word, summed"
+    options = VladOptions
+    components = 256
+
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+        """Learn the PCA and the words."""
+        from myriad.signatures.vlad import learn_vlad
+
+        size, within = asked.components or self.components, asked.own.within
+        return learn_vlad(images, n_words=size, within=within, **asked.learning(context))
+
+
+class NetworkSpec(SignatureSpec):
+    """The base of networks, which are opened and not learned."""
+
+    options = NetworkOptions
+    codes = "none"
+
+    @abstractmethod
+    def open(self, asked: SignatureOptions) -> Backbone:
+        """Return the network."""
+
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+        """Return the network as it is."""
+        return self.open(asked)
+
+
+class EfficientNetSpec(NetworkSpec):
+    """EfficientNet-Lite, trained on ImageNet."""
+
+    def open(self, asked: SignatureOptions) -> Backbone:
+        """Return the network; its weights are those of an installed package."""
+        from myriad.signatures.efficientnet import make_efficientnet
+
+        return make_efficientnet(self.name, size=asked.own.size, views=asked.own.views)
+
+
+class EfficientNetLite0Spec(EfficientNetSpec):
+    """EfficientNet-Lite0."""
+
+    name = "efficientnet-lite0"
+    description = "the embedding of EfficientNet-Lite0, trained on ImageNet"
+
+
+class EfficientNetLite1Spec(EfficientNetSpec):
+    """EfficientNet-Lite1."""
+
+    name = "efficientnet-lite1"
+    description = "the embedding of EfficientNet-Lite1, a larger network"
+
+
+class EfficientNetLite2Spec(EfficientNetSpec):
+    """EfficientNet-Lite2."""
+
+    name = "efficientnet-lite2"
+    description = "the embedding of EfficientNet-Lite2, the largest of the three"
+
+
+class OnnxSpec(NetworkSpec):
+    """A network of the user's own."""
+
+    name = "onnx"
+    description = "the embedding of a network in an ONNX file"
+    options = OnnxOptions
+    takes_file = True
+
+    def open(self, asked: SignatureOptions) -> Backbone:
+        """Return the network in the file."""
+        from myriad.signatures.onnx_file import read_onnx
+
+        return read_onnx(asked.file, asked.own)

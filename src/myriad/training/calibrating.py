@@ -1,0 +1,134 @@
+"""The calibration of a trained model: which rows calibrate, and how they are scored.
+
+Rows that calibrate must not be rows that trained. By default they are rows that are held out in any
+case: those of cross-validation, or validation rows. Rows kept back for this purpose alone make the
+coverage of prediction sets exact, at the price of fewer rows to train on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar, cast
+
+import numpy as np
+
+from myriad.errors import InputError
+from myriad.models import Calibration, HeldScores, Model, calibrate
+from myriad.models.calibration import LEAST_ROWS
+from myriad.models.held_scores import MOST_ROWS
+from myriad.parallel.threads import hold_blas_to_one_thread
+from myriad.progress import Progress
+from myriad.randomness import generator
+from myriad.store import Rows, StoreRows
+from myriad.training.method import Fitted, Method
+from myriad.training.novelty import learn_novelty
+from myriad.training.validation import count_block_rows, cut_ranges
+
+SomeRows = TypeVar("SomeRows", bound=Rows)
+KEPT_BACK = 0.2
+"""Fraction of the training rows that ``split`` keeps back, as far as `MOST_ROWS` are not more."""
+ENOUGH_VALIDATION = 1000
+"""Validation rows from which on they calibrate, though there are cross-fitted scores: the model
+that scores them was trained on nearly all rows."""
+
+
+def keep_back(rows: SomeRows, method: Method) -> tuple[SomeRows, SomeRows | None]:
+    """Return the rows to train on, and those kept back for calibration; None for none.
+
+    They are drawn without regard to their classes: the coverage of prediction sets is exact only if
+    calibration rows are drawn as the rows to be predicted are. Groups of rows are not divided.
+    """
+    if method.calibration != "split":
+        return rows, None
+    known = np.flatnonzero(rows.labels >= 0)
+    size = min(int(KEPT_BACK * len(known)), MOST_ROWS)
+    if size < LEAST_ROWS:
+        raise InputError(
+            f"--calibration split keeps back a fifth of the training rows, and needs at least "
+            f"{LEAST_ROWS} of them: {len(known)} rows are too few. Leave it out."
+        )
+    draws = generator(method.seed, "calibration rows")
+    drawn = draws.permutation(known)[:size]
+    if rows.groups is not None:
+        groups = np.where(rows.groups < 0, -2 - np.arange(rows.n_rows), rows.groups)[known]
+        _, members = np.unique(groups, return_inverse=True)
+        order = draws.permutation(int(members.max()) + 1)
+        fits = np.cumsum(np.bincount(members)[order]) <= size
+        drawn = known[np.isin(members, order[fits])]
+    kept = np.setdiff1d(np.arange(rows.n_rows), drawn)
+    return cast(SomeRows, rows.select(kept)), cast(SomeRows, rows.select(np.sort(drawn)))
+
+
+def exclude(rows: StoreRows, others: StoreRows | None) -> StoreRows:
+    """Return the rows of a store that are not among others of the same store."""
+    if others is None:
+        return rows
+    return rows.select(np.flatnonzero(~np.isin(rows.chosen, others.chosen)))
+
+
+def score_held(model: Model, rows: Rows) -> HeldScores | None:
+    """Return the scores of rows that a model was not trained on; None if no row has one label."""
+    if rows.sets is not None:
+        return None
+    known = np.flatnonzero(rows.labels >= 0)[:MOST_ROWS]
+    if len(known) == 0:
+        return None
+    held, parts = rows.select(known), []
+    for some in cut_ranges(held, count_block_rows(held.dim, model.n_classes)):
+        scores = model.scores(held.read(some).astype(np.float32, copy=False))
+        parts.append(HeldScores.of(scores, held.labels[some.start : some.stop]))
+    return HeldScores.concatenate(parts)
+
+
+def add_calibration(
+    fitted: Fitted,
+    method: Method,
+    train: Rows,
+    val: Rows | None,
+    kept_back: Rows | None,
+    progress: Progress,
+) -> Fitted:
+    """Return a trained model with its calibration, if there are rows for it.
+
+    To be called before the model is trained again on all rows.
+
+    Parameters
+    ----------
+    train : the rows that were trained on.
+    val : rows that settings and epochs were chosen by, but that were not trained on.
+    kept_back : rows that were kept back; see `keep_back`.
+    """
+    if method.calibration == "none":
+        return fitted
+    with hold_blas_to_one_thread():  # the bits must not depend on the number of threads
+        return _add_calibration(fitted, method, train, val, kept_back, progress)
+
+
+def _add_calibration(
+    fitted: Fitted,
+    method: Method,
+    train: Rows,
+    val: Rows | None,
+    kept_back: Rows | None,
+    progress: Progress,
+) -> Fitted:
+    held, source = fitted.held_scores, "cross-fitted"
+    if kept_back is not None:
+        held, source = score_held(fitted.model, kept_back), "split"
+    elif val is not None and (held is None or val.n_rows >= ENOUGH_VALIDATION):
+        held, source = score_held(fitted.model, val), "validation"
+    found: Calibration | None = None
+    if held is not None:
+        found = calibrate(held, source)
+        if found is None:
+            progress.note(
+                f"The model is not calibrated, it gives no probabilities: {len(held)} rows could "
+                f"be held out, {LEAST_ROWS} are needed."
+            )
+        else:
+            standing = found.standardise(held.scores[:, 0])
+            novelty = learn_novelty(
+                train, fitted.model.n_classes, held.labels, standing, seed=method.seed
+            )
+            found = replace(found, novelty=novelty)
+    return replace(fitted, calibration=found, held_scores=held)

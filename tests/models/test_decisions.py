@@ -1,0 +1,132 @@
+"""Decisions: weights of classes, rejection, hierarchies, and the same for any block of rows."""
+
+import numpy as np
+import pytest
+
+from myriad.errors import InputError
+from myriad.models import Decider, Hierarchy, Rejection, judge, weigh_classes
+from myriad.models import model as model_module
+from tests.models.folders import draw_rows, make_folder
+
+X, LABELS = draw_rows(300, 5, 6, seed=7)
+TREE = {f"class {c}": (f"pair {c // 2}", "all" if c < 4 else "rest") for c in range(5)}
+
+
+def test_the_best_labels_have_the_probabilities_of_all():
+    decider = Decider(make_folder())
+    P, found = decider.predict_proba(X), decider.decide(X, 3)
+    np.testing.assert_array_equal(found.labels[:, 0], P.argmax(axis=1))
+    expected = np.take_along_axis(P, found.labels.astype(int), axis=1)
+    np.testing.assert_allclose(found.probabilities, expected, rtol=1e-5)
+    np.testing.assert_array_equal(found.scores, decider.model.rank(X, 3)[1])
+
+
+def test_blocks_of_rows_change_nothing(monkeypatch):
+    options = {"coverage": 0.9, "hierarchy": Hierarchy.of(list(TREE), TREE, ["pair", "kingdom"])}
+    whole = Decider(make_folder(), **options).describe(Decider(make_folder(), **options).decide(X))
+    monkeypatch.setattr(model_module, "SCORE_BYTES", 4 * 5 * 60)
+    decider = Decider(make_folder(), **options)
+    for one, other in zip(decider.describe(decider.decide(X)), whole, strict=True):
+        assert one["set"] == other["set"]
+        assert one["answer"]["label"] == other["answer"]["label"]
+
+
+def test_weights_multiply_probabilities():
+    weights = np.array([1.0, 0.0, 2.0, 0.5, 1.0])
+    plain, weighted = Decider(make_folder()), Decider(make_folder(), weights=weights)
+    expected = plain.predict_proba(X)
+    bonus = plain.calibration.bonus
+    expected[np.arange(len(X)), expected.argmax(axis=1)] /= np.exp(bonus)
+    expected *= weights
+    expected[np.arange(len(X)), expected.argmax(axis=1)] *= np.exp(bonus)
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weighted.predict_proba(X), expected, rtol=1e-4, atol=1e-7)
+    found = weighted.decide(X, 10)
+    assert found.labels.shape == (300, 4)
+    assert not (found.labels == 1).any()
+    scores = np.take_along_axis(plain.model.scores(X), found.labels.astype(int), axis=1)
+    np.testing.assert_array_equal(found.scores, scores)
+
+
+def test_only_some_classes_without_probabilities():
+    folder = make_folder(calibrated=False)
+    weights = weigh_classes(folder.class_names, only=["class 1", "class 3"])
+    found = Decider(folder, weights=weights).decide(X, 5)
+    assert found.probabilities is None
+    best = np.array([1, 3])[folder.model.scores(X)[:, [1, 3]].argmax(axis=1)]
+    np.testing.assert_array_equal(found.labels[:, 0], best)
+    with pytest.raises(InputError, match="train it again"):
+        Decider(folder, weights=np.array([1.0, 2.0, 3.0, 1.0, 1.0]))
+
+
+def test_the_precision_of_answers():
+    folder = make_folder(12, 3, n_rows=800)
+    rows, labels = draw_rows(2000, 12, 3, seed=11)
+    decider = Decider(folder, reject=Rejection("precision", 0.9))
+    judged = judge(decider, rows, labels)
+    right = judged["guesses"] == labels
+    assert right.mean() < 0.8
+    assert right[judged["answered"]].mean() > 0.86
+    confidence = folder.calibration.confidence
+    order = np.argsort(-confidence)
+    wrong = np.cumsum(folder.calibration.ranks[order] != 1)
+    most = max(m for m in range(1, 801) if (wrong[m - 1] + 1) / (m + 1) <= 0.1)
+    np.testing.assert_allclose(decider.least_confidence, confidence[order[most - 1]])
+
+
+def test_the_rate_of_rejection():
+    decider = Decider(make_folder(), reject=Rejection("rate", 0.2))
+    assert abs(decider.decide(X, 1).unknown.mean() - 0.2) < 0.08
+
+
+def test_a_precision_out_of_reach():
+    with pytest.raises(InputError, match="the highest that can be shown"):
+        Decider(make_folder(12, 2, scale=0.01), reject=Rejection("precision", 0.999))
+
+
+def test_novelty_that_was_not_learned():
+    with pytest.raises(InputError, match="no novelty score"):
+        Decider(make_folder(), reject=Rejection("novelty", 0.05))
+
+
+def test_answers_climb_the_hierarchy():
+    tree = Hierarchy.of(list(TREE), TREE, ["pair", "kingdom"])
+    decider = Decider(make_folder(), hierarchy=tree, confidence=0.9)
+    P, found = decider.predict_proba(X), decider.decide(X, 1)
+    pairs = np.stack([P[:, :2].sum(1), P[:, 2:4].sum(1), P[:, 4]], axis=1)
+    top = np.stack([P[:, :4].sum(1), P[:, 4]], axis=1)
+    for row in range(len(X)):
+        for level, values in enumerate((P[row], pairs[row], top[row])):
+            if values.max() >= 0.9:
+                assert found.levels[row] == level
+                assert found.groups[row] == values.argmax()
+                np.testing.assert_allclose(found.confidences[row], values.max())
+                break
+        else:
+            assert found.levels[row] == -1
+    assert set(found.levels) >= {0, 1}
+    judged = judge(decider, X, LABELS)
+    np.testing.assert_array_equal(judged["level_1"], pairs.argmax(axis=1) == LABELS // 2)
+    here = judged["levels"] == 1
+    np.testing.assert_array_equal(
+        judged["level_right"][here], (pairs.argmax(axis=1) == LABELS // 2)[here]
+    )
+
+
+def test_judging_ranks_as_the_model_does():
+    folder = make_folder()
+    labels = LABELS.copy()
+    labels[:5] = -1
+    judged = judge(Decider(folder), X, labels)
+    ranks, guesses = folder.model.judge(X, labels)
+    np.testing.assert_array_equal(judged["ranks"], ranks)
+    np.testing.assert_array_equal(judged["guesses"], guesses)
+    P = Decider(folder).predict_proba(X)
+    np.testing.assert_allclose(judged["squares"], (P**2).sum(axis=1))
+    assert (judged["true"][:5] == 0).all()
+
+
+@pytest.mark.parametrize("weights", [np.ones(4), -np.ones(5), np.zeros(5), np.full(5, np.nan)])
+def test_bad_weights(weights):
+    with pytest.raises(InputError, match="weight"):
+        Decider(make_folder(), weights=weights)

@@ -1,0 +1,105 @@
+"""Class activation of networks: an exact sum over positions, checked by covering the image."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnx")
+
+import skimage
+from onnx import TensorProto, helper, numpy_helper
+
+from myriad.errors import InputError
+from myriad.images import read_image
+from myriad.models.explanations import map_heat
+from myriad.signatures import Backbone, efficientnet
+from myriad.signatures.activation import contribute, expose_map, read_map
+from myriad.signatures.torch_weights import read_torch_weights
+
+CAT = Path(skimage.__file__).parent / "data" / "chelsea.png"
+needs_weights = pytest.mark.skipif(
+    find_spec(efficientnet.PACKAGE) is None, reason="the weights are not installed"
+)
+
+
+def make_graph(pool, opset=13):
+    """Return a network of one convolution with ReLU, a mean over positions and a flat output."""
+    kernel = np.random.default_rng(0).standard_normal((6, 3, 4, 4)).astype(np.float32)
+    constants = [numpy_helper.from_array(kernel, "kernel")]
+    pools = {
+        "global": helper.make_node("GlobalAveragePool", ["map"], ["pooled"]),
+        "mean": helper.make_node("ReduceMean", ["map"], ["pooled"], axes=[2, 3]),
+        "channels": helper.make_node("ReduceMean", ["map"], ["pooled"], axes=[1, 2]),
+        "largest": helper.make_node("GlobalMaxPool", ["map"], ["pooled"]),
+    }
+    nodes = [
+        helper.make_node("Conv", ["image", "kernel"], ["sums"], strides=[4, 4]),
+        helper.make_node("Relu", ["sums"], ["map"]),
+        pools[pool],
+        helper.make_node("Flatten", ["pooled"], ["features"]),
+    ]
+    image = helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 16, 16])
+    features = helper.make_tensor_value_info("features", TensorProto.FLOAT, [1, None])
+    graph = helper.make_graph(nodes, "small", [image], [features], constants)
+    opsets = [helper.make_opsetid("", opset)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+
+
+def make_backbone(pool, **fields):
+    graph = np.frombuffer(make_graph(pool), np.uint8)
+    return Backbone(graph, "features", 6, size=(16, 16), deviation=(64.0,) * 3, **fields)
+
+
+def draw_image():
+    return np.random.default_rng(1).integers(0, 256, (40, 60, 3), np.uint8)
+
+
+@pytest.mark.parametrize("pool", ["global", "mean"])
+@pytest.mark.parametrize("power", [1.0, 0.5])
+def test_the_sum_over_positions_is_the_score(pool, power):
+    signature, image = make_backbone(pool, power=power), draw_image()
+    weights = np.random.default_rng(2).standard_normal((3, 6)).astype(np.float32)
+    found = contribute(signature, image, weights)
+    np.testing.assert_allclose(
+        found.values.sum(axis=0), weights @ signature.describe(image), rtol=1e-4, atol=1e-5
+    )
+    assert read_map(signature, image).shape == (6, 4, 4)
+
+
+def test_the_tiles_cover_what_the_network_sees():
+    signature, image = make_backbone("global", crop=0.5), draw_image()
+    boxes = contribute(signature, image, np.ones((1, 6), np.float32)).boxes
+    # Half of the shorter side, 20 pixels of 40 x 60, in the middle.
+    np.testing.assert_allclose([boxes[:, 1].min(), boxes[:, 3].max()], [0.25, 0.75])
+    np.testing.assert_allclose([boxes[:, 0].min(), boxes[:, 2].max()], [1 / 3, 2 / 3])
+
+
+@pytest.mark.parametrize("pool", ["channels", "largest"])
+def test_other_embeddings_cannot_be_explained(pool):
+    with pytest.raises(InputError, match="mean of a map"):
+        expose_map(make_graph(pool), "features")
+
+
+@needs_weights
+def test_covering_the_image_agrees():
+    signature = efficientnet.make_efficientnet()
+    weights = read_torch_weights(efficientnet.find_weights())["_fc.weight"][[281, 282, 285]]
+    weights = weights.mean(axis=0).astype(np.float32)  # cats
+    image = read_image(CAT, colour=True)
+    height, width = image.shape[:2]
+    heat = map_heat(signature, image, weights)
+    score = float(weights @ signature.describe(image))
+    mapped, lost = [], []
+    for i in range(16):
+        y, x = divmod(i, 4)
+        covered = image.copy()
+        rows = slice(y * height // 4, (y + 1) * height // 4)
+        columns = slice(x * width // 4, (x + 1) * width // 4)
+        covered[rows, columns] = image.mean(axis=(0, 1))
+        lost.append(score - float(weights @ signature.describe(covered)))
+        part = heat[y * len(heat) // 4 : (y + 1) * len(heat) // 4]
+        mapped.append(part[:, x * heat.shape[1] // 4 : (x + 1) * heat.shape[1] // 4].sum())
+    assert np.corrcoef(mapped, lost)[0, 1] > 0.4
