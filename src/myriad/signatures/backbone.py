@@ -107,6 +107,11 @@ class Backbone(Signature, kind="backbone"):
         """Pixels that are enough for an image twice as wide as it is high."""
         return 2 * self.size[0] * self.size[1]
 
+    @property
+    def learned(self) -> bool:
+        """Networks come from a file."""
+        return False
+
     def describe(self, image: Bytes) -> Float:
         """Return the embedding of a uint8 image (height, width, 3): float32 of shape (dim,)."""
         check_image(image, colour=True)

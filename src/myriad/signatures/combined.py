@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
@@ -67,17 +68,18 @@ class CombinedSignature(Signature, kind="combined"):
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image: float32 of shape (dim,)."""
         check_image(image, colour=self.colour)
-        grey: Bytes | None = None
+        return self.join([part.describe(self.convert(image, part)) for part in self.parts])
+
+    def convert(self, image: Bytes, part: Signature) -> Bytes:
+        """Return an image as one of the signatures takes it."""
+        return image if part.colour == self.colour else make_grey(image)
+
+    def join(self, rows: Sequence[Float]) -> Float:
+        """Return the rows of the signatures side by side, each times its weight."""
         row = np.empty(self.dim, np.float32)
         norm = float(np.linalg.norm(self.weights))
-        for part, weight, block in zip(self.parts, self.weights, self.blocks, strict=True):
-            if part.colour == self.colour:
-                taken = image
-            else:
-                if grey is None:
-                    grey = make_grey(image)
-                taken = grey
-            np.multiply(part.describe(taken), np.float32(weight / norm), out=row[block])
+        for own, weight, block in zip(rows, self.weights, self.blocks, strict=True):
+            np.multiply(own, np.float32(weight / norm), out=row[block])
         return row
 
 
