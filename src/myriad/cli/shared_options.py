@@ -99,8 +99,10 @@ def make_parameter(known: Option) -> inspect.Parameter:
     if known.default is None:
         settings["show_default"] = known.default_text or False
     kind: Any = known.type | None if known.default is None else known.type
-    on = known.is_flag and known.default is True
-    flag = f"{known.flag}/--no-{known.flag[2:]}" if on else known.flag
+    flag = known.flag
+    if known.is_flag and known.default is True:
+        flag = f"{flag}/--no-{flag[2:]}"
+        settings["show_default"] = known.name
     return inspect.Parameter(
         known.name,
         inspect.Parameter.KEYWORD_ONLY,
