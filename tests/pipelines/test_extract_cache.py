@@ -13,18 +13,11 @@ from myriad.pipelines.row_cache import FILE, FOLDER
 from myriad.progress import Progress
 from myriad.signatures.backbone import Backbone
 from myriad.store import Store
+from tests.pipelines.test_extract import Noted, bytes_of
 from tests.robustness.scenes import write_images
 from tests.signatures.networks import write_network
 
 KERNEL = np.random.default_rng(0).standard_normal((3, 8))
-
-
-class Noted(Progress):
-    def __init__(self):
-        self.notes = []
-
-    def note(self, sentence):
-        self.notes.append(sentence)
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +38,6 @@ def network(tmp_path):
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv(FOLDER, str(tmp_path / "cache"))
     return tmp_path / "cache"
-
-
-def bytes_of(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def run(images, out, word, *, threads=1, progress=None, **options):

@@ -9,19 +9,9 @@ import pytest
 
 from myriad.pipelines import row_cache
 from myriad.pipelines.row_cache import FILE, FOLDER, find_folder, make_key, open_cache
-from myriad.progress import Progress
+from tests.pipelines.test_extract import Noted
 
 ROW = np.arange(5, dtype=np.float32)
-
-
-class Notes(Progress):
-    """Keeps the notes."""
-
-    def __init__(self):
-        self.notes = []
-
-    def note(self, sentence):
-        self.notes.append(sentence)
 
 
 @pytest.fixture
@@ -31,7 +21,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def fill(keys):
-    notes = Notes()
+    notes = Noted()
     with open_cache(True, notes) as cache:
         if cache is not None:
             cache.add([(key, ROW) for key in keys])
@@ -39,7 +29,7 @@ def fill(keys):
 
 
 def read(key, dim=5):
-    with open_cache(True, Notes()) as cache:
+    with open_cache(True, Noted()) as cache:
         return None if cache is None else cache.rows.read(key, dim)
 
 
@@ -68,7 +58,7 @@ def test_the_rows_that_were_not_used_for_longest_are_removed(folder, monkeypatch
     size = 150_000
     day = iter([10, 20, 30, 40, 50])
     monkeypatch.setattr(row_cache.time, "time", lambda: 86_400.0 * next(day))
-    with open_cache(True, Notes()) as cache:
+    with open_cache(True, Noted()) as cache:
         cache.most = size
         long = np.zeros(5000, np.float32)
         keys = [bytes([i]) for i in range(9)]
@@ -156,7 +146,7 @@ def test_a_read_only_file_is_ignored_with_one_note(folder):
 
 
 def test_a_full_disk_ends_its_use_with_one_note(folder):
-    notes = Notes()
+    notes = Noted()
     with open_cache(True, notes) as cache:
         (pages,) = cache.connection.execute("PRAGMA page_count").fetchone()
         cache.connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -186,6 +176,6 @@ def test_where_it_is(monkeypatch, tmp_path):
 
 
 def test_it_is_not_made_unless_it_is_wanted(folder):
-    with open_cache(False, Notes()) as cache:
+    with open_cache(False, Noted()) as cache:
         assert cache is None
     assert not folder.exists()
