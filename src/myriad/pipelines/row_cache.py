@@ -146,6 +146,8 @@ class RowCache:
     def touch(self, keys: Sequence[bytes]) -> None:
         """Note that rows were used."""
         self._used.extend(keys)
+        if len(self._used) >= 100 * BATCH:
+            self.flush()
 
     def flush(self) -> None:
         """Write what was added, and remove rows if there are too many."""
