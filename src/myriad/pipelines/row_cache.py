@@ -40,7 +40,7 @@ BATCH = 256
 """New rows that are written at once."""
 _LIBRARIES = ("onnxruntime", "numpy", "opencv-python-headless", "pillow")
 _APPLICATION = 0x6D797264  # "myrd"
-_WAIT = 2.0  # seconds for another run that writes
+_WAIT = 10.0  # seconds for another run that writes
 _DAY = 86_400
 
 
