@@ -228,10 +228,11 @@ class _Cached(Reading):
                 used.append(keys[i])
         new = []
         if len(rows) < len(parts):
-            image = self.decode(content, view)
-            for i in range(len(parts)):
+            for i, (part, image) in enumerate(
+                take_apart(self.signature, self.decode(content, view))
+            ):
                 if i not in rows:
-                    rows[i] = describe_part(self.signature, i, image)
+                    rows[i] = part.describe(taken)
                     if i in keys:
                         new.append((keys[i], rows[i]))
         row = rows[0]
@@ -245,11 +246,14 @@ def list_parts(signature: Signature) -> tuple[Signature, ...]:
     return signature.parts if isinstance(signature, CombinedSignature) else (signature,)
 
 
-def describe_part(signature: Signature, i: int, image: NDArray[np.uint8]) -> Float:
-    """Return the row of one part of a signature."""
+def take_apart(
+    signature: Signature, image: NDArray[np.uint8]
+) -> Iterator[tuple[Signature, NDArray[np.uint8]]]:
+    """Yield each of these signatures with the image as it takes it."""
     if isinstance(signature, CombinedSignature):
-        return signature.parts[i].describe(signature.convert(image, signature.parts[i]))
-    return signature.describe(image)
+        yield from ((part, taken) for part, taken, _, _ in signature.take_apart(image))
+    else:
+        yield signature, image
 
 
 def _describe_cached(

@@ -22,7 +22,7 @@ divided among the descriptors of the word; this is exact for every map that trea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
@@ -201,9 +201,7 @@ class _Pooled:
         if not isinstance(descriptor, GridDescriptor):
             raise InputError("Only descriptors on a grid of patches can be explained.")
         boxes = np.array(descriptor.find_patches(image), np.float64).reshape(-1, 4)
-        if len(boxes) > len(local):  # patches without contrast have no descriptor
-            every = replace(descriptor, keep_empty=True).describe(image)  # type: ignore[call-arg]
-            boxes = boxes[every.values.any(axis=1)]
+        boxes = boxes if local.patches is None else boxes[local.patches]
         pyramid = pyramid_of(signature.regions)
         cells = pyramid.locate(local.positions)
         return cls(signature.project(local), local.positions, boxes, pyramid, cells)
