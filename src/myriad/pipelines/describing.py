@@ -228,9 +228,8 @@ class _Cached(Reading):
                 used.append(keys[i])
         new = []
         if len(rows) < len(parts):
-            for i, (part, image) in enumerate(
-                take_apart(self.signature, self.decode(content, view))
-            ):
+            image = self.decode(content, view)
+            for i, (part, taken) in enumerate(take_apart(self.signature, image)):
                 if i not in rows:
                     rows[i] = part.describe(taken)
                     if i in keys:
