@@ -100,8 +100,13 @@ class FisherVector(_Aggregated):
         self.threads = threads
 
     def _learn(self, images: Iterable[NDArray[np.uint8]], **options: Any) -> Signature:
-        own = {"weights": self.weights, "coordinates": self.coordinates}
-        return learn_fisher(images, n_components=self.n_components, **own, **options)
+        return learn_fisher(
+            images,
+            n_components=self.n_components,
+            weights=self.weights,
+            coordinates=self.coordinates,
+            **options,
+        )
 
 
 class BagOfVisualWords(_Aggregated):

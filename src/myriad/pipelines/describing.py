@@ -219,14 +219,15 @@ class _Cached(Reading):
     def _describe(self, content: bytes, view: int) -> _Described:
         parts = list_parts(self.signature)
         rows: dict[int, Float] = {}
-        keys, used = {}, []
+        keys: dict[int, bytes] = {}
+        used: list[bytes] = []
         for i, network in self.networks.items():
             keys[i] = make_key(content, view, self.pixels, network)
             row = self.cached.read(keys[i], parts[i].dim)
             if row is not None:
                 rows[i] = row
                 used.append(keys[i])
-        new = []
+        new: list[tuple[bytes, Float]] = []
         if len(rows) < len(parts):
             image = self.decode(content, view)
             for i, (part, taken) in enumerate(take_apart(self.signature, image)):

@@ -84,9 +84,13 @@ class FisherSpec(SignatureSpec):
         """Learn the PCA and the mixture."""
         from myriad.signatures.fisher import learn_fisher
 
-        own = {"weights": asked.own.weights, "coordinates": asked.own.coordinates}
-        size = asked.components or self.components
-        return learn_fisher(images, n_components=size, **own, **asked.learning(context))
+        return learn_fisher(
+            images,
+            n_components=asked.components or self.components,
+            weights=asked.own.weights,
+            coordinates=asked.own.coordinates,
+            **asked.learning(context),
+        )
 
 
 class BagOfWordsSpec(SignatureSpec):
