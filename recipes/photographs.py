@@ -154,6 +154,7 @@ ARMS: dict[str, Arm] = {
     "fisher-pq": arm("fisher-pq", fit_svm),
     "fisher-contrast": arm("fisher-contrast", fit_svm),
     "fisher-step": arm("fisher-step", fit_svm),
+    "fisher-coordinates": arm("fisher-coordinates", fit_svm),
     "colour": arm("colour", fit_svm),
     "late-colour": late_colour,
 }
@@ -167,6 +168,7 @@ SHOWN = {
     "fisher-pq": "the same, product codes of a 32nd of the size",
     "fisher-contrast": "the same, `--contrast 0.001`",
     "fisher-step": "the same, `--step 4`",
+    "fisher-coordinates": "the same, `--coordinates`",
     "colour": "Fisher vectors of colour alone, SVM",
     "late-colour": "`fisher+0.5*fisher:colour`, SVM",
 }
@@ -224,6 +226,13 @@ def make_table(results: dict[str, Any]) -> str:
                 against = f"+{against}"
             accuracies = [cell["accuracy"] for cell in known[name].values()]
             lines.append(f"| {SHOWN[name]} | {summarise(accuracies)} | {against} |")
+    for problem, found in results.get("weights of colour", {}).items():
+        listed = ", ".join(f"{accuracy:.1f} ({weight})" for weight, accuracy in found.items())
+        lines += [
+            "",
+            f"{TITLES[problem]}: accuracy of `fisher+W*fisher:colour` in {FOLDS} folds of the training",
+            f"images of the first split, by the weight W: {listed}.",
+        ]
     about = f"{results['date'][:10]}, {results['machine']}; {results['components']} Gaussians."
     return "\n".join([about, *lines])
 
