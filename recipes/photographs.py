@@ -230,8 +230,8 @@ def make_table(results: dict[str, Any]) -> str:
         listed = ", ".join(f"{accuracy:.1f} ({weight})" for weight, accuracy in found.items())
         lines += [
             "",
-            f"{TITLES[problem]}: accuracy of `fisher+W*fisher:colour` in {FOLDS} folds of the training",
-            f"images of the first split, by the weight W: {listed}.",
+            f"{TITLES[problem]}: accuracy of `fisher+W*fisher:colour` in {FOLDS} folds of the",
+            f"training images of the first split, by the weight W: {listed}.",
         ]
     about = f"{results['date'][:10]}, {results['machine']}; {results['components']} Gaussians."
     return "\n".join([about, *lines])
