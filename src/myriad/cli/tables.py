@@ -69,6 +69,10 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     choice = settings.get("signature_choice")
     if isinstance(choice, dict) and "sentence" in choice:
         facts = {"Signature": str(choice["sentence"])} | facts
+    shares = settings.get("signature_shares")
+    if isinstance(shares, dict):
+        listed = [f"{name} {share:g} %" for name, share in shares.items()]
+        facts["Margins by"] = ", ".join(listed)
     found, second = settings.get("cross_validation"), settings.get("runner_up")
     if found is None:
         return facts

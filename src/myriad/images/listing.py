@@ -29,19 +29,24 @@ class ImageFiles:
 
     Attributes
     ----------
-    root, paths, archive : as those of an `ImageList`.
+    root, paths, archive, views : as those of an `ImageList`.
     """
 
     root: Path
     paths: list[str]
     archive: Archive | None = None
+    views: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def files(self, indices: Sequence[int]) -> ImageFiles:
         """Return the files at the given positions, with an absolute `root` for other processes."""
-        return ImageFiles(self.root.absolute(), [self.paths[i] for i in indices], self.archive)
+        return _list_files(self, indices)
+
+    def view(self, i: int) -> int:
+        """Return the number of the view that is wanted of image `i`."""
+        return 0 if self.views is None else self.views[i]
 
     def read(self, i: int) -> bytes:
         """Return the content of file `i`; `BadImage` if it cannot be read."""
@@ -65,6 +70,8 @@ class ImageList:
     groups : int32 array of shape (n_samples,), or None; images of one group must be in one split;
         -1 for an image without a group.
     archive : the opened archive, if `root` is one.
+    views : int8 array of shape (n_samples,), the view of the image that is meant, see
+        `myriad.images.augmentation`; None for the images themselves.
     ignored : the number of files that were ignored because they are not images.
     warnings : warnings for the user, as sentences.
     """
@@ -76,6 +83,7 @@ class ImageList:
     splits: NDArray[np.str_]
     groups: Ints | None = None
     archive: Archive | None = None
+    views: NDArray[np.int8] | None = None
     ignored: int = 0
     warnings: list[str] = field(default_factory=list)
 
@@ -92,6 +100,7 @@ class ImageList:
             labels=self.labels[chosen],
             splits=self.splits[chosen],
             groups=None if self.groups is None else self.groups[chosen],
+            views=None if self.views is None else self.views[chosen],
         )
 
     def read(self, i: int) -> bytes:
@@ -100,7 +109,7 @@ class ImageList:
 
     def files(self, indices: Sequence[int]) -> ImageFiles:
         """Return the files at the given positions, with an absolute `root` for other processes."""
-        return ImageFiles(self.root.absolute(), [self.paths[i] for i in indices], self.archive)
+        return _list_files(self, indices)
 
     def locate(self, i: int) -> str:
         """Return the path of image `i`; in an archive, the path of the archive comes first."""
@@ -127,6 +136,12 @@ class ImageList:
             return os.stat(os.path.join(self.root, path)).st_size
         except (OSError, ValueError):
             return -1
+
+
+def _list_files(source: ImageFiles | ImageList, indices: Sequence[int]) -> ImageFiles:
+    views = None if source.views is None else [int(source.views[i]) for i in indices]
+    paths = [source.paths[i] for i in indices]
+    return ImageFiles(source.root.absolute(), paths, source.archive, views)
 
 
 def is_image_name(name: str) -> bool:

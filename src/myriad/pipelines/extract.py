@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.codes import Code
 from myriad.errors import InputError
 from myriad.images import (
     ImageList,
+    augment_images,
     find_images,
     require_classes,
     split_images,
@@ -27,6 +31,7 @@ from myriad.pipelines.outputs import (
     store_beside,
     worker_files_beside,
 )
+from myriad.pipelines.row_cache import RowCache, open_cache
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.pipelines.shard_writing import write_shards
 from myriad.pipelines.signature_choice import choose_signature
@@ -105,19 +110,26 @@ def extract(
     require_classes(images, data, learning=learning)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     bad = BadImages(len(images), options.max_bad)
-    with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
+    described = augment_images(images, options.added_views)
+    with (
+        open_workers(threads, len(described), cluster=cluster, progress=progress) as executor,
+        open_cache(options.cache, progress) as cache,
+    ):
         executor.require(images.root)
         with open_shared_workers(executor, worker_files_beside(work)) as workers:
             context = LearningContext(seed, threads, workers, progress)
             before = read_plan(work) if is_store(work) else None
-            choice = choose_signature(images, options, executor, context, before=before)
+            choice = choose_signature(
+                images, options, executor, context, before=before, cache=cache
+            )
             options = choice.options
             network = options.spec.open(options)
             plan = _plan(options, found, chosen, seed=seed) | choice.to_plan()
             if network is not None:
                 plan["network"] = fingerprint(network)
-            writer = _begin(images, work, options, plan, executor, network, context)
-        _write_rows(images, writer, bad, executor, seed=seed, progress=progress)
+            learn = partial(_learn, images, options, executor, network, context, cache)
+            writer = _begin(described, work, plan, learn)
+        _write_rows(described, writer, bad, executor, cache, seed=seed, progress=progress)
     writer.finish()
     if bad.found:
         progress.note(bad.summarise())
@@ -139,14 +151,28 @@ def _plan(
     }
 
 
-def _begin(
+def _learn(
     images: ImageList,
-    out: Path,
     options: ExtractOptions,
-    plan: dict[str, Any],
     executor: Executor,
     network: Signature | None,
     context: LearningContext,
+    cache: RowCache | None,
+) -> tuple[Signature, Code | None]:
+    """Return the signature and the code, learned from training images."""
+    order = generator(context.seed, "images to learn from").permutation(len(images))
+    training = order[images.splits[order] == "train"]
+    sample = SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, executor)
+    signature = network or options.spec.learn(sample, options, context)
+    code = learn_code_of_images(images, training, signature, options, executor, context, cache)
+    return signature, code
+
+
+def _begin(
+    images: ImageList,
+    out: Path,
+    plan: dict[str, Any],
+    learn: Callable[[], tuple[Signature, Code | None]],
 ) -> StoreWriter:
     """Return the writer of a store that was begun before, or of a new one, after learning."""
     if is_store(out):
@@ -154,11 +180,7 @@ def _begin(
         if writer.header.n_shards != _count_shards(images, writer.bytes_per_row):
             raise InputError(f"{out} is damaged: it does not have the shards that its images need.")
         return writer
-    order = generator(context.seed, "images to learn from").permutation(len(images))
-    training = order[images.splits[order] == "train"]
-    sample = SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, executor)
-    signature = network or options.spec.learn(sample, options, context)
-    code = learn_code_of_images(images, training, signature, options, executor, context)
+    signature, code = learn()
     row_bytes = code.bytes_per_row if code else 4 * signature.dim
     return Store.create(
         out,
@@ -191,6 +213,7 @@ def _write_rows(
     writer: StoreWriter,
     bad: BadImages,
     executor: Executor,
+    cache: RowCache | None,
     *,
     seed: int,
     progress: Progress,
@@ -206,7 +229,7 @@ def _write_rows(
     bad.check()
     with progress.step("Describing images", len(images), "images") as advance:
         advance(sum(len(shards[number]) for number in done))
-        write_shards(images, missing, writer, executor, bad, advance)
+        write_shards(images, missing, writer, executor, bad, advance, cache)
 
 
 def open_source(
