@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder or archive with train/ and test/")
     parser.add_argument("--classes", type=int, default=100)
     parser.add_argument("--images", type=int, default=50, help="of each class and split, at most")
-    parser.add_argument("--features", default="bov-1024,fv-16,fv-64,fv-256")
+    parser.add_argument("--features", help="bov-1024,fv-16,fv-64,fv-256 by default")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--quick", action="store_true", help="glyphs instead of --data")
@@ -131,7 +131,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     options = parser.parse_args()
     if options.quick:
-        options.classes, options.features, options.epochs = 10, "bov-8,fv-2", 2
+        options.classes, options.epochs = 10, 2
+    usual = "bov-8,fv-2" if options.quick else "bov-1024,fv-16,fv-64,fv-256"
     with tempfile.TemporaryDirectory() as folder:
         what = "images in train/CLASS and test/CLASS"
         data = draw_images(Path(folder)) if options.quick else need(options.data, what)
@@ -141,7 +142,7 @@ def main() -> None:
     if options.quick:
         described["data"] = "glyphs"
     results = Results(options.out, described | {"images": options.images})
-    for feature in options.features.split(","):
+    for feature in (options.features or usual).split(","):
         kept = options.rows / f"{feature}.npz" if options.rows else None
         if kept is not None and kept.exists():
             rows = dict(np.load(kept))

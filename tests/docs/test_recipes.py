@@ -12,7 +12,11 @@ BEGIN, END = "<!-- tables: written by a command -->", "<!-- end of tables -->"
 
 @pytest.mark.parametrize(
     ("recipe", "name"),
-    [("highly_multiclass_tables", "recipes.md"), ("calibration_tables", "probabilities.md")],
+    [
+        ("highly_multiclass_tables", "recipes.md"),
+        ("calibration_tables", "probabilities.md"),
+        ("evidence", "evidence.md"),
+    ],
 )
 def test_the_tables_are_those_of_the_results(recipe: str, name: str) -> None:
     command = [sys.executable, str(ROOT / "recipes" / f"{recipe}.py")]
