@@ -9,15 +9,17 @@ of a cell that is not decode to 0, all others to plus or minus their mean magnit
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float, Ints, as_rows
-from myriad.codes.bits import check_chosen, decode_bits
-from myriad.codes.code import Code, Selection
+from myriad.codes.bits import SignCode, decode_bits
+from myriad.codes.code import Code
 from myriad.codes.information import rank_features
+from myriad.codes.onnx_nodes import Graph
 from myriad.codes.packing import pack_signs, packed_bytes
 from myriad.errors import InputError
 
@@ -68,71 +70,62 @@ class Cells:
         return np.concatenate([signs, present.astype(np.float32)], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class PresenceCode(Code, kind="presence"):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PresenceCode(SignCode, kind="presence"):
     """The signs of selected features and the presence of their cells.
 
-    A coded row has the presence bits of the cells that hold selected features, then the signs.
+    A coded row has the presence bits of the cells that hold selected features, then the signs. The
+    magnitudes are means over the rows in which a feature's cell is present; the information is what
+    its sign says about the class where the presence of its cell is known.
 
     Parameters
     ----------
-    chosen : int32 (decoded_dim,), the features, the most informative first.
-    magnitudes : float32 (decoded_dim,), the mean magnitude of each where its cell is present.
     cells : int32 (dim,), the cell of each feature of a row, counted from 0 without gaps.
     thresholds : float32 (n_cells,), the energy above which a cell is present.
-    dim : number of features of a row.
-    information : float32 (dim,), mutual information of each feature with the class in bits where
-        the presence of its cell is known, or None where that was not measured.
     """
 
-    chosen: Ints
-    magnitudes: Float
     cells: Ints
     thresholds: Float
-    dim: int
-    information: Float | None = None
 
     def __post_init__(self) -> None:
-        check_chosen(self.chosen, self.dim, self.information, what="presence bits")
+        super().__post_init__()
         check_cells(self.cells, self.dim)
-        n_cells = int(self.cells.max()) + 1
-        for sizes, count in ((self.magnitudes, len(self.chosen)), (self.thresholds, n_cells)):
-            if (
-                not isinstance(sizes, np.ndarray)
-                or sizes.dtype != np.float32
-                or sizes.shape != (count,)
-                or not (np.isfinite(sizes) & (sizes >= 0)).all()
-            ):
-                raise InputError(
-                    "Magnitudes and thresholds of presence bits must be finite float32."
-                )
+        limits = self.thresholds
+        if (
+            not isinstance(limits, np.ndarray)
+            or limits.dtype != np.float32
+            or limits.shape != (int(self.cells.max()) + 1,)
+            or not (np.isfinite(limits) & (limits >= 0)).all()
+        ):
+            raise InputError("The thresholds of presence bits must be finite float32, one a cell.")
+
+    @cached_property
+    def _used(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The cells that hold selected features, and the position of each feature's among them."""
         used, position = np.unique(self.cells[self.chosen], return_inverse=True)
-        object.__setattr__(self, "_used", used)
-        object.__setattr__(self, "_position", position)
+        return used, position
 
     @property
-    def decoded_dim(self) -> int:
-        """Number of features kept."""
-        return len(self.chosen)
-
-    @property
-    def restores(self) -> bool:
-        """A decoded row has the selected features alone."""
-        return False
+    def _front(self) -> int:
+        """Number of bytes of the presence bits."""
+        return packed_bytes(len(self._used[0]), 1)
 
     @property
     def bytes_per_row(self) -> int:
         """Number of bytes of a coded row, presence bits included."""
-        return packed_bytes(len(self._used), 1) + packed_bytes(self.decoded_dim, 1)
-
-    @property
-    def selection(self) -> Selection | None:
-        """The features that are kept."""
-        return None if self.information is None else Selection(self.chosen, self.information)
+        return self._front + super().bytes_per_row
 
     def describe(self) -> dict[str, Any]:
         """Return the kind, the number of features and of cells."""
-        return {"kind": self.kind, "features": self.decoded_dim, "cells": len(self._used)}
+        return {"kind": self.kind, "features": self.decoded_dim, "cells": len(self._used[0])}
+
+    def shorten(self, count: int) -> SignCode:
+        """Raise `InputError`: fewer features may have other cells."""
+        raise InputError("Rows coded as presence cannot be shortened.")
+
+    def add_onnx(self, graph: Graph, rows: str) -> str:
+        """Raise `InputError`: the energies of cells have no nodes."""
+        return Code.add_onnx(self, graph, rows)
 
     def project(self, rows: Float) -> Float:
         """Return the selected values as they are."""
@@ -145,19 +138,19 @@ class PresenceCode(Code, kind="presence"):
         return rows
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
-        front = packed_bytes(len(self._used), 1)
-        present = Cells(self.cells, self.thresholds).find_present(rows)[:, self._used]
+        front = self._front
+        present = Cells(self.cells, self.thresholds).find_present(rows)[:, self._used[0]]
         codes[:, :front] = np.packbits(present, axis=1, bitorder="little")
         signs = np.empty((len(rows), codes.shape[1] - front), np.uint8)
         pack_signs(np.ascontiguousarray(rows[:, self.chosen]), signs)
         codes[:, front:] = signs
 
     def _decode(self, codes: Bytes, out: Float) -> None:
-        front = packed_bytes(len(self._used), 1)
+        front = self._front
         decode_bits(np.ascontiguousarray(codes[:, front:]), out)
         bits = np.unpackbits(codes[:, :front], axis=1, bitorder="little")
         out *= self.magnitudes
-        out *= bits[:, self._position]
+        out *= bits[:, self._used[1]]
 
 
 def check_cells(cells: Ints, dim: int) -> None:
@@ -216,7 +209,14 @@ def learn_presence(
     present = found.find_present(sample)[:, found.numbers[order]]
     totals = np.abs(sample[:, order] * present).sum(axis=0, dtype=np.float64)
     magnitudes = (totals / np.maximum(present.sum(axis=0), 1)).astype(np.float32)
-    return PresenceCode(order, magnitudes, found.numbers, found.thresholds, dim, kept)
+    return PresenceCode(
+        chosen=order,
+        magnitudes=magnitudes,
+        dim=dim,
+        information=kept,
+        cells=found.numbers,
+        thresholds=found.thresholds,
+    )
 
 
 def count_fitting(cells: Ints, bits: int | None) -> int:
