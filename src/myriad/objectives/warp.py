@@ -2,8 +2,9 @@
 
 The number of draws k estimates the rank of the truth, ``r = floor((C - 1) / k)``, and the step is
 weighted by the harmonic number ``l_r = 1 + 1/2 + ... + 1/r``. Options: draws without replacement,
-which miss no violator; the exact rank, since all scores may be known, with the weight of [GP, Eq. 2];
-a constant weight; a limit on the draws; and the memory of last violators [HM, 6], which skips rows of classes still confused.
+which miss no violator; the exact rank with the weight of [GP, Eq. 2], as all scores may be known;
+a constant weight; a limit on the draws; and the memory of last violators [HM, 6], which skips rows
+of classes still confused.
 """
 
 from __future__ import annotations
