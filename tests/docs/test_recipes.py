@@ -17,6 +17,7 @@ PHOTOGRAPHS = "<!-- photographs: written by a command -->", "<!-- end of photogr
         ("highly_multiclass_tables.py", "recipes.md", MARKS),
         ("calibration_tables.py", "probabilities.md", MARKS),
         ("photographs.py --table", "recipes.md", PHOTOGRAPHS),
+        ("evidence.py", "evidence.md", MARKS),
     ],
 )
 def test_the_tables_are_those_of_the_results(

@@ -29,13 +29,14 @@ def learn_code(
 
 
 def inform(
-    rows: Rows, sample: Float, options: CodeOptions, context: LearningContext
+    rows: Rows, source: Source, options: CodeOptions, context: LearningContext
 ) -> NDArray[np.float64] | None:
     """Return the mutual information of each feature with the class; None if the code uses none.
 
     Parameters
     ----------
-    rows, sample : the training rows, and those of them that the code will be learned from.
+    rows : the training rows.
+    source : what the code will be learned from.
     context : its seed is that of the code, since the information is that of the features which
         the code rotates rows to.
     """
@@ -47,7 +48,7 @@ def inform(
     return inform_rows(
         rows,
         bins=spec.bins(options),
-        rotation=spec.rotate(sample, context.seed),
+        rotation=spec.rotate(source, context.seed),
         threads=context.threads,
         workers=context.workers,
         progress=context.progress,
@@ -136,8 +137,9 @@ def _learn_block(
         return FloatCode(X.shape[1])
     rows = ArrayRows(X, labels, class_names)
     # The sample is in memory: its information is measured here, not by workers.
-    information = inform(rows, rows.X, block.coding, replace(context, workers=None))
-    return learn_code(Source(rows.X, information, block.signature.period), block.coding, context)
+    source = Source(rows.X, None, block.signature.period, block.signature.cells)
+    information = inform(rows, source, block.coding, replace(context, workers=None))
+    return learn_code(replace(source, information=information), block.coding, context)
 
 
 def _describe_some(

@@ -47,6 +47,11 @@ class Signature(Serialisable, ABC):
         """The number of features after which a row repeats its meaning; all if it never does."""
         return self.dim
 
+    @property
+    def cells(self) -> NDArray[np.int32] | None:
+        """The cell, a word or Gaussian of a region, of each feature, (dim,); None if none."""
+        return None
+
     @abstractmethod
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image: float32 of shape (dim,), finite.
@@ -94,6 +99,15 @@ class PooledSignature(Signature):
     def columns_of(self, word: int) -> NDArray[np.int64]:
         """Return the features that belong to one word or Gaussian, in all regions; none here."""
         return np.zeros(0, np.int64)
+
+    @property
+    def cells(self) -> NDArray[np.int32] | None:
+        """The cell, a word or Gaussian of a region, of each feature, (dim,)."""
+        words = np.zeros(self.dim, np.int64)
+        for word in range(self.n_words):
+            words[self.columns_of(word)] = word
+        regions = np.arange(self.dim) // self.period
+        return (regions * max(1, self.n_words) + words).astype(np.int32)
 
     def _repeat(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the same features in every region."""
