@@ -88,8 +88,6 @@ def save_model(
         config_file.touch()  # `is_model` recognises an interrupted run by it
         if held_scores is not None:
             _write_tensors(other_files.pop(), held_scores.to_arrays())
-        else:
-            (folder / SCORES).unlink(missing_ok=True)  # those of an earlier model
         for text_file, text in zip(other_files, texts.values(), strict=True):
             text_file.write_text(text, encoding="utf-8", errors="backslashreplace")
         _write_tensors(array_file, tensors)
@@ -103,6 +101,8 @@ def save_model(
         if contents.trained_from is not None:
             config["trained_from"] = contents.trained_from
         config_file.write_text(dump_json(config), encoding="utf-8")
+    if held_scores is None:
+        (folder / SCORES).unlink(missing_ok=True)  # those of an earlier model
 
 
 def is_model(folder: Path) -> bool:

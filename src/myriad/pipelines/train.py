@@ -30,7 +30,7 @@ from myriad.pipelines.scoring import score_store
 from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
-from myriad.store import Store, is_store
+from myriad.store import Rows, Store, check_scale, is_store
 from myriad.training import Automatic, Checkpoint, Context, Fitted, Method
 from myriad.training.calibrating import add_calibration, exclude, keep_back
 
@@ -143,9 +143,10 @@ def train(
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
     source = describe_source(rows, asked)
-    if rows.recipe is not None:
-        save_pictures(out, gather_pictures(evidence, threads=threads), rows.class_names)
+    pictures = None if rows.recipe is None else gather_pictures(evidence, threads=threads)
     _save(out, rows, fitted, validation, settings, evidence, source)
+    if pictures is not None:  # after the model: alone in the folder, they are not a model's files
+        save_pictures(out, pictures, rows.class_names)
     shutil.rmtree(state, ignore_errors=True)
     return Trained(
         out,
@@ -175,7 +176,7 @@ def fit_store(
     splits = set(store.splits.tolist())
     train_rows, kept_back = keep_back(store.rows("train"), method)
     val_rows = store.rows("val") if "val" in splits else None
-    check_classes(train_rows.labels, store, progress)
+    check_rows(train_rows, store, progress)
     if val_rows is None:
         progress.note("No validation images: settings are not searched, accuracy is not measured.")
     note_unused(context, method)
@@ -208,9 +209,13 @@ def fit_store(
     return fitted, scored, validation
 
 
-def check_classes(labels: NDArray[np.int32], store: Store, progress: Progress) -> None:
-    """Raise `InputError` unless there are two classes to tell apart; note those without rows."""
-    n_classes, n_present = len(store.class_names), len(np.unique(labels))
+def check_rows(rows: Rows, store: Store, progress: Progress) -> None:
+    """Raise `InputError` unless rows of a store can be trained on; note classes without rows.
+
+    There must be two classes to tell apart, and values whose products float32 can hold.
+    """
+    check_scale(rows)
+    n_classes, n_present = len(store.class_names), len(np.unique(rows.labels))
     if n_present < 2:
         raise InputError(f"{store.path}: at least two classes are needed to train.")
     if n_present < n_classes:
