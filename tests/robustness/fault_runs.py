@@ -125,7 +125,8 @@ def judge(called: Called, fault: Fault) -> str:
         return f"status {called.status}: {told[-300:]}"
     if "bug in myriad" in told or "Traceback" in told:
         return told[-400:]
-    if called.status and not called.err.splitlines()[-1:][0].startswith("Error: "):
+    last = called.err.rstrip().rpartition("\n")[2]
+    if called.status and not (last.startswith("Error: ") or '"error"' in called.out):
         return f"no sentence: {told[-300:]}"
     return ""
 
