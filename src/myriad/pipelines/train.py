@@ -31,7 +31,7 @@ from myriad.pipelines.signature_parts import share_margins
 from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
-from myriad.store import Store, is_store
+from myriad.store import Rows, Store, check_scale, is_store
 from myriad.training import Automatic, Checkpoint, Context, Fitted, Method
 from myriad.training.calibrating import add_calibration, exclude, keep_back
 
@@ -176,7 +176,7 @@ def fit_store(
     splits = set(store.splits.tolist())
     train_rows, kept_back = keep_back(store.rows("train"), method)
     val_rows = store.rows("val") if "val" in splits else None
-    check_classes(train_rows.labels, store, progress)
+    check_rows(train_rows, store, progress)
     if val_rows is None:
         progress.note("No validation images: settings are not searched, accuracy is not measured.")
     note_unused(context, method)
@@ -209,9 +209,13 @@ def fit_store(
     return fitted, scored, validation
 
 
-def check_classes(labels: NDArray[np.int32], store: Store, progress: Progress) -> None:
-    """Raise `InputError` unless there are two classes to tell apart; note those without rows."""
-    n_classes, n_present = len(store.class_names), len(np.unique(labels))
+def check_rows(rows: Rows, store: Store, progress: Progress) -> None:
+    """Raise `InputError` unless rows of a store can be trained on; note classes without rows.
+
+    There must be two classes to tell apart, and values whose products float32 can hold.
+    """
+    check_scale(rows)
+    n_classes, n_present = len(store.class_names), len(np.unique(rows.labels))
     if n_present < 2:
         raise InputError(f"{store.path}: at least two classes are needed to train.")
     if n_present < n_classes:
