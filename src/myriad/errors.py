@@ -21,7 +21,7 @@ def shorten(text: str) -> str:
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:
-    """Return a question to follow an error, such as " Did you mean 'heron'?"; empty if none is near.
+    """Return a question to follow an error, " Did you mean 'heron'?"; empty if nothing is near.
 
     Parameters
     ----------

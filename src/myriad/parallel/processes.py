@@ -1,8 +1,9 @@
 """Worker processes, for work that holds the GIL too often for threads.
 
 They are started by a fork server, or on Windows each by itself, never by a plain fork: OpenMP hangs
-in a forked child of a process that has used it. The server imports the modules that workers need once, and each worker is
-a copy of it. When a worker dies, the task that it was working on is given to a new one.
+in a forked child of a process that has used it. The server imports the modules that workers need
+once, and each worker is a copy of it. When a worker dies, the task that it was working on is given
+to a new one.
 """
 
 from __future__ import annotations

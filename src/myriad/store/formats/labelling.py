@@ -221,9 +221,7 @@ def _gather(tables: Sequence[_Table], column: str) -> Column:
     for table in tables:
         if column not in table.columns:
             known, hint = ", ".join(table.columns), did_you_mean(column, table.columns)
-            raise InputError(
-                f"{table.name} has no column {column!r}; its columns: {known}.{hint}"
-            )
+            raise InputError(f"{table.name} has no column {column!r}; its columns: {known}.{hint}")
         values = table.read(column)
         texts.append(_write_lists(values, table.name, column))
         flat = texts[-1].flatten() if pa.types.is_list(texts[-1].type) else texts[-1]
