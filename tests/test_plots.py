@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -103,29 +105,27 @@ def test_without_errors_there_is_nothing_to_draw():
 
 
 def test_an_unknown_label_is_named():
-    with pytest.raises(InputError, match="'herron'.*Did you mean 'heron'"):
+    with pytest.raises(InputError, match=r"'herron'.*Did you mean 'heron'"):
         plots.confusion_groups(Fixed(np.eye(5)[X % 5]), X[:1], ["herron"])
 
 
-class Searched:
-    search_ = [
+SEARCHED = SimpleNamespace(
+    search_=[
         {"objective": name, "lam": lam, "accuracy": 50.0 + i, "error": 1.0, "settings": {}}
         for name in ("softmax", "dual")
         for i, lam in enumerate((0.0, 1e-6, 1e-3, 1.0))
     ]
+)
 
 
 def test_search_draws_a_curve_for_each_objective():
-    ax = plots.search(Searched())
+    ax = plots.search(SEARCHED)
     assert ax.get_xlabel() == "lam"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["softmax", "dual"]
     with pytest.raises(InputError, match="Did you mean 'lam'"):
-        plots.search(Searched(), against="lamb")
+        plots.search(SEARCHED, against="lamb")
 
 
 def test_search_that_did_not_take_place():
-    class Given:
-        search_ = []
-
     with pytest.raises(InputError, match="without a search"):
-        plots.search(Given())
+        plots.search(SimpleNamespace(search_=[]))

@@ -56,7 +56,7 @@ def test_estimators_and_models_have_a_representation(tmp_path):
     fitted = NearestMeans().fit(X, y)
     assert "NearestMeans" in fitted._repr_html_()
     model = LinearModel(np.eye(4, dtype=np.float32), np.zeros(4, np.float32))
-    folder = ModelFolder(model, y.tolist(), settings={"objective": "ovr"})
+    folder = ModelFolder(model, y.tolist(), None, {"objective": "ovr"})
     shown = Classifier(folder)._repr_html_()
     assert "4: a, b, c, &lt;d&gt;" in shown
     assert "objective ovr" in shown
