@@ -4,7 +4,8 @@ The plots are those that ``docs/gallery.md`` saves. The screenshots show the rep
 ``myriad demo``, in Chromium, which must be installed. Pictures have few colours, so that the
 repository stays small.
 
-``python -m tests.docs.pictures gallery`` draws the plots alone, ``... demo`` the screenshots.
+``python -m tests.docs.pictures gallery`` draws the plots alone, ``... demo`` the screenshots,
+``... speed`` the comparison on the README.
 """
 
 import os
@@ -18,6 +19,7 @@ import matplotlib
 from PIL import Image
 
 from tests.docs.pages import DOCS, ROOT, read_blocks
+from tests.docs.readme_table import draw_speed
 from tests.docs.running import Reader
 
 IMAGES = DOCS / "images"
@@ -53,6 +55,12 @@ def draw_demo(folder: Path) -> None:
         keep(picture, IMAGES / name)
 
 
+def draw_comparison(folder: Path) -> None:
+    """Draw the comparison with other trainers."""
+    draw_speed(folder / "speed.png")
+    keep(folder / "speed.png", IMAGES / "speed.png")
+
+
 def keep(picture: Path, target: Path) -> None:
     """Copy a picture, with at most 128 colours."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +68,11 @@ def keep(picture: Path, target: Path) -> None:
         opened.convert("RGB").quantize(128).save(target, optimize=True)
 
 
-PICTURES: dict[str, Callable[[Path], None]] = {"gallery": draw_gallery, "demo": draw_demo}
+PICTURES: dict[str, Callable[[Path], None]] = {
+    "gallery": draw_gallery,
+    "demo": draw_demo,
+    "speed": draw_comparison,
+}
 
 
 def main(names: list[str]) -> None:
