@@ -81,7 +81,7 @@ def draw_speed(path: Path) -> None:
         times = [start + found["epoch_seconds"] * epoch for epoch in epochs]
         ax.plot(times, found["top1_by_epoch"], marker="o", markersize=3, label=f"myriad: {name}")
     ax.set(xscale="log", xlabel="seconds on one thread, ours with the search for settings")
-    ax.set(ylabel="top-1 on validation rows, %", xlim=(1.5, 400), ylim=(35, 100))
+    ax.set(ylabel="top-1 on validation rows, %", xlim=(1.5, 900), ylim=(35, 100))
     ax.legend(loc="lower left")
     ax.grid(alpha=0.3)
     fig.savefig(path, dpi=96)
