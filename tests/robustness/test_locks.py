@@ -27,6 +27,7 @@ CASES = [
     (f"train images --out model --resume {QUICK}", "model"),
     (f"train model.store --out new {QUICK}", "new"),
     ("predict model images/ant/0.png --csv labels.csv", "labels.csv"),
+    ("explain model images/ant/0.png --out why.png", "why.png"),
     ("extract images --out model.store --overwrite", "model.store"),
     ("extract images --out model.store --resume", "model.store"),
     ("extract images --out below/new.store", "below/new.store"),

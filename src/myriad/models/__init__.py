@@ -1,7 +1,7 @@
 """Trained models: scores, top-k ranking in bounded memory, and model folders."""
 
 from myriad.models.calibration import Calibration, calibrate
-from myriad.models.class_pictures import ClassPictures, load_pictures, save_pictures
+from myriad.models.class_pictures import ClassPictures, load_pictures
 from myriad.models.class_weights import weigh_classes
 from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.decisions import Decider, Decisions
@@ -55,6 +55,5 @@ __all__ = [
     "match_rows",
     "read_source",
     "save_model",
-    "save_pictures",
     "weigh_classes",
 ]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.files import dump_json, read_json
 from myriad.measures import Measures, measure
-from myriad.models import ModelFolder, load_model, make_plain, save_model, save_pictures
+from myriad.models import ClassPictures, ModelFolder, load_model, make_plain, save_model
 from myriad.pipelines.calibration_evidence import describe_calibration
 from myriad.pipelines.evidence import Scored, gather_evidence, gather_pictures, write_card
 from myriad.pipelines.extract import ExtractOptions, extract
@@ -143,9 +143,8 @@ def train(
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
     source = describe_source(rows, asked)
-    if rows.recipe is not None:
-        save_pictures(out, gather_pictures(evidence, threads=threads), rows.class_names)
-    _save(out, rows, fitted, validation, settings, evidence, source)
+    pictures = None if rows.recipe is None else gather_pictures(evidence, threads=threads)
+    _save(out, rows, fitted, validation, settings, evidence, source, pictures)
     shutil.rmtree(state, ignore_errors=True)
     return Trained(
         out,
@@ -288,6 +287,7 @@ def _save(
     settings: dict[str, Any],
     evidence: dict[str, Any],
     source: dict[str, Any],
+    pictures: ClassPictures | None,
 ) -> None:
     facts = {
         "training rows": int(np.isin(store.splits, store.trained_splits).sum()),
@@ -301,8 +301,14 @@ def _save(
         plain, store.class_names, store.recipe, settings, source, fitted.calibration
     )
     card = write_card(out.name or out.resolve().name, validation, facts)
-    texts = {EVIDENCE: dump_json(evidence)}
-    save_model(out, contents, card=card, texts=texts, held_scores=fitted.held_scores)
+    save_model(
+        out,
+        contents,
+        card=card,
+        texts={EVIDENCE: dump_json(evidence)},
+        held_scores=fitted.held_scores,
+        pictures=pictures,
+    )
 
 
 def read_evidence(model: Path) -> dict[str, Any]:

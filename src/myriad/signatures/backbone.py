@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -20,7 +21,8 @@ from myriad.signatures.signature import Signature
 LAYOUTS = ("nchw", "nhwc")
 ORDERS = ("rgb", "bgr")
 VIEWS = (1, 2, 10)
-CORNERS = ((0.5, 0.5), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
+Corner = tuple[float, float]
+CORNERS: tuple[Corner, ...] = ((0.5, 0.5), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
 """Where views are cut: the fraction of the spare width and height that lies left and above."""
 
 
@@ -111,13 +113,9 @@ class Backbone(Signature, kind="backbone"):
         """Return the embedding of a uint8 image (height, width, 3): float32 of shape (dim,)."""
         check_image(image, colour=True)
         session = open_session(self.graph.tobytes, self.sha256)
-        corners = CORNERS if self.views == 10 else CORNERS[:1]
         total = np.zeros(self.features)
-        for corner in corners:
-            pixels = self.cut(image, corner)
+        for pixels, _, _ in self.cut_views(image):
             total += self._run(session, self.fit(pixels))
-            if self.views > 1:
-                total += self._run(session, self.fit(pixels[:, ::-1]))
         row = (total / self.views).astype(np.float32).reshape(1, -1)
         if not np.isfinite(row).all():
             raise WorkError("The network gave a NaN or infinite feature.")
@@ -136,7 +134,15 @@ class Backbone(Signature, kind="backbone"):
             )
         return row
 
-    def cut(self, image: Bytes, corner: tuple[float, float] = CORNERS[0]) -> Bytes:
+    def cut_views(self, image: Bytes) -> Iterator[tuple[Bytes, Corner, bool]]:
+        """Yield the views of an image (see `cut`), where each was cut, and if it is mirrored."""
+        for corner in CORNERS if self.views == 10 else CORNERS[:1]:
+            pixels = self.cut(image, corner)
+            yield pixels, corner, False
+            if self.views > 1:
+                yield pixels[:, ::-1], corner, True
+
+    def cut(self, image: Bytes, corner: Corner = CORNERS[0]) -> Bytes:
         """Return a view of an image at the size of the input: uint8 (height, width, 3).
 
         Resizing is bicubic with antialiasing.

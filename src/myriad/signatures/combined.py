@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
@@ -66,19 +67,22 @@ class CombinedSignature(Signature, kind="combined"):
 
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image: float32 of shape (dim,)."""
+        row = np.empty(self.dim, np.float32)
+        for part, taken, share, block in self.take_apart(image):
+            np.multiply(part.describe(taken), np.float32(share), out=row[block])
+        return row
+
+    def take_apart(self, image: Bytes) -> Iterator[tuple[Signature, Bytes, float, slice]]:
+        """Yield each signature, the image as it takes it, its scaled weight and its columns."""
         check_image(image, colour=self.colour)
         grey: Bytes | None = None
-        row = np.empty(self.dim, np.float32)
         norm = float(np.linalg.norm(self.weights))
         for part, weight, block in zip(self.parts, self.weights, self.blocks, strict=True):
-            if part.colour == self.colour:
-                taken = image
-            else:
-                if grey is None:
-                    grey = make_grey(image)
+            taken = image
+            if part.colour != self.colour:
+                grey = make_grey(image) if grey is None else grey
                 taken = grey
-            np.multiply(part.describe(taken), np.float32(weight / norm), out=row[block])
-        return row
+            yield part, taken, weight / norm, block
 
 
 def make_grey(image: Bytes) -> Bytes:

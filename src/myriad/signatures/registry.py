@@ -143,11 +143,12 @@ class SignatureOptions:
 
     def learning(self, context: LearningContext) -> dict[str, Any]:
         """Return the arguments that all functions which learn a vocabulary share."""
+        descriptor = find_descriptor(self.descriptor)
         return {
             "regions": self.regions,
             "whiten": self.whiten,
-            "descriptor": find_descriptor(self.descriptor).make(
-                step=self.step, contrast=self.contrast, root=self.root
+            "descriptor": descriptor.make(
+                **{name: getattr(self, name) for name in descriptor.options}
             ),
             "seed": context.seed,
             "threads": context.threads,
