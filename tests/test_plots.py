@@ -111,17 +111,26 @@ def test_an_unknown_label_is_named():
 
 SEARCHED = SimpleNamespace(
     search_=[
-        {"objective": name, "lam": lam, "accuracy": 50.0 + i, "error": 1.0, "settings": {}}
-        for name in ("softmax", "dual")
-        for i, lam in enumerate((0.0, 1e-6, 1e-3, 1.0))
+        {"objective": "softmax", "eta": 0.1, "epochs": 2, "top1": 70.0},
+        {"objective": "softmax", "eta": 0.1, "epochs": 4, "top1": None},
+        *({"objective": "dual", "lam": 10.0**-i, "top1": 80.0 - i} for i in range(4)),
     ]
 )
 
 
-def test_search_draws_a_curve_for_each_objective():
+def test_search_draws_the_candidates_of_each_objective_and_the_best():
     ax = plots.search(SEARCHED)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["softmax", "dual", "lam 1"]
+    assert [len(line.get_xdata()) for line in ax.lines] == [1, 4, 1]
+    assert ax.lines[2].get_ydata() == [80.0]
+
+
+def test_search_against_a_setting():
+    ax = plots.search(SEARCHED, against="lam")
     assert ax.get_xlabel() == "lam"
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["softmax", "dual"]
+    assert ax.get_xscale() == "symlog"
+    assert list(ax.lines[0].get_xdata()) == [1e-3, 1e-2, 1e-1, 1.0]
+    assert plots.search(SEARCHED, against="eta").lines[1].get_ydata() == [70.0]
     with pytest.raises(InputError, match="Did you mean 'lam'"):
         plots.search(SEARCHED, against="lamb")
 

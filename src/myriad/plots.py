@@ -133,58 +133,62 @@ def confusion_groups(
 
 
 def search(model: Any, *, against: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the accuracy of all candidates of a search, with its standard error where it is known.
+    """Draw the held-out accuracy of all candidates of a search, and mark the best one.
 
     Parameters
     ----------
     model : a fitted classifier with the attribute ``search_``.
-    against : a setting for the horizontal axis, such as ``"lam"`` or ``"eta"``; by default the one
-        that took the most values.
+    against : a setting for the horizontal axis, such as ``"lam"`` or ``"eta"``; by default the
+        candidates stand in the order in which they were tried.
     """
     candidates: Sequence[Mapping[str, Any]] = model.search_
     if not candidates:
         raise InputError("This model was trained without a search: its settings were given.")
-    measured = _find_accuracy(candidates)
-    tried = {name: _list_values(candidates, name) for name in candidates[0]}
-    tried = {name: values for name, values in tried.items() if len(values) > 1}
-    names = [name for name in tried if name not in _MEASURES]
-    if against is None and names:
-        against = max(names, key=lambda name: len(tried[name]))
-    elif against is not None and against not in candidates[0]:
-        hint = did_you_mean(against, candidates[0])
+    known = dict.fromkeys(name for one in candidates for name in one)
+    if against is not None and against not in known:
+        hint = did_you_mean(against, known)
         raise InputError(f"The search has no setting {against!r}.{hint}")
+    placed = [
+        (number if against is None else one.get(against), one)
+        for number, one in enumerate(candidates, start=1)
+        if np.isfinite(_accuracy_of(one))
+    ]
+    drawn = [(float(place), one) for place, one in placed if isinstance(place, int | float)]
+    if not drawn:
+        raise InputError("No candidate of this search has an accuracy and a number to draw.")
+    points: dict[str, list[tuple[float, float]]] = {}
+    for place, one in drawn:
+        objective = str(one.get("objective", "candidates"))
+        points.setdefault(objective, []).append((place, _accuracy_of(one)))
+    best = max(drawn, key=lambda pair: _accuracy_of(pair[1]))
     ax = _open(ax)
-    by_objective: dict[str, list[tuple[float, float, float]]] = {}
-    for number, one in enumerate(candidates):
-        if one.get(measured) is None:
-            continue
-        place = one.get(against) if against else number
-        if isinstance(place, int | float) and not isinstance(place, bool):
-            point = (float(place), float(one[measured]), float(one.get("error") or 0.0))
-            by_objective.setdefault(str(one.get("objective", "")), []).append(point)
-    for objective, points in by_objective.items():
-        places, accuracies, errors = zip(*sorted(points), strict=True)
-        ax.errorbar(places, accuracies, errors, marker="o", capsize=2, label=objective or None)
-    spread = [place for points in by_objective.values() for place, _, _ in points if place > 0]
-    if spread and max(spread) > 30 * min(spread):
-        ax.set_xscale("symlog", linthresh=min(spread))
+    for objective, found in points.items():
+        ax.plot(*zip(*sorted(found), strict=True), "o", markersize=4, label=objective)
+    star = {"color": "black", "markersize": 11, "label": _describe(best[1])}
+    ax.plot(best[0], _accuracy_of(best[1]), "*", **star)
+    places = [place for place, _ in drawn if place > 0]
+    if against is not None and places and max(places) > 30 * min(places):
+        ax.set_xscale("symlog", linthresh=min(places))
     ax.set(xlabel=against or "candidate", ylabel="held-out accuracy, %", title="Search")
-    return _finish(ax, legend=len(by_objective) > 1)
+    return _finish(ax, legend=True)
 
 
-_MEASURES = ("accuracy", "top1", "top5", "error", "seconds", "epochs")
+_MEASURES = ("objective", "accuracy", "top1", "top5", "error", "seconds")
 
 
-def _find_accuracy(candidates: Sequence[Mapping[str, Any]]) -> str:
-    for name in ("accuracy", "top1"):
-        if any(one.get(name) is not None for one in candidates):
-            return name
-    raise InputError("The candidates of this search have no accuracy.")
+def _accuracy_of(candidate: Mapping[str, Any]) -> float:
+    found = candidate.get("accuracy", candidate.get("top1"))
+    return float("-inf") if found is None else float(found)
 
 
-def _list_values(candidates: Sequence[Mapping[str, Any]], name: str) -> set[float]:
-    values = [one.get(name) for one in candidates]
-    return {v for v in values if isinstance(v, int | float) and not isinstance(v, bool)}
+def _describe(candidate: Mapping[str, Any]) -> str:
+    """Return the settings of a candidate: "lam 2.53, epochs 8"."""
+    settings = {
+        name: f"{value:.3g}"
+        for name, value in candidate.items()
+        if name not in _MEASURES and isinstance(value, int | float)
+    }
+    return ", ".join(f"{name} {value}" for name, value in settings.items()) or "best"
 
 
 def _judge(model: Any, X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
