@@ -6,9 +6,16 @@ import sys
 import pytest
 
 from tests.docs.pages import DOCS, ROOT
+from tests.docs.readme_table import README, fill_table
 
 MARKS = "<!-- tables: written by a command -->", "<!-- end of tables -->"
 PHOTOGRAPHS = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
+
+
+def test_the_comparison_of_the_readme_is_that_of_the_results() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert "written by a command" in text
+    assert fill_table(text) == text, "python -m tests.docs.refresh --options writes it"
 
 
 @pytest.mark.parametrize(

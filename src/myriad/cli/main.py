@@ -23,6 +23,7 @@ from myriad.cli.explain import explain
 from myriad.cli.export import export
 from myriad.cli.extract import extract
 from myriad.cli.import_ import import_
+from myriad.cli.info import info
 from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
@@ -45,11 +46,14 @@ VERBS: dict[str, Callable[..., Any]] = {
     "compare": compare,
     "report": report,
     "plan": plan,
+    "info": info,
 }
+
+COMPLETING = "_MYRIAD_COMPLETE"
+"""Environment variable by which a shell asks for completions instead of running a verb."""
 
 app = typer.Typer(
     name="myriad",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -112,6 +116,8 @@ def run() -> None:
     if not sys.warnoptions and os.environ.get("MYRIAD_DEBUG") != "1":
         warnings.simplefilter("ignore")  # for programmers; users get sentences
     _open_closed_streams()
+    if COMPLETING in os.environ:  # set by the script of ``--show-completion`` at each press of Tab
+        app(prog_name="myriad")
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a label the locale cannot write
     status = execute(app, sys.argv[1:])

@@ -88,7 +88,10 @@ def predict(
     deciding: Deciding,
     run: Run,
 ) -> Predicted:
-    """Rank labels for images or rows."""
+    """Rank labels for images or rows.
+
+    Example: myriad predict birds heron.jpg -k 3
+    """
     from myriad.pipelines.outputs import check_file_output
     from myriad.pipelines.predict import predict as work
     from myriad.pipelines.predict import write_csv

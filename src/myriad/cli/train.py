@@ -86,7 +86,10 @@ def train(
     cluster: Cluster = None,
     run: Run,
 ) -> Result:
-    """Train a model on images or on a store."""
+    """Train a model on images or on a store.
+
+    Example: myriad train photos --out birds
+    """
     from myriad.pipelines.train import train as work
 
     trained = work(

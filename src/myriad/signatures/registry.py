@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from myriad.descriptors.registry import GridOptions, SiftOptions, find_descriptor
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.options import Option, flat_values, option, options_of, same_option, select_options
 from myriad.signatures.own_options import OnnxOptions, merge_options
 from myriad.signatures.spec import (
@@ -279,6 +279,7 @@ def find_signature(word: str) -> SignatureSpec:
         known = f"{AUTO}, {', '.join(first)} or {last}"
         raise InputError(
             f"--signature must be one of {known}, or several of them with + between, not {word!r}."
+            + did_you_mean(word, SIGNATURES)
         )
     return spec
 
