@@ -71,34 +71,51 @@ def show_entry(entry: dict[str, Any]) -> str:
 OPTION_LISTS: Lists = {"deciding": UnderHeading(read_decisions, "Decisions", first=())}
 
 
-@verb(show=show, writes=True, lists=OPTION_LISTS)
+@verb(show=show, writes=True, resumes=True, lists=OPTION_LISTS)
 def predict(
     model: ModelArgument,
     inputs: Annotated[
         list[str],
         typer.Argument(
             metavar="IMAGE|FOLDER|LIST|ROWS...",
-            help="Image files, folders of them, .txt files of one path per line, or files of rows.",
+            help="Image files, folders of them, .txt files of one path per line, videos, or files "
+            "of rows.",
             show_default=False,
         ),
     ],
     k: Annotated[int, typer.Option("-k", "--top", min=1, help="Number of labels per image.")] = 5,
     csv: Annotated[Path | None, typer.Option(help="Also write the labels to this file.")] = None,
+    parquet: Annotated[
+        Path | None, typer.Option(help="Also write the labels to this Parquet file.")
+    ] = None,
+    sort_into: Annotated[
+        Path | None,
+        typer.Option(help="Link each image into a sub-folder of its best label in this folder."),
+    ] = None,
+    copy: Annotated[
+        bool, typer.Option("--copy", help="With --sort-into, copy images instead of linking them.")
+    ] = False,
+    every: Annotated[
+        float | None,
+        typer.Option(help="Read video files too: seconds from one frame to the next."),
+    ] = None,
     *,
     deciding: Deciding,
     run: Run,
 ) -> Predicted:
     """Rank labels for images or rows."""
-    from myriad.pipelines.outputs import check_file_output
-    from myriad.pipelines.predict import predict as work
-    from myriad.pipelines.predict import write_csv
+    from myriad.pipelines.prediction_outputs import PredictionOutputs
 
-    with locked(csv, make_parents=False, progress=run.progress):
-        if csv is not None:
-            check_file_output(csv, option="--csv", overwrite=run.overwrite)
-        predicted = work(
-            model, inputs, k=k, deciding=deciding(), threads=run.threads, progress=run.progress
+    outputs = PredictionOutputs(csv=csv, parquet=parquet, sort_into=sort_into, copy=copy)
+    with locked(csv, parquet, sort_into, make_parents=False, progress=run.progress):
+        return outputs.predict(
+            model,
+            inputs,
+            k=k,
+            deciding=deciding(),
+            every=every,
+            threads=run.threads,
+            overwrite=run.overwrite,
+            resume=run.resume,
+            progress=run.progress,
         )
-        if csv is not None:
-            write_csv(predicted, csv)
-    return predicted

@@ -98,7 +98,7 @@ def extract(
     # Early, so that a wrong file is found before the work.
     opened = recipe or options.spec.open(options)
     with progress.step("Finding images") as advance:
-        found = find_images(data)
+        found = find_images(data, every=options.every)
         images = split_images(found, seed=seed)
         chosen = np.isin(images.splits, splits)
         images = images.select(chosen)
