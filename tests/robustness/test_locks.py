@@ -27,6 +27,8 @@ CASES = [
     (f"train images --out model --resume {QUICK}", "model"),
     (f"train model.store --out new {QUICK}", "new"),
     ("predict model images/ant/0.png --csv labels.csv", "labels.csv"),
+    ("predict model images/ant/0.png --parquet labels.parquet", "labels.parquet"),
+    ("predict model images/ant/0.png --sort-into sorted", "sorted"),
     ("extract images --out model.store --overwrite", "model.store"),
     ("extract images --out model.store --resume", "model.store"),
     ("extract images --out below/new.store", "below/new.store"),

@@ -18,20 +18,8 @@ from myriad.images.archive import Archive
 from myriad.images.reading import read_bytes
 from myriad.urls import UrlPath, as_path
 
-_STILL = (
-    ".jpg",
-    ".jpeg",
-    ".jpe",
-    ".jfif",
-    ".png",
-    ".bmp",
-    ".dib",
-    ".tif",
-    ".tiff",
-    ".webp",
-    ".gif",
-)
-SUFFIXES = frozenset((*_STILL, ".heic", ".heif", ".avif"))
+_USUAL = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".dib", ".tif", ".tiff")
+SUFFIXES = frozenset((*_USUAL, ".webp", ".gif", ".heic", ".heif", ".avif"))
 VIDEO_SUFFIXES = frozenset((".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg"))
 FORMATS = "JPEG, PNG, BMP, TIFF, WebP, GIF, HEIC or AVIF"
 SPLITS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
