@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import myriad
-from tests.cli.calling import call_json
+from tests.cli.calling import call, call_json
 
 
 def test_predict_ranks_labels(photos, model, tmp_path, capsys):
