@@ -1,17 +1,17 @@
 """Extended models beside models trained from scratch: accuracy and time.
 
-    python recipes/extending.py --data ../data --out /tmp/rows [--seeds 5] [--problems ...]
+Command:   python recipes/extending.py DATA --out runs [--seeds 5] [--problems NAME...] [--save]
+Time:      two threads: about a minute (caltech101) to ten (tiny200) a seed
+Expected:  see docs/verbs/extend.md and docs/verbs/merge.md
 
 A fifth of the classes, drawn by the seed, is new. A model is trained on the others, and extended by
-``myriad extend``: with the old rows and frozen weights, with `--update`, and from the model alone.
-``scratch`` is ``myriad train`` on all rows. Accuracies are top-1 in % on the test rows of all
-classes, and of old and new ones by themselves; times are those of training alone, in seconds, and
-on a machine with other work they are noisy. Rows of photographs are made once, by
-``myriad extract`` with EfficientNet-Lite0. Merged labels are measured as well: pairs of classes,
-drawn and most confused, whose label has the higher of two scores, or the mean of two vectors.
+`myriad extend`: with the old rows and frozen weights, with --update, and from the model alone.
+"scratch" is `myriad train` on all rows. Accuracies are top-1 in % on the test rows of all classes,
+and of old and new ones by themselves; times are those of training alone, in seconds, and on a
+machine with other work they are noisy. Merged labels are measured as well: ten pairs of classes,
+drawn or most confused, whose label has the higher of two scores, or the mean of two vectors.
 
-A seed of Caltech-101 takes about a minute, one of Tiny-ImageNet about ten, on two cores. The results
-go to ``benchmarks/results/extending.json`` with ``--save``.
+DATA and the stores of photographs, which are made once, are those of automatic_problems.py.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NEW = 0.2
 MERGED = 10
 
 
-def write_rows(path: Path, X: np.ndarray, y: np.ndarray, first: int = 0) -> Path:
+def write_rows(path: Path, X: np.ndarray, y: np.ndarray) -> Path:
     """Write rows as a store; classes are called by their numbers, with zeros in front."""
     classes = np.unique(y)
     names = [f"{c:05d}" for c in classes]
@@ -129,7 +129,7 @@ def measure_merging(
 def main() -> None:
     """Print the table of each problem, means over the seeds."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int)

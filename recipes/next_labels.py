@@ -1,16 +1,16 @@
-"""Labels that ``predict --next`` saves against a random choice, on Tiny-ImageNet.
+"""Labels that `predict --next` saves against a random choice, on Tiny-ImageNet.
 
-    python recipes/next_labels.py --data ../data --out /tmp/rows [--seeds 5] [--rounds 10]
+Command:   python recipes/next_labels.py DATA --out runs [--seeds 5] [--rounds 10] [--save]
+Time:      two threads: about five minutes a seed
+Expected:  see docs/verbs/predict.md
 
 A model of 200 classes begins with 5 labelled images a class. In each round 100 of the other 19,000
-training images are labelled, chosen by ``--next`` or at random, and the model is trained again; its
-settings are searched once, at the beginning. Rows are made once by EfficientNet-Lite0. The curve of
-each way gives the accuracy on the 5,000 test images after each round. ``saved`` is how many percent
-fewer labels ``--next`` needs for the accuracy that the random choice has at the end, by
-interpolation between rounds.
+training images are labelled, chosen as --next does or at random, and the model is trained again;
+its settings are searched once, at the beginning. The curve of each way gives the accuracy on the
+5,000 test images after each round. "saved" is how many percent fewer labels --next needs for the
+accuracy that the random choice has at the end, by interpolation between rounds.
 
-A seed takes about five minutes on two cores. The results go to
-``benchmarks/results/next_labels.json`` with ``--save``.
+DATA and the store of photographs, which is made once, are those of automatic_problems.py.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def follow(
         if way == "random":
             chosen = np.random.default_rng([seed, number]).permutation(len(pool))[:ROUND]
         else:
-            folder = ModelFolder(model, [str(c) for c in range(model.n_classes)], None, {})
-            decider = Decider(ModelFolder(model, folder.class_names, None, {}, None, scale))
+            names = [str(c) for c in range(model.n_classes)]
+            decider = Decider(ModelFolder(model, names, None, {}, None, scale))
             found = decider.decide(problem.X[pool], CLASSES)
             assert found.probabilities is not None
             unlabelled = Unlabelled(problem.X[pool], found.labels, found.probabilities)
@@ -78,7 +78,7 @@ def count_saved(curve: list[float], other: list[float]) -> float:
 def main() -> None:
     """Print the curves and the labels saved, means over the seeds."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=10)

@@ -15,6 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from myriad.arrays import Float, Ints
 from myriad.models import Calibration, HeldScores, Model, calibrate
+from myriad.models.calibration import PENALTY
 from myriad.models.held_classes import add_classes, join_held
 from myriad.models.novelty import Novelty, project
 from myriad.randomness import generator
@@ -67,12 +68,12 @@ def find_offset(held: HeldScores, n_old: int, scale: float) -> float:
 
     Old classes fit the rows they were trained on better than others, so new ones that are trained
     beside them come out too strong. The offset has the least log loss on held-out rows; old and
-    new classes count as much as they have classes.
+    new classes count as much as they have classes. As those of `calibrate`, it needs evidence.
     """
     new_rows = held.labels >= n_old
     new = held.classes >= n_old
     counts = np.bincount(held.labels)
-    weights = 1.0 / counts[held.labels]
+    weights = len(held) / (np.count_nonzero(counts) * counts[held.labels])
     best = held.scores[:, :1].astype(np.float64)
     exponentials = np.exp(scale * (held.scores - best))
     rest = (held.rest_counts * np.exp(scale * (held.rest_scores - best))).sum(axis=1)
@@ -81,7 +82,7 @@ def find_offset(held: HeldScores, n_old: int, scale: float) -> float:
 
     def loss(offset: float) -> float:
         sums = np.log(old_sums + np.exp(offset) * new_sums + 1e-300) - offset * new_rows
-        return float(weights @ sums)
+        return float(weights @ sums) + PENALTY * offset**2
 
     found = minimize_scalar(loss, bounds=(-MOST_OFFSET, MOST_OFFSET), method="bounded")
     return float(found.x) / scale
