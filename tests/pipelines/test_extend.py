@@ -124,6 +124,13 @@ def test_new_images_of_old_classes_change_these_alone(here):
     assert load_model(here / "two").calibration is None
 
 
+def test_class_means_stand_for_classes_that_the_store_lacks(here, tmp_path):
+    some, notes = write_store(tmp_path / "some", "abcd"), []
+    extend(here / "model", here / "new", tmp_path / "m", old=[some], progress=Notes(notes))
+    assert any("4 old classes have no rows in --store" in note for note in notes)
+    assert accuracy(here, tmp_path / "m") > 60.0
+
+
 def test_a_merged_model_can_grow(here):
     merge(here / "model", ["a", "b"], "ab", here / "merged")
     extend(here / "merged", here / "new", here / "merged-grown")
@@ -166,6 +173,11 @@ class TestBadInput:
     def test_a_store_of_other_classes(self, here, tmp_path):
         other = write_store(tmp_path / "other", "xyz")
         options = {"old": [other], "match": "no labelled rows of the classes"}
+        self.refused(here / "model", here / "new", tmp_path / "m", **options)
+
+    def test_an_update_without_all_rows(self, here, tmp_path):
+        some = write_store(tmp_path / "some", "abc")
+        options = {"old": [some], "update": True, "match": "lack 5 classes of .*, 'd' first"}
         self.refused(here / "model", here / "new", tmp_path / "m", **options)
 
     def test_images_for_a_model_of_rows(self, here, tmp_path):

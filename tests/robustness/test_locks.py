@@ -29,6 +29,7 @@ CASES = [
     ("predict model images/ant/0.png --csv labels.csv", "labels.csv"),
     ("predict model images/ant/0.png --parquet labels.parquet", "labels.parquet"),
     ("predict model images/ant/0.png --sort-into sorted", "sorted"),
+    ("explain model images/ant/0.png --out why.png", "why.png"),
     ("extract images --out model.store --overwrite", "model.store"),
     ("extract images --out model.store --resume", "model.store"),
     ("extract images --out below/new.store", "below/new.store"),

@@ -35,7 +35,7 @@ from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.serialisation import fingerprint
 from myriad.signatures import Signature
-from myriad.signatures.registry import AUTO
+from myriad.signatures.registry import AUTO, FISHER
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 from myriad.store.manifest import read_plan
 
@@ -105,8 +105,9 @@ def extract(
         advance(len(images))
     for warning in images.warnings:
         progress.note(warning)
+    learning = opened is None and (options.signature != AUTO or options.candidates == (FISHER,))
     if recipe is None:
-        require_classes(images, data, learning=opened is None and options.signature != AUTO)
+        require_classes(images, data, learning=learning)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     bad = BadImages(len(images), options.max_bad)
     with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:

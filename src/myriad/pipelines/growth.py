@@ -117,23 +117,21 @@ class Growth:
                 "tell the new classes apart. Use --update to train the old classes with them."
             )
         learned = folder.model.model if isinstance(folder.model, CodedModel) else folder.model
-        if stores:
-            parts = [
-                read_known(
-                    folder,
-                    one,
-                    {name: c for c, name in enumerate(folder.class_names)},
-                    seed=seed,
-                    progress=progress,
-                )
-                for one in stores
-            ]
-            old = KnownRows.join(parts)
-        else:
-            old = imagine_rows(folder, path, new, seed=seed)
+        own = {name: c for c, name in enumerate(folder.class_names)}
+        parts = [read_known(folder, one, own, seed=seed, progress=progress) for one in stores]
+        missing = np.setdiff1d(np.arange(n_old), [c for part in parts for c in part.labels])
+        if stores and update and len(missing):
+            raise InputError(
+                f"The rows of --store lack {len(missing)} classes of {path}, "
+                f"{folder.class_names[missing[0]]!r} first: to update all classes, give the stores "
+                "of all its rows."
+            )
+        keeps_means = folder.calibration is not None and folder.calibration.novelty is not None
+        if len(missing) and (keeps_means or not stores):
+            parts.append(imagine_rows(folder, path, missing, new, seed=seed))
             progress.note(
-                "Without --store, the mean of each old class stands for its rows: expect to "
-                "lose some points of accuracy, see the documentation of extend."
+                f"{len(missing)} old classes have no rows in --store, and class means stand for "
+                "them: expect to lose some accuracy, see the documentation of extend."
             )
         return cls(
             folder,
@@ -141,7 +139,7 @@ class Growth:
             load_held_scores(path),
             names,
             new,
-            old,
+            KnownRows.join(parts),
             bool(stores),
             update,
             seed,
@@ -284,8 +282,10 @@ def number(classes: Sequence[int] | NDArray[Any], n_classes: int) -> Ints:
     return found
 
 
-def imagine_rows(folder: ModelFolder, path: Path, new: KnownRows, *, seed: int) -> KnownRows:
-    """Return rows that stand for those of the old classes; see `draw_pseudo_rows`."""
+def imagine_rows(
+    folder: ModelFolder, path: Path, classes: NDArray[np.int64], new: KnownRows, *, seed: int
+) -> KnownRows:
+    """Return rows that stand for those of some old classes; see `draw_pseudo_rows`."""
     novelty = folder.calibration and folder.calibration.novelty
     if novelty is None:
         raise InputError(
@@ -293,4 +293,6 @@ def imagine_rows(folder: ModelFolder, path: Path, new: KnownRows, *, seed: int) 
             "store that it was trained on with --store."
         )
     X, labels = draw_pseudo_rows(novelty, new.X, new.labels, seed=seed)
-    return KnownRows(X, labels, np.full(len(X), -1, np.int32), [""] * len(X))
+    chosen = np.flatnonzero(np.isin(labels, classes))
+    groups = np.full(len(chosen), -1, np.int32)
+    return KnownRows(X[chosen], labels[chosen], groups, [""] * len(chosen))

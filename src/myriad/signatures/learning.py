@@ -80,6 +80,10 @@ def project_sample(
         workers=workers,
         progress=progress,
     )
+    if len(values) == 0:
+        raise InputError(
+            "The images gave no descriptors: no patch has enough contrast (--contrast)."
+        )
     if len(values) < max(n_words, 2):
         raise InputError(
             f"The images gave {len(values)} descriptors, too few for a vocabulary of {n_words}: "
