@@ -30,6 +30,7 @@ TRIAL = {
     "search": [],
     "error": None,
 }
+CHANGED = {"model": "m2", "made_from": "m", "classes": 9, "labels": ["a"], "calibration": None}
 OBJECTS = {
     "evaluate": MEASURES,
     "train": {
@@ -126,6 +127,22 @@ OBJECTS = {
         "score": 1.5,
         "bias": -0.5,
     },
+    "extend": {
+        "model": "m2",
+        "extended_from": "m",
+        "store": "m2.store",
+        "classes": 12,
+        "added": ["x", "y"],
+        "updated": [],
+        "old_rows": "store",
+        "rows": {"new": 20, "old": 100},
+        "held_out": MEASURES,
+        "calibration": None,
+        "settings": {"objective": "softmax"},
+        "seconds": 1.0,
+    },
+    "forget": CHANGED,
+    "merge": CHANGED,
     "error": {"error": "No such file."},
 }
 

@@ -21,9 +21,12 @@ from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import INTERRUPTED, execute
 from myriad.cli.explain import explain
 from myriad.cli.export import export
+from myriad.cli.extend import extend
 from myriad.cli.extract import extract
+from myriad.cli.forget import forget
 from myriad.cli.import_ import import_
 from myriad.cli.info import info
+from myriad.cli.merge import merge
 from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
@@ -37,6 +40,9 @@ VERBS: dict[str, Callable[..., Any]] = {
     "predict": predict,
     "evaluate": evaluate,
     "explain": explain,
+    "extend": extend,
+    "forget": forget,
+    "merge": merge,
     "serve": serve,
     "extract": extract,
     "compress": compress,

@@ -21,6 +21,7 @@ from myriad.cli.text import printable
 
 if TYPE_CHECKING:
     from myriad.measures import Measures
+    from myriad.models import Calibration
 
 _UNBOUNDED = 100_000
 SPLITS = {
@@ -28,6 +29,7 @@ SPLITS = {
     "test": "test images",
     "train": "training images",
     "all": "images",
+    "held-out": "held-out rows",
 }
 
 
@@ -119,6 +121,14 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
         behind = f"{second['behind']:.2f} ± {second['error']:.2f} points"
         chosen["Runner-up"] = f"{second['objective']}, behind by {behind}"
     return chosen | facts
+
+
+def describe_calibration(calibration: Calibration | None) -> dict[str, str]:
+    """Return by which rows the probabilities are calibrated."""
+    if calibration is None:
+        return {"Probabilities": "none: the model is not calibrated"}
+    shown = f"calibrated by {calibration.n_rows:,} rows ({calibration.source})"
+    return {"Probabilities": shown}
 
 
 def print_facts(facts: Mapping[str, Any], *, title: str = "") -> None:

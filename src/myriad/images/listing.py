@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,12 @@ from myriad.arrays import Ints
 from myriad.errors import InputError
 from myriad.images.archive import Archive
 from myriad.images.reading import read_bytes
+from myriad.urls import UrlPath, as_path
 
-SUFFIXES = frozenset(
-    (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".dib", ".tif", ".tiff", ".webp", ".gif")
-)
+_USUAL = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".dib", ".tif", ".tiff")
+SUFFIXES = frozenset((*_USUAL, ".webp", ".gif", ".heic", ".heif", ".avif"))
+VIDEO_SUFFIXES = frozenset((".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg"))
+FORMATS = "JPEG, PNG, BMP, TIFF, WebP, GIF, HEIC or AVIF"
 SPLITS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 
 
@@ -52,6 +54,12 @@ class ImageFiles:
         """Return the content of file `i`; `BadImage` if it cannot be read."""
         if self.archive is not None:
             return self.archive.read(self.paths[i])
+        if "@" in self.paths[i]:
+            from myriad.images.video import read_frame, split_frame
+
+            frame = split_frame(self.paths[i])
+            if frame is not None:
+                return read_frame(self.root / frame[0], frame[1])
         return read_bytes(self.root / self.paths[i])
 
 
@@ -132,6 +140,8 @@ class ImageList:
     def _size(self, path: str) -> int:
         if self.archive is not None:
             return self.archive.sizes[path]
+        if "@" in path and not is_image_name(path):  # a frame: the size of its video
+            path = path.rpartition("@")[0]
         try:
             return os.stat(os.path.join(self.root, path)).st_size
         except (OSError, ValueError):
@@ -147,6 +157,21 @@ def _list_files(source: ImageFiles | ImageList, indices: Sequence[int]) -> Image
 def is_image_name(name: str) -> bool:
     """Return whether the name of a file has the suffix of a supported image format."""
     return os.path.splitext(name)[1].lower() in SUFFIXES
+
+
+def is_video_name(name: str) -> bool:
+    """Return whether the name of a file has the suffix of a video."""
+    return os.path.splitext(name)[1].lower() in VIDEO_SUFFIXES
+
+
+def refuse_urls(names: Iterable[str], where: str) -> None:
+    """Raise `InputError` if a path among those that `where` lists is the URL of an image."""
+    for name in names:
+        if isinstance(as_path(name.strip()), UrlPath):
+            raise InputError(
+                f"{where} names a URL, {name.strip()!r}, but images are read from a disk: "
+                "download them first, and list the files."
+            )
 
 
 def require_classes(

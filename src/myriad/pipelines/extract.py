@@ -75,6 +75,7 @@ def extract(
     out: Path,
     *,
     options: ExtractOptions | None = None,
+    recipe: Signature | None = None,
     splits: tuple[str, ...] = ("train", "val", "test"),
     seed: int = 0,
     threads: int | None = None,
@@ -92,14 +93,17 @@ def extract(
 
     Parameters
     ----------
+    recipe : the signature of an earlier job, with which images are described as they were there;
+        nothing is learned, rows stay float32, and one class is enough. None for a new signature.
     splits : the splits of the images to extract.
     cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
     began = time.perf_counter()
     options = options or ExtractOptions()
-    opened = options.spec.open(options)  # early, so that a wrong file is found before the work
+    # Early, so that a wrong file is found before the work.
+    opened = recipe or options.spec.open(options)
     with progress.step("Finding images") as advance:
-        found = find_images(data)
+        found = find_images(data, every=options.every)
         images = split_images(found, seed=seed)
         chosen = np.isin(images.splits, splits)
         images = images.select(chosen)
@@ -107,7 +111,8 @@ def extract(
     for warning in images.warnings:
         progress.note(warning)
     learning = opened is None and (options.signature != AUTO or options.candidates == (FISHER,))
-    require_classes(images, data, learning=learning)
+    if recipe is None:
+        require_classes(images, data, learning=learning)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     bad = BadImages(len(images), options.max_bad)
     described = augment_images(images, options.added_views)
@@ -118,15 +123,22 @@ def extract(
         executor.require(images.root)
         with open_shared_workers(executor, worker_files_beside(work)) as workers:
             context = LearningContext(seed, threads, workers, progress)
-            before = read_plan(work) if is_store(work) else None
-            choice = choose_signature(
-                images, options, executor, context, before=before, cache=cache
-            )
-            options = choice.options
-            network = options.spec.open(options)
-            plan = _plan(options, found, chosen, seed=seed) | choice.to_plan()
-            if network is not None:
-                plan["network"] = fingerprint(network)
+            network = recipe
+            if recipe is not None:
+                options = ExtractOptions(codes="none")
+                plan = {"signature": recipe.kind, "recipe": fingerprint(recipe)}
+                plan |= _plan_images(found, chosen, seed=seed)
+            else:
+                before = read_plan(work) if is_store(work) else None
+                choice = choose_signature(
+                    images, options, executor, context, before=before, cache=cache
+                )
+                options = choice.options
+                network = options.spec.open(options)
+                plan = options.to_plan() | _plan_images(found, chosen, seed=seed)
+                plan |= choice.to_plan()
+                if network is not None:
+                    plan["network"] = fingerprint(network)
             learn = partial(_learn, images, options, executor, network, context, cache)
             writer = _begin(described, work, plan, learn)
         _write_rows(described, writer, bad, executor, cache, seed=seed, progress=progress)
@@ -137,14 +149,12 @@ def extract(
     return Extracted(Store.open(out), time.perf_counter() - began)
 
 
-def _plan(
-    options: ExtractOptions, found: ImageList, chosen: NDArray[np.bool_], *, seed: int
-) -> dict[str, Any]:
-    """Return everything that determines the bytes of the store.
+def _plan_images(found: ImageList, chosen: NDArray[np.bool_], *, seed: int) -> dict[str, Any]:
+    """Return what determines the bytes of the store beside the options of the signature.
 
     The images are taken as they were found, since splits that are drawn follow from the seed.
     """
-    return options.to_plan() | {
+    return {
         "seed": seed,
         "images": found.select(chosen).fingerprint(),
         "validation": "stated" if (found.splits == "val").any() else "drawn",

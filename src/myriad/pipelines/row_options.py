@@ -33,6 +33,7 @@ class ExtractOptions(SignatureOptions):
     augment : a word of `AUGMENTATIONS`: further views of training images as rows of their own.
     cache : whether rows of networks are kept for other runs, and taken from earlier ones.
     max_bad : the fraction of the images that may be bad.
+    every : seconds between the frames of video files; None to ignore videos.
     """
 
     codes: str = option(AUTO, help="Code of the rows")
@@ -46,12 +47,18 @@ class ExtractOptions(SignatureOptions):
     max_bad: float = option(
         0.05, minimum=0, maximum=1, help="Fraction of the images that may be bad."
     )
+    every: float | None = option(
+        None,
+        above=0,
+        help="Read video files too: seconds from one frame to the next, which are one group.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         known = options_of(ExtractOptions)
         known["max_bad"].parse(self.max_bad, name="--max-bad")
         known["augment"].parse(self.augment, name="--augment")
+        known["every"].parse(self.every, name="--every")
         if self.codes != AUTO:
             object.__setattr__(self, "codes", find_code(self.codes).word)
         if self.codes == "none" and self.ratio is not None:
@@ -118,7 +125,7 @@ def extraction_options() -> dict[str, Option]:
     """Return all options of how images become rows in one flat list, as the command shows them."""
     shared = options_of(ExtractOptions)
     first = ("signature", *POOLED)
-    last = ("codes", "ratio", "augment", "cache", "max_bad")
+    last = ("codes", "ratio", "augment", "cache", "max_bad", "every")
     return (
         {name: shared[name] for name in first}
         | signature_options()

@@ -309,6 +309,7 @@ def _save(
         **settings,
     }
     plain = make_plain(fitted.model, store.code)
+    settings = settings | {"epochs": fitted.epochs}
     contents = ModelFolder(
         plain, store.class_names, store.recipe, settings, source, fitted.calibration
     )
