@@ -65,7 +65,9 @@ def pack(
     Those that a row has more of than another one become groups of one class.
     """
     order = np.argsort(np.where(kept, -scores, np.inf), axis=1, kind="stable")
-    kept, scores, classes = (np.take_along_axis(a, order, axis=1) for a in (kept, scores, classes))
+    kept = np.take_along_axis(kept, order, axis=1)
+    scores = np.take_along_axis(scores, order, axis=1)
+    classes = np.take_along_axis(classes, order, axis=1)
     k = int(kept.sum(axis=1).min(initial=kept.shape[1]))
     more = slice(k, int(kept.sum(axis=1).max(initial=0)))
     rest_scores = np.concatenate([rest_scores, np.where(kept[:, more], scores[:, more], 0)], axis=1)

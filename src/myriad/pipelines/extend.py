@@ -24,7 +24,6 @@ from myriad.models import (
     load_model,
     load_pictures,
     save_model,
-    save_pictures,
 )
 from myriad.models.held_classes import rank_held
 from myriad.pipelines.calibration_evidence import describe_calibration
@@ -152,21 +151,29 @@ def extend(
     held_out = measure_held(found)
     evidence = _gather(growth, found, held_out, settings, title=out.name, data=data)
     out.mkdir(parents=True, exist_ok=True)
+    pictures = None
     if folder.recipe is not None:
         before = load_pictures(model, folder.class_names)
         fresh = gather_pictures(evidence, threads=threads)
-        pictures = [
-            before.read(c) if before and c < len(folder.class_names) else fresh.read(c)
-            for c in range(len(names))
-        ]
-        save_pictures(out, ClassPictures.of(pictures), names)
+        pictures = ClassPictures.of(
+            [
+                before.read(c) if before and c < len(folder.class_names) else fresh.read(c)
+                for c in range(len(names))
+            ]
+        )
     facts = {"new classes": len(growth.added), "rows of new classes": len(growth.new), **settings}
     card = write_card(out.name or out.resolve().name, held_out, facts)
     contents = ModelFolder(
         found.model, names, folder.recipe, settings, growth.describe_source(), found.calibration
     )
-    texts = {EVIDENCE: dump_json(evidence)}
-    save_model(out, contents, card=card, texts=texts, held_scores=found.held_scores)
+    save_model(
+        out,
+        contents,
+        card=card,
+        texts={EVIDENCE: dump_json(evidence)},
+        held_scores=found.held_scores,
+        pictures=pictures,
+    )
     return Extended(
         out,
         model,

@@ -269,10 +269,15 @@ class Growth:
 
     def _extend_novelty(self) -> Novelty | None:
         """Return the novelty score with the means of the new classes."""
-        novelty = self.folder.calibration and self.folder.calibration.novelty
+        novelty = find_novelty(self.folder)
         if novelty is None:
             return None
         return add_points(novelty, self.new.X, self.new.labels - self.n_old, len(self.added))
+
+
+def find_novelty(folder: ModelFolder) -> Novelty | None:
+    """Return the novelty score of a model, None if it has none."""
+    return None if folder.calibration is None else folder.calibration.novelty
 
 
 def number(classes: Sequence[int] | NDArray[Any], n_classes: int) -> Ints:
@@ -286,7 +291,7 @@ def imagine_rows(
     folder: ModelFolder, path: Path, classes: NDArray[np.int64], new: KnownRows, *, seed: int
 ) -> KnownRows:
     """Return rows that stand for those of some old classes; see `draw_pseudo_rows`."""
-    novelty = folder.calibration and folder.calibration.novelty
+    novelty = find_novelty(folder)
     if novelty is None:
         raise InputError(
             f"{path} keeps nothing of the rows of its classes, as it is not calibrated: give the "

@@ -86,7 +86,8 @@ def suggest_labels(
         raise InputError(f"--next must be at least 1, not {n}.")
     folder = load_model(model)
     decider = make_decider(folder)
-    pool, bad = Pool(), []
+    pool = Pool()
+    bad: list[Any] = []
     of_rows = [is_row_data(Path(word)) for word in inputs]
     if any(of_rows) and not all(of_rows):
         raise InputError(f"{inputs[of_rows.index(False)]} is no file of rows, others are.")

@@ -23,7 +23,6 @@ from myriad.models import (
     load_model,
     load_pictures,
     save_model,
-    save_pictures,
 )
 from myriad.models.class_weights import find_classes
 from myriad.models.held_classes import rank_held, relabel_held
@@ -158,8 +157,8 @@ def _save(
     pictures = load_pictures(model, folder.class_names)
     if pictures is not None:
         firsts = [int(np.flatnonzero(numbers == c)[0]) for c in range(len(names))]
-        save_pictures(out, ClassPictures.of([pictures.read(c) for c in firsts]), names)
-    save_model(out, contents, card=card, held_scores=held)
+        pictures = ClassPictures.of([pictures.read(c) for c in firsts])
+    save_model(out, contents, card=card, held_scores=held, pictures=pictures)
     labels = change.get("forgot") or change["merged"]
     return Relabelled(out, model, names, labels, calibration)
 
