@@ -40,6 +40,26 @@ OBJECTS = {
         "settings": {"beta": 16},
         "validation": MEASURES,
     },
+    "info": {
+        "versions": {"myriad": "0.2.0", "python": "3.11.7"},
+        "machine": {
+            "system": "Linux",
+            "processor": "x",
+            "features": ["avx"],
+            "cores": 2,
+            "memory": 10**9,
+        },
+        "running": {"threads": 2, "libraries": [], "processes": "spawn", "file_locks": True},
+        "caches": {
+            "kernels": "k",
+            "n_kernels": 3,
+            "bytes": 7,
+            "measurements": "m",
+            "package": "p",
+            "executable": "e",
+        },
+        "environment": {},
+    },
     "demo": {"model": "m", "report": "m/report.html", "seconds": 80.0, "test": MEASURES},
     "predict": {
         "predictions": [{"path": "a.jpg", "labels": [{"label": "cat", "score": 1.2}]}],
