@@ -53,10 +53,10 @@ class Demonstrated:
 def demonstrate(
     out: Path,
     *,
-    classes: int = 300,
-    images: int = 40,
+    classes: int = 100,
+    images: int = 20,
     confusables: bool = False,
-    objective: str = "ovr",
+    objective: str = "auto",
     seed: int = 0,
     threads: int | None = None,
     progress: Progress = SILENT,
