@@ -160,7 +160,7 @@ ARMS: dict[str, Arm] = {
 }
 SHOWN = {
     "sgd": "`efficientnet-lite0`, `LinearSGD()`",
-    "sgd of fc6c517": "the same, by commit fc6c517",
+    "sgd of fc6c517": "`efficientnet-lite0`, `LinearSGD()` of commit fc6c517",
     "lite2": "`efficientnet-lite2`, automatic classifier",
     "auto": "`--signature auto`, automatic classifier",
     "fisher-earlier": "Fisher vectors, earlier defaults, SVM",
