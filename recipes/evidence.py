@@ -20,7 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 from highly_multiclass_tables import RESULTS, format_table, write_tables
 
-HOLDS, FAILS, PARTLY, NOT_RUN = "holds", "**does not hold**", "partly", "not run"
+HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "**does not hold**", "undecided", "not run"
 NEAR = 0.7
 """Points within which a row of a deterministic method counts as reproduced."""
 
@@ -167,7 +167,7 @@ def claims_of_practice(found: dict[str, Any]) -> Iterator[Claim]:
             continue
         claim = f"tuning beta gains over all negatives, u-OVR ({feature})"
         paper = "+3.7 (BOV, 10K classes)" if feature == low else "much for small, little for large"
-        verdict = HOLDS if tuned > plain + 0.5 else PARTLY if tuned > plain - 0.5 else FAILS
+        verdict = HOLDS if tuned > plain + 0.5 else UNDECIDED if tuned > plain - 0.5 else FAILS
         yield claim, paper, f"{tuned - plain:+.1f}", verdict
     yield "early stopping is as good as explicit regularisation (Figure 2)", "similar", "–", NOT_RUN
     yield "10,184 classes, 9 million images (Table 3)", "19.1", "–", NOT_RUN
@@ -244,7 +244,7 @@ def claims_of_many_classes() -> Iterator[Claim]:
             ours, other = table[first], table[second]
             gain = ours["mean"] - other["mean"]
             noise = math.hypot(ours["spread"], other["spread"])
-            verdict = PARTLY if abs(gain) < noise else HOLDS if gain > 0 else FAILS
+            verdict = UNDECIDED if abs(gain) < noise else HOLDS if gain > 0 else FAILS
             return claim, paper, f"{gain:+.1f} ± {noise:.1f}", verdict
 
         claim = f"Wsabie++ is ahead of Wsabie ({name})"
