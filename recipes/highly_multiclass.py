@@ -214,6 +214,18 @@ class Notebook:
         return tables
 
 
+def list_linear() -> dict[str, Method]:
+    """Return the lines of [HM, Table 8] that learn a weight vector for each class."""
+    adaptive = OptimiserOptions(adagrad="feature", average=True)
+    return {
+        "one-vs-all, 1 : 1": SGD(objective="ovr", beta=1.0, epochs=EPOCHS),
+        "one-vs-all": SGD(objective="ovr", epochs=EPOCHS, optimiser=adaptive),
+        "one-vs-all, plain SGD": SGD(objective="ovr", epochs=EPOCHS),
+        "one-vs-all, dual": BinaryDual(loss="squared_hinge", epochs=EPOCHS, tol=0.01),
+        "AUC": SGD(objective="auc", epochs=EPOCHS),
+    }
+
+
 def list_methods(dim: int, order: int) -> Iterator[tuple[str, Method, str | None]]:
     """Yield the methods of [HM, Table 8] that are trained by gradients.
 
@@ -221,16 +233,12 @@ def list_methods(dim: int, order: int) -> Iterator[tuple[str, Method, str | None
     """
     proper = WsabieMethod(dim=dim, options=PROPER, epochs=EPOCHS)
     better = make_better(dim, order)
-    yield "one-vs-all, 1 : 1", SGD(objective="ovr", beta=1.0, epochs=EPOCHS), None
     yield "Wsabie", proper, None
     yield "Wsabie ensemble", replace(proper, ensemble=MEMBERS), "Wsabie"
     yield "Wsabie++", better, None
     yield "Wsabie++ ensemble", replace(better, ensemble=MEMBERS), "Wsabie++"
-    adaptive = OptimiserOptions(adagrad="feature", average=True)
-    yield "one-vs-all", SGD(objective="ovr", epochs=EPOCHS, optimiser=adaptive), None
-    yield "one-vs-all, plain SGD", SGD(objective="ovr", epochs=EPOCHS), None
-    yield "one-vs-all, dual", BinaryDual(loss="squared_hinge", epochs=EPOCHS, tol=0.01), None
-    yield "AUC", SGD(objective="auc", epochs=EPOCHS), None
+    for line, method in list_linear().items():
+        yield line, method, None
 
 
 def make_better(dim: int, order: int = 8) -> WsabieMethod:
@@ -293,8 +301,15 @@ def fit_neighbours(parts: list[ArrayRows], k: int | None) -> dict[str, Any]:
     return {"test": vote(test, best), "settings": {"k": best}, "seconds": seconds}
 
 
-def run_seed(notebook: Notebook, parts: list[ArrayRows], seed: int, dims: tuple[int, ...]) -> None:
-    """Compute all results of a seed that are not known yet."""
+def run_seed(
+    notebook: Notebook,
+    parts: list[ArrayRows],
+    seed: int,
+    dims: tuple[int, ...],
+    *,
+    linear: bool = False,
+) -> None:
+    """Compute all results of a seed that are not known yet, or those of linear lines alone."""
 
     def fill(table: str, line: str, method: Method, like: str | None = None) -> None:
         if notebook.find(table, line, seed) is not None:
@@ -302,6 +317,10 @@ def run_seed(notebook: Notebook, parts: list[ArrayRows], seed: int, dims: tuple[
         found = notebook.find(table, like or line, 0)
         notebook.add(table, line, seed, train(method, found, parts, seed))
 
+    if linear:
+        for line, method in list_linear().items():
+            fill("table8", line, method)
+        return
     if notebook.find("table8", "nearest means", seed) is None:
         notebook.add("table8", "nearest means", seed, fit_means(parts))
     if notebook.find("table8", "k-NN", seed) is None:
@@ -332,6 +351,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="the file of Omniglot")
     parser.add_argument("--classes", type=int)
     parser.add_argument("--seeds", type=int)
+    parser.add_argument("--linear", action="store_true", help="one-vs-all and AUC alone")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rows", type=Path, help="a file that keeps the rows of the pictures")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to go on from")
@@ -345,7 +365,7 @@ def main() -> None:
     X, y = read_rows(options, n_classes)
     notebook = Notebook(options.out, {"set": options.set, "classes": n_classes, "rows": len(y)})
     for seed in range(options.seeds or (2 if options.quick else 5)):
-        run_seed(notebook, split(X, y, seed), seed, dims)
+        run_seed(notebook, split(X, y, seed), seed, dims, linear=options.linear)
     for table, lines in notebook.summarise().items():
         print(table)
         for line, numbers in lines.items():

@@ -11,6 +11,7 @@ from tests.docs.pages import ROOT
 QUICK = {
     "silhouettes": ["--methods", "TopPush;Recall@1;top-3 alpha"],
     "good_practice": ["--features", "fv-2"],
+    "choose_or_compress": [],
 }
 
 
