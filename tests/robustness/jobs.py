@@ -125,6 +125,11 @@ def make_ready(folder: Path) -> None:
     write_images(folder / "more", classes=("ant", "bee", "dog"), first=4)
     for data, out in (("images", "model"), ("more", "other")):
         must(call("train", data, "--out", out, *TRAIN.split()))
+    add_rows(folder)
+
+
+def add_rows(folder: Path) -> None:
+    """Write rows with labels, as arrays and as a store."""
     rows = np.random.default_rng(1).standard_normal((60, 8)).astype(np.float32)
     np.save(folder / "rows.npy", rows)
     np.save(folder / "labels.npy", np.arange(60) % 3)

@@ -98,7 +98,7 @@ def check_kill(unbroken: Unbroken, ready: Path, work: Path, seconds: float) -> s
         wrong = judge(called, Fault(0, KILL_AFTER)) or lost(unbroken, snapshot(folder))
         if wrong:
             return wrong
-        words = [word if word != "2" else "3" for word in job.words_again]
+        words = " ".join(job.words_again).replace("--threads 2", "--threads 3").split()
         again, _ = run_apart(lambda: (call(*words), True), work / "told")
         return again.err[-300:] if again.status else differs(unbroken, snapshot(folder))
 
