@@ -23,6 +23,7 @@ ROOMS = [
     "models",
     "training",
     "estimators",
+    "plots",
     "pipelines",
     "report",
     "serving",

@@ -303,6 +303,9 @@ ROW_CASES = [
             ("onnx:net.onnx --onnx-deviation 0.2", "here they are from 0 to 255"),
             ("onnx:net.onnx --components 8", "--components"),
             ("fisher --onnx-size 9", "--image-size belongs to --signature"),
+            ("fisher+0.5*fisher:surf", "the descriptor must be one of sift, colour"),
+            ("bov --coordinates", "--coordinates belongs to --signature fisher"),
+            ("onnx:net.onnx --augment flip", "--augment must be one of none, mirror, crops"),
         )
     ),
     Case(

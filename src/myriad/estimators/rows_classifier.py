@@ -25,6 +25,7 @@ from myriad.arrays import as_rows, refuse_extreme_scale
 from myriad.errors import InputError
 from myriad.estimators.labels import encode_one, encode_several, has_several
 from myriad.estimators.parameters import check_parameters, check_seed
+from myriad.estimators.representation import SearchTable
 from myriad.models import Calibration, Decider, LinearModel, Model, ModelFolder
 from myriad.models.calibration import LEAST_ROWS
 from myriad.options import make_from_options, options_of
@@ -188,7 +189,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         self.model_: Model = fitted.model
         self.settings_ = fitted.settings
         self.n_epochs_ = self.n_iter_ = fitted.epochs
-        self.history_, self.search_ = fitted.history, fitted.table
+        self.history_, self.search_ = fitted.history, SearchTable(fitted.table)
         self.calibration_: Calibration | None = fitted.calibration
 
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:

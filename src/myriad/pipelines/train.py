@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.files import dump_json, read_json
 from myriad.measures import Measures, measure
-from myriad.models import ClassPictures, ModelFolder, load_model, make_plain, save_model
+from myriad.models import ClassPictures, Model, ModelFolder, load_model, make_plain, save_model
 from myriad.pipelines.calibration_evidence import describe_calibration
 from myriad.pipelines.evidence import Scored, gather_evidence, gather_pictures, write_card
 from myriad.pipelines.extract import ExtractOptions, extract
@@ -27,6 +27,7 @@ from myriad.pipelines.outputs import (
 )
 from myriad.pipelines.replacement import Replacement, describe_source
 from myriad.pipelines.scoring import score_store
+from myriad.pipelines.signature_parts import share_margins
 from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
@@ -140,6 +141,7 @@ def train(
         **fitted.settings,
         "seed": method.seed,
         **describe_signature(rows),
+        **describe_parts(fitted.model, rows),
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
     source = describe_source(rows, asked)
@@ -242,6 +244,12 @@ def describe_signature(store: Store) -> dict[str, Any]:
     return found | ({"signature_choice": choice} if isinstance(choice, dict) else {})
 
 
+def describe_parts(model: Model, store: Store) -> dict[str, Any]:
+    """Return what each of several signatures contributes, plain JSON; nothing for one."""
+    shares = share_margins(model, store)
+    return {"signature_shares": shares} if shares else {}
+
+
 def _gather(
     store: Store,
     fitted: Fitted,
@@ -301,6 +309,7 @@ def _save(
         **settings,
     }
     plain = make_plain(fitted.model, store.code)
+    settings = settings | {"epochs": fitted.epochs}
     contents = ModelFolder(
         plain, store.class_names, store.recipe, settings, source, fitted.calibration
     )
