@@ -96,7 +96,13 @@ def audit(packages: dict[str, Distribution]) -> int:
     if done.returncode and any(word in done.stderr for word in UNREACHED):
         print("Audit: the database cannot be reached; nothing was audited.")
         return 0
-    print(done.stdout.strip() or done.stderr.strip().splitlines()[-1])
+    lines = done.stdout.splitlines()
+    unknown = sum("could not be audited" in line for line in lines)
+    if unknown:
+        print(f"Audit: {unknown} of {len(packages)} packages are not in the database reached.")
+    if unknown < len(packages):
+        print("\n".join(line for line in lines if "could not be audited" not in line))
+        print(done.stderr.strip().rpartition("\n")[2])
     return int(done.returncode != 0)
 
 

@@ -89,6 +89,21 @@ JOBS = [
         ("model", "images"),
         "--overwrite",
     ),
+    Job(
+        "predict parquet",
+        "predict model images/ant --parquet new.parquet --threads 1",
+        ("model", "images"),
+        "--overwrite",
+    ),
+    Job("extend", "extend model images --out new --update --threads 1", ("model", "images")),
+    Job("forget", "forget model ant --out new --threads 1", ("model",), "--overwrite"),
+    Job(
+        "merge",
+        "merge model ant bee --into insect --out new --threads 1",
+        ("model",),
+        "--overwrite",
+    ),
+    Job("info", "info model --threads 1", ("model",), ""),
     Job("evaluate", "evaluate model images --json --threads 1", ("model", "images"), ""),
     Job(
         "explain",
