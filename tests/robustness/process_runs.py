@@ -134,10 +134,10 @@ def check_pair(first: Job, second: Job, ready: Path, work: Path, draw: Random) -
             if not name.startswith(written) and after.get(name) != content:
                 return f"{name} was changed"
         left = [name for name in after if name.endswith((".part", ".lock"))]
-        return f"left over {left[:3]}" if left else _check_sound(folder)
+        return f"left over {left[:3]}" if left else check_sound(folder)
 
 
-def _check_sound(folder: Path) -> str:
+def check_sound(folder: Path) -> str:
     """Return which store or model can neither be read nor is refused with a sentence."""
     for path in folder.iterdir():
         try:
