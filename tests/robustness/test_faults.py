@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import types
 
 import pytest
 
@@ -76,7 +77,7 @@ def test_calls_are_counted_and_each_can_fail(tmp_path):
         with pytest.raises(OSError, match="Errno"), watched(folder, fault) as watch:
             make_calls(folder)
         assert watch.happened
-    assert open.__module__ == "_io"
+    assert isinstance(open, types.BuiltinFunctionType)  # as it was before
 
 
 def test_a_write_that_is_cut_short_leaves_half(tmp_path):
