@@ -36,6 +36,7 @@ STUDY_CASES = [
             0,
             "",
             rows_and(command.split()[3], f".{log}.part", "{"),
+            replaces=(command.split()[3],),
         )
         for command, log in ((TUNE, "tuning.json"), (COMPARE, "comparison.json"))
         for how in ("--resume", "--overwrite")
