@@ -59,7 +59,7 @@ def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
     All files are on disk before the first is renamed, so only a process killed between two renames
     can leave a mixture of old and new files.
     """
-    partial_paths = [path.with_name(f".{path.name}.part") for path in paths]
+    partial_paths = [partial_of(path) for path in paths]
     try:
         yield partial_paths
         for partial_path, path in zip(partial_paths, paths, strict=True):
@@ -73,6 +73,11 @@ def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
     finally:
         for partial_path in partial_paths:
             partial_path.unlink(missing_ok=True)
+
+
+def partial_of(path: Path) -> Path:
+    """Return the temporary path of a file while it is written; a killed process leaves it."""
+    return path.with_name(f".{path.name}.part")
 
 
 @contextmanager

@@ -184,17 +184,26 @@ def watched(folder: Path, fault: Fault | None = None) -> Iterator[Watch]:
             return plain_arrow(path, mode, **options)
         return pyarrow.PythonFile(open_file(path, "wb"))
 
-    def write_parquet(path, *rest, **options):
-        if watch.place(path) is None:
-            return plain_parquet(path, *rest, **options)
-        return plain_parquet(pyarrow.PythonFile(open_file(path, "wb")), *rest, **options)
+    class Parquet(pyarrow.parquet.ParquetWriter):
+        """A writer through a watched file, which is closed with it."""
 
-    plain_arrow, plain_parquet = pyarrow.OSFile, pyarrow.parquet.ParquetWriter
+        def __init__(self, path, *rest, **options):
+            self._stream = None if watch.place(path) is None else open_file(path, "wb")
+            super().__init__(path if self._stream is None else self._stream, *rest, **options)
+
+        def close(self):
+            try:
+                super().close()
+            finally:
+                if self._stream is not None:
+                    self._stream.close()
+
+    plain_arrow = pyarrow.OSFile
     patches = [
         mock.patch.object(builtins, "open", open_file),
         mock.patch.object(io, "open", open_file),
         mock.patch.object(pyarrow, "OSFile", open_arrow),
-        mock.patch.object(pyarrow.parquet, "ParquetWriter", write_parquet),
+        mock.patch.object(pyarrow.parquet, "ParquetWriter", Parquet),
         one(pyarrow, "memory_map", "read"),
         one(safetensors, "safe_open", "read"),
         one(os, "open", "read"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -83,13 +84,17 @@ def draw_body(draw: Random, dim: int) -> tuple[bytes, str]:
     return content, kind
 
 
-def fuzz_http(model: Path, feedback: Path, *, seconds: float, seed: int) -> Fuzzed:
-    """Send requests for some seconds; return what was answered badly."""
+def fuzz_http(
+    model: Path, feedback: Path, *, seed: int, seconds: float = inf, requests: int = 10**9
+) -> Fuzzed:
+    """Send requests for some seconds, or so many; return what was answered badly."""
     draw, result = Random(seed), Fuzzed()
     with Client(model, feedback=str(feedback), max_images=4, max_megabytes=1.0) as client:
         dim = client.service.model.folder.model.dim
         ends = monotonic() + seconds
-        while monotonic() < ends:
+        for _ in range(requests):
+            if monotonic() > ends:
+                break
             request = draw_request(draw, dim, client.service.model.name)
             began = monotonic()
             try:

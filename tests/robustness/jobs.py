@@ -89,6 +89,21 @@ JOBS = [
         ("model", "images"),
         "--overwrite",
     ),
+    Job(
+        "predict parquet",
+        "predict model images/ant --parquet new.parquet --threads 1",
+        ("model", "images"),
+        "--overwrite",
+    ),
+    Job("extend", "extend model images --out new --update --threads 1", ("model", "images")),
+    Job("forget", "forget model ant --out new --threads 1", ("model",), "--overwrite"),
+    Job(
+        "merge",
+        "merge model ant bee --into insect --out new --threads 1",
+        ("model",),
+        "--overwrite",
+    ),
+    Job("info", "info model --threads 1", ("model",), ""),
     Job("evaluate", "evaluate model images --json --threads 1", ("model", "images"), ""),
     Job(
         "explain",
@@ -125,6 +140,11 @@ def make_ready(folder: Path) -> None:
     write_images(folder / "more", classes=("ant", "bee", "dog"), first=4)
     for data, out in (("images", "model"), ("more", "other")):
         must(call("train", data, "--out", out, *TRAIN.split()))
+    add_rows(folder)
+
+
+def add_rows(folder: Path) -> None:
+    """Write rows with labels, as arrays and as a store."""
     rows = np.random.default_rng(1).standard_normal((60, 8)).astype(np.float32)
     np.save(folder / "rows.npy", rows)
     np.save(folder / "labels.npy", np.arange(60) % 3)

@@ -164,7 +164,7 @@ def mutate_zip(content: bytes, draw: Random, inner: Mutate = mutate_npy) -> byte
     with zipfile.ZipFile(stream, "w", kind) as archive:
         for name, member in members.items():
             if name == chosen and draw.randrange(4) == 0:
-                name = draw.choice(["", "../x.png", "/x.png", "x" * 300 + ".png", "a/\ud7ff.npy"])
+                name = draw.choice(["../x.png", "/x.png", "x" * 300 + ".png", "a/\ud7ff.npy"])
             archive.writestr(name, inner(member, draw) if name == chosen else member)
     return stream.getvalue()
 

@@ -98,7 +98,7 @@ def check_kill(unbroken: Unbroken, ready: Path, work: Path, seconds: float) -> s
         wrong = judge(called, Fault(0, KILL_AFTER)) or lost(unbroken, snapshot(folder))
         if wrong:
             return wrong
-        words = [word if word != "2" else "3" for word in job.words_again]
+        words = " ".join(job.words_again).replace("--threads 2", "--threads 3").split()
         again, _ = run_apart(lambda: (call(*words), True), work / "told")
         return again.err[-300:] if again.status else differs(unbroken, snapshot(folder))
 
@@ -134,10 +134,10 @@ def check_pair(first: Job, second: Job, ready: Path, work: Path, draw: Random) -
             if not name.startswith(written) and after.get(name) != content:
                 return f"{name} was changed"
         left = [name for name in after if name.endswith((".part", ".lock"))]
-        return f"left over {left[:3]}" if left else _check_sound(folder)
+        return f"left over {left[:3]}" if left else check_sound(folder)
 
 
-def _check_sound(folder: Path) -> str:
+def check_sound(folder: Path) -> str:
     """Return which store or model can neither be read nor is refused with a sentence."""
     for path in folder.iterdir():
         try:
