@@ -5,7 +5,8 @@ Time:      two threads: about five minutes a seed
 Expected:  see docs/verbs/predict.md
 
 A model of 200 classes begins with 5 labelled images a class. In each round 100 of the other 19,000
-training images are labelled, chosen as --next does or at random, and the model is trained again;
+training images are labelled, chosen as --next does
+(with --store) or at random, and the model is trained again;
 its settings are searched once, at the beginning. The curve of each way gives the accuracy on the
 5,000 test images after each round. "saved" is how many percent fewer labels --next needs for the
 accuracy that the random choice has at the end, by interpolation between rounds.
@@ -62,7 +63,8 @@ def follow(
             found = decider.decide(problem.X[pool], CLASSES)
             assert found.probabilities is not None
             unlabelled = Unlabelled(problem.X[pool], found.labels, found.probabilities)
-            chosen = np.array(choose_rows(unlabelled, ROUND, seed=number))
+            known = problem.X[labelled]
+            chosen = np.array(choose_rows(unlabelled, ROUND, labelled=known, seed=number))
         labelled = np.concatenate([labelled, pool[chosen]])
     return accuracies
 

@@ -92,7 +92,7 @@ def interrupt(*arguments):
 
 
 def test_images_to_label_next(capsys, model, photos, tmp_path):
-    words = [model, photos / "test", "--next", "5"]
+    words = [model, photos / "test", "--next", "5", "--store", f"{model}.store"]
     csv, page = tmp_path / "next.csv", tmp_path / "next.html"
     found = call_json(capsys, "predict", *words, "--csv", csv, "--page", page)
     assert 1 <= len(found["next"]) <= 5
@@ -110,7 +110,7 @@ def test_outputs_that_do_not_fit(capsys, model, photos, tmp_path):
     for more, sentence in (
         (["--resume"], "name it with --csv or --parquet"),
         (["--copy"], "belongs to --sort-into"),
-        (["--page", tmp_path / "p.html"], "belongs to --next"),
+        (["--page", tmp_path / "p.html"], "belong to --next"),
         (["--sort-into", tmp_path / "mine"], "is not empty"),
     ):
         refused = call_json(capsys, "predict", model, photos / "test", *more, status=2)

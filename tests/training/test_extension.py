@@ -25,7 +25,7 @@ def draw(n_rows=240, n_classes=8, n_old=6, dim=5, seed=0):
 
 def make_problem(pool, scale=1.5, anchor=None):
     X, labels, model = draw()
-    fixed = FixedScores.of(model, X, labels, scale, pool)
+    fixed = FixedScores.of(model, X, np.where(labels < 6, labels, -1), scale, pool)
     targets = np.where(labels >= 6, labels - 6, -1).astype(np.int32)
     return Problem(X, targets, 2, fixed, scale, anchor, pool), X, labels, model
 
@@ -70,7 +70,7 @@ def test_the_weights_do_not_depend_on_the_number_of_threads():
     found = []
     for threads in (1, 2):
         with open_threads(threads) as pool:
-            fixed = FixedScores.of(model, X, labels, 1.0, pool)
+            fixed = FixedScores.of(model, X, np.where(labels < 6, labels, -1), 1.0, pool)
             found.append(train_beside(X, targets, 2, fixed, 1.0, seed=0, pool=pool))
     assert np.array_equal(found[0].model.weights, found[1].model.weights)
     assert np.array_equal(found[0].held_scores, found[1].held_scores)
@@ -80,7 +80,7 @@ def test_the_weights_do_not_depend_on_the_number_of_threads():
 def test_new_classes_are_told_apart_whatever_the_scale_of_old_scores(pool, scale):
     X, labels, model = draw(600)
     small = LinearModel(model.weights / scale, model.biases / scale)
-    fixed = FixedScores.of(small, X, labels, scale, pool)
+    fixed = FixedScores.of(small, X, np.where(labels < 6, labels, -1), scale, pool)
     targets = np.where(labels >= 6, labels - 6, -1).astype(np.int32)
     found = train_beside(X, targets, 2, fixed, scale, seed=0, pool=pool)
     X_test, y_test = draw_rows(1000, 8, 5, seed=7)
@@ -93,11 +93,35 @@ def test_new_classes_are_told_apart_whatever_the_scale_of_old_scores(pool, scale
     assert abs(found.accuracy - 100 * right.mean()) < 6
 
 
+def test_fixed_scores_are_those_of_the_model(pool):
+    X, labels, model = draw()
+    known = np.where(labels < 6, labels, -1).astype(np.int32)
+    fixed = FixedScores.of(model, X, known, 1.5, pool)
+    logits = 1.5 * model.scores(X).astype(np.float64)
+    np.testing.assert_allclose(fixed.log_sums, np.log(np.exp(logits).sum(axis=1)), rtol=1e-9)
+    np.testing.assert_allclose(fixed.best, logits.max(axis=1))
+    np.testing.assert_array_equal(fixed.correct, logits.argmax(axis=1) == known)
+
+
+def test_leads_become_those_of_held_out_rows(pool):
+    X, labels, model = draw()
+    known = np.where(labels < 6, labels, -1).astype(np.int32)
+    fixed = FixedScores.of(model, X, known, 1.0, pool)
+    margins = np.random.default_rng(3).normal(size=500)
+    changed = fixed.like_held_out(margins)
+    old = known >= 0
+    before, after = (one.true[old] - one.others[old] for one in (fixed, changed))
+    np.testing.assert_array_equal(np.argsort(before), np.argsort(after))
+    assert after.mean() == pytest.approx(margins.mean(), abs=0.05)
+    assert after.std() == pytest.approx(margins.std(), rel=0.1)
+    assert np.isinf(changed.true[~old]).all()
+
+
 def test_an_anchor_holds_weights_that_need_not_change(pool):
     X, labels, model = draw(600, n_classes=6)
     rest = LinearModel(model.weights[:5], model.biases[:5])
     anchor = LinearModel(model.weights[5:], model.biases[5:])
-    fixed = FixedScores.of(rest, X, labels, 1.0, pool)
+    fixed = FixedScores.of(rest, X, np.where(labels < 5, labels, -1), 1.0, pool)
     targets = np.where(labels == 5, 0, -1).astype(np.int32)
     problem = Problem(X, targets, 1, fixed, 1.0, anchor, pool)
     found = problem.make_model(problem.minimise(1e3, problem.start(), 50))

@@ -7,6 +7,7 @@ from myriad.models import HeldScores
 from myriad.store import ArrayRows
 from myriad.training.extension_calibration import (
     add_points,
+    find_margins,
     find_offset,
     find_scale,
     join_held_scores,
@@ -47,6 +48,16 @@ def test_scores_are_joined():
     np.testing.assert_array_equal(found.classes[is_old.sum() :], expected.classes)
     np.testing.assert_array_equal(found.true[is_old.sum() :], expected.true)
     assert (np.diff(found.scores, axis=1) <= 0).all()
+
+
+def test_margins_are_those_of_all_scores():
+    scores = np.random.default_rng(0).normal(size=(40, 7)).astype(np.float32)
+    labels = np.arange(40, dtype=np.int32) % 7
+    others = np.exp(2.0 * scores.astype(np.float64))
+    others[np.arange(40), labels] = 0.0
+    expected = 2.0 * scores[np.arange(40), labels] - np.log(others.sum(axis=1))
+    found = find_margins(HeldScores.of(scores, labels), 2.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("wrong", [-1.0, 0.0, 1.5])

@@ -98,6 +98,7 @@ def suggest(
     model: Path,
     inputs: list[str],
     n: int,
+    labelled: list[Path],
     *,
     csv: Path | None,
     page: Path | None,
@@ -116,6 +117,7 @@ def suggest(
             model,
             inputs,
             n,
+            labelled=labelled,
             every=every,
             seed=run.seed,
             threads=run.threads,
@@ -174,6 +176,14 @@ def predict(
     page: Annotated[
         Path | None, typer.Option(help="With --next, write an HTML page with the images.")
     ] = None,
+    store: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="With --next, a store of rows that have labels, such as the one that the model "
+            "was trained on; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     deciding: Deciding,
     run: Run,
@@ -187,9 +197,10 @@ def predict(
         for option, given in others.items():
             if given is not None:
                 raise InputError(f"{option} does not go with --next.")
-        return suggest(model, inputs, next_, csv=csv, page=page, every=every, run=run)
-    if page is not None:
-        raise InputError("--page belongs to --next.")
+        files = {"csv": csv, "page": page}
+        return suggest(model, inputs, next_, store or [], **files, every=every, run=run)
+    if page is not None or store:
+        raise InputError("--page and --store belong to --next.")
     from myriad.pipelines.prediction_outputs import PredictionOutputs
 
     outputs = PredictionOutputs(csv=csv, parquet=parquet, sort_into=sort_into, copy=copy)

@@ -31,6 +31,7 @@ from myriad.training.extension import FixedScores, train_beside
 from myriad.training.extension_calibration import (
     add_points,
     calibrate_grown,
+    find_margins,
     find_offset,
     find_scale,
     join_held_scores,
@@ -188,6 +189,8 @@ class Growth:
         with context.open() as running:
             places = number(kept, n_classes)[rows.labels]
             fixed = FixedScores.of(fixed_model, rows.X, places, scale, running.pool)
+            if self.held is not None:
+                fixed = fixed.like_held_out(find_margins(self.held, scale))
             with running.progress.step("Training new classes", None, "folds") as advance:
                 found = train_beside(
                     rows.X,

@@ -1,11 +1,11 @@
-"""Which unlabelled rows to label next: those that would change the model most, and in many ways.
+"""Which unlabelled rows to label next: typical ones of what the model does not know yet.
 
-A label changes the weights by the gradient of the loss, whose size is not known before the label
-is. With the best class taken as the label, the gradient of a row x with probabilities p is the
-outer product of ``p - e_best`` and x. It is long where the model is unsure, and two of them are
-alike where two rows are alike and unsure in the same way. Rows are drawn one after the other with
-a probability proportional to the squared distance to the nearest one drawn before (k-means++), as
-in BADGE (J. T. Ash et al., ICLR 2020). So they are unsure and unlike one another.
+The rows are clustered, together with those that have labels already. Clusters with the fewest
+labelled rows come first, and among them those whose rows the model doubts most, in sum: so large
+groups of unlike rows that it is unsure of. Of each cluster the row nearest to its centre is taken,
+as in TypiClust (G. Hacohen, A. Dekel, D. Weinshall, ICML 2022). With few labels a class, the rows
+that a model is least sure of are mostly odd ones, and teach it less than rows drawn at random; see
+``recipes/next_labels.py``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
-from myriad.randomness import generator
+from myriad.vocabularies import learn_centres, nearest_centres
 
-CLASSES = 10
+CLASSES = 2
 """Best classes of a row whose probabilities count."""
 MOST_ROWS = 20_000
-"""Rows among which the choice is made: of more, those that the model is least sure of."""
+"""Unlabelled rows, and labelled ones, among which the choice is made; of more, some are drawn."""
 NEAR = 0.05
 """Squared distance, as a fraction of the mean one, below which two rows are near-duplicates."""
+LABELLED_SHARE = 2
+"""One more cluster for so many labelled rows."""
+MOST_CLUSTERS = 2_000
+ROUNDS = 8
+"""Rounds of k-means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,10 +45,6 @@ class Unlabelled:
     classes: Ints
     probabilities: NDArray[np.float64]
 
-    def select(self, rows: NDArray[np.int64]) -> Unlabelled:
-        """Return some of the rows."""
-        return Unlabelled(self.X[rows], self.classes[rows], self.probabilities[rows])
-
     @property
     def doubt(self) -> NDArray[np.float64]:
         """How unsure the model is of a row: 1 less the lead of the best class over the second."""
@@ -52,34 +53,56 @@ class Unlabelled:
         return 1.0 - (self.probabilities[:, 0] - self.probabilities[:, 1])
 
 
-def choose_rows(rows: Unlabelled, n: int, *, seed: int) -> list[int]:
+def choose_rows(
+    rows: Unlabelled,
+    n: int,
+    *,
+    labelled: Float | None = None,
+    seed: int,
+    threads: int | None = 1,
+) -> list[int]:
     """Return the numbers of up to `n` rows to label, the most urgent first.
 
     Rows that are near-duplicates of one that was chosen are passed over.
+
+    Parameters
+    ----------
+    labelled : float32 array of shape (n_labelled, n_features), rows that have labels; None if they
+        are not known, which makes the choice worse.
     """
-    doubt = rows.doubt
-    kept = np.sort(np.argsort(-doubt, kind="stable")[:MOST_ROWS])
-    some = rows.select(kept)
-    X = _centre(some.X)
-    steps = some.probabilities.copy()
-    steps[:, 0] -= 1.0
-    lengths = np.einsum("ij,ij->i", steps, steps)
-    distances = lengths.copy()  # from nothing chosen: the squared length of the gradient
-    draws = generator(seed, "rows to label next")
+    n_rows = len(rows.X)
+    known = np.zeros((0, rows.X.shape[1]), np.float32) if labelled is None else labelled
+    Z = _centre(np.concatenate([rows.X, known]))
+    n_clusters = min(n + len(known) // LABELLED_SHARE, MOST_CLUSTERS, max(1, n_rows // 2))
+    centres = learn_centres(Z, n_clusters, seed=seed, rounds=ROUNDS, threads=threads)
+    cluster = nearest_centres(Z, centres)
+    covered = np.bincount(cluster[n_rows:], minlength=n_clusters)
+    doubts = np.bincount(cluster[:n_rows], weights=rows.doubt, minlength=n_clusters)
+    Z, cluster = Z[:n_rows], cluster[:n_rows]
+    away = Z - centres[cluster]
+    distances = np.einsum("ij,ij->i", away, away, dtype=np.float64)
+    members = np.lexsort((distances, cluster))
+    starts = np.searchsorted(cluster[members], np.arange(n_clusters + 1))
+    queues = [
+        members[starts[c] : starts[c + 1]].tolist()[::-1]
+        for c in np.lexsort((-doubts, covered))
+        if starts[c] < starts[c + 1]
+    ]
+    return _take_turns(Z, queues, n)
+
+
+def _take_turns(Z: Float, queues: list[list[int]], n: int) -> list[int]:
+    """Return up to `n` rows: the last one of each queue in turn, without near-duplicates."""
     chosen: list[int] = []
-    while len(chosen) < min(n, len(kept)) and distances.max() > 0:
-        if chosen:
-            limits = np.cumsum(distances)
-            pick = int(np.searchsorted(limits, draws.random() * limits[-1], side="right"))
-        else:
-            pick = int(np.argmax(distances))
-        chosen.append(pick)
-        likeness = X @ X[pick]
-        products = _multiply(steps, some.classes, pick, rows.classes.max() + 1) * likeness
-        gaps = np.maximum(lengths + lengths[pick] - 2.0 * products, 0.0)
-        distances = np.minimum(distances, gaps)
-        distances[2.0 - 2.0 * likeness < 2.0 * NEAR] = 0.0  # itself, and near-duplicates
-    return kept[chosen].tolist()
+    while len(chosen) < n and queues:
+        for queue in queues:
+            if len(chosen) == n:
+                break
+            row = queue.pop()
+            if not chosen or float((Z[chosen] @ Z[row]).max()) < 1.0 - NEAR:
+                chosen.append(row)
+        queues = [queue for queue in queues if queue]
+    return chosen
 
 
 def spread_rows(X: Float, n: int) -> list[int]:
@@ -104,14 +127,4 @@ def _centre(X: Float) -> Float:
     away = X - X.mean(axis=0, dtype=np.float64).astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", away, away, dtype=np.float64))
     found: Float = (away / np.maximum(lengths, 1e-12)[:, None]).astype(np.float32)
-    return found
-
-
-def _multiply(
-    steps: NDArray[np.float64], classes: Ints, pick: int, n_classes: int
-) -> NDArray[np.float64]:
-    """Return the products of the rows of a sparse array with one of them."""
-    own = np.zeros(n_classes)
-    own[classes[pick]] = steps[pick]
-    found: NDArray[np.float64] = (steps * own[classes]).sum(axis=1)
     return found

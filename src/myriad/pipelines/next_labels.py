@@ -18,7 +18,9 @@ from myriad.errors import InputError, WorkError
 from myriad.files import atomic_write
 from myriad.images import BadImage, ImageFiles, list_inputs
 from myriad.models import Decider, ModelFolder, Rejection, load_model
+from myriad.parallel import thread_executor
 from myriad.pipelines.describing import describe_images, open_workers, signature_of
+from myriad.pipelines.known_rows import read_known
 from myriad.pipelines.label_choice import (
     CLASSES,
     MOST_ROWS,
@@ -29,6 +31,8 @@ from myriad.pipelines.label_choice import (
 from myriad.pipelines.predict import BLOCK, check_features
 from myriad.pipelines.scoring import BATCH
 from myriad.progress import SILENT, Advance, Progress
+from myriad.randomness import generator
+from myriad.store import Store
 from myriad.store.formats import is_row_data, open_row_files
 
 NOVEL = 0.01
@@ -72,6 +76,7 @@ def suggest_labels(
     inputs: Sequence[str],
     n: int,
     *,
+    labelled: Sequence[Path] = (),
     every: float | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -80,14 +85,23 @@ def suggest_labels(
     """Return up to `n` of the images among the inputs to label next; see `label_choice`.
 
     Images unlike all classes are listed apart, as they may be of none of them.
+
+    Parameters
+    ----------
+    labelled : stores of rows that have labels, such as those that the model was trained on. Without
+        them the choice is not made among what these lack.
     """
     began = time.perf_counter()
     if n < 1:
         raise InputError(f"--next must be at least 1, not {n}.")
     folder = load_model(model)
     decider = make_decider(folder)
-    pool = Pool()
-    bad: list[Any] = []
+    pool, bad = Pool(seed), []
+    parts = [
+        read_labelled(folder, Store.open(path), seed=seed, progress=progress) for path in labelled
+    ]
+    if not parts:
+        progress.note("Without --store, the choice does not know which images have labels.")
     of_rows = [is_row_data(Path(word)) for word in inputs]
     if any(of_rows) and not all(of_rows):
         raise InputError(f"{inputs[of_rows.index(False)]} is no file of rows, others are.")
@@ -110,7 +124,9 @@ def suggest_labels(
     if pool.considered == 0:
         first_bad = "{path} ({reason})".format(**bad[0]) if bad else "none was given"
         raise WorkError(f"None of the images could be read: {first_bad}.")
-    images, novel = pool.choose(n, folder.class_names, seed=seed)
+    known = np.concatenate(parts) if parts else None
+    with progress.step("Choosing images"):
+        images, novel = pool.choose(n, folder.class_names, known, threads=threads)
     return Suggested(images, novel, bad, pool.considered, time.perf_counter() - began)
 
 
@@ -146,53 +162,70 @@ def _describe(
 
 
 Entry = tuple[float, str, Float, Any, Any, float]
-"""Urgency, path, row, best classes, their probabilities, and novelty."""
+"""Rank (the highest first), path, row, best classes, their probabilities, and novelty."""
 
 
 class Pool:
     """The rows that come into question: a bounded number, however many images there are."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int) -> None:
         self.considered = 0
+        self._seed, self._draws = seed, generator(seed, "images that come into question")
         self._known: list[Entry] = []
         self._novel: list[Entry] = []
 
     def add(self, paths: Sequence[str], decider: Decider, X: Float) -> None:
-        """Add rows; those that are neither unsure nor novel enough are dropped in time."""
+        """Add rows; of too many, those of known classes are drawn, and the most novel ones kept."""
         found = decider.decide(X, CLASSES)
         assert found.probabilities is not None
-        rows = Unlabelled(X, found.labels, found.probabilities)
-        for i, (path, doubt) in enumerate(zip(paths, rows.doubt.tolist(), strict=True)):
-            is_novel = found.unknown is not None and bool(found.unknown[i])
+        rows, drawn = decider.model.prepare(X), self._draws.random(len(X))
+        for i, path in enumerate(paths):
             novelty = 0.0 if found.novelty is None else float(found.novelty[i])
-            row = (X[i], found.labels[i], found.probabilities[i], novelty)
-            if is_novel:
+            row = (rows[i], found.labels[i], found.probabilities[i], novelty)
+            if found.unknown is not None and found.unknown[i]:
                 self._novel.append((novelty, path, *row))
             else:
-                self._known.append((doubt, path, *row))
+                self._known.append((float(drawn[i]), path, *row))
         self.considered += len(X)
         for entries in (self._known, self._novel):
             if len(entries) > 2 * MOST_ROWS:
-                entries.sort(key=lambda entry: -entry[0])
-                del entries[MOST_ROWS:]
+                _keep_first(entries)
 
     def choose(
-        self, n: int, class_names: Sequence[str], *, seed: int
+        self, n: int, class_names: Sequence[str], labelled: Float | None, *, threads: int | None
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the images to label, and the novel ones, as plain JSON."""
         images: list[dict[str, Any]] = []
+        _keep_first(self._known)
         if self._known:
             rows = Unlabelled(*(np.stack([e[i] for e in self._known]) for i in (2, 3, 4)))
-            chosen = choose_rows(rows, n, seed=seed)
+            with thread_executor(1):
+                chosen = choose_rows(rows, n, labelled=labelled, seed=self._seed, threads=threads)
             images = [_describe_entry(self._known[i], class_names, "unsure") for i in chosen]
         novel: list[dict[str, Any]] = []
+        _keep_first(self._novel)
         if self._novel:
-            entries = sorted(self._novel, key=lambda entry: (-entry[0], entry[1]))
-            X = np.stack([entry[2] for entry in entries])
+            X = np.stack([entry[2] for entry in self._novel])
             for i in spread_rows(X, max(1, n // NOVEL_SHARE)):
-                found = _describe_entry(entries[i], class_names, "novel")
-                novel.append(found | {"novelty": entries[i][5]})
+                found = _describe_entry(self._novel[i], class_names, "novel")
+                novel.append(found | {"novelty": self._novel[i][5]})
         return images, novel
+
+
+def _keep_first(entries: list[Entry]) -> None:
+    """Sort entries by their first number, the highest first, and drop those beyond `MOST_ROWS`."""
+    entries.sort(key=lambda entry: (-entry[0], entry[1]))
+    del entries[MOST_ROWS:]
+
+
+def read_labelled(folder: ModelFolder, store: Store, *, seed: int, progress: Progress) -> Float:
+    """Return rows of a store that have labels, as the weights of the model take them."""
+    names = {name: c for c, name in enumerate(store.class_names)}
+    X = read_known(folder, store, names, seed=seed, progress=progress).X
+    if len(X) <= MOST_ROWS:
+        return X
+    drawn = generator(seed, "labelled rows").permutation(len(X))[:MOST_ROWS]
+    return X[np.sort(drawn)]
 
 
 def _describe_entry(entry: Entry, class_names: Sequence[str], kind: str) -> dict[str, Any]:

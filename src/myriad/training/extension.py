@@ -23,7 +23,7 @@ from myriad.progress import Advance
 from myriad.training.automatic.folds import choose_folds, draw_folds
 
 N_FOLDS = 3
-HALF_DECADES = (4, 5, 6, 7, 8, 9, 10)
+HALF_DECADES = (6, 8, 9, 10, 11, 12)
 """Regularisation strengths that are tried: ``10 ** (-half / 2)`` times the mean squared norm of the
 rows, from strong to weak."""
 PATIENCE = 2
@@ -41,35 +41,73 @@ class FixedScores:
 
     Attributes
     ----------
-    log_sums : float64 array of shape (n_rows,), the logarithm of the sum of their exponentials.
-    best : float64 array of shape (n_rows,), the highest of them.
-    correct : bool array of shape (n_rows,), whether that is the true class.
+    true : float64 array of shape (n_rows,), the score of the row's own class; -inf if that is not
+        a fixed one.
+    others : float64 array of shape (n_rows,), the logarithm of the sum of the exponentials of the
+        other scores.
+    best_other : float64 array of shape (n_rows,), the highest of these.
     """
 
-    log_sums: NDArray[np.float64]
-    best: NDArray[np.float64]
-    correct: NDArray[np.bool_]
+    true: NDArray[np.float64]
+    others: NDArray[np.float64]
+    best_other: NDArray[np.float64]
 
     @classmethod
     def of(
         cls, model: Model, X: Float, labels: Ints, scale: float, pool: ThreadPool
     ) -> FixedScores:
-        """Return what the fixed classes of a model give for rows."""
-        log_sums, best, correct = np.empty(len(X)), np.empty(len(X)), np.empty(len(X), bool)
+        """Return what the classes of a model give for rows; a label of -1 is none of them."""
+        true, others, best_other = np.empty((3, len(X)))
 
         def score(start: int) -> None:
             some = slice(start, start + BLOCK_ROWS)
             logits = scale * model.scores(X[some]).astype(np.float64)
-            best[some] = logits.max(axis=1)
-            log_sums[some] = best[some] + np.log(np.exp(logits - best[some, None]).sum(axis=1))
-            correct[some] = logits.argmax(axis=1) == labels[some]
+            own, rows = labels[some], np.arange(len(logits))
+            true[some] = np.where(own >= 0, logits[rows, own], -np.inf)
+            logits[rows[own >= 0], own[own >= 0]] = -np.inf
+            best_other[some] = logits.max(axis=1)
+            exponentials = np.exp(logits - best_other[some, None])
+            others[some] = best_other[some] + np.log(exponentials.sum(axis=1))
 
         pool.share(score, range(0, len(X), BLOCK_ROWS))
-        return cls(log_sums, best, correct)
+        return cls(true, others, best_other)
+
+    @property
+    def log_sums(self) -> NDArray[np.float64]:
+        """The logarithm of the sum of the exponentials of all scores."""
+        return np.logaddexp(self.true, self.others)
+
+    @property
+    def best(self) -> NDArray[np.float64]:
+        """The highest score of each row."""
+        return np.maximum(self.true, self.best_other)
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """Whether the true class has the highest score."""
+        return self.true > self.best_other
 
     def select(self, rows: NDArray[np.int64]) -> FixedScores:
         """Return those of some of the rows."""
-        return FixedScores(self.log_sums[rows], self.best[rows], self.correct[rows])
+        return FixedScores(self.true[rows], self.others[rows], self.best_other[rows])
+
+    def like_held_out(self, margins: NDArray[np.float64]) -> FixedScores:
+        """Return scores whose lead of the true class is distributed as that of held-out rows.
+
+        A model fits the rows that it was trained on better than others. So the rows of fixed
+        classes keep their order by this lead, but get the leads of held-out rows: new classes that
+        are trained beside the old ones would otherwise find no resistance.
+
+        Parameters
+        ----------
+        margins : ``true - others`` of held-out rows of the fixed classes.
+        """
+        known = np.flatnonzero(np.isfinite(self.true))
+        order = known[np.argsort(self.true[known] - self.others[known], kind="stable")]
+        positions = (np.arange(len(order)) + 0.5) / max(len(order), 1)
+        true = self.true.copy()
+        true[order] = self.others[order] + np.quantile(margins, positions)
+        return FixedScores(true, self.others, self.best_other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +184,7 @@ def train_beside(
 
 
 @dataclass
-class Path:
+class LamPath:
     """A path from strong to weak regularisation, an entry for each value.
 
     Attributes
@@ -292,9 +330,9 @@ class Problem:
             by_bias += exponentials.sum(axis=0)
         return loss, gradient, by_bias
 
-    def follow_path(self, X: Float, targets: Ints, fixed: FixedScores) -> Path:
+    def follow_path(self, X: Float, targets: Ints, fixed: FixedScores) -> LamPath:
         """Train from strong to weak regularisation until held-out rows do no better."""
-        parameters, path = self.start(), Path()
+        parameters, path = self.start(), LamPath()
         for half in HALF_DECADES:
             parameters = self.minimise(10.0 ** (-half / 2), parameters, SEARCH_STEPS)
             scores = self.make_model(parameters).scores(X)

@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from myriad.arrays import Float, Ints
 from myriad.models import Calibration, HeldScores, Model, calibrate
-from myriad.models.calibration import PENALTY
+from myriad.models.calibration import PENALTY, sum_log
 from myriad.models.held_classes import add_classes, join_held
 from myriad.models.novelty import Novelty, project
 from myriad.randomness import generator
@@ -61,6 +61,18 @@ def pair_by_class(first: Ints, second: Ints, n_old: int, *, seed: int) -> NDArra
     positions = starts + (draws.random(len(first)) * (ends - starts)).astype(np.int64)
     anywhere = draws.integers(len(order), size=len(first))
     return order[np.where(ends > starts, positions, anywhere)]
+
+
+def find_margins(held: HeldScores, scale: float) -> NDArray[np.float64]:
+    """Return how far the true class of held-out rows leads the sum of all others, scaled.
+
+    See `FixedScores.like_held_out`.
+    """
+    true = scale * held.true.astype(np.float64)
+    sums = sum_log(held, np.full(len(held), scale), 0.0)
+    others = sums + np.log(-np.expm1(np.minimum(true - sums, -1e-12)))
+    found: NDArray[np.float64] = true - others
+    return found
 
 
 def find_offset(held: HeldScores, n_old: int, scale: float) -> float:
