@@ -15,7 +15,7 @@ from numba.core import event
 from myriad.kernel_cache import fall_back, report_compiling
 
 
-class _CompileTimer(event.Listener):  # type: ignore[misc]
+class _CompileTimer(event.Listener):
     """Reports how long kernels were compiled that were not in the cache.
 
     Compiling a kernel compiles those that it calls; Numba's lock lets one thread do so at a time.

@@ -24,10 +24,10 @@ from myriad.urls import refuse_url
 fcntl: Any = None
 msvcrt: Any = None
 try:
-    import fcntl  # type: ignore[no-redef]
+    import fcntl
 except ImportError:  # not a POSIX system
     with suppress(ImportError):
-        import msvcrt  # type: ignore[no-redef]
+        import msvcrt
 
 _TRIES = 100
 """How often to try again when another process removes the lock file at the same moment."""

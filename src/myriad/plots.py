@@ -164,8 +164,8 @@ def search(model: Any, *, against: str | None = None, ax: Axes | None = None) ->
     ax = _open(ax)
     for objective, found in points.items():
         ax.plot(*zip(*sorted(found), strict=True), "o", markersize=4, label=objective)
-    star = {"color": "black", "markersize": 11, "label": _describe(best[1])}
-    ax.plot(best[0], _accuracy_of(best[1]), "*", **star)
+    label = _describe(best[1])
+    ax.plot(best[0], _accuracy_of(best[1]), "*", color="black", markersize=11, label=label)
     places = [place for place, _ in drawn if place > 0]
     if against is not None and places and max(places) > 30 * min(places):
         ax.set_xscale("symlog", linthresh=min(places))

@@ -107,11 +107,15 @@ def make_parameter(known: Option) -> inspect.Parameter:
     if known.default is None:
         settings["show_default"] = known.default_text or False
     kind: Any = known.type | None if known.default is None else known.type
+    flag = known.flag
+    if known.is_flag and known.default is True:
+        flag = f"{flag}/--no-{flag[2:]}"
+        settings["show_default"] = known.name
     return inspect.Parameter(
         known.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=known.default,
-        annotation=Annotated[kind, typer.Option(known.flag, *known.aliases, **settings)],
+        annotation=Annotated[kind, typer.Option(flag, *known.aliases, **settings)],
     )
 
 

@@ -21,6 +21,7 @@ from myriad.cli.text import printable
 
 if TYPE_CHECKING:
     from myriad.measures import Measures
+    from myriad.models import Calibration
 
 _UNBOUNDED = 100_000
 SPLITS = {
@@ -28,6 +29,7 @@ SPLITS = {
     "test": "test images",
     "train": "training images",
     "all": "images",
+    "held-out": "held-out rows",
 }
 
 
@@ -106,6 +108,10 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     choice = settings.get("signature_choice")
     if isinstance(choice, dict) and "sentence" in choice:
         facts = {"Signature": str(choice["sentence"])} | facts
+    shares = settings.get("signature_shares")
+    if isinstance(shares, dict):
+        listed = [f"{name} {share:g} %" for name, share in shares.items()]
+        facts["Margins by"] = ", ".join(listed)
     found, second = settings.get("cross_validation"), settings.get("runner_up")
     if found is None:
         return facts
@@ -115,6 +121,14 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
         behind = f"{second['behind']:.2f} ± {second['error']:.2f} points"
         chosen["Runner-up"] = f"{second['objective']}, behind by {behind}"
     return chosen | facts
+
+
+def describe_calibration(calibration: Calibration | None) -> dict[str, str]:
+    """Return by which rows the probabilities are calibrated."""
+    if calibration is None:
+        return {"Probabilities": "none: the model is not calibrated"}
+    shown = f"calibrated by {calibration.n_rows:,} rows ({calibration.source})"
+    return {"Probabilities": shown}
 
 
 def print_facts(facts: Mapping[str, Any], *, title: str = "") -> None:

@@ -31,7 +31,7 @@ from myriad.models.calibration import LEAST_ROWS
 from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
-from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr
+from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr, check_scale
 from myriad.training import Certified, Context, Fitted, Method, hold_out
 from myriad.training.calibrating import add_calibration, exclude, keep_back
 from myriad.training.distributed.workers import TrainingWorkers
@@ -160,6 +160,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
                 raise InputError("A store has labels of its own: give no y, weights or groups.")
             self.classes_ = np.array(X.class_names, dtype=object)
             self.n_features_in_ = X.dim
+            check_scale(X.rows("train"))
             if "val" not in set(X.splits):
                 return TrainingData(X.rows("train"))
             again = X.rows(X.trained_splits) if "val" in X.trained_splits else None

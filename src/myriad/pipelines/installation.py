@@ -20,13 +20,17 @@ from myriad.pipelines.machine import measurements_path, memory_bytes
 from myriad.randomness import mix
 
 DISTRIBUTION = "myriad-learn"
-FEATURES = ("sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vnni")
-FEATURES += ("avx512bf16", "amx-bf16", "neon", "sve", "dotprod", "bf16")
+FEATURES = (
+    *("sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vnni"),
+    *("avx512bf16", "amx-bf16", "neon", "sve", "dotprod", "bf16"),
+)
 """Features of processors that kernels, BLAS or networks make use of."""
 EXTRAS = ("cluster", "serve")
 """Extras whose dependencies are listed where they are installed."""
-VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_CACHE_DIR")
-VARIABLES += ("NUMBA_CPU_NAME", "NUMBA_DISABLE_JIT", "XDG_CACHE_HOME", "MYRIAD_DEBUG", "NO_COLOR")
+VARIABLES = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_CACHE_DIR"),
+    *("NUMBA_CPU_NAME", "NUMBA_DISABLE_JIT", "XDG_CACHE_HOME", "MYRIAD_DEBUG", "NO_COLOR"),
+)
 """Environment variables that change what the command does. None of them is a secret."""
 
 
