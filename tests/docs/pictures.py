@@ -1,15 +1,14 @@
 """Draw the pictures of the documentation: ``python -m tests.docs.pictures``.
 
 The plots are those that ``docs/gallery.md`` saves. The screenshots show the report and the page of
-``myriad demo``, in Chromium, which must be installed. Pictures have few colours, so that the
-repository stays small.
+a model of drawn letters, in Chromium, which must be installed. Pictures have few
+colours, so that the repository stays small.
 
-``python -m tests.docs.pictures gallery`` draws the plots alone, ``... demo`` the screenshots,
-``... speed`` the comparison on the README.
+``python -m tests.docs.pictures gallery`` draws the plots alone; ``screenshots`` and ``speed``, the
+comparison on the README, are the others.
 """
 
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,12 +20,14 @@ from PIL import Image
 from tests.docs.pages import DOCS, ROOT, read_blocks
 from tests.docs.readme_table import draw_speed
 from tests.docs.running import Reader
+from tests.docs.sample import make_sample
 
 IMAGES = DOCS / "images"
 MOST_BYTES = 1_500_000
 """All pictures together."""
+SHOWN = "myriad train letters --out alphabet --signature fisher --components 16 --search quick"
+"""What trains the model of the screenshots, in a few seconds."""
 STYLE = {"figure.figsize": (5.2, 3.8), "savefig.dpi": 96, "font.size": 10}
-DEMO = ("demo", "--classes", "60", "--images", "25", "--out", "shown")
 
 
 def draw_gallery(folder: Path) -> None:
@@ -40,17 +41,19 @@ def draw_gallery(folder: Path) -> None:
         keep(plot, IMAGES / "gallery" / plot.name)
 
 
-def draw_demo(folder: Path) -> None:
-    """Run the demonstration and take pictures of its report, its page and its explanation."""
+def draw_screenshots(folder: Path) -> None:
+    """Take pictures of the report and of the page of a model of letters."""
     from tests.docs.screenshots import photograph_page, photograph_report
 
-    given = os.environ.get("MYRIAD_DEMO")  # a folder that `myriad demo` has written
-    shown = Path(given) if given else folder / "shown"
+    given = os.environ.get("MYRIAD_SAMPLE")  # a folder in which this was done before
+    sample = Path(given) if given else folder / "sample"
     if not given:
-        subprocess.run([sys.executable, "-m", "myriad.cli.main", *DEMO], cwd=folder, check=True)
+        make_sample(sample)
+        assert Reader(sample).run(SHOWN).status == 0
+    model = sample / "alphabet"
     for name, picture in {
-        **photograph_report(shown / "report.html", folder),
-        **photograph_page(shown / "model", shown / "images" / "test", folder),
+        **photograph_report(model / "report.html", folder),
+        **photograph_page(model, sample / "letters" / "test", folder),
     }.items():
         keep(picture, IMAGES / name)
 
@@ -70,7 +73,7 @@ def keep(picture: Path, target: Path) -> None:
 
 PICTURES: dict[str, Callable[[Path], None]] = {
     "gallery": draw_gallery,
-    "demo": draw_demo,
+    "screenshots": draw_screenshots,
     "speed": draw_comparison,
 }
 

@@ -27,14 +27,10 @@ def shoot(driver, path: Path) -> Path:
 
 
 def photograph_report(page: Path, folder: Path) -> dict[str, Path]:
-    """Return pictures of a report: its head, and the confused pairs."""
-    found = {}
+    """Return a picture of the head of a report."""
     with opened(folder, LAPTOP) as driver:
         driver.get(page.resolve().as_uri())
-        found["report.png"] = shoot(driver, folder / "report.png")
-        driver.execute_script("document.querySelector('#confused').scrollIntoView()")
-        found["confused.png"] = shoot(driver, folder / "confused.png")
-    return found
+        return {"report.png": shoot(driver, folder / "report.png")}
 
 
 def photograph_page(model: Path, images: Path, folder: Path) -> dict[str, Path]:

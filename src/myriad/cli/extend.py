@@ -62,7 +62,10 @@ def extend(
     ] = False,
     run: Run,
 ) -> Extended:
-    """Add classes to a model, from new images alone."""
+    """Add classes to a model, from new images alone.
+
+    Example: myriad extend birds new-species --out more-birds
+    """
     from myriad.pipelines.extend import extend as work
 
     return work(

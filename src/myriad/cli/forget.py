@@ -38,7 +38,10 @@ def forget(
     out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],
     run: Run,
 ) -> Relabelled:
-    """Remove classes from a model."""
+    """Remove classes from a model.
+
+    Example: myriad forget birds heron --out fewer-birds
+    """
     from myriad.pipelines.relabelling import forget as work
 
     return work(model, labels, out, overwrite=run.overwrite, progress=run.progress)

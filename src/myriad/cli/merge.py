@@ -29,7 +29,10 @@ def merge(
     out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],
     run: Run,
 ) -> Relabelled:
-    """Join classes of a model under one label."""
+    """Join classes of a model under one label.
+
+    Example: myriad merge birds gull tern --into seabird --out birds2
+    """
     from myriad.pipelines.relabelling import merge as work
 
     return work(model, labels, into, out, overwrite=run.overwrite, progress=run.progress)
