@@ -100,14 +100,14 @@ def find_near_images(
     ]
     pairs = np.concatenate(kept) if kept else pairs
 
-    def match(some: NDArray[np.int64]) -> list[DuplicatePair]:
+    def match(some: NDArray[np.int64]) -> tuple[int, list[DuplicatePair]]:
         found = []
         for first, second in some.tolist():
             agreed = match_thumbnails(thumbnails[first], thumbnails[second])
             if agreed is not None:
                 likeness = min(agreed.detail, 0.9999)  # 1 is for equal files
                 found.append(DuplicatePair(first, second, likeness, agreed.mirrored))
-        return found
+        return len(some), found
 
     blocks = (pairs[i : i + MATCHED_TOGETHER] for i in range(0, len(pairs), MATCHED_TOGETHER))
     matched: list[DuplicatePair] = []
@@ -115,9 +115,9 @@ def find_near_images(
         thread_executor(threads) as executor,
         progress.step("Comparing near images", len(pairs), "pairs") as advance,
     ):
-        for found in map_ordered(match, blocks, executor, ahead=2 * thread_count(threads)):
+        for n_pairs, found in map_ordered(match, blocks, executor, ahead=2 * thread_count(threads)):
             matched += found
-            advance(min(MATCHED_TOGETHER, len(pairs)))
+            advance(n_pairs)
     return matched
 
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from myriad.cli.check import check
 from myriad.cli.compare import compare
 from myriad.cli.compress import compress
 from myriad.cli.demo import demo
@@ -33,6 +34,7 @@ from myriad.cli.tune import tune
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
+    "check": check,
     "train": train,
     "predict": predict,
     "evaluate": evaluate,

@@ -146,8 +146,8 @@ class SampledImages(SpreadImages):
     ) -> Iterator[Result]:
         """Yield ``function(number, image)`` for each good image in order."""
         bad = BadImages(len(self.images), self.max_bad)
-        work = _Reading(function, colour=colour, pixels=SAMPLE_PIXELS)
-        for i, found in _map_images(self.images, self.indices.tolist(), work, self.executor):
+        work = Reading(function, colour=colour, pixels=SAMPLE_PIXELS)
+        for i, found in map_images(self.images, self.indices.tolist(), work, self.executor):
             if isinstance(found, BadImage):
                 bad.add(self.images.locate(i), found.reason)
             else:
@@ -177,17 +177,17 @@ def describe_images(
     describe = _Describing(
         signature, code, None if workers is None else workers.make_folder("rows")
     )
-    work = _Reading(describe, colour=signature.colour, pixels=signature.pixels)
+    work = Reading(describe, colour=signature.colour, pixels=signature.pixels)
     try:
-        for i, row in _map_images(source, indices, work, executor):
+        for i, row in map_images(source, indices, work, executor):
             yield i, np.load(row) if isinstance(row, Path) else row
     finally:
         if describe.folder is not None:
             shutil.rmtree(describe.folder, ignore_errors=True)
 
 
-def _map_images(
-    source: ImageSource, indices: Iterable[int], work: _Reading, executor: Executor
+def map_images(
+    source: ImageSource, indices: Iterable[int], work: Reading, executor: Executor
 ) -> Iterator[tuple[int, Any]]:
     """Yield the index of each image with the result for it."""
     work.warm_up()
@@ -206,7 +206,7 @@ def _map_images(
 
 
 @dataclass(frozen=True)
-class _Reading:
+class Reading:
     """Reads some images and applies a function of ``(number, image)`` to each."""
 
     function: Callable[[int, NDArray[np.uint8]], Any]
@@ -220,6 +220,7 @@ class _Reading:
         self.function(0, image if self.colour else np.ascontiguousarray(image[:, :, 0]))
 
     def __call__(self, task: tuple[int, ImageFiles]) -> list[Any]:
+        """Return the result for each image of a task, or the `BadImage`."""
         start, files = task
         return [self._apply(start + j, files, j) for j in range(len(files))]
 

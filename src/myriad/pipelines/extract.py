@@ -17,6 +17,7 @@ from myriad.images import (
     require_classes,
     split_images,
 )
+from myriad.images.corrections import correct_images
 from myriad.parallel import Executor, LearningContext
 from myriad.pipelines.code_learning import learn_code_of_images
 from myriad.pipelines.describing import BadImages, SampledImages, open_workers
@@ -71,6 +72,7 @@ def extract(
     *,
     options: ExtractOptions | None = None,
     splits: tuple[str, ...] = ("train", "val", "test"),
+    corrections: Path | None = None,
     seed: int = 0,
     threads: int | None = None,
     cluster: Any = None,
@@ -88,6 +90,7 @@ def extract(
     Parameters
     ----------
     splits : the splits of the images to extract.
+    corrections : a CSV file with the right labels of some images; see `correct_images`.
     cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
     began = time.perf_counter()
@@ -95,6 +98,8 @@ def extract(
     opened = options.spec.open(options)  # early, so that a wrong file is found before the work
     with progress.step("Finding images") as advance:
         found = find_images(data)
+        if corrections is not None:
+            found = correct_images(found, corrections)
         images = split_images(found, seed=seed)
         chosen = np.isin(images.splits, splits)
         images = images.select(chosen)
