@@ -113,6 +113,7 @@ def cross_fit(
     if method.is_open:
         found = method.fit(rows.select(known), None, n_classes=n_classes, context=context)
         method = method.settled(found)
+    n_folds = min(n_folds, _count_groups(rows, known))
     folds = draw_folds(rows.labels, n_folds, seed=method.seed, groups=rows.groups)
     quiet = replace(context, checkpoint=None, workers=None)
     waiting: list[tuple[HeldScores, NDArray[np.int64]]] = []
@@ -132,7 +133,7 @@ def cross_fit(
                 done += [HeldProbabilities.of(*one, calibration, n_kept) for one in waiting]
                 waiting = []
             advance(1)
-    if waiting:
+    if calibration is None:
         calibration = _calibrate(waiting)
         done += [HeldProbabilities.of(*one, calibration, n_kept) for one in waiting]
     return HeldProbabilities.concatenate(done)
@@ -148,11 +149,23 @@ def _score(model: Model, rows: Rows) -> HeldScores:
     return HeldScores.concatenate(parts)
 
 
+def _count_groups(rows: Rows, known: NDArray[np.int64]) -> int:
+    """Return how many groups rows have that are not divided, rows of no group counted each."""
+    if rows.groups is None:
+        return len(known)
+    groups = rows.groups[known]
+    n_groups = len(np.unique(groups[groups >= 0])) + int((groups < 0).sum())
+    if n_groups < 2:
+        raise InputError("Labels cannot be checked: all rows are copies of one another.")
+    return n_groups
+
+
 def _calibrate(waiting: Sequence[tuple[HeldScores, NDArray[np.int64]]]) -> Calibration:
-    held = HeldScores.concatenate([one for one, _ in waiting])
-    found = calibrate(held, "cross-fitted")
+    held = [one for one, _ in waiting]
+    found = calibrate(HeldScores.concatenate(held), "cross-fitted") if held else None
     if found is None:
+        n_held = sum(len(one) for one in held)
         raise InputError(
-            f"Labels cannot be checked: {len(held)} rows can be held out, {LEAST_ROWS} are needed."
+            f"Labels cannot be checked: {n_held} rows can be held out, {LEAST_ROWS} are needed."
         )
     return found
