@@ -97,7 +97,7 @@ def test_fixed_manifest_has_no_copies_and_no_group_in_two_splits(photos, tmp_pat
 def test_groups_of_a_manifest_are_kept(tmp_path):
     for seed in range(6):
         write(tmp_path / f"{seed}.png", photograph(seed))
-    write(tmp_path / "copy.jpg", copy_of("brighter", 1))
+    write(tmp_path / "copy.jpg", copy_of("resized", 1))
     lines = ["path,label,group", "0.png,a,g", "1.png,a,g", "2.png,a,", "3.png,b,h"]
     lines += ["4.png,b,h", "5.png,b,", "copy.jpg,a,"]
     (tmp_path / "photos.csv").write_text("\n".join(lines))
