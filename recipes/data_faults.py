@@ -2,11 +2,11 @@
 
 Command:   python recipes/data_faults.py DATA --out runs/data_faults [--problems scene15,tiny200]
            [--faults copies,random,confusable] [--seeds 5] [--quick] [--table]
-Time:      describing 1,500 to 6,000 images once, then about a minute a seed and problem, two cores
+Time:      describing 5,000 images once, then one to five minutes a seed and problem, two cores
 Expected:  see docs/verbs/check.md; --table prints what has been run so far
 
-DATA is a folder with scene15/, caltech101.zip and tiny200.zip. Only training images are used, at
-most `MOST_IMAGES` of a problem, and every result is kept in OUT; what is there is not run again.
+DATA is a folder with scene15/, caltech101.zip and tiny200.zip. Only training images are used, some
+of each class (`IMAGES`), and every result is kept in OUT; what is there is not run again.
 
 Near duplicates: of drawn images copies are made, saved at quality 40, resized to 60 %, cropped by
 5 % at one side and above, 1.3 times as bright, or mirrored. A copy is found if it is in one group
@@ -49,7 +49,8 @@ from myriad.store import ArrayRows
 from myriad.training import Automatic, Context
 
 PROBLEMS = {"scene15": "scene15", "caltech101": "caltech101.zip", "tiny200": "tiny200.zip"}
-MOST_IMAGES = 6000
+IMAGES = {"scene15": 1500, "caltech101": 1515, "tiny200": 2000}
+"""Training images that are used, equally many of each class."""
 COPIES = 60
 """Images that each kind of copy is made of, for a seed."""
 WRONG = 0.05
@@ -78,11 +79,14 @@ COPYING: dict[str, tuple[Callable[[Image.Image], Image.Image], int]] = {
 
 
 def choose_images(source: Path, n: int) -> ImageList:
-    """Return `n` training images, the same ones always."""
+    """Return `n` training images, equally many of each class, the same ones always."""
     images = find_images(source)
     images = images.select(images.splits == "train")
-    order = np.random.default_rng(0).permutation(len(images))[:n]
-    return images.select(np.sort(order))
+    order = np.random.default_rng(0).permutation(len(images))
+    order = order[np.argsort(images.labels[order], kind="stable")]
+    labels = images.labels[order]
+    turn = np.arange(len(order)) - np.searchsorted(labels, labels)  # its number in its class
+    return images.select(np.sort(order[turn < max(2, n // len(images.class_names))]))
 
 
 def describe(images: ImageList, cache: Path, threads: int) -> dict[str, Any]:
@@ -285,7 +289,8 @@ def main() -> None:
         return
     found = results.setdefault("results", {})
     for problem in given.problems.split(","):
-        images = choose_images(given.data / PROBLEMS[problem], 300 if given.quick else MOST_IMAGES)
+        n_images = 300 if given.quick else IMAGES[problem]
+        images = choose_images(given.data / PROBLEMS[problem], n_images)
         known = describe(images, given.out / f"{file.stem}-{problem}.npz", given.threads)
         for seed in range(1 if given.quick else given.seeds):
             for fault in given.faults.split(","):

@@ -173,7 +173,7 @@ def test_bad_calls_are_refused_before_the_work(photos, tmp_path):
     with pytest.raises(InputError, match="not empty"):
         check(photos, tmp_path / "out")
     (tmp_path / "fixed.csv").write_text("mine")
-    with pytest.raises(InputError, match="--fix .* exists"):
+    with pytest.raises(InputError, match=r"--fix .* exists"):
         check(photos, tmp_path / "new", fix=tmp_path / "fixed.csv")
     assert not (tmp_path / "new").exists()
     shutil.make_archive(str(tmp_path / "photos"), "zip", tmp_path, "photos")

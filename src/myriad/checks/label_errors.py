@@ -2,9 +2,9 @@
 
 A class has a threshold: the mean probability that its own rows give it [1]_. Classes of few rows
 have a mean that says little, so it is drawn towards that of all classes. A row probably belongs to
-another class if that class reaches its threshold and its own label does not. Rows are ranked by how
-far the other label is ahead, each probability taken relative to the threshold of its class: a class
-that is always unsure of itself does not fill the top of the list.
+another class if that class reaches its threshold and its own label does not. Rows are ranked by the
+logarithm of how much more probable the other label is; a small number is added to both
+probabilities, since differences between very small ones say nothing.
 
 .. [1] C. Northcutt, L. Jiang, I. Chuang. Confident Learning: Estimating Uncertainty in Dataset
    Labels. Journal of Artificial Intelligence Research 70, 2021.
@@ -21,8 +21,10 @@ from myriad.checks.cross_fitting import HeldProbabilities
 
 PRIOR_ROWS = 5.0
 """Rows that the mean of all classes counts for in the threshold of a class."""
-FLOOR = 1e-6
-"""Probability below which differences do not count."""
+FLOOR = 0.02
+"""What is added to probabilities before their logarithm is taken. Of values from 0.003 to 0.2, those
+up to 0.02 rank random errors best, and larger ones errors between similar classes: chosen on
+training images of Scene 15 and Caltech-101 with 5 % of the labels changed."""
 TWIN_SHARE = 0.5
 """Two classes are taken for one if the rows of each give the other at least so much of the
 probability that they give their own."""
@@ -68,13 +70,10 @@ def rank_labels(held: HeldProbabilities, n_classes: int) -> RankedLabels:
     """Rank rows by how surely another label than their own is right."""
     thresholds = find_thresholds(held, n_classes)
     others = np.where(held.classes == held.labels[:, None], -np.inf, held.probabilities)
-    relative = others / thresholds[held.classes]
-    best = relative.argmax(axis=1)
+    best = others.argmax(axis=1)
     rows = np.arange(len(held))
     suggested, alternative = held.classes[rows, best], others[rows, best]
-    own = np.maximum(held.given, FLOOR) / thresholds[held.labels]
-    other = np.maximum(alternative, FLOOR) / thresholds[suggested]
-    score = np.log(other) - np.log(own)
+    score = np.log(alternative.astype(np.float64) + FLOOR) - np.log(held.given + FLOOR)
     wrong = (alternative >= thresholds[suggested]) & (alternative > held.given)
     wrong &= held.given < thresholds[held.labels]
     return RankedLabels(held, suggested, alternative.astype(np.float32), score, wrong)

@@ -119,8 +119,9 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
                 "labels",
                 False,
                 n_wrong,
-                f"{n_wrong:,} labels ({share:.1f} %) are probably wrong, the surest first in "
-                f"{checked.file}: keep the lines that are right, then train with --corrections.",
+                f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong: "
+                "models trained without these images are surer of another label. Keep the lines "
+                f"of {checked.file} that are right, then train with --corrections.",
             )
         )
     if checked.twins:
