@@ -28,6 +28,8 @@ PAPER_CLASSIFIERS = {  # [HM, Table 8]
     "k-NN": (None, None, None, None),
     "one-vs-all, 1 : 1": (4.1, 3.5, 2.1, 1.6),
     "one-vs-all": (9.4, 8.2, 8.3, 6.8),
+    "one-vs-all, plain SGD": (None, None, None, None),
+    "one-vs-all, dual": (None, None, None, None),
     "AUC": (4.7, 5.1, 2.8, 3.1),
     "Wsabie": (6.5, 6.6, 4.5, 2.8),
     "Wsabie ensemble": (8.1, 7.0, 6.0, 3.4),

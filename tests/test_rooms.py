@@ -24,6 +24,7 @@ ROOMS = [
     "training",
     "checks",
     "estimators",
+    "plots",
     "pipelines",
     "report",
     "serving",

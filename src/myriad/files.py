@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MAPPED_BYTES = 64 << 20
 """Least size of an array that `read_arrays` maps into memory instead of reading, by default."""
 _WRITTEN_BYTES = 16 << 20
+_SYNCED = "r+b" if os.name == "nt" else "rb"  # Windows flushes only what is open for writing
 _DTYPES = {
     "F64": "float64",
     "F32": "float32",
@@ -64,7 +65,7 @@ def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
         for partial_path, path in zip(partial_paths, paths, strict=True):
             with _reporting_races(path):
                 if durable:
-                    with partial_path.open("rb") as written:
+                    with partial_path.open(_SYNCED) as written:
                         os.fsync(written.fileno())
         for partial_path, path in zip(partial_paths, paths, strict=True):
             with _reporting_races(path):

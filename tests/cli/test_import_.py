@@ -74,7 +74,7 @@ def test_a_network_of_the_users_own(tmp_path, capsys):
     folder = load_model(out)
     image = np.full((20, 20, 3), 77, np.uint8)
     session = start_session((tmp_path / "all.onnx").read_bytes())
-    (scores,) = session.run(None, {"image": folder.recipe.fit(image)})
+    (scores,) = session.run(None, {"image": folder.recipe.fit(folder.recipe.cut(image))})
     expected = folder.model.scores(folder.recipe.describe(image)[None])
     np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
 

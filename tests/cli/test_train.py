@@ -29,6 +29,7 @@ def test_train_writes_a_model_a_store_and_a_report(photos, tmp_path, capsys):
         "evidence.json",
         "held_scores.safetensors",
         "model.safetensors",
+        "pictures.safetensors",
         "report.html",
     ]
     store = Store.open(tmp_path / "m.store")

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from myriad.codes import BilinearCode, learn_bilinear
+from myriad.codes import CODES, BilinearCode, CodeOptions, Source, learn_bilinear
 from myriad.codes.bilinear import shape_bits, shape_matrix
 from myriad.errors import InputError
+from myriad.parallel import LearningContext
 from tests.posting import open_posting
 
 
@@ -82,3 +83,27 @@ def test_refuses_sides_that_do_not_fit():
         learn_bilinear(make_rows(), n_bits=0)
     with pytest.raises(InputError, match="at least one row"):
         learn_bilinear(np.empty((0, 4)))
+
+
+def test_rows_are_reshaped_and_centred_as_asked():
+    rows = make_rows(40, 60) + np.float32(5)
+    code = learn_bilinear(rows, shape=(4, 15), centred=True, n_bits=24)
+    assert (len(code.left), len(code.right)) == (4, 15)
+    away = (rows - rows.mean(axis=0)).reshape(40, 4, 15).astype(np.float64)
+    expected = np.stack([code.left.T @ x @ code.right for x in away]).reshape(40, -1)
+    sure = np.abs(expected) > 1e-3
+    decoded = code.decode(code.encode(rows))
+    np.testing.assert_array_equal(decoded[sure], np.sign(expected)[sure])
+    np.testing.assert_allclose(code.project(code.expand(decoded)), decoded, atol=1e-4)
+    asked = CodeOptions("bilinear", reshape="4x15", subtract_mean=True)
+    learned = CODES["bilinear"].learn(Source(rows), asked, LearningContext(threads=1))
+    assert learned.left.shape[0] == 4
+    assert learned.centre is not None
+
+
+@pytest.mark.parametrize("shape", ["4x", "0x60", "4x15x2", "axb"])
+def test_shapes_that_are_none_are_refused(shape):
+    with pytest.raises(InputError, match="--reshape must be two numbers"):
+        CodeOptions("bilinear", reshape=shape)
+    with pytest.raises(InputError, match="cannot be reshaped to 4x16"):
+        learn_bilinear(make_rows(), shape=(4, 16))

@@ -33,6 +33,7 @@ def test_rows_are_those_of_the_signature(tmp_path):
 
 
 def test_unknown_networks_are_refused():
-    for network in ("resnet", None):
-        with pytest.raises(InputError, match="efficientnet-lite0 or onnx:FILE"):
-            Backbone(network=network).fit()
+    with pytest.raises(InputError, match="efficientnet-lite0 or onnx:FILE"):
+        Backbone(network="resnet").fit()
+    with pytest.raises(InputError, match="network must be text"):
+        Backbone(network=None).fit()

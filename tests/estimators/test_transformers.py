@@ -76,7 +76,7 @@ def test_local_descriptors_and_their_options():
     plain = myriad.DenseSIFT(step=12, scales=2).transform(images[:1])[0]
     assert colours.shape == (len(plain), 96)
     assert plain.shape == (len(plain), 128)
-    for option in ({"window": "flat"}, {"contrast": 0.1}, {"smoothing": 0.5}, {"root": False}):
+    for option in ({"window": "flat"}, {"contrast": 0.1}, {"smoothing": 0.5}, {"root": True}):
         other = myriad.DenseSIFT(step=12, scales=2, **option).transform(images[:1])[0]
         assert not np.array_equal(other, plain)
 

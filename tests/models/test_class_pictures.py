@@ -2,15 +2,20 @@
 
 import numpy as np
 
-from myriad.models import ClassPictures, load_pictures, save_pictures
+from myriad.files import write_arrays
+from myriad.models import ClassPictures, load_pictures
 from myriad.models.class_pictures import PICTURES
 
 NAMES = ["a", "b", "\udcff odd"]
 
 
+def save_pictures(folder, pictures):
+    write_arrays(folder / PICTURES, pictures.to_arrays(NAMES))
+
+
 def test_pictures_are_read_by_class(tmp_path):
     pictures = ClassPictures.of([b"first", None, b"third"])
-    save_pictures(tmp_path, pictures, NAMES)
+    save_pictures(tmp_path, pictures)
     found = load_pictures(tmp_path, NAMES)
     assert found is not None
     assert [found.read(c) for c in range(3)] == [b"first", None, b"third"]
@@ -18,12 +23,12 @@ def test_pictures_are_read_by_class(tmp_path):
 
 def test_missing_damaged_and_foreign_pictures_are_none(tmp_path):
     assert load_pictures(tmp_path, NAMES) is None
-    save_pictures(tmp_path, ClassPictures.of([b"x", b"y", b"z"]), NAMES)
+    save_pictures(tmp_path, ClassPictures.of([b"x", b"y", b"z"]))
     assert load_pictures(tmp_path, ["a", "b"]) is None
     assert load_pictures(tmp_path, ["b", "a", "\udcff odd"]) is None
     for ends in ([1, 2, 9], [2, 1, 3], [1, 2]):
         wrong = ClassPictures(np.zeros(3, np.uint8), np.array(ends, np.int64))
-        save_pictures(tmp_path, wrong, NAMES)
+        save_pictures(tmp_path, wrong)
         assert load_pictures(tmp_path, NAMES) is None
     (tmp_path / PICTURES).write_bytes(b"nothing")
     assert load_pictures(tmp_path, NAMES) is None

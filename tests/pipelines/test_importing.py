@@ -61,11 +61,11 @@ def test_a_broken_import_is_resumed(tmp_path, monkeypatch):
     written = []
     write = importing.StoreWriter.write_shard
 
-    def fail(self, number, *rest):
+    def fail(self, number, *rest, **options):
         if number == 3:
             raise KeyboardInterrupt
         written.append(number)
-        write(self, number, *rest)
+        write(self, number, *rest, **options)
 
     monkeypatch.setattr(importing.StoreWriter, "write_shard", fail)
     with pytest.raises(KeyboardInterrupt):

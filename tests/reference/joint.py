@@ -52,8 +52,11 @@ def pick_warp(scores, label, labels, key, options, last):
     last[label] = found
     if found < 0:
         return -1, 0.0
-    weight = 1.0 if options.get("constant_weight") else sum(1 / j for j in range(1, rank + 1))
-    return found, weight
+    if options.get("constant_weight"):
+        return found, 1.0
+    if options.get("exact_rank"):  # the label itself counts in the rank [GP, Eq. 2]
+        return found, sum(1 / j for j in range(1, rank + 2)) * rank / (rank + 1)
+    return found, sum(1 / j for j in range(1, rank + 1))
 
 
 def push(objective, scores, labels, key, options, last):

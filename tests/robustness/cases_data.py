@@ -368,8 +368,9 @@ DATA_CASES = [
             ],
         )
         for options, status, says in (
-            ("", 0, "2 classes"),
-            (" --signature bov --map intersection-pca", 2, "same histogram"),
+            ("", 2, "gave no descriptors"),
+            (" --descriptor colour", 0, "2 classes"),
+            (" --descriptor colour --signature bov --map intersection-pca", 2, "same histogram"),
         )
     ),
     Case(

@@ -319,7 +319,7 @@ PLACE_CASES = [
     ),
     *(
         Case(
-            f"OUT is {place}: {command.split()[0]}",
+            f"OUT is {place}: {' '.join(command.split()[:2])}",
             f"{command} --out {place}",
             2,
             says,

@@ -15,7 +15,6 @@ from myriad.models import (
     ModelFolder,
     calibrate,
     save_model,
-    save_pictures,
 )
 from myriad.signatures import learn_fisher
 
@@ -54,9 +53,9 @@ def make_image_model(path: Path, photos: Path) -> Path:
     folder = ModelFolder(
         model, names, signature, {}, calibration=calibrate(held, source="validation")
     )
-    save_model(path, folder, card="A model.")
     thumbnails = [make_thumbnail(some[0]) for some in images]
-    save_pictures(path, ClassPictures.of([*thumbnails[:-1], None]), names)
+    pictures = ClassPictures.of([*thumbnails[:-1], None])
+    save_model(path, folder, card="A model.", pictures=pictures)
     return path
 
 

@@ -1,6 +1,5 @@
 """Class activation of networks: an exact sum over positions, checked by covering the image."""
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +14,11 @@ from onnx import TensorProto, helper, numpy_helper
 from myriad.errors import InputError
 from myriad.images import read_image
 from myriad.models.explanations import map_heat
-from myriad.signatures import Backbone, efficientnet
+from myriad.signatures import Backbone, CombinedSignature
 from myriad.signatures.activation import contribute, expose_map, read_map
-from myriad.signatures.torch_weights import read_torch_weights
+from myriad.signatures.efficientnet import LITES, make_efficientnet, read_weights
 
 CAT = Path(skimage.__file__).parent / "data" / "chelsea.png"
-needs_weights = pytest.mark.skipif(
-    find_spec(efficientnet.PACKAGE) is None, reason="the weights are not installed"
-)
 
 
 def make_graph(pool, opset=13):
@@ -66,7 +62,30 @@ def test_the_sum_over_positions_is_the_score(pool, power):
     np.testing.assert_allclose(
         found.values.sum(axis=0), weights @ signature.describe(image), rtol=1e-4, atol=1e-5
     )
-    assert read_map(signature, image).shape == (6, 4, 4)
+    assert read_map(signature, signature.cut(image)).shape == (6, 4, 4)
+
+
+@pytest.mark.parametrize("views", [2, 10])
+def test_the_sum_over_the_positions_of_all_views_is_the_score(views):
+    signature, image = make_backbone("global", crop=0.5, power=0.5, views=views), draw_image()
+    weights = np.random.default_rng(2).standard_normal((3, 6)).astype(np.float32)
+    found = contribute(signature, image, weights)
+    np.testing.assert_allclose(
+        found.values.sum(axis=0), weights @ signature.describe(image), rtol=1e-4, atol=1e-5
+    )
+    # The first view and its mirror image lie in the middle, corners reach the border.
+    reach = (0.0, 1.0) if views == 10 else (0.25, 0.75)
+    np.testing.assert_allclose([found.boxes[:, 1].min(), found.boxes[:, 3].max()], reach)
+
+
+def test_signatures_side_by_side_add_up():
+    parts = (make_backbone("global"), make_backbone("mean", crop=0.5))
+    signature, image = CombinedSignature(parts, (1.0, 0.5), ("one", "two")), draw_image()
+    weights = np.random.default_rng(2).standard_normal((3, 12)).astype(np.float32)
+    found = contribute(signature, image, weights)
+    np.testing.assert_allclose(
+        found.values.sum(axis=0), weights @ signature.describe(image), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_the_tiles_cover_what_the_network_sees():
@@ -83,10 +102,9 @@ def test_other_embeddings_cannot_be_explained(pool):
         expose_map(make_graph(pool), "features")
 
 
-@needs_weights
 def test_covering_the_image_agrees():
-    signature = efficientnet.make_efficientnet()
-    weights = read_torch_weights(efficientnet.find_weights())["_fc.weight"][[281, 282, 285]]
+    signature = make_efficientnet("efficientnet-lite0")
+    weights = read_weights(LITES["efficientnet-lite0"])["_fc.weight"][[281, 282, 285]]
     weights = weights.mean(axis=0).astype(np.float32)  # cats
     image = read_image(CAT, colour=True)
     height, width = image.shape[:2]

@@ -59,15 +59,15 @@ def train(right, *, until, checkpoint=None, val=ROWS, **options):
 def test_training_stops_when_accuracy_has_not_risen():
     reported, done = [], []
     trainer, monitor = train(
-        [3, 5, 4, 5, 9], until=9, callback=reported.append, advance=done.append
+        [3, 5, 4, 3, 9], until=9, callback=reported.append, advance=done.append
     )
     assert trainer.epoch == 4
-    assert [row["top1"] for row in monitor.history] == [30, 50, 40, 50]
+    assert [row["top1"] for row in monitor.history] == [30, 50, 40, 30]
     assert list(monitor.history[0]) == ["epoch", "top1", "top5", "seconds", "draws"]
     assert reported == monitor.history
     assert done == [10] * 4
     (weights, _), epochs = monitor.take_final(trainer)
-    assert (weights.tolist(), epochs) == ([2.0], 2)
+    assert (weights.tolist(), epochs) == ([2.0], 2)  # means of three: 30, 40, 40, 40
 
 
 def test_training_without_held_out_rows_takes_all_epochs():
@@ -81,7 +81,7 @@ def test_training_without_held_out_rows_takes_all_epochs():
 
 @pytest.mark.parametrize("broken", [1, 2, 3])
 def test_training_resumes_from_its_checkpoint(tmp_path, broken):
-    right = [3, 5, 4, 5, 9]
+    right = [3, 5, 4, 3, 9]
     whole, monitor = train(right, until=9)
     train(right, until=broken, checkpoint=Checkpoint(tmp_path / "c", {}, every=0.0))
     again, resumed = train(right, until=9, checkpoint=Checkpoint(tmp_path / "c", {}, every=0.0))

@@ -69,7 +69,10 @@ def demo(
     *,
     run: Run,
 ) -> Result:
-    """Draw characters, train a model on them, test it and write a report."""
+    """Draw characters, train a model on them, test it and write a report.
+
+    Example: myriad demo --classes 50
+    """
     from myriad.pipelines.demo import demonstrate
 
     found = demonstrate(

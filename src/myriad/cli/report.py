@@ -48,7 +48,10 @@ def report(
     *,
     run: Run,
 ) -> Result:
-    """Write the HTML report of a model or a store."""
+    """Write the HTML report of a model or a store.
+
+    Example: myriad report birds
+    """
     from myriad.pipelines.outputs import check_file_output, page_beside
     from myriad.pipelines.train import read_evidence
     from myriad.store import Store, is_store
@@ -66,14 +69,11 @@ def report(
 
 def write_html(evidence: dict[str, Any], path: Path, model: Path, progress: Progress) -> Path:
     """Write the report of some evidence of a model; return its path."""
-    from myriad.models import load_model
     from myriad.pipelines.evidence import read_picture
     from myriad.pipelines.explain import MistakeExplainer
     from myriad.report import write_report
 
-    explain = None
-    if any(pair["sample"] for pair in evidence["pairs"]):
-        explain = MistakeExplainer(load_model(model))
+    explain = MistakeExplainer(model)
     write_report(evidence, path, read_image=read_picture, explain=explain, progress=progress)
     return path
 

@@ -9,6 +9,7 @@ from myriad.codes.chosen import ChosenCode, learn_chosen
 from myriad.codes.code import Code, Selection, load_code, save_code
 from myriad.codes.hadamard import HadamardCode, HadamardRotation, draw_rotation, learn_hadamard
 from myriad.codes.information import inform_by, measure_information, rank_features
+from myriad.codes.presence import PresenceCode, learn_presence
 from myriad.codes.product import ProductCode, learn_product
 from myriad.codes.registry import BINS
 from myriad.codes.rotated import RotatedCode, learn_rotated
@@ -23,6 +24,7 @@ __all__ = [
     "FloatCode",
     "HadamardCode",
     "HadamardRotation",
+    "PresenceCode",
     "ProductCode",
     "RotatedCode",
     "ScalarCode",
@@ -34,6 +36,7 @@ __all__ = [
     "learn_bits",
     "learn_chosen",
     "learn_hadamard",
+    "learn_presence",
     "learn_product",
     "learn_rotated",
     "learn_scalar",

@@ -40,12 +40,14 @@ class BilinearCode(Code, kind="bilinear"):
     left, right : float32 (d1, c1) and (d2, c2) with orthonormal columns.
     magnitude : the mean magnitude of a projected value, for `project` and `expand`.
     dim : number of features of a row, at most d1 d2.
+    centre : float32 (dim,), subtracted from rows before they are projected; None for nothing.
     """
 
     left: Float
     right: Float
     magnitude: float
     dim: int
+    centre: Float | None = None
 
     def __post_init__(self) -> None:
         if type(self.dim) is not int or self.dim < 1:
@@ -67,6 +69,14 @@ class BilinearCode(Code, kind="bilinear"):
             raise InputError(f"The sides of a bilinear code do not fit {self.dim} features.")
         if type(self.magnitude) is not float or not 0 <= self.magnitude < math.inf:
             raise InputError(f"A bilinear code cannot have the magnitude {self.magnitude!r}.")
+        centre = self.centre
+        if centre is not None and (
+            not isinstance(centre, np.ndarray)
+            or centre.dtype != np.float32
+            or centre.shape != (self.dim,)
+            or not np.isfinite(centre).all()
+        ):
+            raise InputError("The centre of a bilinear code must be finite float32, one a feature.")
 
     @property
     def decoded_dim(self) -> int:
@@ -96,11 +106,14 @@ class BilinearCode(Code, kind="bilinear"):
         """Return the plain rows whose projections are the signs times their mean magnitude."""
         bits = decoded.reshape(len(decoded), self.left.shape[1], self.right.shape[1])
         rows = np.matmul(np.matmul(self.left, bits * np.float32(self.magnitude)), self.right.T)
-        return np.ascontiguousarray(rows.reshape(len(decoded), -1)[:, : self.dim])
+        rows = np.ascontiguousarray(rows.reshape(len(decoded), -1)[:, : self.dim])
+        return rows if self.centre is None else rows + self.centre
 
     def add_onnx(self, graph: Graph, rows: str) -> str:
         """Add the signs of the products of a row's matrix with both sides."""
         d1, d2 = len(self.left), len(self.right)
+        if self.centre is not None:
+            rows = graph.add("Sub", [rows, graph.keep(self.centre, "mean")], f"{PREFIX}centred")
         if d1 * d2 > self.dim:
             ends = graph.keep(np.array([0, 0, 0, d1 * d2 - self.dim], np.int64), "ends")
             rows = graph.add("Pad", [rows, ends], f"{PREFIX}padded")
@@ -112,7 +125,10 @@ class BilinearCode(Code, kind="bilinear"):
         """Return ``R1^T X R2`` of each row, float32 (n_samples, decoded_dim)."""
         projected = np.empty((len(rows), self.decoded_dim), np.float32)
         for start in range(0, len(rows), _BATCH):
-            X = as_matrices(rows[start : start + _BATCH], len(self.left), len(self.right))
+            batch = rows[start : start + _BATCH]
+            if self.centre is not None:
+                batch = batch - self.centre
+            X = as_matrices(batch, len(self.left), len(self.right))
             # A product for each row, so that a row's bits do not depend on its neighbours.
             bits = np.matmul(self.left.T, np.matmul(X, self.right))
             projected[start : start + _BATCH] = bits.reshape(len(X), -1)
@@ -132,6 +148,8 @@ def learn_bilinear(
     *,
     n_bits: int | None = None,
     learned: bool = True,
+    shape: tuple[int, int] | None = None,
+    centred: bool = False,
     rounds: int = 10,
     seed: int = 0,
     threads: int | None = None,
@@ -145,6 +163,9 @@ def learn_bilinear(
     sample : float32 (n_samples, dim)
     n_bits : bits of a row, at most; the largest product c1 c2 that fits. None: one a feature.
     learned : whether the sides are learned, or stay the random ones that learning starts from.
+    shape : of a row as a matrix; None for one near a square. [CC] has 128 rows, one a feature of a
+        Gaussian.
+    centred : whether the mean of the sample is subtracted before rows are projected.
     rounds : iterations of learning, at most; it ends early where both sides stay the same.
     workers : workers that multiply the rows; None for threads of this process.
 
@@ -154,7 +175,10 @@ def learn_bilinear(
     if rows.size == 0:
         raise InputError("A bilinear code needs a sample of at least one row and one feature.")
     dim = rows.shape[1]
-    d1, d2 = shape_matrix(dim)
+    d1, d2 = shape_matrix(dim) if shape is None else shape
+    if d1 * d2 != dim and shape is not None:
+        raise InputError(f"A row of {dim} features cannot be reshaped to {d1}x{d2}.")
+    centre = rows.mean(axis=0, dtype=np.float64).astype(np.float32) if centred else None
     c1, c2 = shape_bits(d1, d2, dim if n_bits is None else n_bits)
     random = generator(seed, "bilinear code")
     left, right = _draw_side(random, d1, c1), _draw_side(random, d2, c2)
@@ -162,15 +186,16 @@ def learn_bilinear(
     if len(rows) > most:
         rows = rows[np.sort(random.permutation(len(rows))[:most])]
     if learned:
+        shifted = rows if centre is None else rows - centre
         with (
             progress.step("Learning projections", rounds, "rounds") as advance,
-            share_array(rows, threads=threads, workers=workers) as (executor, shared),
+            share_array(shifted, threads=threads, workers=workers) as (executor, shared),
         ):
             sides = _Sides(shared, left, right)
             left, right = _learn_sides(sides, len(rows), rounds, executor, advance)
-    code = BilinearCode(left, right, 1.0, dim)
+    code = BilinearCode(left, right, 1.0, dim, centre)
     sizes = np.abs(code.project(rows[:256]))
-    return BilinearCode(left, right, float(sizes.mean(dtype=np.float64)), dim)
+    return replace(code, magnitude=float(sizes.mean(dtype=np.float64)))
 
 
 def shape_matrix(dim: int) -> tuple[int, int]:

@@ -69,6 +69,11 @@ class HadamardRotation(Serialisable, kind="turn"):
         """Number of features of a row."""
         return len(self.centre)
 
+    @property
+    def width(self) -> int:
+        """Number of features of a rotated row."""
+        return self.dim
+
     def rotate(self, rows: Float) -> Float:
         """Return rows (n_samples, dim) centred and rotated; distances between rows stay."""
         rotated = rows - self.centre

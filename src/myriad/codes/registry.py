@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from myriad.codes.spec import CodeSpec, Source
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.options import Option, flat_values, option, options_of, select_options
 
 if TYPE_CHECKING:
-    from myriad.arrays import Float
     from myriad.codes.code import Code
-    from myriad.codes.hadamard import HadamardRotation
+    from myriad.codes.spec import RowMap
     from myriad.parallel import LearningContext
 
 ROTATIONS = ("none", "random", "opq")
@@ -51,7 +50,7 @@ class SelectionOptions:
         None,
         above=0,
         maximum=1,
-        help="bits, hadamard, none: fraction of the features to keep, instead of --ratio.",
+        help="bits, presence, hadamard, none: fraction of the features to keep, not --ratio.",
     )
     bins: int | None = option(
         None,
@@ -73,6 +72,29 @@ class BilinearOptions:
     random: bool = option(
         False, help="bilinear: keep the random projections instead of learning them."
     )
+    reshape: str | None = option(
+        None,
+        default_text="near a square",
+        help="bilinear: the matrix that a row is reshaped to, such as 128x2048.",
+    )
+    subtract_mean: bool = option(
+        False, help="bilinear: subtract the mean of the rows before projecting."
+    )
+
+    def __post_init__(self) -> None:
+        parts = () if self.reshape is None else self.reshape.lower().split("x")
+        if self.reshape is not None and not (
+            len(parts) == 2 and all(part.isdecimal() and int(part) for part in parts)
+        ):
+            raise InputError(f"--reshape must be two numbers such as 128x2048: {self.reshape!r}.")
+
+    @property
+    def shape(self) -> tuple[int, int] | None:
+        """The shape of a row as a matrix; None to choose it."""
+        if self.reshape is None:
+            return None
+        d1, d2 = self.reshape.lower().split("x")
+        return int(d1), int(d2)
 
 
 @dataclass(frozen=True, init=False)
@@ -130,7 +152,8 @@ def find_code(word: str) -> CodeSpec:
     for spec in CODES.values():
         if word in (spec.name, spec.word, *spec.aliases):
             return spec
-    raise InputError(f"--codes must be one of {', '.join(CODES)}, not {word!r}.")
+    hint = did_you_mean(word, CODES)
+    raise InputError(f"--codes must be one of {', '.join(CODES)}, not {word!r}.{hint}")
 
 
 def code_name(kind: str) -> str:
@@ -232,6 +255,40 @@ class SignSpec(SelectionSpec):
         return learn_bits(source.sample, n_bits=count, information=source.information)
 
 
+class PresenceSpec(SelectionSpec):
+    """Signs of the most informative features, and which Gaussians of a region are present."""
+
+    name = "presence"
+    description = "as bits, with a bit for each Gaussian of a region that says whether it is empty"
+    otherwise = "scalar or pq"
+    compared = True
+
+    def rotate(self, source: Source, seed: int) -> RowMap:
+        """Return the map to signs that are 0 in empty cells, and the presence of each cell."""
+        from myriad.codes.presence import find_cells
+
+        return find_cells(source.sample, source.cells)
+
+    def bins(self, asked: CodeOptions) -> int | None:
+        """Return the number of bins that tell -1, 0 and 1 apart."""
+        return 4
+
+    def check(self, asked: CodeOptions) -> None:
+        """Refuse another number of bins."""
+        super().check(asked)
+        if asked.own.bins is not None:
+            raise InputError("--bins does not go with presence: information is that of the sign.")
+
+    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
+        """Select the features and measure their mean magnitudes."""
+        from myriad.codes.presence import learn_presence
+
+        bits = self.count_features(source.sample.shape[1], asked)
+        self.check_information(source, asked)
+        information = source.information
+        return learn_presence(source.sample, bits=bits, cells=source.cells, information=information)
+
+
 class HadamardSpec(SelectionSpec):
     """Signs of randomly rotated rows; older versions called them turned bits."""
 
@@ -242,11 +299,11 @@ class HadamardSpec(SelectionSpec):
     needs_labels = False
     compared = True
 
-    def rotate(self, sample: Float, seed: int) -> HadamardRotation:
+    def rotate(self, source: Source, seed: int) -> RowMap:
         """Return the random rotation about the mean of the sample."""
         from myriad.codes.hadamard import draw_rotation
 
-        return draw_rotation(sample, seed=seed)
+        return draw_rotation(source.sample, seed=seed)
 
     def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
         """Draw the rotation and select rotated features."""
@@ -276,6 +333,8 @@ class BilinearSpec(CodeSpec):
             source.sample,
             n_bits=self.count_features(source.sample.shape[1], asked),
             learned=not asked.own.random,
+            shape=asked.own.shape,
+            centred=asked.own.subtract_mean,
             seed=context.seed,
             threads=context.threads,
             workers=context.workers,
@@ -325,6 +384,7 @@ CODES: dict[str, CodeSpec] = {
     for spec in (
         ProductSpec(),
         SignSpec(),
+        PresenceSpec(),
         HadamardSpec(),
         BilinearSpec(),
         ScalarSpec(),

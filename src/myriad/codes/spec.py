@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from myriad.errors import InputError
 
@@ -15,14 +15,29 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from myriad.arrays import Float
+    from myriad.arrays import Float, Ints
     from myriad.codes.code import Code
-    from myriad.codes.hadamard import HadamardRotation
     from myriad.codes.registry import CodeOptions
     from myriad.parallel import LearningContext
 
 RATIO = 32.0
 """How many times smaller rows become unless the user says otherwise."""
+
+
+class RowMap(Protocol):
+    """What rows go through before the information of their features is measured.
+
+    Attributes
+    ----------
+    width : number of features of a mapped row.
+    """
+
+    @property
+    def width(self) -> int:
+        """Number of features of a mapped row."""
+
+    def rotate(self, rows: Float) -> Float:
+        """Return the rows (n_samples, width) whose features are measured."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +55,13 @@ class Source:
     information : (dim,) mutual information of each feature with the class in bits, for codes that
         select features; for Hadamard bits that of the rotated features. None if not measured.
     period : number of features after which rows repeat their meaning; None if they never do.
+    cells : int32 (dim,), the cell (region and word) that each feature belongs to; None if unknown.
     """
 
     sample: Float
     information: NDArray[np.float64] | None = None
     period: int | None = None
+    cells: Ints | None = None
 
 
 class CodeSpec(ABC):
@@ -99,8 +116,8 @@ class CodeSpec(ABC):
             )
         return count // 8 * 8 or dim
 
-    def rotate(self, sample: Float, seed: int) -> HadamardRotation | None:
-        """Return the rotation of rows whose features are selected; None for the rows themselves."""
+    def rotate(self, source: Source, seed: int) -> RowMap | None:
+        """Return the map of rows whose features are selected; None for the rows themselves."""
         return None
 
     def bins(self, asked: CodeOptions) -> int | None:

@@ -23,10 +23,13 @@ class LocalDescriptors:
     values : float32 array of shape (n, dim), one descriptor a row.
     positions : float32 array of shape (n, 2), x and y of the patch centres as fractions of the
         image's width and height.
+    patches : int64 array of shape (n,), numbers of the patches that the descriptors belong to,
+        where some have none; None if every patch has one.
     """
 
     values: Float
     positions: Float
+    patches: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.values)

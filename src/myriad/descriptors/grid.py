@@ -129,7 +129,10 @@ class GridDescriptor(GridOptions, Descriptor):
         return [(w, positions) for w, positions in found if len(positions)]
 
     def find_patches(self, image: Bytes) -> list[Box]:
-        """Return the box of each descriptor's patch: left, top, right, bottom in fractions."""
+        """Return the box of each patch: left, top, right, bottom in fractions.
+
+        `LocalDescriptors.patches` says which of them have descriptors.
+        """
         height, width = self.working_size(image)
         boxes = []
         for bin_width, positions in self.grids(height, width):

@@ -11,7 +11,7 @@ This module imports nothing heavy: the help of the command is built from it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from myriad.errors import InputError
@@ -70,10 +70,12 @@ class DescriptorSpec(ABC):
     ----------
     name : the word of ``--descriptor``.
     description : one line for the help and the documentation.
+    options : the options of the command that it takes.
     """
 
     name: ClassVar[str]
     description: ClassVar[str]
+    options: ClassVar[tuple[str, ...]] = ("step",)
 
     @abstractmethod
     def make(self, **settings: Any) -> Descriptor:
@@ -85,6 +87,7 @@ class SiftSpec(DescriptorSpec):
 
     name = "sift"
     description = "orientations of gradients in 4 x 4 cells of the grey image"
+    options = ("step", "contrast", "root")
 
     def make(self, **settings: Any) -> Descriptor:
         """Return dense SIFT."""
@@ -103,8 +106,7 @@ class ColourSpec(DescriptorSpec):
         """Return local colour statistics."""
         from myriad.descriptors.colour import LocalColour
 
-        known = {field.name for field in fields(LocalColour)}
-        return LocalColour(**{name: value for name, value in settings.items() if name in known})
+        return LocalColour(**settings)
 
 
 class SiftColourSpec(DescriptorSpec):
@@ -112,6 +114,7 @@ class SiftColourSpec(DescriptorSpec):
 
     name = "sift+colour"
     description = "both, concatenated; one PCA and one vocabulary for the two"
+    options = SiftSpec.options
 
     def make(self, **settings: Any) -> Descriptor:
         """Return SIFT and colour statistics of the same patches."""
@@ -126,9 +129,14 @@ DESCRIPTORS: dict[str, DescriptorSpec] = {
 """All descriptors by name."""
 
 
-def find_descriptor(name: str) -> DescriptorSpec:
-    """Return the entry of a descriptor; raises `InputError` where there is no such one."""
+def find_descriptor(name: str, *, flag: str = "--descriptor") -> DescriptorSpec:
+    """Return the entry of a descriptor; raises `InputError` where there is no such one.
+
+    Parameters
+    ----------
+    flag : the option that named it, for the error.
+    """
     if name not in DESCRIPTORS:
         known = ", ".join(DESCRIPTORS)
-        raise InputError(f"--descriptor must be one of {known}, not {name!r}.")
+        raise InputError(f"{flag} must be one of {known}, not {name!r}.")
     return DESCRIPTORS[name]

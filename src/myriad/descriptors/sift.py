@@ -172,10 +172,10 @@ class DenseSIFT(SiftOptions, GridDescriptor, kind="dense-sift"):
         if self.root:
             take_roots(values)
         positions = np.concatenate([grid for _, grid in grids])
-        if not self.keep_empty:
-            full = values.any(axis=1)
-            values, positions = values[full], positions[full]
-        return LocalDescriptors(values, positions)
+        if self.keep_empty:
+            return LocalDescriptors(values, positions)
+        full = np.flatnonzero(values.any(axis=1))
+        return LocalDescriptors(values[full], positions[full], full)
 
     def _scratch(self, height: int, width: int) -> tuple[Float, Float]:
         """Return working space for the scale that needs most, the first; allocation is slow."""

@@ -27,11 +27,9 @@ def check_parameters(estimator: Any) -> None:
 
     Parameters of other types than numbers, texts and truth values are left to their users.
     """
-    for name, parameter in inspect.signature(type(estimator).__init__).parameters.items():
-        if name == "self":
-            continue
-        value = getattr(estimator, name)
-        kinds = [kind.strip() for kind in str(parameter.annotation).split("|")]
+    parameters = inspect.signature(type(estimator).__init__).parameters
+    for name, value in estimator.get_params(deep=False).items():
+        kinds = [kind.strip() for kind in str(parameters[name].annotation).split("|")]
         if name == "threads":
             thread_count(value)
         elif name == "random_state":

@@ -225,6 +225,8 @@ class BilinearCodes(_Quantizer):
     ----------
     n_bits : bits of a row, at most; None for one per feature.
     learned : whether projections are learned, or stay random.
+    shape : of a row as a matrix, such as ``(128, 2048)``; None for one near a square.
+    centred : whether the mean of the rows is subtracted before they are projected.
     rounds : of learning, at most.
     """
 
@@ -235,12 +237,16 @@ class BilinearCodes(_Quantizer):
         *,
         n_bits: int | None = None,
         learned: bool = True,
+        shape: tuple[int, int] | None = None,
+        centred: bool = False,
         rounds: int = 10,
         random_state: int = 0,
         threads: int | None = None,
     ) -> None:
         self.n_bits = n_bits
         self.learned = learned
+        self.shape = shape
+        self.centred = centred
         self.rounds = rounds
         self.random_state = random_state
         self.threads = threads
@@ -250,6 +256,8 @@ class BilinearCodes(_Quantizer):
             self._sample(rows),
             n_bits=self.n_bits,
             learned=self.learned,
+            shape=self.shape,
+            centred=self.centred,
             rounds=self.rounds,
             seed=self.random_state,
             threads=self.threads,

@@ -1,9 +1,9 @@
 """Read one image of any common format, or raise `BadImage` with the reason why it is unusable.
 
 JPEG is decoded by OpenCV, which is twice as fast as Pillow; all other formats by Pillow, which
-supports more modes (palettes, transparency, CMYK) and finds more damage; TIFF that Pillow does not
-support (colour in floats, 64 bits) by OpenCV again. Formats are recognised by their first bytes,
-not by the name of the file.
+supports more modes (palettes, transparency, CMYK) and finds more damage; HEIC by pillow-heif; TIFF
+that Pillow does not support (colour in floats, 64 bits) by OpenCV again. Formats are recognised by
+their first bytes, not by the name of the file.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from myriad.arrays import Bytes
 from myriad.errors import MyriadError
+from myriad.images.heif import NotRead, find_heif_reader
 from myriad.images.pixels import fit_channels, flatten_image, make_upright, scale_to_bytes
 
 MAX_PIXELS = 100_000_000
@@ -171,7 +172,10 @@ def _recognise(data: bytes) -> tuple[str, type[ImageFile]]:
         if data.startswith(magic) and (form != "WebP" or data[8:12] == b"WEBP"):
             return form, reader
     if data[4:8] == b"ftyp":
-        raise BadImage("HEIC, AVIF or a video, which are not read (JPEG, PNG and WebP are)")
+        try:
+            return find_heif_reader(data)
+        except NotRead as error:
+            raise BadImage(str(error)) from None
     raise BadImage("not an image")
 
 

@@ -1,7 +1,7 @@
 """Trained models: scores, top-k ranking in bounded memory, and model folders."""
 
 from myriad.models.calibration import Calibration, calibrate
-from myriad.models.class_pictures import ClassPictures, load_pictures, save_pictures
+from myriad.models.class_pictures import ClassPictures, load_pictures
 from myriad.models.class_weights import weigh_classes
 from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.decisions import Decider, Decisions
@@ -20,6 +20,7 @@ from myriad.models.held_scores import HeldScores
 from myriad.models.hierarchy import Hierarchy
 from myriad.models.judging import Judged, join_judged, judge
 from myriad.models.linear import LinearModel
+from myriad.models.merged import MergedModel
 from myriad.models.model import Model
 from myriad.models.neighbours import NeighboursModel
 from myriad.models.rejection import Rejection
@@ -39,6 +40,7 @@ __all__ = [
     "Judged",
     "LatentModel",
     "LinearModel",
+    "MergedModel",
     "Model",
     "ModelFolder",
     "NeighboursModel",
@@ -55,6 +57,5 @@ __all__ = [
     "match_rows",
     "read_source",
     "save_model",
-    "save_pictures",
     "weigh_classes",
 ]

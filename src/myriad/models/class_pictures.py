@@ -10,13 +10,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes
 from myriad.errors import InputError
-from myriad.files import atomic_write, read_arrays, write_arrays
+from myriad.files import read_arrays
 
 PICTURES = "pictures.safetensors"
 
@@ -41,21 +42,14 @@ class ClassPictures:
         sizes = [len(file or b"") for file in files]
         return cls(content, np.cumsum(sizes, dtype=np.int64))
 
+    def to_arrays(self, class_names: Sequence[str]) -> dict[str, NDArray[Any]]:
+        """Return what a file keeps: the pictures, and a hash of the names of their classes."""
+        return {"content": self.content, "ends": self.ends, "classes": _hash_names(class_names)}
+
     def read(self, label: int) -> bytes | None:
         """Return the JPEG file of a class, or None if there is none."""
         start = int(self.ends[label - 1]) if label else 0
         return self.content[start : int(self.ends[label])].tobytes() or None
-
-
-def save_pictures(folder: Path, pictures: ClassPictures, class_names: Sequence[str]) -> None:
-    """Write the pictures of a model's classes into its folder."""
-    arrays: dict[str, np.ndarray] = {
-        "content": pictures.content,
-        "ends": pictures.ends,
-        "classes": _hash_names(class_names),
-    }
-    with atomic_write(folder / PICTURES) as beside:
-        write_arrays(beside, arrays)
 
 
 def load_pictures(folder: Path, class_names: Sequence[str]) -> ClassPictures | None:

@@ -22,6 +22,7 @@ from myriad.files import (
     write_arrays,
 )
 from myriad.models.calibration import Calibration
+from myriad.models.class_pictures import PICTURES, ClassPictures
 from myriad.models.held_scores import HeldScores
 from myriad.models.model import Model
 from myriad.serialisation import arrays_below, flatten, restore
@@ -62,6 +63,7 @@ def save_model(
     card: str,
     texts: Mapping[str, str] | None = None,
     held_scores: HeldScores | None = None,
+    pictures: ClassPictures | None = None,
 ) -> None:
     """Write a model folder; all its files are complete before the first one is replaced.
 
@@ -72,6 +74,7 @@ def save_model(
     card : the text of README.md.
     texts : the text of further files, by name.
     held_scores : scores of rows that the model was not trained on, or None.
+    pictures : a small picture of each class, or None.
     """
     parts: dict[str, Any] = {}
     tensors: dict[str, np.ndarray] = {}
@@ -81,17 +84,21 @@ def save_model(
             parts[part], arrays = flatten(item)
             tensors |= {f"{part}.{name}": array for name, array in arrays.items()}
     texts = {CARD: card, **(texts or {})}
+    extras = {SCORES: None, PICTURES: None} | {
+        **({} if held_scores is None else {SCORES: held_scores.to_arrays()}),
+        **({} if pictures is None else {PICTURES: pictures.to_arrays(contents.class_names)}),
+    }
     folder.mkdir(parents=True, exist_ok=True)
-    names = [ARRAYS, CONFIG, *texts, *([SCORES] if held_scores is not None else [])]
+    written = {name: arrays for name, arrays in extras.items() if arrays is not None}
+    names = [ARRAYS, CONFIG, *texts, *written]
     with atomic_writes(*(folder / name for name in names)) as partial_paths:
-        array_file, config_file, *other_files = partial_paths
+        partial = dict(zip(names, partial_paths, strict=True))
+        array_file, config_file = partial[ARRAYS], partial[CONFIG]
         config_file.touch()  # `is_model` recognises an interrupted run by it
-        if held_scores is not None:
-            _write_tensors(other_files.pop(), held_scores.to_arrays())
-        else:
-            (folder / SCORES).unlink(missing_ok=True)  # those of an earlier model
-        for text_file, text in zip(other_files, texts.values(), strict=True):
-            text_file.write_text(text, encoding="utf-8", errors="backslashreplace")
+        for name, arrays in written.items():
+            _write_tensors(partial[name], arrays)
+        for name, text in texts.items():
+            partial[name].write_text(text, encoding="utf-8", errors="backslashreplace")
         _write_tensors(array_file, tensors)
         config = {
             "format": FORMAT,
@@ -103,6 +110,8 @@ def save_model(
         if contents.trained_from is not None:
             config["trained_from"] = contents.trained_from
         config_file.write_text(dump_json(config), encoding="utf-8")
+    for name in extras.keys() - written.keys():
+        (folder / name).unlink(missing_ok=True)  # those of an earlier model
 
 
 def is_model(folder: Path) -> bool:

@@ -69,6 +69,8 @@ class HeldScores:
         means, counts = np.zeros((2, n_rows, n_groups), np.float32)
         if n_groups:
             group_rest(scores, best[:, -1], k, means, counts)
+            # No exponential of an empty group may overflow, although it counts for nothing.
+            np.copyto(means, best[:, -1:], where=counts == 0)
         true = scores[np.arange(n_rows), labels]
         return cls(labels.astype(np.int32), true, classes, best, means, counts)
 

@@ -18,6 +18,9 @@ GOALS = {
     "rate": "the fraction of rows without an answer",
     "novelty": "the fraction of rows of known classes that are taken for none of them",
 }
+ROUNDING = 1e-6
+"""Confidences that differ by less are equal: scores are rounded in another way in other batches,
+and many rows may be as sure as float32 allows."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Rejection:
         """
         confidence = calibration.confidence.astype(np.float64)
         if self.goal == "rate":
-            return float(np.quantile(confidence, self.value))
+            return float(np.quantile(confidence, self.value)) - ROUNDING
         order = np.argsort(-confidence, kind="stable")
         wrong = np.cumsum(calibration.ranks[order] != 1)
         risks = (wrong + 1.0) / (np.arange(len(order)) + 2.0)
@@ -74,4 +77,4 @@ class Rejection:
                 f"{calibration.n_rows} calibration rows; the highest that can be shown is "
                 f"{np.floor(1000 * most) / 1000:g}."
             )
-        return float(confidence[order[reached[-1]]])
+        return float(confidence[order[reached[-1]]]) - ROUNDING

@@ -2,8 +2,9 @@
 
 The number of draws k estimates the rank of the truth, ``r = floor((C - 1) / k)``, and the step is
 weighted by the harmonic number ``l_r = 1 + 1/2 + ... + 1/r``. Options: draws without replacement,
-which miss no violator; the exact rank, since all scores may be known; a constant weight; a limit on
-the draws; and the memory of last violators [HM, 6], which skips rows of classes still confused.
+which miss no violator; the exact rank with the weight of [GP, Eq. 2], as all scores may be known;
+a constant weight; a limit on the draws; and the memory of last violators [HM, 6], which skips rows
+of classes still confused.
 """
 
 from __future__ import annotations
@@ -108,6 +109,17 @@ def find_exactly(products, V, x, biases, sigma, truth, labels, key):
 
 
 @inlined
+def weigh_exactly(count, harmonic):
+    """Return the weight of one of `count` violators  [GP, Eq. 2].
+
+    The regularised rank r there counts the label itself, so that r is ``count + 1``, and each
+    violator has the weight ``l_r / r``; the one that is drawn stands for all of them.
+    """
+    rank = count + 1.0
+    return (harmonic[count] + 1.0 / rank) * count / rank
+
+
+@inlined
 def pick(products, V, x, biases, sigma, labels, key, option, last_violators, harmonic):
     """Return the violator found for a row and the weight of its step, or -1 and 0.
 
@@ -137,4 +149,6 @@ def pick(products, V, x, biases, sigma, labels, key, option, last_violators, har
     last_violators[label] = c  # where none was found, the memory is cleared
     if c < 0:
         return -1, 0.0
-    return c, 1.0 if option.constant else harmonic[rank]
+    if option.constant:
+        return c, 1.0
+    return c, weigh_exactly(rank, harmonic) if option.exact else harmonic[rank]

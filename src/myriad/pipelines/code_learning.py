@@ -12,6 +12,7 @@ from myriad.codes import BlockCode, Code, CodeOptions, FloatCode, Source
 from myriad.images import BadImage, ImageList
 from myriad.parallel import Executor, LearningContext
 from myriad.pipelines.describing import BadImages, describe_images
+from myriad.pipelines.row_cache import RowCache
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.signatures import CombinedSignature, Signature
 from myriad.store import ArrayRows, Rows, inform_rows
@@ -28,13 +29,14 @@ def learn_code(
 
 
 def inform(
-    rows: Rows, sample: Float, options: CodeOptions, context: LearningContext
+    rows: Rows, source: Source, options: CodeOptions, context: LearningContext
 ) -> NDArray[np.float64] | None:
     """Return the mutual information of each feature with the class; None if the code uses none.
 
     Parameters
     ----------
-    rows, sample : the training rows, and those of them that the code will be learned from.
+    rows : the training rows.
+    source : what the code will be learned from.
     context : its seed is that of the code, since the information is that of the features which
         the code rotates rows to.
     """
@@ -46,7 +48,7 @@ def inform(
     return inform_rows(
         rows,
         bins=spec.bins(options),
-        rotation=spec.rotate(sample, context.seed),
+        rotation=spec.rotate(source, context.seed),
         threads=context.threads,
         workers=context.workers,
         progress=context.progress,
@@ -60,6 +62,7 @@ def learn_code_of_images(
     options: ExtractOptions,
     executor: Executor,
     context: LearningContext,
+    cache: RowCache | None = None,
 ) -> Code | None:
     """Learn a code from the signatures of some training images; None for float32 rows.
 
@@ -71,7 +74,9 @@ def learn_code_of_images(
     wanted = [block.count_vectors() for block in blocks]
     indices = training[: min(max(wanted), CODE_BYTES // (4 * signature.dim))]
     if len(indices) >= max(block.fewest for block in blocks):
-        sample, labels = _describe_some(images, indices, signature, options, executor, context)
+        sample, labels = _describe_some(
+            images, indices, signature, options, executor, context, cache
+        )
     else:
         sample, labels = np.zeros((0, signature.dim), np.float32), np.zeros(0, np.int32)
     if len(sample) < max(block.fewest for block in blocks):
@@ -132,8 +137,9 @@ def _learn_block(
         return FloatCode(X.shape[1])
     rows = ArrayRows(X, labels, class_names)
     # The sample is in memory: its information is measured here, not by workers.
-    information = inform(rows, rows.X, block.coding, replace(context, workers=None))
-    return learn_code(Source(rows.X, information, block.signature.period), block.coding, context)
+    source = Source(rows.X, None, block.signature.period, block.signature.cells)
+    information = inform(rows, source, block.coding, replace(context, workers=None))
+    return learn_code(replace(source, information=information), block.coding, context)
 
 
 def _describe_some(
@@ -143,6 +149,7 @@ def _describe_some(
     options: ExtractOptions,
     executor: Executor,
     context: LearningContext,
+    cache: RowCache | None,
 ) -> tuple[Float, NDArray[np.int32]]:
     """Return the rows of some images and their labels, bad images left out."""
     bad = BadImages(len(images), options.max_bad)
@@ -150,7 +157,7 @@ def _describe_some(
     kept: list[int] = []
     with context.progress.step("Describing a sample", len(indices), "images") as advance:
         described = describe_images(
-            images, indices.tolist(), signature, executor, workers=context.workers
+            images, indices.tolist(), signature, executor, workers=context.workers, cache=cache
         )
         for i, row in described:
             advance(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -156,9 +156,10 @@ def training_rows(store: Store) -> Rows:
 def _learn(store: Store, options: CodeOptions, context: LearningContext) -> Code:
     rows = training_rows(store)
     sample = sample_rows(rows, seed=context.seed)
-    information = inform(rows, sample, options, context)
-    period = None if store.recipe is None or store.recipe.dim != store.dim else store.recipe.period
-    return learn_code(Source(sample, information, period), options, context)
+    recipe = store.recipe if store.recipe is not None and store.recipe.dim == store.dim else None
+    source = Source(sample) if recipe is None else Source(sample, None, recipe.period, recipe.cells)
+    information = inform(rows, source, options, context)
+    return learn_code(replace(source, information=information), options, context)
 
 
 def _write_codes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,14 @@ class Explained:
 
 
 class MistakeExplainer:
-    """Draws why a model took an image for another class than its own."""
+    """Draws why a model, loaded when it is needed, took an image for another class than its own."""
 
-    def __init__(self, folder: ModelFolder) -> None:
-        self._folder = folder
+    def __init__(self, model: Path) -> None:
+        self._model = model
+
+    @cached_property
+    def _folder(self) -> ModelFolder:
+        return load_model(self._model)
 
     def __call__(self, path: str, guess: str, truth: str) -> Bytes | None:
         """Return the image with what speaks for `guess` and not for `truth`, RGB.

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 from myriad.checks.alignment import THUMBNAIL_SIDE, make_grey_thumbnail
-from myriad.images import BadImage, ImageFiles, ImageList, read_image
+from myriad.images import BadImage, ImageFiles, ImageList
 from myriad.images.facts import Header, Quality, measure_quality, read_header
-from myriad.pipelines.describing import Reading, map_images, open_workers
+from myriad.pipelines.describing import open_workers
+from myriad.pipelines.image_tasks import Reading, map_images
 from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
 from myriad.store import ArrayRows
@@ -127,7 +128,7 @@ class _Scanning(Reading):
     def _apply(self, number: int, files: ImageFiles, j: int) -> Any:
         try:
             data = files.read(j)
-            image = read_image(data, colour=self.colour, min_pixels=self.pixels)
+            image = self.decode(data, files.view(j))
             return ScannedImage(
                 hashlib.sha256(data).digest(),
                 read_header(data),

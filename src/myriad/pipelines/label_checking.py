@@ -166,6 +166,8 @@ def list_suspects(
     found = [HeldProbabilities.of(scores, numbers, calibration) for scores, numbers in parts]
     ranked = rank_labels(HeldProbabilities.concatenate(found), len(store.class_names))
     paths, names = store.paths, store.class_names
+    # Rows of the same image, such as augmented ones, are listed once.
+    listed = {paths[ranked.held.numbers[at]] or at: at for at in ranked.list_wrong()[::-1].tolist()}
     return [
         {
             "sample": paths[ranked.held.numbers[at]] or None,
@@ -173,5 +175,5 @@ def list_suspects(
             "suggested": names[ranked.suggested[at]],
             "probability": 100.0 * float(min(ranked.alternative[at], 1.0)),
         }
-        for at in ranked.list_wrong()[:MOST_SUSPECTS].tolist()
+        for at in list(listed.values())[::-1][:MOST_SUSPECTS]
     ]

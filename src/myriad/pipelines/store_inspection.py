@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -212,22 +212,21 @@ def _cut_patch(
         shown = image if descriptor.colour else read_picture(path, colour=True, pixels=pixels)
         if image is None or shown is None:
             return None
-        # Empty patches are kept, so that rows are those of `find_patches`.
-        kept = {"keep_empty": True} if isinstance(descriptor, DenseSIFT) else {}
-        values = replace(descriptor, **kept).describe(image).values
+        local = descriptor.describe(image)
     except (MyriadError, OSError):
         return None
-    full = np.flatnonzero(values.any(axis=1))
+    full = np.flatnonzero(local.values.any(axis=1))
     if len(full) == 0:
         return None
     i = int(draws.choice(full))
-    left, top, right, bottom = descriptor.find_patches(image)[i]
+    patch = i if local.patches is None else int(local.patches[i])
+    left, top, right, bottom = descriptor.find_patches(image)[patch]
     height, width = shown.shape[:2]
     rows = slice(max(0, round(top * height)), max(1, round(bottom * height)))
     columns = slice(max(0, round(left * width)), max(1, round(right * width)))
     label = int(store.labels[row])
     name = store.class_names[label] if label >= 0 else ""
-    return Patch(name, shown[rows, columns], *_tell_apart(values[i], descriptor))
+    return Patch(name, shown[rows, columns], *_tell_apart(local.values[i], descriptor))
 
 
 def _tell_apart(values: Float, descriptor: GridDescriptor) -> tuple[Float | None, Float | None]:

@@ -15,7 +15,7 @@ from myriad.errors import InputError
 from myriad.files import dump_json, read_json
 from myriad.images.corrections import correct_labels, read_corrections
 from myriad.measures import Measures, measure
-from myriad.models import ModelFolder, load_model, make_plain, save_model, save_pictures
+from myriad.models import ClassPictures, Model, ModelFolder, load_model, make_plain, save_model
 from myriad.pipelines.calibration_evidence import describe_calibration
 from myriad.pipelines.evidence import Scored, gather_evidence, gather_pictures, write_card
 from myriad.pipelines.extract import ExtractOptions, extract
@@ -29,10 +29,11 @@ from myriad.pipelines.outputs import (
 )
 from myriad.pipelines.replacement import Replacement, describe_source
 from myriad.pipelines.scoring import score_store
+from myriad.pipelines.signature_parts import share_margins
 from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
-from myriad.store import Store, is_store
+from myriad.store import Rows, Store, check_scale, is_store
 from myriad.training import Automatic, Checkpoint, Context, Fitted, Method
 from myriad.training.calibrating import add_calibration, exclude, keep_back
 
@@ -152,12 +153,12 @@ def train(
         **fitted.settings,
         "seed": method.seed,
         **describe_signature(rows),
+        **describe_parts(fitted.model, rows),
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
     source = describe_source(rows, asked)
-    if rows.recipe is not None:
-        save_pictures(out, gather_pictures(evidence, threads=threads), rows.class_names)
-    _save(out, rows, fitted, validation, settings, evidence, source)
+    pictures = None if rows.recipe is None else gather_pictures(evidence, threads=threads)
+    _save(out, rows, fitted, validation, settings, evidence, source, pictures)
     shutil.rmtree(state, ignore_errors=True)
     return Trained(
         out,
@@ -195,7 +196,7 @@ def fit_store(
     splits = set(store.splits.tolist())
     train_rows, kept_back = keep_back(store.rows("train"), method)
     val_rows = store.rows("val") if "val" in splits else None
-    check_classes(train_rows.labels, store, progress)
+    check_rows(train_rows, store, progress)
     if val_rows is None:
         progress.note("No validation images: settings are not searched, accuracy is not measured.")
     note_unused(context, method)
@@ -230,9 +231,13 @@ def fit_store(
     return fitted, replace(scored, suspects=suspects), validation
 
 
-def check_classes(labels: NDArray[np.int32], store: Store, progress: Progress) -> None:
-    """Raise `InputError` unless there are two classes to tell apart; note those without rows."""
-    n_classes, n_present = len(store.class_names), len(np.unique(labels))
+def check_rows(rows: Rows, store: Store, progress: Progress) -> None:
+    """Raise `InputError` unless rows of a store can be trained on; note classes without rows.
+
+    There must be two classes to tell apart, and values whose products float32 can hold.
+    """
+    check_scale(rows)
+    n_classes, n_present = len(store.class_names), len(np.unique(rows.labels))
     if n_present < 2:
         raise InputError(f"{store.path}: at least two classes are needed to train.")
     if n_present < n_classes:
@@ -259,6 +264,12 @@ def describe_signature(store: Store) -> dict[str, Any]:
     found = {"signature": str(store.plan.get("signature", store.recipe.kind))}
     choice = store.plan.get("choice")
     return found | ({"signature_choice": choice} if isinstance(choice, dict) else {})
+
+
+def describe_parts(model: Model, store: Store) -> dict[str, Any]:
+    """Return what each of several signatures contributes, plain JSON; nothing for one."""
+    shares = share_margins(model, store)
+    return {"signature_shares": shares} if shares else {}
 
 
 def _gather(
@@ -311,6 +322,7 @@ def _save(
     settings: dict[str, Any],
     evidence: dict[str, Any],
     source: dict[str, Any],
+    pictures: ClassPictures | None,
 ) -> None:
     facts = {
         "training rows": int(np.isin(store.splits, store.trained_splits).sum()),
@@ -320,12 +332,19 @@ def _save(
         **settings,
     }
     plain = make_plain(fitted.model, store.code)
+    settings = settings | {"epochs": fitted.epochs}
     contents = ModelFolder(
         plain, store.class_names, store.recipe, settings, source, fitted.calibration
     )
     card = write_card(out.name or out.resolve().name, validation, facts)
-    texts = {EVIDENCE: dump_json(evidence)}
-    save_model(out, contents, card=card, texts=texts, held_scores=fitted.held_scores)
+    save_model(
+        out,
+        contents,
+        card=card,
+        texts={EVIDENCE: dump_json(evidence)},
+        held_scores=fitted.held_scores,
+        pictures=pictures,
+    )
 
 
 def read_evidence(model: Path) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """Class activation: what each position of a network's last map contributes to a score.
 
-The embedding of most networks is the mean of a map over all positions. After a power and division
-by the norm, feature j is ``x_j = a_j mean_p M_jp``, so the score without its bias is a sum over
-positions p, exactly: ``w x = sum_p e_p`` with ``e_p = sum_j w_j a_j M_jp / n_positions``.
+The embedding of most networks is the mean of a map over all positions, of all views of the image.
+After a power and division by the norm, feature j is ``x_j = a_j mean_p M_jp``, so the score without
+its bias is a sum over positions p, exactly: ``w x = sum_p e_p`` with
+``e_p = sum_j w_j a_j M_jp / n_positions``. Signatures side by side add up.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +19,8 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 from myriad.errors import InputError, WorkError
-from myriad.signatures.backbone import Backbone
+from myriad.signatures.backbone import Backbone, Corner
+from myriad.signatures.combined import CombinedSignature
 from myriad.signatures.contributions import Contributions, contribute
 from myriad.signatures.pyramid import normalise_regions
 from myriad.signatures.sessions import brief, import_onnx, open_session
@@ -33,18 +36,40 @@ _KEEPS_VALUES = ("Flatten", "Reshape", "Squeeze", "Identity")
 
 @contribute.register
 def _(signature: Backbone, image: Bytes, weights: Float) -> Contributions:
-    activation = read_map(signature, image)
-    channels, height, width = activation.shape
-    if channels != signature.features:
+    views = list(signature.cut_views(image))
+    maps = [read_map(signature, pixels) for pixels, _, _ in views]
+    if maps[0].shape[0] != signature.features:
         raise InputError(_NO_MAP)
-    means = activation.reshape(channels, -1).mean(axis=1, dtype=np.float64)
+    # Views have the same size, so every position of every view has the same weight in the mean.
+    means = np.mean([found.mean(axis=(1, 2), dtype=np.float64) for found in maps], axis=0)
     row = normalise_regions(means.astype(np.float32)[None], power=signature.power)
     factors = np.where(means == 0, 0.0, row / np.where(means == 0, 1.0, means))
-    slopes = weights.astype(np.float64) * factors / (height * width)
-    values = (slopes @ activation.reshape(channels, -1)).reshape(-1, height, width)
-    fine = np.stack([_refine(grid) for grid in values])
-    tiles = _cut_tiles(signature, image, *fine.shape[1:])
-    return Contributions(tiles, fine.reshape(len(fine), -1).T)
+    slopes = weights.astype(np.float64) * factors / (len(maps) * maps[0][0].size)
+    found = []
+    for activation, (_, corner, mirrored) in zip(maps, views, strict=True):
+        seen = activation[:, :, ::-1] if mirrored else activation
+        fine = np.stack([_refine(grid) for grid in np.tensordot(slopes, seen, axes=1)])
+        tiles = _cut_tiles(signature, image, corner, *fine.shape[1:])
+        found.append(Contributions(tiles, fine.reshape(len(fine), -1).T))
+    return join(found)
+
+
+@contribute.register
+def _(signature: CombinedSignature, image: Bytes, weights: Float) -> Contributions:
+    return join(
+        [
+            contribute(part, taken, weights[:, block] * np.float32(share))
+            for part, taken, share, block in signature.take_apart(image)
+        ]
+    )
+
+
+def join(parts: Sequence[Contributions]) -> Contributions:
+    """Return the contributions of several sets of parts as one."""
+    return Contributions(
+        np.concatenate([part.boxes for part in parts]),
+        np.concatenate([part.values for part in parts]),
+    )
 
 
 def _refine(grid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -59,12 +84,12 @@ def _refine(grid: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(finer, np.float64).reshape(size[::-1])
 
 
-def read_map(signature: Backbone, image: Bytes) -> Float:
-    """Return the last map of a network for an image: float32 of shape (channels, rows, columns)."""
+def read_map(signature: Backbone, pixels: Bytes) -> Float:
+    """Return the last map of a network for a view: float32 of shape (channels, rows, columns)."""
     graph, name = _expose(signature)
     session = open_session(lambda: graph, hashlib.sha256(graph).hexdigest())
     try:
-        (found,) = session.run([name], {session.get_inputs()[0].name: signature.fit(image)})
+        (found,) = session.run([name], {session.get_inputs()[0].name: signature.fit(pixels)})
     except Exception as error:  # ONNX Runtime has an exception class for each of its codes
         raise WorkError(f"The network failed on an image: {brief(error)}.") from None
     found = np.asarray(found, np.float32)
@@ -112,14 +137,16 @@ def _takes_mean(node: Any, model: Any, onnx: Any) -> bool:
     return bool(axes) and sorted(axis % 4 for axis in axes[0]) == [2, 3]
 
 
-def _cut_tiles(signature: Backbone, image: Bytes, rows: int, columns: int) -> np.ndarray:
-    """Return the box of each tile of the part of an image that a network sees, in fractions."""
+def _cut_tiles(
+    signature: Backbone, image: Bytes, corner: Corner, rows: int, columns: int
+) -> NDArray[np.float64]:
+    """Return the box of each tile of a view of an image, in fractions."""
     height, width = image.shape[:2]
     high, wide = 1.0, 1.0
     if signature.crop > 0:
         scale = signature.crop * min(height / signature.size[0], width / signature.size[1])
         high, wide = scale * signature.size[0] / height, scale * signature.size[1] / width
-    left, top = (1 - wide) / 2, (1 - high) / 2
+    left, top = (1 - wide) * corner[0], (1 - high) * corner[1]
     y, x = np.mgrid[:rows, :columns]
     boxes = [
         left + x * wide / columns,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -20,7 +21,8 @@ from myriad.signatures.signature import Signature
 LAYOUTS = ("nchw", "nhwc")
 ORDERS = ("rgb", "bgr")
 VIEWS = (1, 2, 10)
-CORNERS = ((0.5, 0.5), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
+Corner = tuple[float, float]
+CORNERS: tuple[Corner, ...] = ((0.5, 0.5), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
 """Where views are cut: the fraction of the spare width and height that lies left and above."""
 
 
@@ -107,17 +109,18 @@ class Backbone(Signature, kind="backbone"):
         """Pixels that are enough for an image twice as wide as it is high."""
         return 2 * self.size[0] * self.size[1]
 
+    @property
+    def learned(self) -> bool:
+        """Networks come from a file."""
+        return False
+
     def describe(self, image: Bytes) -> Float:
         """Return the embedding of a uint8 image (height, width, 3): float32 of shape (dim,)."""
         check_image(image, colour=True)
         session = open_session(self.graph.tobytes, self.sha256)
-        corners = CORNERS if self.views == 10 else CORNERS[:1]
         total = np.zeros(self.features)
-        for corner in corners:
-            pixels = self.cut(image, corner)
+        for pixels, _, _ in self.cut_views(image):
             total += self._run(session, self.fit(pixels))
-            if self.views > 1:
-                total += self._run(session, self.fit(pixels[:, ::-1]))
         row = (total / self.views).astype(np.float32).reshape(1, -1)
         if not np.isfinite(row).all():
             raise WorkError("The network gave a NaN or infinite feature.")
@@ -136,7 +139,15 @@ class Backbone(Signature, kind="backbone"):
             )
         return row
 
-    def cut(self, image: Bytes, corner: tuple[float, float] = CORNERS[0]) -> Bytes:
+    def cut_views(self, image: Bytes) -> Iterator[tuple[Bytes, Corner, bool]]:
+        """Yield the views of an image (see `cut`), where each was cut, and if it is mirrored."""
+        for corner in CORNERS if self.views == 10 else CORNERS[:1]:
+            pixels = self.cut(image, corner)
+            yield pixels, corner, False
+            if self.views > 1:
+                yield pixels[:, ::-1], corner, True
+
+    def cut(self, image: Bytes, corner: Corner = CORNERS[0]) -> Bytes:
         """Return a view of an image at the size of the input: uint8 (height, width, 3).
 
         Resizing is bicubic with antialiasing.
@@ -157,13 +168,16 @@ class Backbone(Signature, kind="backbone"):
 
     def fit(self, pixels: Bytes) -> Float:
         """Return a view as the network takes it: normalised, in its layout."""
-        values = pixels.astype(np.float32) - np.array(self.mean, np.float32)
-        values /= np.array(self.deviation, np.float32)
-        if self.order == "bgr":
-            values = values[:, :, ::-1]
-        if self.layout == "nchw":
-            values = values.transpose(2, 0, 1)
-        return np.ascontiguousarray(values[None])
+        levels = np.arange(256, dtype=np.float32)[:, None] - np.array(self.mean, np.float32)
+        levels /= np.array(self.deviation, np.float32)
+        channels = (0, 1, 2) if self.order == "rgb" else (2, 1, 0)
+        values = np.empty((3, *pixels.shape[:2]), np.float32)
+        for plane, c in zip(values, channels, strict=True):
+            # A pixel has one of 256 values: looking them up is several times faster.
+            np.take(levels[:, c], pixels[:, :, c], out=plane, mode="clip")
+        if self.layout == "nhwc":
+            values = np.ascontiguousarray(values.transpose(1, 2, 0))
+        return values[None]
 
 
 def _is_count(value: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
@@ -66,19 +67,27 @@ class CombinedSignature(Signature, kind="combined"):
 
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image: float32 of shape (dim,)."""
-        check_image(image, colour=self.colour)
-        grey: Bytes | None = None
+        return self.join([part.describe(taken) for part, taken, _, _ in self.take_apart(image)])
+
+    def join(self, rows: Sequence[Float]) -> Float:
+        """Return the rows of the signatures side by side, each times its scaled weight."""
         row = np.empty(self.dim, np.float32)
         norm = float(np.linalg.norm(self.weights))
-        for part, weight, block in zip(self.parts, self.weights, self.blocks, strict=True):
-            if part.colour == self.colour:
-                taken = image
-            else:
-                if grey is None:
-                    grey = make_grey(image)
-                taken = grey
-            np.multiply(part.describe(taken), np.float32(weight / norm), out=row[block])
+        for own, weight, block in zip(rows, self.weights, self.blocks, strict=True):
+            np.multiply(own, np.float32(weight / norm), out=row[block])
         return row
+
+    def take_apart(self, image: Bytes) -> Iterator[tuple[Signature, Bytes, float, slice]]:
+        """Yield each signature, the image as it takes it, its scaled weight and its columns."""
+        check_image(image, colour=self.colour)
+        grey: Bytes | None = None
+        norm = float(np.linalg.norm(self.weights))
+        for part, weight, block in zip(self.parts, self.weights, self.blocks, strict=True):
+            taken = image
+            if part.colour != self.colour:
+                grey = make_grey(image) if grey is None else grey
+                taken = grey
+            yield part, taken, weight / norm, block
 
 
 def make_grey(image: Bytes) -> Bytes:

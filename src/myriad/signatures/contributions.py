@@ -201,9 +201,10 @@ class _Pooled:
         if not isinstance(descriptor, GridDescriptor):
             raise InputError("Only descriptors on a grid of patches can be explained.")
         boxes = np.array(descriptor.find_patches(image), np.float64).reshape(-1, 4)
+        boxes = boxes if local.patches is None else boxes[local.patches]
         pyramid = pyramid_of(signature.regions)
         cells = pyramid.locate(local.positions)
-        return cls(signature.pca.project(local.values), local.positions, boxes, pyramid, cells)
+        return cls(signature.project(local), local.positions, boxes, pyramid, cells)
 
     @property
     def region_sizes(self) -> Sums:

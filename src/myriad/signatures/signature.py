@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import Descriptor
+from myriad.descriptors import Descriptor, LocalDescriptors
 from myriad.serialisation import Serialisable
 from myriad.vocabularies import PCA
 
@@ -38,9 +38,19 @@ class Signature(Serialisable, ABC):
         return None
 
     @property
+    def learned(self) -> bool:
+        """Whether it depends on the images of a job; rows of others can be kept for other jobs."""
+        return True
+
+    @property
     def period(self) -> int:
         """The number of features after which a row repeats its meaning; all if it never does."""
         return self.dim
+
+    @property
+    def cells(self) -> NDArray[np.int32] | None:
+        """The cell, a word or Gaussian of a region, of each feature, (dim,); None if none."""
+        return None
 
     @abstractmethod
     def describe(self, image: Bytes) -> Float:
@@ -72,6 +82,10 @@ class PooledSignature(Signature):
         """The most pixels that are used."""
         return self.descriptor.pixels
 
+    def project(self, local: LocalDescriptors) -> Float:
+        """Return descriptors as they are pooled: projected by the PCA."""
+        return self.pca.project(local.values)
+
     @property
     def period(self) -> int:
         """The features of one region."""
@@ -85,6 +99,15 @@ class PooledSignature(Signature):
     def columns_of(self, word: int) -> NDArray[np.int64]:
         """Return the features that belong to one word or Gaussian, in all regions; none here."""
         return np.zeros(0, np.int64)
+
+    @property
+    def cells(self) -> NDArray[np.int32] | None:
+        """The cell, a word or Gaussian of a region, of each feature, (dim,)."""
+        words = np.zeros(self.dim, np.int64)
+        for word in range(self.n_words):
+            words[self.columns_of(word)] = word
+        regions = np.arange(self.dim) // self.period
+        return (regions * max(1, self.n_words) + words).astype(np.int32)
 
     def _repeat(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the same features in every region."""

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.codes import HadamardRotation, inform_by, measure_information
+from myriad.codes import inform_by, measure_information
 from myriad.codes.counting import Counter, Counts, Question, Ranges, StreamCounter
+from myriad.codes.spec import RowMap
 from myriad.files import atomic_write, read_arrays, write_arrays
 from myriad.measures import LabelSets
 from myriad.parallel import Workers, map_ordered, open_threads, thread_executor
@@ -48,7 +49,7 @@ def labels_of(rows: Rows, index: NDArray[np.int64]) -> LabelSets:
     return LabelSets.from_labels(rows.labels[index])
 
 
-def rotate_block(rotation: HadamardRotation | None, block: Block) -> Block:
+def rotate_block(rotation: RowMap | None, block: Block) -> Block:
     """Return a block with its rows rotated; the same block if there is no rotation."""
     return block if rotation is None else Block(block.index, rotation.rotate(block.X))
 
@@ -58,13 +59,14 @@ class RangeCounting:
     """Counts a range of rows; it can be sent to a worker on another machine."""
 
     rows: SharedRows
-    rotation: HadamardRotation | None
+    rotation: RowMap | None
 
     def find_ranges(self, rows_range: RowRange) -> Ranges:
         """Return the smallest and the largest value of each feature in a range of rows."""
         with open_threads(1) as pool:
             rows = self._open(rows_range)
-            return StreamCounter(partial(self._read, rows), pool).find_ranges(rows.dim)
+            width = rows.dim if self.rotation is None else self.rotation.width
+            return StreamCounter(partial(self._read, rows), pool).find_ranges(width)
 
     def count(self, question: Question, job: tuple[Path, RowRange]) -> Path:
         """Write the counts of a range of rows to a file; return its path."""
@@ -88,7 +90,7 @@ class SpreadCounter(Counter):
     """Counts rows on several workers; the counts equal those of `StreamCounter`."""
 
     def __init__(
-        self, rows: Rows, rotation: HadamardRotation | None, workers: Workers, advance: Advance
+        self, rows: Rows, rotation: RowMap | None, workers: Workers, advance: Advance
     ) -> None:
         self._workers, self._advance = workers, advance
         self._n_rows, self._dim = rows.n_rows, rows.dim
@@ -149,7 +151,7 @@ def inform_rows(
     rows: Rows,
     *,
     bins: int | None = None,
-    rotation: HadamardRotation | None = None,
+    rotation: RowMap | None = None,
     threads: int | None = None,
     workers: Workers | None = None,
     progress: Progress = SILENT,
@@ -161,12 +163,12 @@ def inform_rows(
     Parameters
     ----------
     bins : number of equal bins of each feature; None to use the sign.
-    rotation : rotation of the rows whose features are measured; None for none.
+    rotation : map of the rows whose features are measured; None for none.
     workers : the workers that count; None for this process. The result is the same, bit for bit.
     """
     n_passes = 1 if bins is None else 2
     options: dict[str, Any] = {
-        "dim": rows.dim,
+        "dim": rows.dim if rotation is None else rotation.width,
         "n_classes": len(rows.class_names),
         "bins": bins,
         "several": rows.sets is not None,

@@ -12,6 +12,7 @@ from myriad.training.dual.svms import BinaryDual, TopK
 from myriad.training.embedding.method import EmbeddingOptions, WsabieMethod
 from myriad.training.method import Fitted, Method, make_method
 from myriad.training.optimiser import OptimiserOptions, Schedule
+from myriad.training.pairs.method import Recall, TopPush
 from myriad.training.sgd.method import OBJECTIVES, SGD, WarpOptions
 from myriad.training.trace.method import AtomDescent
 
@@ -27,6 +28,8 @@ METHODS: dict[str, type[Method]] = {
     **dict.fromkeys(OBJECTIVES, SGD),
     "topk": TopK,
     "dual": BinaryDual,
+    "toppush": TopPush,
+    "recall": Recall,
     "wsabie": WsabieMethod,
     "means": Means,
     "trace": AtomDescent,
@@ -51,8 +54,10 @@ __all__ = [
     "Method",
     "NeighboursMethod",
     "OptimiserOptions",
+    "Recall",
     "Schedule",
     "TopK",
+    "TopPush",
     "WarpOptions",
     "WsabieMethod",
     "check_gram",

@@ -5,7 +5,7 @@ import pytest
 
 from myriad.progress import Progress
 from myriad.store import ArrayRows
-from myriad.training import BinaryDual, Context, TopK
+from myriad.training import BinaryDual, Context, Recall, TopK, TopPush
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.dual.ascent import Certificate
 
@@ -13,6 +13,10 @@ METHODS = {
     "topk": TopK(k=2, tol=1e-5, epochs=40, lam=0.003),
     "topk, lam searched": TopK(k=1, tol=1e-4, epochs=30),
     "dual": BinaryDual(tol=1e-5, epochs=40, lam=0.003),
+    "toppush": TopPush(tol=1e-6, epochs=40),
+    "toppush, lam": TopPush(tol=1e-6, epochs=40, lam=0.003),
+    "recall": Recall(k=2, tol=1e-6, epochs=40, lam=0.003),
+    "recall, lam searched": Recall(tol=1e-5, epochs=40),
 }
 
 

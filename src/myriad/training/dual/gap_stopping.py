@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import WorkError
+from myriad.models import LinearModel
 from myriad.parallel import ThreadPool
 from myriad.store import Rows
-from myriad.training.dual.ascent import DualTrainer
+from myriad.training.dual.ascent import Certificate, DualTrainer
 from myriad.training.stopping import Clock, Monitor, Row
 from myriad.training.validation import validate
 
@@ -87,6 +88,10 @@ class GapStopping(Monitor):
         self.done = late
         self._plan(trainer)
         return row
+
+    def take(self, trainer: DualTrainer) -> tuple[LinearModel, Row, Certificate]:
+        """Return the model, the row of the history that it belongs to, and its certificate."""
+        return trainer.model(), self.history[-1], trainer.certificate
 
     def _plan(self, trainer: DualTrainer) -> None:
         """Stop at a small gap, or choose the epoch of the next certificate."""

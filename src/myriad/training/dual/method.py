@@ -1,6 +1,6 @@
-"""Training in the dual: what the top-k SVM and one-vs-rest in the dual share as methods.
+"""Training in the dual: what the methods with a certificate share.
 
-Both train until a certificate says that they are within `tol` of the optimum. A `lam` left open is
+They train until a certificate says that they are within `tol` of the optimum. A `lam` left open is
 searched along a path from strong to weak; each value continues from the variables of the one
 before.
 """
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from myriad.progress import Progress
     from myriad.store import Rows
     from myriad.training.distributed.workers import TrainingWorkers
-    from myriad.training.dual.ascent import Ascent, Certificate, DualTrainer
+    from myriad.training.dual.ascent import Certificate, DualTrainer
+    from myriad.training.dual.gap_stopping import GapStopping
 
-DUAL_PANEL = "Training in the dual: topk, dual"
+DUAL_PANEL = "Training in the dual: topk, dual, toppush, recall"
 LAM_FRACTIONS = tuple(10 ** (-half / 2) for half in range(1, 17))
 """Values of lam tried, in half decades, as fractions of the mean squared norm of the rows."""
 UNSEARCHED_FRACTION = 1e-3
@@ -49,7 +50,7 @@ class Certified(Fitted):
 
 @dataclass(frozen=True, kw_only=True)
 class DualMethod(CentringMethod):
-    """Training in the dual with a certificate; the base class of both.
+    """Training in the dual with a certificate; the base class.
 
     Options are described on their fields; a `lam` of None is searched for.
     """
@@ -91,7 +92,7 @@ class DualMethod(CentringMethod):
         return np.float32 if self.tol >= FLOAT32_TOL else np.float64
 
     @abstractmethod
-    def make(self, rows: Rows, n_classes: int, lam: float) -> Ascent:
+    def make(self, rows: Rows, n_classes: int, lam: float) -> DualTrainer:
         """Return the dual variables to train in this process."""
 
     def trainer(
@@ -99,6 +100,12 @@ class DualMethod(CentringMethod):
     ) -> DualTrainer:
         """Return the dual variables to train, in class shards where workers help."""
         return self.make(rows, n_classes, lam)
+
+    def monitor(self, trainer: DualTrainer, val: Rows | None) -> GapStopping:
+        """Return what stops the training."""
+        from myriad.training.dual.gap_stopping import GapStopping
+
+        return GapStopping(trainer, tol=self.tol, epochs=self.epochs, seconds=self.seconds, val=val)
 
     @abstractmethod
     def untrained_loss(self, labels: NDArray[np.int32], n_classes: int) -> float:
@@ -111,7 +118,6 @@ class DualMethod(CentringMethod):
     def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Certified:
         """Train on rows as they are."""
         from myriad.training.checkpoints import TrainingState
-        from myriad.training.dual.gap_stopping import GapStopping
         from myriad.training.engine.span import find_span
         from myriad.training.loop import run, start_clock
 
@@ -131,9 +137,7 @@ class DualMethod(CentringMethod):
                 state.save()
             lam, table = state.facts["lam"], state.facts["table"]
             trainer = self.trainer(train, n_classes, lam, running.workers)
-            monitor = GapStopping(
-                trainer, tol=self.tol, epochs=self.epochs, seconds=self.seconds, val=val
-            )
+            monitor = self.monitor(trainer, val)
             state.resume(trainer, monitor, pool=running.pool)
             title, work = f"Training to a gap of {self.tol:g}", self.epochs * train.n_rows
             with running.progress.step(title, work, "rows") as advance:
@@ -149,18 +153,17 @@ class DualMethod(CentringMethod):
                     advance=advance,
                     state=state,
                 )
-        history = monitor.history
-        self._warn(history[-1], context.progress)
-        reached = {n: float(f"{history[-1][n]:.6g}") for n in ("gap", "primal", "dual")}
+        model, row, certificate = monitor.take(trainer)
+        self._warn(row, context.progress)
+        reached = {n: float(f"{row[n]:.6g}") for n in ("gap", "primal", "dual")}
         settings = self.describe() | {"lam": lam, "tol": self.tol} | reached
-        model = trainer.model()
         return Certified(
             model if span is None else span.expand(model),
             settings,
-            trainer.epoch,
-            history,
+            row["epoch"],
+            monitor.history,
             table,
-            certificate=trainer.certificate,
+            certificate=certificate,
         )
 
     def _pays_to_span(self, rows: Rows, n_classes: int, running: RunningContext) -> bool:
@@ -259,3 +262,11 @@ def check_labels(labels: NDArray[np.int32], n_classes: int) -> None:
     """Raise `InputError` unless every row has a class as its label."""
     if len(labels) == 0 or labels.min() < 0 or labels.max() >= n_classes:
         raise InputError("Every row that is trained on needs one of the classes as its label.")
+
+
+def check_k(k: int, n_classes: int) -> None:
+    """Raise `InputError` unless there are more classes than guesses."""
+    if k >= n_classes:
+        raise InputError(
+            f"k is {k}, but there are {n_classes} classes: it must be at most {n_classes - 1}."
+        )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from myriad.errors import InputError
 from myriad.objectives import DUAL_LOSSES, TOPK_VARIANTS
 from myriad.options import option
-from myriad.training.dual.method import DUAL_PANEL, DualMethod, check_labels
+from myriad.training.dual.method import DUAL_PANEL, DualMethod, check_k, check_labels
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,11 +65,7 @@ class TopK(DualMethod):
         """Return the dual variables to train in this process."""
         from myriad.training.dual.topk import TopKAscent
 
-        if self.k >= n_classes:
-            raise InputError(
-                f"k is {self.k}, but there are {n_classes} classes: it must be at most "
-                f"{n_classes - 1}."
-            )
+        check_k(self.k, n_classes)
         check_labels(rows.labels, n_classes)
         return TopKAscent(
             rows,

@@ -40,7 +40,10 @@ best."""
 SAMPLE_EPOCHS = 2
 """Epochs on a subsample, after which most candidates of a large problem are dropped."""
 MAX_EXTENSIONS = 3
-"""How often the grid is extended where its best learning rate is the lowest or the highest."""
+"""How often the grid is extended where its best learning rate is the lowest or the highest, or its
+best beta the highest."""
+MORE_NEGATIVES = 4.0
+"""Factor of beta in such an extension."""
 KEEP = 1 / 4
 """Fraction of the candidates that is kept for the next rung."""
 DECAYS = (0.03, 0.3, 3.0)
@@ -180,8 +183,7 @@ class Search:
             alive, _ = self._climb(alive, None, sample, SAMPLE_EPOCHS)
         for target in rung_epochs(method.epochs):
             alive, trainers = self._climb(alive, trainers, task.train, target)
-        if method.eta is None:
-            alive, trainers = self._extend(alive, trainers)
+        alive, trainers = self._extend(alive, trainers)
         if method.lam is None and task.train.n_rows <= DECAY_ROWS:
             alive = decays(alive[0], task.train.n_rows, task.n_classes)
             epochs = min(DECAY_EPOCHS, method.epochs)
@@ -238,24 +240,39 @@ class Search:
     def _extend(
         self, alive: list[Setting], trainers: list[SettingsTrainer] | None
     ) -> tuple[list[Setting], list[SettingsTrainer] | None]:
-        """Try learning rates beyond the grid while the best one is the lowest or the highest."""
+        """Try settings beyond the grid while the best one lies on its edge."""
+        last = rung_epochs(self.task.method.epochs)[-1]
+        for go_beyond in (self._beyond_eta, self._beyond_beta):
+            for _ in range(MAX_EXTENSIONS):
+                best = alive[0]
+                beyond = go_beyond(best)
+                if beyond is None:
+                    break
+                try:
+                    more, own = self._climb([beyond], None, self.task.train, last)
+                except WorkError:  # the weights overflowed
+                    break
+                if self._merit(more[0]) > self._merit(best):
+                    alive, trainers = more, own
+        return alive, trainers
+
+    def _beyond_eta(self, best: Setting) -> Setting | None:
+        """Return a setting with a learning rate beyond the lowest or the highest, if it is best."""
+        if self.task.method.eta is not None:
+            return None
         tried = sorted({setting.eta for setting in self._table})
         factor = tried[1] / tried[0] if len(tried) > 1 else 3.0
-        last = rung_epochs(self.task.method.epochs)[-1]
-        for _ in range(MAX_EXTENSIONS):
-            best = alive[0]
-            beyond = {tried[0]: best.eta / factor, tried[-1]: best.eta * factor}.get(best.eta)
-            if beyond is None:
-                break
-            more = [replace(best, eta=float(f"{beyond:.3g}"))]
-            tried = sorted([*tried, more[0].eta])
-            try:
-                more, own = self._climb(more, None, self.task.train, last)
-            except WorkError:  # the weights overflowed
-                break
-            if self._merit(more[0]) > self._merit(best):
-                alive, trainers = more, own
-        return alive, trainers
+        beyond = {tried[0]: best.eta / factor, tried[-1]: best.eta * factor}.get(best.eta)
+        return None if beyond is None else replace(best, eta=float(f"{beyond:.3g}"))
+
+    def _beyond_beta(self, best: Setting) -> Setting | None:
+        """Return a setting with more negatives than were tried, if the most are best."""
+        if self.task.method.beta is not None or best.beta is None or math.isinf(best.beta):
+            return None
+        if best.beta < max(setting.beta or 0.0 for setting in self._table):
+            return None
+        more = MORE_NEGATIVES * best.beta
+        return replace(best, beta=more if more < self.task.n_classes - 1 else math.inf)
 
     def _begin(self, group: list[Setting], rows: Rows) -> SettingsTrainer:
         method = self.task.method

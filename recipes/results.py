@@ -1,0 +1,57 @@
+"""A file of results by name, from which an interrupted recipe resumes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from record import describe_run
+
+
+class Results:
+    """Results by name, written to a file as soon as each is known.
+
+    Parameters
+    ----------
+    path : the JSON file; None to keep nothing.
+    described : what the results depend on; a file of another call is refused.
+    """
+
+    def __init__(self, path: Path | None, described: dict[str, Any]) -> None:
+        self._path, self._described = path, described
+        self.cells: dict[str, Any] = {}
+        if path is None or not path.exists():
+            return
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if any(kept.get(name) != value for name, value in described.items()):
+            sys.exit(f"{path} holds results of another call: choose another file.")
+        self.cells = kept["cells"]
+
+    def fill(self, name: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return a result, computed if it is not known yet, with machine, commit and date."""
+        if name not in self.cells:
+            self.cells[name] = compute() | describe_run()
+            self._write()
+        found: dict[str, Any] = self.cells[name]
+        return found
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self._path.with_suffix(".part")
+        content = {**self._described, "cells": self.cells}
+        beside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        beside.replace(self._path)
+
+
+def need(path: Path | None, what: str) -> Path:
+    """Return the path of data that a recipe needs, or end the program and say what is missing."""
+    if path is None or not path.exists():
+        where = "--data is missing" if path is None else f"{path} does not exist"
+        sys.exit(f"{where}: this recipe needs {what}. Use --quick to try it on built-in data.")
+    return path

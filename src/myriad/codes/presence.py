@@ -1,0 +1,235 @@
+"""Sign bits with a presence bit for each cell of a row, for Fisher vectors [CC, section 3].
+
+The features of a Fisher vector come in cells, one for each region and Gaussian. A Gaussian that no
+descriptor of the region belongs to leaves values near zero, whose signs are noise; as sign bits
+they count as much as any other. Here a bit for each cell says whether it is present. The features
+of a cell that is not decode to 0, all others to plus or minus their mean magnitude.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Bytes, Float, Ints, as_rows
+from myriad.codes.bits import SignCode, decode_bits
+from myriad.codes.code import Code
+from myriad.codes.information import rank_features
+from myriad.codes.onnx_nodes import Graph
+from myriad.codes.packing import pack_signs, packed_bytes
+from myriad.errors import InputError
+
+EMPTY = 0.15
+"""A cell is present where its energy, the sum of its squared values, is at least this fraction of
+its mean over the sample. Values have been through a square root: the energy is proportional to the
+posterior mass of a Gaussian that few descriptors belong to."""
+_BATCH = 256  # rows whose energies are computed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a row, and which of them are present; it is also sent to workers.
+
+    Attributes
+    ----------
+    numbers : int32 (dim,), the cell of each feature, counted from 0.
+    thresholds : float32 (n_cells,), the energy that a cell must exceed to be present.
+    """
+
+    numbers: Ints
+    thresholds: Float
+
+    @property
+    def width(self) -> int:
+        """Number of features that `rotate` returns."""
+        return len(self.numbers) + len(self.thresholds)
+
+    def find_present(self, rows: Float) -> NDArray[np.bool_]:
+        """Return whether each cell of each row is present, (n_samples, n_cells)."""
+        order = np.argsort(self.numbers, kind="stable")
+        starts = np.searchsorted(self.numbers[order], np.arange(len(self.thresholds)))
+        present = np.empty((len(rows), len(self.thresholds)), bool)
+        for start in range(0, len(rows), _BATCH):
+            squares = np.square(rows[start : start + _BATCH, order], dtype=np.float64)
+            energies = np.add.reduceat(squares, starts, axis=1)
+            present[start : start + _BATCH] = energies > self.thresholds
+        return present
+
+    def rotate(self, rows: Float) -> Float:
+        """Return the signs of the features, 0 in cells that are not present, then those of cells.
+
+        Mutual information is measured on these rows of dim + n_cells features.
+        """
+        present = self.find_present(rows)
+        signs = np.where(rows >= 0, np.float32(1), np.float32(-1))
+        signs *= present[:, self.numbers]
+        return np.concatenate([signs, present.astype(np.float32)], axis=1)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PresenceCode(SignCode, kind="presence"):
+    """The signs of selected features and the presence of their cells.
+
+    A coded row has the presence bits of the cells that hold selected features, then the signs. The
+    magnitudes are means over the rows in which a feature's cell is present; the information is what
+    its sign says about the class where the presence of its cell is known.
+
+    Parameters
+    ----------
+    cells : int32 (dim,), the cell of each feature of a row, counted from 0 without gaps.
+    thresholds : float32 (n_cells,), the energy above which a cell is present.
+    """
+
+    cells: Ints
+    thresholds: Float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_cells(self.cells, self.dim)
+        limits = self.thresholds
+        if (
+            not isinstance(limits, np.ndarray)
+            or limits.dtype != np.float32
+            or limits.shape != (int(self.cells.max()) + 1,)
+            or not (np.isfinite(limits) & (limits >= 0)).all()
+        ):
+            raise InputError("The thresholds of presence bits must be finite float32, one a cell.")
+
+    @cached_property
+    def _used(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The cells that hold selected features, and the position of each feature's among them."""
+        used, position = np.unique(self.cells[self.chosen], return_inverse=True)
+        return used, position
+
+    @property
+    def _front(self) -> int:
+        """Number of bytes of the presence bits."""
+        return packed_bytes(len(self._used[0]), 1)
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Number of bytes of a coded row, presence bits included."""
+        return self._front + super().bytes_per_row
+
+    def describe(self) -> dict[str, Any]:
+        """Return the kind, the number of features and of cells."""
+        return {"kind": self.kind, "features": self.decoded_dim, "cells": len(self._used[0])}
+
+    def shorten(self, count: int) -> SignCode:
+        """Raise `InputError`: fewer features may have other cells."""
+        raise InputError("Rows coded as presence cannot be shortened.")
+
+    def add_onnx(self, graph: Graph, rows: str) -> str:
+        """Raise `InputError`: the energies of cells have no nodes."""
+        return Code.add_onnx(self, graph, rows)
+
+    def project(self, rows: Float) -> Float:
+        """Return the selected values as they are."""
+        return rows[:, self.chosen]
+
+    def expand(self, decoded: Float) -> Float:
+        """Return rows with the decoded values, 0 for features not selected."""
+        rows = np.zeros((len(decoded), self.dim), np.float32)
+        rows[:, self.chosen] = decoded
+        return rows
+
+    def _encode(self, rows: Float, codes: Bytes) -> None:
+        front = self._front
+        present = Cells(self.cells, self.thresholds).find_present(rows)[:, self._used[0]]
+        codes[:, :front] = np.packbits(present, axis=1, bitorder="little")
+        signs = np.empty((len(rows), codes.shape[1] - front), np.uint8)
+        pack_signs(np.ascontiguousarray(rows[:, self.chosen]), signs)
+        codes[:, front:] = signs
+
+    def _decode(self, codes: Bytes, out: Float) -> None:
+        front = self._front
+        decode_bits(np.ascontiguousarray(codes[:, front:]), out)
+        bits = np.unpackbits(codes[:, :front], axis=1, bitorder="little")
+        out *= self.magnitudes
+        out *= bits[:, self._used[1]]
+
+
+def check_cells(cells: Ints, dim: int) -> None:
+    """Raise `InputError` unless every feature has a cell, numbered without gaps."""
+    if not isinstance(cells, np.ndarray) or cells.dtype != np.int32 or cells.shape != (dim,):
+        raise InputError("The cells of presence bits must be int32, one a feature.")
+    if cells.min() < 0 or len(np.unique(cells)) != int(cells.max()) + 1:
+        raise InputError("The cells of presence bits must be numbered from 0 without gaps.")
+
+
+def find_cells(sample: Float, cells: Ints | None) -> Cells:
+    """Return the cells with the thresholds that a sample gives them.
+
+    Without cells the row is one, which is present unless all of it is zero. A cell that is exactly
+    zero in some rows is present where it is not.
+    """
+    rows = as_rows(sample, name="The sample for presence bits")
+    if rows.size == 0:
+        raise InputError("Presence bits need a sample of at least one row and one feature.")
+    known = cells is not None
+    numbers = np.zeros(rows.shape[1], np.int32) if cells is None else cells
+    check_cells(numbers, rows.shape[1])
+    energies = np.bincount(
+        numbers, weights=np.square(rows, dtype=np.float64).mean(axis=0), minlength=1
+    )
+    highest = np.finfo(np.float32).max
+    thresholds = np.minimum(EMPTY * energies, highest) if known else np.zeros(1)
+    return Cells(numbers, thresholds.astype(np.float32))
+
+
+def learn_presence(
+    sample: Float,
+    *,
+    bits: int | None = None,
+    cells: Ints | None = None,
+    information: NDArray[np.float64] | None = None,
+) -> PresenceCode:
+    """Return the code of the most informative features that fit into `bits`, cells counted.
+
+    Parameters
+    ----------
+    sample : float32 (n_samples, dim)
+    bits : of a row, presence bits included; None to keep all features.
+    cells : int32 (dim,), the cell of each feature; None for one cell.
+    information : (dim + n_cells,) mutual information with the class of what `Cells.rotate` returns;
+        None to keep all features.
+    """
+    found = find_cells(sample, cells)
+    dim = len(found.numbers)
+    order, kept = np.arange(dim, dtype=np.int32), None
+    if information is not None:
+        # What the sign says beyond the presence of its cell: I(y; sign, presence) - I(y; presence).
+        given = np.maximum(information[:dim] - information[dim:][found.numbers], 0.0)
+        order, kept = rank_features(given), given.astype(np.float32)
+        order = order[: count_fitting(found.numbers[order], bits)]
+    present = found.find_present(sample)[:, found.numbers[order]]
+    totals = np.abs(sample[:, order] * present).sum(axis=0, dtype=np.float64)
+    magnitudes = (totals / np.maximum(present.sum(axis=0), 1)).astype(np.float32)
+    return PresenceCode(
+        chosen=order,
+        magnitudes=magnitudes,
+        dim=dim,
+        information=kept,
+        cells=found.numbers,
+        thresholds=found.thresholds,
+    )
+
+
+def count_fitting(cells: Ints, bits: int | None) -> int:
+    """Return how many features fit into so many bits, with a bit for each cell that they use.
+
+    Parameters
+    ----------
+    cells : the cell of each feature, the most informative first.
+    """
+    if bits is None:
+        return len(cells)
+    first = np.zeros(len(cells), np.int64)
+    first[np.unique(cells, return_index=True)[1]] = 1
+    used = np.cumsum(first)
+    sizes = 8 * ((used + 7) // 8) + np.arange(1, len(cells) + 1)
+    return max(1, int(np.searchsorted(sizes, bits, side="right")))

@@ -1,0 +1,104 @@
+"""What TopPush and Recall@k share: scores of all pairs, and sums of rows by class.
+
+Both reduce the multiclass problem to a binary one with a sample for each pair of a row and a class
+[TK, 2.3]: the pairs of rows with their own classes are the positives, all others the negatives. A
+gradient takes two matrix products, about as much as an epoch of softmax. A number is held for each
+pair.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import InputError
+from myriad.parallel import ThreadPool
+from myriad.store import Rows
+from myriad.training.dual.ascent import Certificate, DualTrainer
+from myriad.training.engine.shards import class_shards
+
+RANGE_BYTES = 16 << 20
+"""Bytes of rows that are read at a time."""
+SHARD = 64
+"""Classes whose sums one thread computes."""
+MOST_PAIRS = 1 << 26
+"""Pairs of a row and a class that can be trained on: they take about 2 GB."""
+
+
+class PairTrainer(DualTrainer):
+    """Training over all pairs of rows and classes; the base of both.
+
+    Weights have shape (n_classes, dim + 1); the last column belongs to the constant feature.
+
+    Parameters
+    ----------
+    rows : the training rows.
+    lam : regularisation strength.
+    bias : value of a constant feature, 0 for none.
+    """
+
+    def __init__(self, rows: Rows, n_classes: int, *, lam: float, bias: float) -> None:
+        if rows.n_rows * n_classes > MOST_PAIRS:
+            raise InputError(
+                f"{rows.n_rows} rows of {n_classes} classes are {rows.n_rows * n_classes} pairs, "
+                f"of which at most {MOST_PAIRS} can be ranked together: train on fewer rows, or "
+                "use the objective topk."
+            )
+        self.rows, self.n_classes, self.lam, self.bias = rows, n_classes, lam, bias
+        self.epoch = 0
+        self._own = np.arange(rows.n_rows), rows.labels
+        self._certified = np.zeros((n_classes, rows.dim + 1))
+
+    def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return weights and biases as they were last certified."""
+        return self._certified[:, :-1], self.bias * self._certified[:, -1]
+
+    def certify(self, pool: ThreadPool) -> Certificate:
+        """Compute the weights from the variables; return the values of both, and keep them."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.certificate = self._certify(pool)
+        return self.certificate
+
+    def _certify(self, pool: ThreadPool) -> Certificate:
+        raise NotImplementedError
+
+    def score(self, W: NDArray[Any], pool: ThreadPool, dtype: Any = np.float32) -> NDArray[Any]:
+        """Return the scores (n_rows, n_classes) of all pairs."""
+        weights, biases = W[:, :-1].astype(dtype), (self.bias * W[:, -1]).astype(dtype)
+        S = np.empty((self.rows.n_rows, self.n_classes), dtype)
+
+        @np.errstate(over="ignore", invalid="ignore")
+        def work(some: range) -> None:
+            X = self.rows.read(some).astype(dtype, copy=False)
+            np.matmul(X, weights.T, out=S[some.start : some.stop])
+            S[some.start : some.stop] += biases
+
+        pool.share(work, self._ranges())
+        return S
+
+    def combine(
+        self, M: NDArray[Any], pool: ThreadPool, dtype: Any = np.float32
+    ) -> NDArray[np.float64]:
+        """Return the sum of the rows for each class, (n_classes, dim + 1), times ``M[i, c]``.
+
+        Threads sum some classes each, in the order of the rows, so that the bits do not depend on
+        their number.
+        """
+        sums = np.zeros((self.n_classes, self.rows.dim + 1))
+        for some in self._ranges():
+            X, part = self.rows.read(some).astype(dtype, copy=False), M[some.start : some.stop]
+
+            def add(shard: slice, X: NDArray[Any] = X, part: NDArray[np.float64] = part) -> None:
+                sums[shard, :-1] += part[:, shard].T.astype(dtype) @ X
+                sums[shard, -1] += self.bias * part[:, shard].sum(axis=0)
+
+            pool.share(add, class_shards(self.n_classes, SHARD))
+        return sums
+
+    def _ranges(self) -> list[range]:
+        """Return ranges of rows; they depend on the size of the problem alone."""
+        size = max(1, min(1024, RANGE_BYTES // (8 * self.rows.dim)))
+        n = self.rows.n_rows
+        return [range(start, min(start + size, n)) for start in range(0, n, size)]

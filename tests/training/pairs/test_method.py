@@ -1,0 +1,117 @@
+"""TopPush and Recall@k: their optimum and their certificates."""
+
+import numpy as np
+import pytest
+
+from myriad.errors import InputError
+from myriad.store import ArrayRows
+from myriad.training import METHODS, Context, Recall, TopPush, make_method
+from myriad.training.pairs import trainer as pairs
+from myriad.training.pairs.recall import select_pairs
+from myriad.training.pairs.shift import shift_to_balance
+from tests.reference.pairs import balance, push_optimum, push_value, recall_slack
+from tests.training.dual.test_one_vs_rest import make_rows
+
+ONE = Context(threads=1)
+
+
+def small_rows(n=18, n_classes=3, dim=4):
+    rng = np.random.default_rng(3)
+    labels = np.arange(n, dtype=np.int32) % n_classes
+    X = rng.standard_normal((n_classes, dim))[labels] + 0.7 * rng.standard_normal((n, dim))
+    return ArrayRows(X.astype(np.float32), labels, [str(c) for c in range(n_classes)])
+
+
+def test_variables_are_projected_to_equal_sums():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, 30).astype(np.int32)
+    own = labels[:, None] == np.arange(4)
+    for spread in (0.1, 1.0, 10.0):
+        A = spread * rng.standard_normal((30, 4))
+        found, apart = A.copy(), A.copy()
+        shift_to_balance(found, labels, np.zeros(4, np.int64), np.zeros(1))
+        positives, negatives = balance(A[own], A[~own])
+        np.testing.assert_allclose(found[own], positives, atol=1e-12 * spread)
+        np.testing.assert_allclose(found[~own], negatives, atol=1e-12 * spread)
+        shift_to_balance(apart, labels, np.arange(4), np.zeros(4))
+        for c in range(4):
+            positives, _ = balance(A[own[:, c], c], A[~own[:, c], c])
+            np.testing.assert_allclose(apart[own[:, c], c], positives, atol=1e-12 * spread)
+
+
+def test_a_class_without_rows_is_projected_to_zero():
+    A = np.array([[1.0, 2.0, 3.0], [2.0, -1.0, 1.0]])
+    shift_to_balance(A, np.array([0, 1], np.int32), np.arange(3), np.zeros(3))
+    assert (A[:, 2] == 0).all()
+    assert A.min() >= 0
+
+
+@pytest.mark.parametrize("lam", [0.05, 0.5])
+def test_toppush_reaches_the_optimum(lam):
+    rows = small_rows()
+    method = TopPush(lam=lam, tol=1e-4, epochs=4000, center=False)
+    fitted = method.fit(rows, None, n_classes=3, context=ONE)
+    best = push_optimum(rows.X.astype(np.float64), rows.labels, 3, lam)
+    assert fitted.settings["gap"] <= 1e-4
+    assert fitted.certificate.duals.sum() <= best * (1 + 1e-6)
+    assert fitted.certificate.primals.sum() == pytest.approx(best, rel=2e-4)
+    W = fitted.model.weights.astype(np.float64)
+    value = push_value(W, rows.X, rows.labels, lam, np.zeros(3))
+    assert fitted.certificate.primals.sum() == pytest.approx(value, rel=1e-5)
+
+
+def test_toppush_of_each_class_has_a_certificate_of_each():
+    rows = small_rows()
+    method = TopPush(lam=0.1, per_class=True, tol=1e-3, epochs=4000, center=False)
+    fitted = method.fit(rows, None, n_classes=3, context=ONE)
+    assert fitted.certificate.primals.shape == (3,)
+    assert fitted.settings["gap"] <= 1e-3
+    value = push_value(fitted.model.weights, rows.X, rows.labels, 0.1, np.arange(3))
+    assert fitted.certificate.primals.sum() == pytest.approx(value, rel=1e-5)
+
+
+def test_toppush_without_lam_keeps_the_weights_of_the_best_validation():
+    train, val = make_rows(), make_rows(80, seed=1)
+    fitted = TopPush(epochs=60).fit(train, val, n_classes=5, context=ONE)
+    top1 = [row["top1"] for row in fitted.history]
+    assert fitted.epochs == fitted.history[top1.index(max(top1))]["epoch"]
+    ranks, _ = fitted.model.judge(val.X, val.labels)
+    assert 100 * (ranks == 1).mean() == pytest.approx(max(top1))
+    assert TopPush(epochs=60).settled(fitted).epochs == fitted.epochs
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_the_worst_prediction_is_found_from_sorted_scores(k):
+    rng = np.random.default_rng(k)
+    labels = np.array([0, 2, 1], np.int32)
+    for _ in range(5):
+        S = rng.standard_normal((3, 3))
+        M, missed, xi = select_pairs(S.copy(), labels, k)
+        assert xi == pytest.approx(recall_slack(S, labels, k))
+        assert xi == pytest.approx(missed + (M * S).sum() / 3)
+        assert M.sum() == (k - 1) * 3
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_recall_reaches_the_optimum(k):
+    rows, lam = small_rows(), 0.05
+    fitted = Recall(k=k, lam=lam, tol=1e-3, center=False).fit(rows, None, n_classes=3, context=ONE)
+    assert fitted.settings["gap"] <= 1e-3
+    W, rng = fitted.model.weights.astype(np.float64), np.random.default_rng(0)
+
+    def value(W):
+        slack = select_pairs(rows.X @ W.T, rows.labels, k)[2]
+        return lam / 2 * (W**2).sum() + slack
+
+    assert fitted.certificate.primals.sum() == pytest.approx(value(W), rel=1e-5)
+    others = [value(W + 0.1 * rng.standard_normal(W.shape)) for _ in range(50)]
+    assert min(others) >= fitted.certificate.duals.sum() - 1e-6
+
+
+def test_too_many_pairs_and_too_many_guesses_are_refused(monkeypatch):
+    rows = small_rows()
+    with pytest.raises(InputError, match="k is 3, but there are 3 classes"):
+        Recall(k=3, lam=0.1).fit(rows, None, n_classes=3)
+    monkeypatch.setattr(pairs, "MOST_PAIRS", 50)
+    with pytest.raises(InputError, match="18 rows of 3 classes are 54 pairs"):
+        make_method(METHODS, "toppush", lam="0.1").fit(rows, None, n_classes=3)
