@@ -167,7 +167,9 @@ def list_suspects(
     ranked = rank_labels(HeldProbabilities.concatenate(found), len(store.class_names))
     paths, names = store.paths, store.class_names
     # Rows of the same image, such as augmented ones, are listed once.
-    listed = {paths[ranked.held.numbers[at]] or at: at for at in ranked.list_wrong()[::-1].tolist()}
+    listed: dict[Any, int] = {}
+    for at in ranked.list_wrong().tolist():
+        listed.setdefault(paths[ranked.held.numbers[at]] or at, at)
     return [
         {
             "sample": paths[ranked.held.numbers[at]] or None,
@@ -175,5 +177,5 @@ def list_suspects(
             "suggested": names[ranked.suggested[at]],
             "probability": 100.0 * float(min(ranked.alternative[at], 1.0)),
         }
-        for at in list(listed.values())[::-1][:MOST_SUSPECTS]
+        for at in list(listed.values())[:MOST_SUSPECTS]
     ]
