@@ -22,8 +22,8 @@ from myriad.checks.cross_fitting import HeldProbabilities
 PRIOR_ROWS = 5.0
 """Rows that the mean of all classes counts for in the threshold of a class."""
 FLOOR = 0.02
-"""What is added to probabilities before their logarithm is taken. Of values from 0.003 to 0.2, those
-up to 0.02 rank random errors best, and larger ones errors between similar classes: chosen on
+"""What is added to probabilities before their logarithm is taken. Of values from 0.003 to 0.2,
+those up to 0.02 rank random errors best, and larger ones errors between similar classes: chosen on
 training images of Scene 15 and Caltech-101 with 5 % of the labels changed."""
 TWIN_SHARE = 0.5
 """Two classes are taken for one if the rows of each give the other at least so much of the
