@@ -22,6 +22,7 @@ ROOMS = [
     "projections",
     "models",
     "training",
+    "checks",
     "estimators",
     "plots",
     "pipelines",

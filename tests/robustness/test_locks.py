@@ -30,6 +30,8 @@ CASES = [
     (f"train images --out model --overwrite {QUICK}", "model.store"),
     (f"train images --out model --resume {QUICK}", "model"),
     (f"train model.store --out new {QUICK}", "new"),
+    ("check images --out checked", "checked"),
+    ("check images --fix fixed.csv", "fixed.csv"),
     ("predict model images/ant/0.png --csv labels.csv", "labels.csv"),
     ("predict model images/ant/0.png --parquet labels.parquet", "labels.parquet"),
     ("predict model images/ant/0.png --sort-into sorted", "sorted"),

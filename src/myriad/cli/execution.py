@@ -69,7 +69,7 @@ def _print(outcome: Outcome | None) -> int:
     except OSError as error:
         _discard_stdout()
         return _report(error, as_json=False)
-    return 0
+    return 0 if outcome is None else outcome.status
 
 
 def _report(error: BaseException, *, as_json: bool) -> int:

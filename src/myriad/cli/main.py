@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from myriad.cli.check import check
 from myriad.cli.compare import compare
 from myriad.cli.compress import compress
 from myriad.cli.demo import demo
@@ -36,6 +37,7 @@ from myriad.cli.tune import tune
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
+    "check": check,
     "train": train,
     "predict": predict,
     "evaluate": evaluate,

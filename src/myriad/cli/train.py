@@ -79,6 +79,14 @@ def train(
         Path | None,
         typer.Option(help="Where to keep the rows made from images.", show_default="OUT.store"),
     ] = None,
+    corrections: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV file with the right labels of some images (path,label), as check --labels "
+            "writes it; an empty label leaves the image out.",
+            show_default=False,
+        ),
+    ] = None,
     memory: Memory = None,
     cluster: Cluster = None,
     run: Run,
@@ -95,6 +103,7 @@ def train(
         store=store,
         extracting=extracting(),
         method=training(seed=run.seed),
+        corrections=corrections,
         threads=run.threads,
         cluster=cluster,
         memory=None if memory is None else parse_bytes(memory, "--memory"),

@@ -212,7 +212,7 @@ def read_jpeg_header(data: bytes) -> JpegHeader | None:
     """
     stream = io.BytesIO(data)
     try:
-        with _pillow_warnings_ignored():
+        with pillow_warnings_ignored():
             image = JpegImagePlugin.JpegImageFile(stream, "")
     except Exception:  # damaged headers make it raise exceptions of nearly every kind
         return None
@@ -260,7 +260,7 @@ def _lacks_jpeg_data(data: bytes, scan: int, pixels: Any) -> bool:
     restarts = _RESTART.findall(data, scan, end)
     marker = bytes([0xFF, 0xD0 + (restarts[-1][1] + 1) % 8]) if restarts else b""
     longer = data[:end] + _OTHER_SCAN + marker + _OTHER_SCAN + data[end:]
-    with _pillow_warnings_ignored():
+    with pillow_warnings_ignored():
         first, again = (
             np.asarray(JpegImagePlugin.JpegImageFile(io.BytesIO(one), "")) for one in (data, longer)
         )
@@ -281,7 +281,7 @@ def _read_with_pillow(
     data: bytes, form: str, reader: type[ImageFile], colour: bool, max_pixels: int
 ) -> Bytes:
     _refuse_truncated(data, form)
-    with _pillow_warnings_ignored():
+    with pillow_warnings_ignored():
         try:
             image = reader(io.BytesIO(data), "")
         except Exception:
@@ -362,7 +362,7 @@ _quiet_filters = warnings.catch_warnings()
 
 
 @contextmanager
-def _pillow_warnings_ignored() -> Iterator[None]:
+def pillow_warnings_ignored() -> Iterator[None]:
     """Ignore the warnings of Pillow (odd EXIF data, large GIF): real problems are errors.
 
     `catch_warnings` alone is not thread-safe, because each thread restores the filters that it

@@ -21,6 +21,7 @@ from myriad.images import (
     require_classes,
     split_images,
 )
+from myriad.images.corrections import correct_images
 from myriad.parallel import Executor, LearningContext
 from myriad.pipelines.code_learning import learn_code_of_images
 from myriad.pipelines.describing import BadImages, SampledImages, open_workers
@@ -77,6 +78,7 @@ def extract(
     options: ExtractOptions | None = None,
     recipe: Signature | None = None,
     splits: tuple[str, ...] = ("train", "val", "test"),
+    corrections: Path | None = None,
     seed: int = 0,
     threads: int | None = None,
     cluster: Any = None,
@@ -96,6 +98,7 @@ def extract(
     recipe : the signature of an earlier job, with which images are described as they were there;
         nothing is learned, rows stay float32, and one class is enough. None for a new signature.
     splits : the splits of the images to extract.
+    corrections : a CSV file with the right labels of some images; see `correct_images`.
     cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
     began = time.perf_counter()
@@ -104,6 +107,8 @@ def extract(
     opened = recipe or options.spec.open(options)
     with progress.step("Finding images") as advance:
         found = find_images(data, every=options.every)
+        if corrections is not None:
+            found = correct_images(found, corrections)
         images = split_images(found, seed=seed)
         chosen = np.isin(images.splits, splits)
         images = images.select(chosen)

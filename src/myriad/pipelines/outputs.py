@@ -176,6 +176,16 @@ def page_beside(store: Path) -> Path:
     return path.with_name(f"{path.name}.html")
 
 
+def check_beside(data: Path) -> Path:
+    """Return the default folder of what a check of some data finds: where the command runs.
+
+    Data may be in a folder that cannot be written to.
+    """
+    name = as_path(data).name
+    name = name if name not in ("", "..") else data.resolve().name
+    return Path(f"{name}.check")
+
+
 def check_file_output(path: Path, *, option: str, overwrite: bool) -> None:
     """Raise `InputError` unless a file may be written at `path`, which an option names."""
     refuse_url(path)

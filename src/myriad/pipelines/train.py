@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.files import dump_json, read_json
+from myriad.images.corrections import correct_labels, read_corrections
 from myriad.measures import Measures, measure
 from myriad.models import ClassPictures, Model, ModelFolder, load_model, make_plain, save_model
 from myriad.pipelines.calibration_evidence import describe_calibration
 from myriad.pipelines.evidence import Scored, gather_evidence, gather_pictures, write_card
 from myriad.pipelines.extract import ExtractOptions, extract
+from myriad.pipelines.label_checking import list_suspects
 from myriad.pipelines.neighbourhoods import describe_embedding
 from myriad.pipelines.outputs import (
     check_model_output,
@@ -80,6 +82,7 @@ def train(
     store: Path | None = None,
     extracting: ExtractOptions | None = None,
     method: Method | None = None,
+    corrections: Path | None = None,
     threads: int | None = None,
     cluster: Any = None,
     memory: int | None = None,
@@ -95,6 +98,7 @@ def train(
 
     Parameters
     ----------
+    corrections : a CSV file with the right labels of some images, as ``check --labels`` writes it.
     cluster : see `open_cluster`; workers must see data, store and the folder of the model.
     memory : bytes that training may take; larger weights are trained one class shard at a time.
     """
@@ -102,6 +106,13 @@ def train(
     asked = method or Automatic()
     method = asked if memory is None else asked.with_memory(memory // 2)
     rows = Store.open(data) if is_store(data) else None
+    if rows is not None and corrections is not None:
+        if cluster is not None or memory is not None:
+            raise InputError(
+                "--corrections of a store cannot be combined with --cluster or --memory, whose "
+                "workers read the labels of the store. Correct the images instead."
+            )
+        rows = correct_store(rows, corrections)
     store = None if rows is not None else store or store_beside(out)
     check_model_output(out, overwrite=overwrite, resume=resume, store=store)
     state = training_beside(out)
@@ -119,6 +130,7 @@ def train(
                 store,
                 options=extracting,
                 splits=("train", "val"),
+                corrections=corrections,
                 seed=method.seed,
                 threads=threads,
                 cluster=executor,
@@ -160,6 +172,14 @@ def train(
     )
 
 
+def correct_store(store: Store, path: Path) -> Store:
+    """Return a store with the labels that a file of corrections states."""
+    numbers = {name: number for number, name in enumerate(store.paths)}
+    corrections = read_corrections(path)
+    labels, kept = correct_labels(corrections, numbers, store.labels, store.class_names)
+    return store.relabelled(labels, kept)
+
+
 def fit_store(
     store: Store, method: Method, context: Context, *, state: Path | None = None
 ) -> tuple[Fitted, Scored, Measures]:
@@ -182,12 +202,14 @@ def fit_store(
     note_unused(context, method)
     first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))
     fitted = method.fit(train_rows, val_rows, n_classes=n_classes, context=first)
+    crossed = fitted.held_scores
     fitted = add_calibration(fitted, method, train_rows, val_rows, kept_back, progress)
+    suspects = list_suspects(fitted, crossed, train_rows, val_rows)
     if val_rows is None:
         nothing = np.zeros(0, np.int32)
         return (
             fitted,
-            Scored(nothing, nothing, nothing, []),
+            Scored(nothing, nothing, nothing, [], suspects=suspects),
             measure(nothing, nothing, n_classes=n_classes),
         )
     began = time.perf_counter()
@@ -206,7 +228,7 @@ def fit_store(
             context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),
         )
         fitted = refitted.found_by(fitted)
-    return fitted, scored, validation
+    return fitted, replace(scored, suspects=suspects), validation
 
 
 def check_rows(rows: Rows, store: Store, progress: Progress) -> None:
@@ -278,6 +300,7 @@ def _gather(
         data=str(data),
         model_bytes=size_of(fitted.model),
         calibration=describe_calibration(fitted.calibration, len(store.class_names)),
+        suspects=scored.suspects,
         **describe_embedding(fitted.model, store.class_names),
     )
 
