@@ -288,4 +288,4 @@ def test_a_sum_of_duplicates_that_overflows_is_refused():
         (np.full(2, 3e38, np.float32), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 3)
     )
     with pytest.raises(InputError, match="Row 0 has a NaN, infinite or too large value"):
-        SparseRows(matrix)
+        SparseRows(matrix).read(range(2))

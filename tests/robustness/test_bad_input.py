@@ -87,7 +87,7 @@ def check_words(case: Case, called: Called, *, as_json: bool) -> None:
         sentence = called.err.splitlines()[-1]
         assert sentence.startswith("Error: ")
     assert case.says in sentence
-    assert sentence.endswith((".", ")"))
+    assert sentence.endswith((".", ")", "?"))
 
 
 def check_kept(case: Case, before: dict[str, bytes], after: dict[str, bytes]) -> None:

@@ -228,7 +228,7 @@ def _project(rows: Rows, *, seed: int) -> Float:
     return X
 
 
-def _normalise(X: Float) -> Float:
+def _normalise(X: NDArray[np.floating]) -> Float:
     """Return rows divided by their norms; rows of zeros stay zero."""
     norms = np.linalg.norm(X, axis=1, keepdims=True)
     return np.asarray(X / np.maximum(norms, 1e-12), np.float32)

@@ -19,7 +19,13 @@ from myriad.parallel import thread_count
 
 MOST = 2**62
 """Whole numbers must be below it: kernels have integers of 64 bits."""
-_NAMES = {"int": "a whole number", "float": "a number", "bool": "True or False", "str": "text"}
+_NAMES = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "True or False",
+    "str": "text",
+    "tuple[int, int]": "a pair of whole numbers",
+}
 
 _OBJECTS = {
     "progress": ("step", "an object with the methods of myriad.progress.Progress"),
@@ -94,6 +100,9 @@ def _is_of(value: Any, kind: str) -> bool:
             return isinstance(value, str)
         case "bool":
             return isinstance(value, bool | np.bool_) or (_is_of(value, "int") and value in (0, 1))
+        case "tuple[int, int]":
+            pair = isinstance(value, tuple | list) and len(value) == 2
+            return pair and all(_is_of(one, "int") for one in value)
     if isinstance(value, bool | np.bool_):
         return False
     if kind == "int":

@@ -92,13 +92,12 @@ def scan_images(
             facts.append((found.digest, found.header, found.quality))
             good.append(i)
     kept = images.select(np.array(good, np.int64))
-    digests, headers, qualities = ([one[k] for one in facts] for k in range(3))
     return Scan(
         kept,
         bad,
-        digests,
-        headers,
-        qualities,
+        [digest for digest, _, _ in facts],
+        [header for _, header, _ in facts],
+        [quality for _, _, quality in facts],
         thumbnails[: len(good)],
         ArrayRows(rows[: len(good)], kept.labels, kept.class_names, groups=kept.groups),
     )

@@ -96,7 +96,8 @@ def suggest_labels(
         raise InputError(f"--next must be at least 1, not {n}.")
     folder = load_model(model)
     decider = make_decider(folder)
-    pool, bad = Pool(seed), []
+    pool = Pool(seed)
+    bad: list[Any] = []
     parts = [
         read_labelled(folder, Store.open(path), seed=seed, progress=progress) for path in labelled
     ]
