@@ -40,3 +40,4 @@ cache = choose_cache()
 cache.mkdir(parents=True, exist_ok=True)
 os.utime(cache)
 os.environ["NUMBA_CACHE_DIR"] = str(cache)
+os.environ["MYRIAD_CACHE_DIR"] = ""  # rows of earlier runs would hide what describes images

@@ -14,6 +14,7 @@ import numba
 import numpy as np
 import pytest
 
+from myriad import kernel_cache
 from myriad.kernel_cache import is_private
 
 pytestmark = pytest.mark.skipif(
@@ -101,3 +102,20 @@ def test_only_a_folder_that_nobody_else_can_change_is_private(tmp_path, monkeypa
         assert is_private(folder) == private
     monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
     assert not is_private(folder)
+
+
+def test_a_slow_first_run_is_explained_once(monkeypatch):
+    notes = []
+    monkeypatch.setattr(kernel_cache, "_seconds", 0.0)
+    with kernel_cache.report_to(notes.append):
+        kernel_cache.report_compiling(2.0)
+        assert notes == []
+        kernel_cache.report_compiling(2.0)
+        kernel_cache.report_compiling(9.0)
+    assert len(notes) == 1
+    assert "cached" in notes[0]
+
+
+def test_python_programs_are_not_warned_of_compiling(monkeypatch):
+    monkeypatch.setattr(kernel_cache, "_seconds", 0.0)
+    kernel_cache.report_compiling(99.0)  # warnings are errors in tests

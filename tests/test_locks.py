@@ -149,3 +149,49 @@ def test_urls_and_the_root_are_no_outputs():
         pass
     with pytest.raises(InputError, match="is a URL"), locked(Path("memory://model")):
         pass
+
+
+class Windows:
+    """Stands for msvcrt: at most one descriptor of a file holds its lock."""
+
+    LK_NBLCK = 2
+
+    def __init__(self):
+        self.holders = {}
+
+    def locking(self, descriptor, mode, n_bytes):
+        file = os.fstat(descriptor).st_ino
+        holder = self.holders.get(file)
+        if holder is not None and holder != descriptor:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        self.holders[file] = descriptor
+
+
+def test_the_locks_of_windows_do_as_well(tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "fcntl", None)
+    monkeypatch.setattr(locks, "msvcrt", Windows())
+    removed = []
+    unlink = os.unlink
+
+    def remove_closed(path):
+        """Refuse to remove a file that is open, the first time."""
+        removed.append(path)
+        if len(removed) == 1:
+            raise PermissionError(errno.EACCES, "in use")
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", remove_closed)
+    out = tmp_path / "model"
+    with locked(out), pytest.raises(WorkError, match=rf"process {os.getpid()} on"):
+        try_elsewhere(out)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_locks_the_work_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "fcntl", None)
+    monkeypatch.setattr(locks, "msvcrt", None)
+    notes = Notes()
+    with locked(tmp_path / "model", progress=notes):
+        assert not locks.locks_files()
+    assert len(notes.sentences) == 1
+    assert "no file locks" in notes.sentences[0]

@@ -5,12 +5,39 @@ Kernels release the GIL, so that Python threads run them side by side, and are c
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numba
 import numba.extending
+from numba.core import event
 
-from myriad.kernel_cache import fall_back
+from myriad.kernel_cache import fall_back, report_compiling
+
+
+class _CompileTimer(event.Listener):
+    """Reports how long kernels were compiled that were not in the cache.
+
+    Compiling a kernel compiles those that it calls; Numba's lock lets one thread do so at a time.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._began = 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        """Note when a kernel begins to be compiled."""
+        if self._depth == 0:
+            self._began = time.perf_counter()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Report the time when it is compiled."""
+        self._depth -= 1
+        if self._depth == 0:
+            report_compiling(time.perf_counter() - self._began)
+
+
+event.register("numba:compile", _CompileTimer())
 
 
 def _compiler(**flags: Any) -> Any:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 MESSAGE_CHARACTERS = 2000
 """Most characters of a message."""
 
@@ -15,6 +18,20 @@ def shorten(text: str) -> str:
         return text
     half = MESSAGE_CHARACTERS // 2 - 10
     return f"{text[:half]} [...] {text[-half:]}"
+
+
+def did_you_mean(word: object, known: Iterable[object]) -> str:
+    """Return a question to follow an error, " Did you mean 'heron'?"; empty if nothing is near.
+
+    Parameters
+    ----------
+    word : what was given and is not known.
+    known : what could have been meant.
+    """
+    names = [str(name) for name in known]
+    lowered = {name.lower(): name for name in reversed(names)}
+    near = difflib.get_close_matches(str(word).lower(), lowered, n=1, cutoff=0.5)
+    return f" Did you mean {lowered[near[0]]!r}?" if near else ""
 
 
 class MyriadError(Exception):

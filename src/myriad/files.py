@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MAPPED_BYTES = 64 << 20
 """Least size of an array that `read_arrays` maps into memory instead of reading, by default."""
 _WRITTEN_BYTES = 16 << 20
+_SYNCED = "r+b" if os.name == "nt" else "rb"  # Windows flushes only what is open for writing
 _DTYPES = {
     "F64": "float64",
     "F32": "float32",
@@ -58,13 +59,13 @@ def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
     All files are on disk before the first is renamed, so only a process killed between two renames
     can leave a mixture of old and new files.
     """
-    partial_paths = [path.with_name(f".{path.name}.part") for path in paths]
+    partial_paths = [partial_of(path) for path in paths]
     try:
         yield partial_paths
         for partial_path, path in zip(partial_paths, paths, strict=True):
             with _reporting_races(path):
                 if durable:
-                    with partial_path.open("rb") as written:
+                    with partial_path.open(_SYNCED) as written:
                         os.fsync(written.fileno())
         for partial_path, path in zip(partial_paths, paths, strict=True):
             with _reporting_races(path):
@@ -72,6 +73,11 @@ def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
     finally:
         for partial_path in partial_paths:
             partial_path.unlink(missing_ok=True)
+
+
+def partial_of(path: Path) -> Path:
+    """Return the temporary path of a file while it is written; a killed process leaves it."""
+    return path.with_name(f".{path.name}.part")
 
 
 @contextmanager

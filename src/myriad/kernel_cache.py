@@ -20,6 +20,8 @@ NUMBA_FOLDER = "NUMBA_CACHE_DIR"
 """The environment variable of Numba for the folder of its cache."""
 REPORTED = "MYRIAD_KERNEL_CACHE_REPORTED"
 """Environment variable that prevents worker processes from repeating the note."""
+LONG_COMPILING = 3.0
+"""Seconds of compiling after which the user is told."""
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -28,17 +30,32 @@ def _warn(sentence: str) -> None:
 
 
 _report: Callable[[str], None] = _warn
+_seconds = 0.0
 
 
 @contextmanager
 def report_to(function: Callable[[str], None]) -> Iterator[None]:
-    """Within this context, pass the note on the cache to a function instead of warning."""
+    """Within this context, pass notes on the cache to a function instead of warning."""
     global _report
     before, _report = _report, function
     try:
         yield
     finally:
         _report = before
+
+
+def report_compiling(seconds: float) -> None:
+    """Count the time that kernels are compiled, and say once why a first run is slow.
+
+    It is said to users of the command only, who would wonder; see `report_to`.
+    """
+    global _seconds
+    before, _seconds = _seconds, _seconds + seconds
+    if before < LONG_COMPILING <= _seconds and _report is not _warn:
+        _report(
+            "Kernels are compiled for this processor, which can take a minute in all. They are "
+            "cached: later runs start at once."
+        )
 
 
 @cache

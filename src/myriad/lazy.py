@@ -25,13 +25,14 @@ def import_on_use(package: str, homes: Mapping[str, str]) -> Callable[[str], Any
     Parameters
     ----------
     package : the name of the package, for the error.
-    homes : the module that defines each name.
+    homes : the module that defines each name; a name may be that of a module of the package.
     """
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(homes[name]), name)
+        module = importlib.import_module(homes[name])
+        return module if homes[name] == f"{package}.{name}" else getattr(module, name)
 
     return find
 

@@ -1,8 +1,8 @@
 """Locks on outputs, so that only one run at a time writes a folder or file.
 
-The lock of ``runs/model`` is the file ``runs/.model.lock``, locked with `fcntl.flock` and removed
-when the run ends. The operating system frees the lock of a killed process, so the file that it left
-behind is reused.
+The lock of ``runs/model`` is the file ``runs/.model.lock``, locked with `fcntl.flock`, or with
+`msvcrt.locking` on Windows, and removed when the run ends. The operating system frees the lock of a
+killed process, so the file that it left behind is reused.
 """
 
 from __future__ import annotations
@@ -15,18 +15,26 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from myriad.errors import InputError, WorkError
 from myriad.progress import SILENT, Progress
 from myriad.urls import refuse_url
 
+fcntl: Any = None
+msvcrt: Any = None
 try:
     import fcntl
 except ImportError:  # not a POSIX system
-    fcntl = None  # type: ignore[assignment]
+    with suppress(ImportError):
+        import msvcrt
 
 _TRIES = 100
 """How often to try again when another process removes the lock file at the same moment."""
+
+
+_LOCKED_BYTE = 1 << 30
+"""Offset of the byte that Windows locks: others can still read who holds the lock, before it."""
 
 
 class _Held(threading.local):
@@ -109,9 +117,7 @@ def _lock(path: Path, make_parents: bool, progress: Progress) -> Iterator[None]:
             _held.outputs.discard(output)
     finally:
         if descriptor is not None:
-            with suppress(OSError):
-                os.unlink(lock)  # while it is locked, so that no other process has it
-            os.close(descriptor)
+            _release(descriptor, lock)
         for folder in reversed(made):
             with suppress(OSError):
                 os.rmdir(folder)
@@ -156,6 +162,22 @@ def _acquire(path: Path, lock: str, made: list[str] | None) -> int:
     raise WorkError(f"{path} is being written by other runs: wait until they have ended.")
 
 
+def _release(descriptor: int, lock: str) -> None:
+    """Remove the lock file while it is locked, so that no other process has it, and unlock it.
+
+    Windows removes no open file: there it is removed afterwards, unless another process has opened
+    it meanwhile.
+    """
+    removed = False
+    with suppress(OSError):
+        os.unlink(lock)
+        removed = True
+    os.close(descriptor)
+    if not removed and fcntl is None:
+        with suppress(OSError):
+            os.unlink(lock)
+
+
 def _make_folders(folder: str, made: list[str]) -> None:
     if os.path.isdir(folder):
         return
@@ -176,10 +198,20 @@ def _open(lock: str) -> int:
         return os.open(lock, os.O_RDONLY | flags)
 
 
+def locks_files() -> bool:
+    """Return whether this system has file locks."""
+    return fcntl is not None or msvcrt is not None
+
+
 def _flock(descriptor: int) -> None:
-    if fcntl is None:
+    """Lock a file; raises `BlockingIOError` or `PermissionError` if another process has."""
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif msvcrt is not None:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
         raise OSError("this system has no file locks")
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _is_same(descriptor: int, lock: str) -> bool:
@@ -193,13 +225,15 @@ def _is_same(descriptor: int, lock: str) -> bool:
 def _write_holder(descriptor: int) -> None:
     with suppress(OSError):  # disk full, or a file of another user: the lock is held anyway
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
 
 
 def _read_holder(descriptor: int) -> str | None:
     """Return the process that holds a lock; None if it was released meanwhile."""
     for _ in range(_TRIES):
-        text = os.pread(descriptor, 300, 0).decode("utf-8", "replace").strip()
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        text = os.read(descriptor, 300).decode("utf-8", "replace").strip()
         if text:
             return text
         if os.fstat(descriptor).st_nlink == 0:

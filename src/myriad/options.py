@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 
 T = TypeVar("T")
 _KEY, _GROUP = "myriad option", "myriad option group"
@@ -146,6 +146,8 @@ class Option:
             return parse(value)
         except (TypeError, ValueError, OverflowError):
             hint = f" {self.hint}" if self.hint else ""
+            if isinstance(value, str):
+                hint = did_you_mean(value, [*self.choices, *self.words]) or hint
             raise InputError(
                 f"{name or self.name} must be {self.expected}, not {value!r}.{hint}"
             ) from None

@@ -18,6 +18,7 @@ import numpy as np
 from myriad.errors import InputError
 
 _KINDS: dict[str, type[Serialisable]] = {}
+_LATER = "myriad later field"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,6 +42,15 @@ class Serialisable:
             _KINDS[kind] = cls
 
 
+def later_field(default: Any) -> Any:
+    """Declare a field that objects of earlier versions do not have, with the value that it had.
+
+    It is left out of the settings if it has that value, so that objects keep their fingerprint:
+    the shards of a store state that of their code.
+    """
+    return dataclasses.field(default=default, metadata={_LATER: True})
+
+
 def flatten(item: Serialisable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return the settings (plain JSON) and the arrays (by dotted name) of an object.
 
@@ -50,6 +60,8 @@ def flatten(item: Serialisable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays: dict[str, np.ndarray] = {}
     for field in dataclasses.fields(item):
         value = getattr(item, field.name)
+        if _LATER in field.metadata and value is field.default:
+            continue
         if isinstance(value, Serialisable):
             settings[field.name], nested = flatten(value)
             arrays.update({f"{field.name}.{name}": array for name, array in nested.items()})

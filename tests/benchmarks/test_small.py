@@ -115,3 +115,14 @@ def test_tiles(tmp_path):
     assert {"machine", "commit", "date"} <= set(found)
     assert len(found["products"]) == 6
     assert all(row["ratio"] > 0 for row in found["products"])
+
+
+def test_photographs_resume_from_their_file(tmp_path):
+    call = ("recipes/photographs.py", "--quick", "--components", 2, "--work", tmp_path / "work")
+    out = tmp_path / "found.json"
+    found = run(*call, "--arms", "fisher", "--splits", 1, out=out)
+    more = run(*call, "--arms", "fisher,late-colour", "--splits", 2, out=out)
+    cells = more["cells"]["glyphs"]
+    assert cells["fisher"]["0"] == found["cells"]["glyphs"]["fisher"]["0"]
+    assert all(0 < cells[arm]["1"]["accuracy"] <= 100 for arm in ("fisher", "late-colour"))
+    assert {"machine", "commit", "date"} <= set(more)

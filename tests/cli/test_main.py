@@ -1,11 +1,12 @@
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 from myriad.cli.main import VERBS
-from tests.cli.calling import REAL, environment
+from tests.cli.calling import REAL, call, environment
 
 HEAVY = ["sklearn", "matplotlib", "numba", "pyarrow", "faiss", "cv2", "scipy", "numpy", "PIL"]
 
@@ -65,6 +66,72 @@ def test_train_shows_what_is_used_first_and_the_rest_under_headings():
     for objective in ("warp", "topk", "dual", "wsabie", "trace"):
         assert any(objective in title for title in titles)
     assert titles[-1] == "Common options"
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_help_of_a_verb_has_an_example(name):
+    page = show_help(name)[0]
+    assert re.search(rf"^ Example: myriad {name}( |$)", page, re.MULTILINE)
+    assert max(map(len, page.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("myriad pre", ["predict"]),
+        ("myriad train --objective t", ["topk", "trace"]),
+        ("myriad train --objectiv", ["--objective"]),
+        ("myriad train --calibration ", ["auto", "none", "split"]),
+    ],
+)
+def test_a_shell_completes_verbs_options_and_words(typed, expected):
+    done = subprocess.run(
+        [sys.executable, "-m", REAL],
+        env=environment(
+            _MYRIAD_COMPLETE="complete_bash",
+            COMP_WORDS=typed,
+            COMP_CWORD=str(len(typed.split(" ")) - 1),
+        ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["predct", "birds"], "No such command 'predct'. Did you mean 'predict'?"),
+        (["train", "x", "--objectve", "ovr"], "No such option --objectve. Did you mean '--obj"),
+        (["train", "x", "--out", "y", "--objective", "softmx"], "Did you mean 'softmax'?"),
+        (["train", "x", "--out", "y", "--signature", "fischer"], "Did you mean 'fisher'?"),
+        (["train", "x", "--out", "y", "--loss", "hing"], "Did you mean 'hinge'?"),
+    ],
+)
+def test_a_misspelt_word_is_answered_with_the_nearest(capsys, arguments, sentence):
+    assert sentence in call(capsys, *arguments, status=2).err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_a_terminal_gets_no_colours_where_the_reader_wants_none():
+    shown = {}
+    for name, more in {"plain": {"NO_COLOR": "1"}, "coloured": {}}.items():
+        script = "import pty, sys; sys.exit(pty.spawn([sys.executable, *sys.argv[1:]]) >> 8)"
+        done = subprocess.run(
+            [sys.executable, "-c", script, "-m", REAL, "plan", "--help"],
+            env={k: v for k, v in environment(TERM="xterm-256color").items() if k != "NO_COLOR"}
+            | more,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert "Usage: " in done.stdout
+        shown[name] = re.findall(r"\x1b\[(?:\d+;)*3[1-7]m", done.stdout)
+    assert shown["plain"] == []
+    assert shown["coloured"]
 
 
 def test_starts_as_a_module_and_refuses_an_unknown_verb():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import myriad
-from tests.cli.calling import call_json
+from tests.cli.calling import call, call_json
 
 
 def test_predict_ranks_labels(photos, model, tmp_path, capsys):
@@ -48,3 +48,70 @@ def test_a_loaded_model_predicts_in_python(photos, model):
         classifier.predict(np.zeros((1, 3)))
     with pytest.raises(myriad.InputError, match="list"):
         classifier.predict(str(paths[0]))
+
+
+def test_files_and_folders_of_predictions(capsys, model, photos, tmp_path):
+    import pyarrow.parquet as pq
+
+    folder = next(path for path in sorted((photos / "test").iterdir()))
+    words = [model, folder, "--csv", tmp_path / "p.csv", "--parquet", tmp_path / "p.parquet"]
+    found = call_json(capsys, "predict", *words, "--sort-into", tmp_path / "sorted", "-k", "2")
+    n = len(found["predictions"])
+    assert sum(found["sorted"].values()) == n
+    assert len([path for path in (tmp_path / "sorted").rglob("*") if path.is_file()]) == n
+    table = pq.read_table(tmp_path / "p.parquet")
+    assert table.num_rows == 2 * n
+    whole = (tmp_path / "p.csv").read_bytes()
+
+    # A run that was broken off after its first image goes on from there.
+    (tmp_path / "p.csv").unlink()
+    (tmp_path / "p.parquet").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("myriad.pipelines.predict.BATCH", 1)
+        patch.setattr("myriad.pipelines.prediction_files.Journal.close", keep_one)
+        patch.setattr("myriad.pipelines.prediction_outputs.write_csv", interrupt)
+        call(capsys, "predict", *words, "-k", "2", status=130)
+    journal = tmp_path / ".p.csv.journal"
+    assert len(journal.read_text().splitlines()) == 2
+    call(capsys, "predict", *words, "-k", "3", "--resume", status=2)
+    again = call_json(capsys, "predict", *words, "-k", "2", "--resume")
+    assert again["predictions"] == found["predictions"]
+    assert (tmp_path / "p.csv").read_bytes() == whole
+    assert not journal.exists()
+
+
+def keep_one(journal, *, done):
+    """Close a journal with one image in it, as if the run had been killed."""
+    journal._stream.close()
+    lines = journal.path.read_text().splitlines(keepends=True)
+    journal.path.write_text("".join(lines[:2]))
+
+
+def interrupt(*arguments):
+    raise KeyboardInterrupt
+
+
+def test_images_to_label_next(capsys, model, photos, tmp_path):
+    words = [model, photos / "test", "--next", "5", "--store", f"{model}.store"]
+    csv, page = tmp_path / "next.csv", tmp_path / "next.html"
+    found = call_json(capsys, "predict", *words, "--csv", csv, "--page", page)
+    assert 1 <= len(found["next"]) <= 5
+    assert csv.read_text().startswith("path,label,kind,suggested")
+    assert "data:image/jpeg" in page.read_text()
+    assert "to label next" in call(capsys, "predict", *words).out
+    for more in (["--resume"], ["--sort-into", tmp_path / "x"], ["--parquet", tmp_path / "x"]):
+        refused = call_json(capsys, "predict", *words, *more, status=2)
+        assert "does not go with --next" in refused["error"]
+
+
+def test_outputs_that_do_not_fit(capsys, model, photos, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "x").touch()
+    for more, sentence in (
+        (["--resume"], "name it with --csv or --parquet"),
+        (["--copy"], "belongs to --sort-into"),
+        (["--page", tmp_path / "p.html"], "belong to --next"),
+        (["--sort-into", tmp_path / "mine"], "is not empty"),
+    ):
+        refused = call_json(capsys, "predict", model, photos / "test", *more, status=2)
+        assert sentence in refused["error"]

@@ -30,6 +30,7 @@ TRIAL = {
     "search": [],
     "error": None,
 }
+CHANGED = {"model": "m2", "made_from": "m", "classes": 9, "labels": ["a"], "calibration": None}
 OBJECTS = {
     "evaluate": MEASURES,
     "train": {
@@ -38,6 +39,26 @@ OBJECTS = {
         "epochs": 12,
         "settings": {"beta": 16},
         "validation": MEASURES,
+    },
+    "info": {
+        "versions": {"myriad": "0.2.0", "python": "3.11.7"},
+        "machine": {
+            "system": "Linux",
+            "processor": "x",
+            "features": ["avx"],
+            "cores": 2,
+            "memory": 10**9,
+        },
+        "running": {"threads": 2, "libraries": [], "processes": "spawn", "file_locks": True},
+        "caches": {
+            "kernels": "k",
+            "n_kernels": 3,
+            "bytes": 7,
+            "measurements": "m",
+            "package": "p",
+            "executable": "e",
+        },
+        "environment": {},
     },
     "demo": {"model": "m", "report": "m/report.html", "seconds": 80.0, "test": MEASURES},
     "predict": {
@@ -126,6 +147,22 @@ OBJECTS = {
         "score": 1.5,
         "bias": -0.5,
     },
+    "extend": {
+        "model": "m2",
+        "extended_from": "m",
+        "store": "m2.store",
+        "classes": 12,
+        "added": ["x", "y"],
+        "updated": [],
+        "old_rows": "store",
+        "rows": {"new": 20, "old": 100},
+        "held_out": MEASURES,
+        "calibration": None,
+        "settings": {"objective": "softmax"},
+        "seconds": 1.0,
+    },
+    "forget": CHANGED,
+    "merge": CHANGED,
     "error": {"error": "No such file."},
 }
 

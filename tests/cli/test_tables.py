@@ -1,4 +1,5 @@
 import io
+import re
 from contextlib import redirect_stdout
 
 import pytest
@@ -66,3 +67,22 @@ def test_summary_can_be_copied_into_a_shell(terminal):
         print_summary({}, [("myriad", "predict", model, "IMAGE")])
     quoted = """'my model'"'"'s """ + "x" * 60 + "' IMAGE"
     assert f"myriad predict {quoted}" in terminal.getvalue()
+
+
+def test_a_narrow_terminal_leaves_out_what_is_the_same_and_breaks_no_number(terminal, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    rows = [["one study", "hinge", 12.25, "fixed", 1234567], ["another", "hinge", 0.5, "lam", 2]]
+    with redirect_stdout(terminal):
+        print_table(["Study", "loss", "Top-1", "schedule", "Rows"], rows)
+    lines = re.sub(r"\x1b\[\d*m", "", terminal.getvalue()).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert "In all rows: loss hinge" in terminal.getvalue()
+    assert any("12.25" in line and "1,234,567" in line for line in lines)
+
+
+def test_a_wide_terminal_has_all_columns(terminal, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    with redirect_stdout(terminal):
+        print_table(["Study", "loss"], [["one", "hinge"], ["two", "hinge"]])
+    assert "In all rows" not in terminal.getvalue()
+    assert terminal.getvalue().count("hinge") == 2

@@ -4,7 +4,8 @@ Lines that a page shows and that fit what was printed are replaced by what was p
 do not fit, all that was printed takes their place. The tables of options are written as well.
 
 ``python -m tests.docs.refresh verbs/train.md`` refreshes one page;
-``python -m tests.docs.refresh --options`` writes the tables of options alone, which runs nothing.
+``python -m tests.docs.refresh --options`` writes the tables of options, the Python reference
+and the comparison of the README alone, which runs nothing.
 """
 
 import shutil
@@ -12,9 +13,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.docs.api_reference import PAGE, write_page
 from tests.docs.comparison import match
 from tests.docs.option_tables import write_tables
 from tests.docs.pages import DOCS, PAGES, read_blocks
+from tests.docs.readme_table import README, fill_table
 from tests.docs.running import Reader
 from tests.docs.sample import TRAINED, make_sample
 
@@ -64,5 +67,7 @@ def refresh_all(names: list[str]) -> None:
 if __name__ == "__main__":
     for page in PAGES:
         write_tables(page)
+    PAGE.write_text(write_page(), encoding="utf-8")
+    README.write_text(fill_table(README.read_text(encoding="utf-8")), encoding="utf-8")
     if sys.argv[1:] != ["--options"]:
         refresh_all(sys.argv[1:])

@@ -6,6 +6,7 @@ They stand for the reader's photographs, under the names that the pages use:
 - ``letters/``: ``train/``, ``val/`` and ``test/`` with those sub-folders;
 - ``photos.csv``: a manifest of the images in ``photos/``, two images a group;
 - ``photos.zip``: the folder ``photos/``, packed;
+- ``more/``: a sub-folder each for two letters that ``letters/`` lacks;
 - ``new/``: images without labels, one of them cut short;
 - ``letters.model``, ``letters.store``: what `TRAINED` makes of ``letters/``.
 """
@@ -22,6 +23,7 @@ LETTERS = list("abcdefghijklmnopqrstuvwx")
 PHOTOS = range(10)
 PARTS = {"train": range(100, 112), "val": range(112, 114), "test": range(114, 119)}
 GLYPHS = GlyphSet(characters=LETTERS, class_names=LETTERS, ceiling=100.0)
+MORE = GlyphSet(characters=["y", "z"], class_names=["y", "z"], ceiling=100.0)
 TRAINED = "myriad train letters --out letters.model --store letters.store --components 16"
 
 
@@ -33,6 +35,9 @@ def make_sample(folder: Path) -> None:
         for part, numbers in PARTS.items():
             for number in numbers:
                 write_letter(folder / "letters" / part / letter / f"{number}.png", label, number)
+    for label, letter in enumerate(MORE.class_names):
+        for number in PHOTOS:
+            write_letter(folder / "more" / letter / f"{number}.jpg", label, number, MORE)
     for label in range(3):
         write_letter(folder / "new" / f"{label + 1}.jpg", label, 200)
     whole = (folder / "new" / "1.jpg").read_bytes()
@@ -41,9 +46,9 @@ def make_sample(folder: Path) -> None:
     shutil.make_archive(str(folder / "photos"), "zip", folder, "photos")
 
 
-def write_letter(path: Path, label: int, number: int) -> None:
+def write_letter(path: Path, label: int, number: int, glyphs: GlyphSet = GLYPHS) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    cv2.imwrite(str(path), draw_glyph(GLYPHS, label, number, seed=0))
+    cv2.imwrite(str(path), draw_glyph(glyphs, label, number, seed=0))
 
 
 def write_manifest(path: Path) -> None:

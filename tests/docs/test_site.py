@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import DOCS, PAGES, ROOT
+from tests.docs.pictures import MOST_BYTES
 
 BUILT = find_spec("mkdocs") is not None and find_spec("material") is not None
 
@@ -43,6 +44,36 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
         text = page.read_text(encoding="utf-8")
         assert not fetched.search(text), page
         assert not styles.search(text), page
+
+
+def test_every_page_can_be_reached_from_the_first() -> None:
+    reached, todo = set(), [DOCS / "index.md"]
+    while todo:
+        page = todo.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        for target in re.findall(r"\]\(([^)#:]+\.md)", page.read_text(encoding="utf-8")):
+            found = (page.parent / target).resolve()
+            assert found.is_file(), f"{page}: {target}"
+            todo.append(found)
+    assert set(PAGES) - reached == set()
+
+
+def test_every_picture_is_there_and_described() -> None:
+    used = set()
+    for page in PAGES:
+        for text, target in re.findall(r"!\[(.*?)\]\((\S+?)\)", page.read_text(encoding="utf-8")):
+            assert len(text) > 10, f"{page}: {target} needs a description"
+            used.add((page.parent / target).resolve())
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    used |= {ROOT / target for target in re.findall(r"!\[.*?\]\((\S+?)\)", readme)}
+    assert used == set((DOCS / "images").rglob("*.png"))
+    assert sum(path.stat().st_size for path in used) < MOST_BYTES
+
+
+def test_search_needs_no_server(site: Path) -> None:
+    assert (site / "search" / "search_index.json").stat().st_size > 50_000
 
 
 def test_every_page_is_in_the_contents() -> None:

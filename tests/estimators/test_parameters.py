@@ -1,6 +1,7 @@
 """Every parameter of every public class against values that it cannot have."""
 
 import inspect
+import math
 
 import numpy as np
 import pytest
@@ -9,14 +10,15 @@ from sklearn.base import BaseEstimator
 
 import myriad
 from myriad.errors import InputError
+from myriad.options import options_of
 
 CLASSES = [
     found
     for found in (getattr(myriad, name) for name in myriad.__all__)
     if inspect.isclass(found) and issubclass(found, BaseEstimator)
 ]
-UNCHECKED = {"callback", "callbacks", "progress", "client", "kernel", "class_weight", "max_seconds"}
-"""Parameters that take functions, objects or mappings, or are checked when they are used."""
+UNCHECKED = {"kernel"}
+"""A parameter that takes texts and functions, and is checked when it is used."""
 NEVER = [float("nan"), [], {}, object(), 1j, b"bytes"]
 """Values that no parameter accepts."""
 X = np.eye(6, 4, dtype=np.float32)
@@ -36,6 +38,8 @@ def fit(estimator):
 def test_a_wrong_type_names_the_parameter(kind):
     for name in parameters_of(kind):
         for value in NEVER:
+            if name == "class_weight" and value == {}:
+                continue
             word = "number of threads" if name == "threads" else name
             with pytest.raises(InputError, match=word):
                 fit(kind(**{name: value}))
@@ -52,6 +56,41 @@ def test_a_wrong_value_of_a_whole_number_names_the_parameter(kind, value):
             if name == "threads" and value == 2**70:
                 continue  # a large number of threads is one of few
             with pytest.raises(InputError, match=word):
+                fit(kind(**{name: value}))
+
+
+def list_wrong_values(option):
+    """Return values outside of what an option declares."""
+    wrong = ["banana", "", -math.inf] if option.choices or option.words else ["banana", -math.inf]
+    wrong += [2**70, -(2**70)] if option.type is int else []
+    for limit, step in ((option.minimum, -1), (option.maximum, 1), (option.above, 0)):
+        if limit is not None and math.isfinite(limit):
+            wrong.append(limit + step)
+    if option.below is not None:
+        wrong.append(option.below)
+    if (
+        option.type is float
+        and option.maximum != math.inf
+        and math.inf not in option.words.values()
+    ):
+        wrong.append(math.inf)
+    return [value for value in wrong if value not in option.words]
+
+
+METHODICAL = [kind for kind in CLASSES if hasattr(kind, "_method_class")]
+
+
+@pytest.mark.parametrize("kind", METHODICAL, ids=lambda kind: kind.__name__)
+def test_values_outside_of_the_declared_range_name_the_parameter(kind):
+    parameters = inspect.signature(kind).parameters
+    for option in options_of(kind._method_class).values():
+        name = kind._renamed.get(option.name, option.name)
+        if name not in parameters or name in UNCHECKED:
+            continue
+        for value in list_wrong_values(option):
+            if option.type is str and isinstance(value, str) and not option.choices:
+                continue
+            with pytest.raises(InputError, match=name):
                 fit(kind(**{name: value}))
 
 

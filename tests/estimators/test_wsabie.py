@@ -101,6 +101,16 @@ def test_passes_go_on_from_a_fit(digits, found):
         twins.partial_fit(X_train, y_train)
 
 
+def test_a_class_without_rows_is_ranked_last_until_it_has_some(digits):
+    X, _, y, _ = digits
+    some = y != "digit 7"
+    found = Wsabie(dim=4, threads=1).partial_fit(X[some], y[some], classes=np.unique(y))
+    assert (found.predict_topk(X, 10)[0][:, -1] == "digit 7").all()
+    for _ in range(5):
+        found.partial_fit(X, y)
+    assert "digit 7" in found.predict(X[~some])
+
+
 def test_neighbours_are_the_nearest_prototypes(found):
     P = found.model_.prototypes
     peer = NearestNeighbors(n_neighbors=4).fit(P)

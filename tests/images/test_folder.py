@@ -116,8 +116,8 @@ def test_images_without_folders(tmp_path):
 def test_no_images(tmp_path):
     with pytest.raises(InputError, match=r"holds no images\.$"):
         find_images(tmp_path)
-    touch(tmp_path, "a/1.heic", "a/2.HEIC", "a/x.txt", "a/no")
-    with pytest.raises(InputError, match=r"only other files: 2 \.heic, 1 "):
+    touch(tmp_path, "a/1.psd", "a/2.PSD", "a/x.txt", "a/no")
+    with pytest.raises(InputError, match=r"only other files: 2 \.psd, 1 "):
         find_images(tmp_path)
 
 

@@ -15,7 +15,7 @@ pytestmark = needs_browser
 def list_rows(document: str) -> list[str]:
     """Return the names in the class table as the browser shows it."""
     table = document.partition('id="class-table"')[2].partition("</table>")[0]
-    return re.findall(r'<th class="name" scope="row">(.*?)</th>', table, flags=re.DOTALL)
+    return re.findall(r'<th class="name" scope="row" dir="auto">(.*?)</th>', table, flags=re.DOTALL)
 
 
 def test_console_errors_are_seen(tmp_path: Path) -> None:

@@ -44,6 +44,16 @@ def spoil(rows: np.ndarray, value: float) -> np.ndarray:
     return rows
 
 
+def write_store(folder: Path, size: float) -> None:
+    """Write a store of rows with one large or small value each."""
+    from myriad.store import Store
+
+    writer = Store.create(folder, class_names=["ant", "bee"], dim=3, n_shards=1)
+    rows = np.eye(4, 3, dtype=np.float32) * np.float32(size)
+    writer.write_shard(0, rows, [0, 1, 0, 1], list("abcd"), "train")
+    writer.finish()
+
+
 def write_network(here: Path, **options: object) -> None:
     """Write ``net.onnx`` beside a folder of images."""
     from tests.signatures import networks
@@ -104,6 +114,17 @@ ROW_CASES = [
         2,
         "rows.npz: rows is cut short",
         lambda h, r: [write_rows(h), enlarge(h / "rows.npz")],
+    ),
+    *(
+        Case(
+            f"{verb}: rows of size {size:g}",
+            f"{verb} s --out m",
+            2,
+            f"The largest of the values is {size:.0e}, so products of rows are beyond the range",
+            lambda h, r, size=size: write_store(h / "s", size),
+        )
+        for verb in ("train", "tune", "compare")
+        for size in (1e20, 1e-20)
     ),
     Case(
         "import: too few labels",
@@ -282,6 +303,9 @@ ROW_CASES = [
             ("onnx:net.onnx --onnx-deviation 0.2", "here they are from 0 to 255"),
             ("onnx:net.onnx --components 8", "--components"),
             ("fisher --onnx-size 9", "--image-size belongs to --signature"),
+            ("fisher+0.5*fisher:surf", "the descriptor must be one of sift, colour"),
+            ("bov --coordinates", "--coordinates belongs to --signature fisher"),
+            ("onnx:net.onnx --augment flip", "--augment must be one of none, mirror, crops"),
         )
     ),
     Case(

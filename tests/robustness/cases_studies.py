@@ -29,6 +29,18 @@ def one_class(here: Path, ready: Path) -> None:
 
 
 STUDY_CASES = [
+    *(
+        Case(
+            f"{command.split()[0]} {how} after a run that was killed at its first file",
+            f"{command} {how}",
+            0,
+            "",
+            rows_and(command.split()[3], f".{log}.part", "{"),
+            replaces=(command.split()[3],),
+        )
+        for command, log in ((TUNE, "tuning.json"), (COMPARE, "comparison.json"))
+        for how in ("--resume", "--overwrite")
+    ),
     Case("compare: rows", COMPARE, 0, "Top-1 by class", rows),
     Case("tune: rows", TUNE, 0, "Top-1", rows),
     *(

@@ -23,7 +23,7 @@ from tests.robustness.calling import QUICK, call
 from tests.store.test_manifest import change
 
 FUZZ = settings(
-    max_examples=150, deadline=2000, derandomize=True, suppress_health_check=list(HealthCheck)
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 
 

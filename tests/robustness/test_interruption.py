@@ -131,7 +131,7 @@ def test_overwriting_runs_that_are_killed_keep_the_old_model_and_store(unbroken)
     assert train(folder, "--seed", "5").status == 0
     old = lasting_bytes(folder)
     assert old["model/config.json"] != expected["model/config.json"]
-    assert kill_at(folder, Moment(11, 0), "--overwrite")
+    assert kill_at(folder, Moment(12, 0), "--overwrite")
     assert lasting_bytes(folder) == old
     assert list(folder.glob(".*"))  # what the killed run had written beside
     load_model(folder / "model")

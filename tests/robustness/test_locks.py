@@ -16,7 +16,11 @@ import pytest
 from myriad.cli.main import VERBS
 from myriad.locks import locked
 from myriad.store import Store
-from tests.robustness.calling import QUICK, call, call_apart, environment
+from tests.robustness.calling import QUICK, Called, call, call_apart, environment, start
+from tests.robustness.fault_runs import judge
+from tests.robustness.faults import Fault
+from tests.robustness.jobs import JOBS, add_rows
+from tests.robustness.process_runs import REWRITES, check_sound
 from tests.robustness.scenes import snapshot
 
 IMPORT = "import rows.npy --labels labels.npy"
@@ -26,7 +30,11 @@ CASES = [
     (f"train images --out model --overwrite {QUICK}", "model.store"),
     (f"train images --out model --resume {QUICK}", "model"),
     (f"train model.store --out new {QUICK}", "new"),
+    ("check images --out checked", "checked"),
+    ("check images --fix fixed.csv", "fixed.csv"),
     ("predict model images/ant/0.png --csv labels.csv", "labels.csv"),
+    ("predict model images/ant/0.png --parquet labels.parquet", "labels.parquet"),
+    ("predict model images/ant/0.png --sort-into sorted", "sorted"),
     ("explain model images/ant/0.png --out why.png", "why.png"),
     ("extract images --out model.store --overwrite", "model.store"),
     ("extract images --out model.store --resume", "model.store"),
@@ -40,6 +48,9 @@ CASES = [
     ("compare model.store --out compared", "compared"),
     ("compare images --out compared", "compared.store"),
     ("compare model.store --codes bits --out compared", "compared"),
+    ("extend model images --out grown --update", "grown"),
+    ("forget model ant --out fewer", "fewer"),
+    ("merge model ant bee --into insect --out fewer", "fewer"),
     ("report model", "model"),
     ("report model --out page.html", "page.html"),
     ("report model.store", "model.store.html"),
@@ -167,3 +178,22 @@ def test_what_a_killed_writer_left_is_never_mixed_with_other_rows(finished):
     assert called.status == 0, called.err
     np.testing.assert_array_equal(rows_of(finished), np.load(finished / "two" / "rows.npy"))
     assert not list(finished.rglob(".*"))
+
+
+PAIRS = [("import over", "import over"), ("compress", "import the rows")]
+"""Jobs that write, or read and write, the same store; the campaign runs all pairs."""
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_two_jobs_at_once_leave_whole_outputs(first, second, tmp_path):
+    jobs = {job.name: job for job in [*JOBS, *REWRITES]}
+    add_rows(tmp_path)
+    shutil.copytree(tmp_path / "rows.store", tmp_path / "new.store")
+    running = [start(*jobs[name].words, cwd=tmp_path) for name in (first, second)]
+    for process in running:
+        out, err = process.communicate(timeout=120)
+        wrong = judge(Called(process.returncode, out, err), Fault(0, ""))
+        assert not wrong
+    assert not list(tmp_path.rglob("*.part"))
+    assert check_sound(tmp_path) == ""
+    assert 0 in [process.returncode for process in running]

@@ -8,6 +8,7 @@ import pytest
 
 from myriad.images.manifest import list_manifest
 from myriad.models import load_model
+from tests.accessibility import find_violations, needs_axe
 from tests.serving.browser import needs_browser, open_browser
 from tests.serving.calling import Server
 
@@ -76,6 +77,18 @@ class TestPage:
         assert page.execute_script(NAMES) == []
         find_all(page, ".remove")[0].click()
         assert find_all(page, ".card") == []
+
+    @needs_axe
+    @pytest.mark.parametrize("dark", [False, True])
+    def test_axe_finds_nothing_wrong(self, page, letter, dark):
+        drop(page, "letter.png", letter[0])
+        wait(page, ".label .thumb img")
+        find_all(page, ".explain")[0].click()
+        wait(page, ".heat:not([hidden])")
+        assert find_violations(page, dark=dark) == []
+        find_all(page, ".wrong")[0].click()
+        wait(page, "#found li")
+        assert find_violations(page, dark=dark) == []
 
     def test_many_files_are_chosen_and_bad_ones_say_why(self, page, letters, tmp_path):
         files = [str(path) for path in sorted(letters.rglob("0002.png"))]

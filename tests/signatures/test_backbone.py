@@ -139,6 +139,19 @@ def test_a_network_that_takes_no_images_is_refused(tmp_path, network, options, s
         read_onnx(tmp_path / "n.onnx", options)
 
 
+@pytest.mark.parametrize("shape", [(1, 3, "h", "w"), ("n", "h", "w", 3), (1, 3, 8, "w")])
+def test_a_dynamic_size_is_the_stated_one(tmp_path, shape):
+    write_network(tmp_path / "n.onnx", shape=shape)
+    found = read_onnx(tmp_path / "n.onnx", OnnxOptions(size=8))
+    assert found.size == (8, 8)
+    assert found.describe(IMAGE).shape == (3,)
+    usual = read_onnx(tmp_path / "n.onnx")
+    assert usual.size == (8 if 8 in shape else 224, 224)
+    if 8 in shape:
+        with pytest.raises(InputError, match="--image-size 9 is wrong"):
+            read_onnx(tmp_path / "n.onnx", OnnxOptions(size=9))
+
+
 def test_files_that_are_no_networks(tmp_path):
     (tmp_path / "n.onnx").write_bytes(b"no network")
     for options in (RAW, OnnxOptions(output="a")):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from myriad.descriptors import SpreadImages
 from myriad.errors import InputError
 from myriad.parallel import LearningContext
 from myriad.serialisation import flatten, restore
@@ -12,6 +13,20 @@ from myriad.signatures.registry import FISHER, NETWORK, split_word
 RNG = np.random.default_rng(3)
 GREY = [RNG.integers(0, 256, (60, 70), dtype=np.uint8) for _ in range(3)]
 COLOUR = [RNG.integers(0, 256, (60, 70, 3), dtype=np.uint8) for _ in range(3)]
+
+
+class Both(SpreadImages):
+    """Images that are grey or in colour, as the descriptor takes them."""
+
+    def __len__(self):
+        return len(COLOUR)
+
+    def spread(self, function, *, colour):
+        for number, image in enumerate(COLOUR if colour else GREY):
+            yield function(number, image)
+
+
+COLOUR_AND_GREY = Both()
 
 
 def learn(word, images, **options):
@@ -39,6 +54,20 @@ def test_parts_take_images_as_they_need_them():
     assert both.describe(COLOUR[0]).shape == (both.dim,)
     with pytest.raises(InputError, match="height, width, 3"):
         both.describe(GREY[0])
+
+
+def test_a_part_names_its_own_descriptor():
+    both = learn("fisher+0.5*fisher:colour", COLOUR_AND_GREY)
+    sift, colour = both.parts
+    assert (sift.descriptor.kind, colour.descriptor.kind) == ("dense-sift", "local-colour")
+    assert both.colour
+    assert both.weights == (1.0, 0.5)
+    alone = SignatureOptions("fisher:sift+colour")
+    assert alone.described_by == "sift+colour"
+    assert split_word("bov:sift+colour+2*vlad:colour") == [
+        ("bov:sift+colour", 1.0),
+        ("vlad:colour", 2.0),
+    ]
 
 
 def test_it_is_restored_from_settings_and_arrays():
@@ -78,6 +107,9 @@ def test_words():
         ("fisher+two*bov", "a weight must be above 0"),
         ("2*fisher", "a weight needs a second signature"),
         ("auto+fisher", "auto stands for itself"),
+        ("fisher:surf", "the descriptor must be one of sift, colour"),
+        ("fisher+fisher:", "the descriptor must be one of sift, colour"),
+        ("efficientnet-lite0:sift", "--signature must be one of auto, fisher"),
     ],
 )
 def test_wrong_words_are_refused(word, words):

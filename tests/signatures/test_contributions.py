@@ -36,6 +36,9 @@ def signatures(fisher):
         "fisher": fisher,
         "fisher with weights": replace(fisher, weights=True),
         "fisher without power": replace(fisher, power=1.0),
+        "fisher with coordinates": learn_fisher(
+            images, n_components=4, regions=4, coordinates=True, **OPTIONS
+        ),
         "vlad": vlad,
         "vlad within words": replace(vlad, within=True),
         "bov": bov,
@@ -45,7 +48,7 @@ def signatures(fisher):
 
 
 NAMES = ["fisher", "fisher with weights", "fisher without power", "vlad", "vlad within words"]
-NAMES += ["bov", "bov soft", "bov chi2"]
+NAMES += ["fisher with coordinates", "bov", "bov soft", "bov chi2"]
 
 
 def draw_weights(signature, n=2):
@@ -135,3 +138,17 @@ def test_a_kernel_pca_cannot_be_explained():
     mixed = learn_bov(images, n_words=8, regions=1, map="intersection-pca", **OPTIONS)
     with pytest.raises(InputError, match="kernel PCA"):
         contribute(mixed, images[0], draw_weights(mixed))
+
+
+def test_patches_without_contrast_have_no_part(fisher):
+    image = photographs()[0].copy()
+    image[:, :90] = 7
+    signature = replace(fisher, descriptor=replace(fisher.descriptor, keep_empty=False))
+    weights = draw_weights(signature)
+    found = contribute(signature, image, weights)
+    n_patches = len(signature.descriptor.find_patches(image))
+    assert len(found.boxes) == len(found.values) == len(signature.descriptor.describe(image))
+    assert len(found.boxes) < n_patches
+    scores = weights.astype(np.float64) @ signature.describe(image)
+    np.testing.assert_allclose(found.values.sum(axis=0), scores, rtol=1e-3, atol=1e-3)
+    assert found.boxes[:, 2].min() > 80 / 150  # the window of a patch is wider than its box

@@ -236,3 +236,22 @@ def test_an_image_without_descriptors_has_a_zero_row():
     for shape in ((1, 50), (3, 3)):  # smaller than a patch, and one pixel high
         noise = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
         assert np.isfinite(signature.describe(noise)).all()
+
+
+def test_coordinates_follow_the_projected_descriptors():
+    images = [np.random.default_rng(i).integers(0, 256, (60, 80), dtype=np.uint8) for i in range(4)]
+    options = {"descriptor": DenseSIFT(step=12), "n_components": 3, "threads": 1, "regions": 1}
+    signature = learn_fisher(images, coordinates=True, **options)
+    local = signature.descriptor.describe(images[0])
+    values = signature.project(local)
+    np.testing.assert_array_equal(values[:, -2:], local.positions - np.float32(0.5))
+    np.testing.assert_array_equal(values[:, :-2], signature.pca.project(local.values))
+    # The PCA is that of the descriptors alone; the mixture has two dimensions more.
+    plain = learn_fisher(images, **options)
+    np.testing.assert_allclose(signature.pca.mean, plain.pca.mean, atol=1e-6)
+    assert signature.mixture.dim == plain.mixture.dim + 2
+    assert signature.dim == plain.dim + 3 * 2 * 2
+    again = restore(*flatten(signature))
+    np.testing.assert_array_equal(again.describe(images[1]), signature.describe(images[1]))
+    with pytest.raises(InputError, match="does not fit"):
+        replace(signature, coordinates=False)

@@ -131,7 +131,10 @@ def compare(
     extracting: Extraction,
     run: Run,
 ) -> Result | CodesResult:
-    """Compare all objectives on the same rows, or all codes on the same store."""
+    """Compare all objectives on the same rows, or all codes on the same store.
+
+    Example: myriad compare photos.store --out compared
+    """
     from myriad.store import is_store
 
     if codes is not None and (is_store(data) or codes == "all" or "," in codes):

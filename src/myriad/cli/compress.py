@@ -49,7 +49,10 @@ def compress(
     cluster: Cluster = None,
     run: Run,
 ) -> Compressed:
-    """Code the rows of a store, to take less disk and memory."""
+    """Code the rows of a store, to take less disk and memory.
+
+    Example: myriad compress photos.store --out small.store --codes pq
+    """
     from myriad.pipelines.compress import compress as work
 
     return work(

@@ -57,19 +57,22 @@ def show(result: Result, run: Run) -> None:
 @verb(show=show, locks=["out"])
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("myriad-demo"),
-    classes: Annotated[int, typer.Option(min=10, help="Number of classes (characters).")] = 300,
-    images: Annotated[int, typer.Option(min=5, help="Number of images per class.")] = 40,
+    classes: Annotated[int, typer.Option(min=10, help="Number of classes (characters).")] = 100,
+    images: Annotated[int, typer.Option(min=5, help="Number of images per class.")] = 20,
     confusables: Annotated[
         bool,
         typer.Option(
             "--confusables", help="Keep characters that look the same as different classes."
         ),
     ] = False,
-    objective: Objective = "ovr",
+    objective: Objective = "auto",
     *,
     run: Run,
 ) -> Result:
-    """Draw characters, train a model on them, test it and write a report."""
+    """Draw characters, train a model on them, test it and write a report.
+
+    Example: myriad demo --classes 50
+    """
     from myriad.pipelines.demo import demonstrate
 
     found = demonstrate(

@@ -95,7 +95,10 @@ def evaluate(
     cluster: Cluster = None,
     run: Run,
 ) -> Evaluated:
-    """Measure a model's accuracy on images, on a store or on files of rows."""
+    """Measure a model's accuracy on images, on a store or on files of rows.
+
+    Example: myriad evaluate birds labelled-photos
+    """
     from myriad.pipelines.evaluate import evaluate as work
 
     return work(

@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from myriad.cli.text import printable, to_line
 from myriad.cli.verb import Outcome
-from myriad.errors import MyriadError, shorten
+from myriad.errors import MyriadError, did_you_mean, shorten
 
 WORK, INPUT, INTERRUPTED = 1, 2, 130
 
@@ -69,7 +69,7 @@ def _print(outcome: Outcome | None) -> int:
     except OSError as error:
         _discard_stdout()
         return _report(error, as_json=False)
-    return 0
+    return 0 if outcome is None else outcome.status
 
 
 def _report(error: BaseException, *, as_json: bool) -> int:
@@ -166,6 +166,9 @@ def is_usage(error: BaseException) -> bool:
 
 def _explain_usage(error: BaseException) -> Failure:
     sentence: str = error.format_message().replace("\n\t", " ")  # type: ignore[attr-defined]
+    wrong, near = (getattr(error, name, None) for name in ("option_name", "possibilities"))
+    if wrong and near:  # Click lists all options that are near, the best one anywhere
+        sentence = f"No such option {wrong}.{did_you_mean(wrong, near)}"
     context = getattr(error, "ctx", None)
     if not sentence.endswith((".", ")", "?")):
         sentence += "."

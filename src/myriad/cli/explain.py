@@ -51,7 +51,10 @@ def explain(
     *,
     run: Run,
 ) -> Explained:
-    """Draw which parts of an image speak for and against a class."""
+    """Draw which parts of an image speak for and against a class.
+
+    Example: myriad explain birds heron.jpg --out why.png
+    """
     from myriad.pipelines.explain import explain as work
     from myriad.pipelines.outputs import check_file_output
 

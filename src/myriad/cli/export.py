@@ -44,7 +44,10 @@ def export(
     *,
     run: Run,
 ) -> Exported:
-    """Write a store as .npy and Parquet, or a model as ONNX."""
+    """Write a store as .npy and Parquet, or a model as ONNX.
+
+    Example: myriad export birds --out birds.onnx
+    """
     from myriad.pipelines.exporting import export as work
 
     return work(source, out, k=k, overwrite=run.overwrite, progress=run.progress)

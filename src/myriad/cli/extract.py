@@ -43,7 +43,10 @@ def extract(
     cluster: Cluster = None,
     run: Run,
 ) -> Extracted:
-    """Describe images and write the rows to a store to train on."""
+    """Describe images and write the rows to a store to train on.
+
+    Example: myriad extract photos --out photos.store
+    """
     from myriad.pipelines.extract import extract as work
 
     return work(

@@ -55,7 +55,10 @@ def import_(
     *,
     run: Run,
 ) -> Imported:
-    """Turn rows that you already have, such as embeddings, into a store to train on."""
+    """Turn rows that you already have, such as embeddings, into a store to train on.
+
+    Example: myriad import clip.npy --labels labels.txt --out clip.store
+    """
     from myriad.pipelines.importing import ImportOptions, import_rows
 
     return import_rows(

@@ -5,7 +5,6 @@ A new verb is one file beside this one and one line in `VERBS`.
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 import warnings
@@ -15,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from myriad.cli.check import check
 from myriad.cli.compare import compare
 from myriad.cli.compress import compress
 from myriad.cli.demo import demo
@@ -22,8 +22,12 @@ from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import INTERRUPTED, execute
 from myriad.cli.explain import explain
 from myriad.cli.export import export
+from myriad.cli.extend import extend
 from myriad.cli.extract import extract
+from myriad.cli.forget import forget
 from myriad.cli.import_ import import_
+from myriad.cli.info import info
+from myriad.cli.merge import merge
 from myriad.cli.plan import plan
 from myriad.cli.predict import predict
 from myriad.cli.report import report
@@ -33,10 +37,14 @@ from myriad.cli.tune import tune
 
 VERBS: dict[str, Callable[..., Any]] = {
     "demo": demo,
+    "check": check,
     "train": train,
     "predict": predict,
     "evaluate": evaluate,
     "explain": explain,
+    "extend": extend,
+    "forget": forget,
+    "merge": merge,
     "serve": serve,
     "extract": extract,
     "compress": compress,
@@ -46,11 +54,14 @@ VERBS: dict[str, Callable[..., Any]] = {
     "compare": compare,
     "report": report,
     "plan": plan,
+    "info": info,
 }
+
+COMPLETING = "_MYRIAD_COMPLETE"
+"""Environment variable by which a shell asks for completions instead of running a verb."""
 
 app = typer.Typer(
     name="myriad",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -97,11 +108,24 @@ def _open_closed_streams() -> None:
                 setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 
 
+def _remove_temporary_folder() -> None:
+    """Remove the folder that `multiprocessing` made, as it does itself when Python ends."""
+    if "multiprocessing.util" in sys.modules:
+        import multiprocessing
+        import shutil
+
+        folder = multiprocessing.current_process()._config.get("tempdir")  # type: ignore[attr-defined]
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def run() -> None:
     """Run the command with the arguments of the process, and exit."""
     if not sys.warnoptions and os.environ.get("MYRIAD_DEBUG") != "1":
         warnings.simplefilter("ignore")  # for programmers; users get sentences
     _open_closed_streams()
+    if COMPLETING in os.environ:  # set by the script of ``--show-completion`` at each press of Tab
+        app(prog_name="myriad")
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a label the locale cannot write
     status = execute(app, sys.argv[1:])
@@ -110,7 +134,7 @@ def run() -> None:
         # does, and would end by a signal instead of with this status.
         sys.stdout.flush()
         sys.stderr.flush()
-        atexit._run_exitfuncs()  # removes the temporary folder of worker processes
+        _remove_temporary_folder()
         os._exit(status)
     sys.exit(status)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from myriad.cli.shared_options import complete_words
 from myriad.options import Option
 from myriad.training import METHODS, Method, make_method
 
@@ -68,10 +69,10 @@ def describe_objective(default: str | None = None) -> Any:
         title = kind.titles.get(name)
         named.append(f"{name} ({title})" if title else name)
     text = f"Training objective: {', '.join(named[:-1])} or {named[-1]}."
+    shown: dict[str, Any] = {"help": text, "metavar": "NAME", "autocompletion": lambda: [*METHODS]}
     if default is None:
-        return Annotated[str, typer.Option("--objective", help=text, metavar="NAME")]
-    shown = typer.Option("--objective", help=text, metavar="NAME", show_default=default)
-    return Annotated[str | None, shown]
+        return Annotated[str, typer.Option("--objective", **shown)]
+    return Annotated[str | None, typer.Option("--objective", show_default=default, **shown)]
 
 
 def describe_option(stated: Stated) -> Any:
@@ -96,6 +97,7 @@ def describe_option(stated: Stated) -> Any:
     if all(one.type is int and not one.words for one in options):
         return Annotated[int | None, typer.Option(*flags, metavar="INTEGER", **shown)]
     metavar = "NAME" if first.type in (str, bool) else "NUMBER"
+    shown["autocompletion"] = complete_words(*options)
     return Annotated[str | None, typer.Option(*flags, metavar=metavar, **shown)]
 
 

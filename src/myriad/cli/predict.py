@@ -10,9 +10,11 @@ import typer
 from myriad.cli.shared_options import Deciding, ModelArgument, read_decisions
 from myriad.cli.tables import print_table
 from myriad.cli.verb import Lists, Run, UnderHeading, verb
+from myriad.errors import InputError
 from myriad.locks import locked
 
 if TYPE_CHECKING:
+    from myriad.pipelines.next_labels import Suggested
     from myriad.pipelines.predict import Predicted
 
 
@@ -40,8 +42,12 @@ def show_decision(prediction: dict[str, Any]) -> list[str]:
     return cells
 
 
-def show(predicted: Predicted, run: Run) -> None:
+def show(predicted: Predicted | Suggested, run: Run) -> None:
     """Print a line for each image: its labels, best first."""
+    if not hasattr(predicted, "predictions"):
+        show_suggested(predicted)
+        show_bad(predicted.bad)
+        return
     rows = [
         [
             prediction["path"],
@@ -55,10 +61,13 @@ def show(predicted: Predicted, run: Run) -> None:
         decided = [title for name, title in DECIDED.items() if name in first]
         ranks = ["Best", *(str(rank) for rank in range(2, len(first["labels"]) + 1))]
         print_table(["Image", *decided, *ranks], rows)
-    if predicted.bad:
-        print_table(
-            ["Bad image", "Reason"], [[bad["path"], bad["reason"]] for bad in predicted.bad]
-        )
+    show_bad(predicted.bad)
+
+
+def show_bad(bad: list[dict[str, str]]) -> None:
+    """Print the images that could not be read."""
+    if bad:
+        print_table(["Bad image", "Reason"], [[one["path"], one["reason"]] for one in bad])
 
 
 def show_entry(entry: dict[str, Any]) -> str:
@@ -68,37 +77,142 @@ def show_entry(entry: dict[str, Any]) -> str:
     return f"{entry['label']} ({shown})"
 
 
+def show_suggested(suggested: Suggested) -> None:
+    """Print the images to label."""
+    rows = [
+        [
+            image["path"],
+            image["kind"],
+            f"{image['suggested']} ({100 * image['probability']:.1f} %)",
+            f"{image['second']} ({100 * image['second_probability']:.1f} %)"
+            if "second" in image
+            else "",
+        ]
+        for image in [*suggested.images, *suggested.novel]
+    ]
+    title = f"{len(suggested.images):,} of {suggested.considered:,} images to label next"
+    print_table(["Image", "Kind", "Suggested", "Second"], rows, title=title)
+
+
+def suggest(
+    model: Path,
+    inputs: list[str],
+    n: int,
+    labelled: list[Path],
+    *,
+    csv: Path | None,
+    page: Path | None,
+    every: float | None,
+    run: Run,
+) -> Suggested:
+    """List the images to label next, and write them."""
+    from myriad.pipelines.next_labels import suggest_labels, write_suggestions
+    from myriad.pipelines.outputs import check_file_output
+
+    with locked(csv, page, make_parents=False, progress=run.progress):
+        for option, path in (("--csv", csv), ("--page", page)):
+            if path is not None:
+                check_file_output(path, option=option, overwrite=run.overwrite)
+        suggested = suggest_labels(
+            model,
+            inputs,
+            n,
+            labelled=labelled,
+            every=every,
+            seed=run.seed,
+            threads=run.threads,
+            progress=run.progress,
+        )
+        if csv is not None:
+            write_suggestions(suggested, csv)
+        if page is not None:
+            from myriad.pipelines.evidence import read_picture
+            from myriad.report.label_page import write_label_page
+
+            write_label_page(suggested, page, title=model.name, read_image=read_picture)
+    return suggested
+
+
 OPTION_LISTS: Lists = {"deciding": UnderHeading(read_decisions, "Decisions", first=())}
 
 
-@verb(show=show, writes=True, lists=OPTION_LISTS)
+@verb(show=show, writes=True, resumes=True, lists=OPTION_LISTS)
 def predict(
     model: ModelArgument,
     inputs: Annotated[
         list[str],
         typer.Argument(
             metavar="IMAGE|FOLDER|LIST|ROWS...",
-            help="Image files, folders of them, .txt files of one path per line, or files of rows.",
+            help="Image files, folders of them, .txt files of one path per line, videos, or files "
+            "of rows.",
             show_default=False,
         ),
     ],
     k: Annotated[int, typer.Option("-k", "--top", min=1, help="Number of labels per image.")] = 5,
     csv: Annotated[Path | None, typer.Option(help="Also write the labels to this file.")] = None,
+    parquet: Annotated[
+        Path | None, typer.Option(help="Also write the labels to this Parquet file.")
+    ] = None,
+    sort_into: Annotated[
+        Path | None,
+        typer.Option(help="Link each image into a sub-folder of its best label in this folder."),
+    ] = None,
+    copy: Annotated[
+        bool, typer.Option("--copy", help="With --sort-into, copy images instead of linking them.")
+    ] = False,
+    every: Annotated[
+        float | None,
+        typer.Option(help="Read video files too: seconds from one frame to the next."),
+    ] = None,
+    next_: Annotated[
+        int | None,
+        typer.Option(
+            "--next",
+            min=1,
+            help="Instead of labels, list so many images that would teach the model most if they "
+            "were labelled; --csv and --page write them.",
+        ),
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="With --next, write an HTML page with the images.")
+    ] = None,
+    store: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="With --next, a store of rows that have labels, such as the one that the model "
+            "was trained on; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     deciding: Deciding,
     run: Run,
-) -> Predicted:
-    """Rank labels for images or rows."""
-    from myriad.pipelines.outputs import check_file_output
-    from myriad.pipelines.predict import predict as work
-    from myriad.pipelines.predict import write_csv
+) -> Predicted | Suggested:
+    """Rank labels for images or rows.
 
-    with locked(csv, make_parents=False, progress=run.progress):
-        if csv is not None:
-            check_file_output(csv, option="--csv", overwrite=run.overwrite)
-        predicted = work(
-            model, inputs, k=k, deciding=deciding(), threads=run.threads, progress=run.progress
+    Example: myriad predict birds heron.jpg -k 3
+    """
+    if next_ is not None:
+        others = {"--parquet": parquet, "--sort-into": sort_into, "--resume": run.resume or None}
+        for option, given in others.items():
+            if given is not None:
+                raise InputError(f"{option} does not go with --next.")
+        files = {"csv": csv, "page": page}
+        return suggest(model, inputs, next_, store or [], **files, every=every, run=run)
+    if page is not None or store:
+        raise InputError("--page and --store belong to --next.")
+    from myriad.pipelines.prediction_outputs import PredictionOutputs
+
+    outputs = PredictionOutputs(csv=csv, parquet=parquet, sort_into=sort_into, copy=copy)
+    with locked(csv, parquet, sort_into, make_parents=False, progress=run.progress):
+        return outputs.predict(
+            model,
+            inputs,
+            k=k,
+            deciding=deciding(),
+            every=every,
+            threads=run.threads,
+            overwrite=run.overwrite,
+            resume=run.resume,
+            progress=run.progress,
         )
-        if csv is not None:
-            write_csv(predicted, csv)
-    return predicted

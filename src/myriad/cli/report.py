@@ -48,7 +48,10 @@ def report(
     *,
     run: Run,
 ) -> Result:
-    """Write the HTML report of a model or a store."""
+    """Write the HTML report of a model or a store.
+
+    Example: myriad report birds
+    """
     from myriad.pipelines.outputs import check_file_output, page_beside
     from myriad.pipelines.train import read_evidence
     from myriad.store import Store, is_store

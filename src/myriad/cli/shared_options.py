@@ -87,6 +87,12 @@ def split_list(text: str | None) -> list[str] | None:
     return [word for part in text.split(",") if (word := part.strip())]
 
 
+def complete_words(*options: Option) -> Callable[[], list[str]]:
+    """Return what lists the words of options, for the completion of a shell."""
+    words = dict.fromkeys(word for one in options for word in (*one.choices, *one.words))
+    return lambda: list(words)
+
+
 def make_parameter(known: Option) -> inspect.Parameter:
     """Return an option as a parameter from which typer makes the flag and its help."""
     settings: dict[str, Any] = {"help": known.help}
@@ -96,14 +102,20 @@ def make_parameter(known: Option) -> inspect.Parameter:
             for bound, value in (("min", known.minimum), ("max", known.maximum))
             if value is not None
         }
+    if known.choices or known.words:
+        settings["autocompletion"] = complete_words(known)
     if known.default is None:
         settings["show_default"] = known.default_text or False
     kind: Any = known.type | None if known.default is None else known.type
+    flag = known.flag
+    if known.is_flag and known.default is True:
+        flag = f"{flag}/--no-{flag[2:]}"
+        settings["show_default"] = known.name
     return inspect.Parameter(
         known.name,
         inspect.Parameter.KEYWORD_ONLY,
         default=known.default,
-        annotation=Annotated[kind, typer.Option(known.flag, *known.aliases, **settings)],
+        annotation=Annotated[kind, typer.Option(flag, *known.aliases, **settings)],
     )
 
 

@@ -21,6 +21,7 @@ from myriad.cli.text import printable
 
 if TYPE_CHECKING:
     from myriad.measures import Measures
+    from myriad.models import Calibration
 
 _UNBOUNDED = 100_000
 SPLITS = {
@@ -28,6 +29,7 @@ SPLITS = {
     "test": "test images",
     "train": "training images",
     "all": "images",
+    "held-out": "held-out rows",
 }
 
 
@@ -42,24 +44,61 @@ def print_table(
 
     Columns of numbers are aligned to the right, and so are those named in `right`. A float is
     printed with two decimals, an integer with commas, and None or NaN as a dash; for any other
-    format, pass text.
+    format, pass text. If the terminal is too narrow, columns that are the same in all rows are
+    left out and stated below the table.
     """
-    rows = list(rows)
+    listed = [list(row) for row in rows]
+    names = list(columns)
     console = _open_console()
+    table = _make_table(names, listed, right, console)
+    same: dict[str, Any] = {}
+    if console.is_terminal and len(listed) > 1:
+        unbounded = console.options.update(max_width=_UNBOUNDED)
+        while console.measure(table, options=unbounded).maximum > console.width:
+            alike = _find_alike(names, listed)
+            if alike is None:
+                break
+            same[names.pop(alike)] = listed[0][alike]
+            for row in listed:
+                del row[alike]
+            table = _make_table(names, listed, right, console)
+    _print_title(console, title)
+    _print_rows(console, table)
+    if same:
+        facts = ", ".join(f"{name} {_write_cell(value)}" for name, value in same.items())
+        console.print(Text(printable(f"In all rows: {facts}")))
+
+
+def _make_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    right: Collection[str],
+    console: Console,
+) -> Table:
+    """Return a table; where it is too wide, lines of words are broken, and numbers are not."""
     table = Table(
         box=box.SIMPLE_HEAD if console.is_terminal else None,
         pad_edge=False,
-        padding=(0, 2, 0, 0),
+        padding=(0, 1, 0, 0) if console.is_terminal else (0, 2, 0, 0),
         header_style="bold",
     )
     for index, name in enumerate(columns):
         numbers = bool(rows) and all(_is_number(row[index]) for row in rows)
-        side: Any = "right" if numbers or name in right else "left"
-        table.add_column(Text(printable(name)), justify=side, overflow="fold")
+        to_right = numbers or name in right
+        side: Any = "right" if to_right else "left"
+        title = Text(printable(name))
+        table.add_column(title, justify=side, overflow="fold", no_wrap=to_right)
     for row in rows:
         table.add_row(*(_write_cell(value) for value in row))
-    _print_title(console, title)
-    _print_rows(console, table)
+    return table
+
+
+def _find_alike(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int | None:
+    """Return the last column, but for the first one, that has the same value in all rows."""
+    for index in reversed(range(1, len(columns))):
+        if columns[index] and all(row[index] == rows[0][index] for row in rows):
+            return index
+    return None
 
 
 def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -69,6 +108,10 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     choice = settings.get("signature_choice")
     if isinstance(choice, dict) and "sentence" in choice:
         facts = {"Signature": str(choice["sentence"])} | facts
+    shares = settings.get("signature_shares")
+    if isinstance(shares, dict):
+        listed = [f"{name} {share:g} %" for name, share in shares.items()]
+        facts["Margins by"] = ", ".join(listed)
     found, second = settings.get("cross_validation"), settings.get("runner_up")
     if found is None:
         return facts
@@ -78,6 +121,14 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
         behind = f"{second['behind']:.2f} ± {second['error']:.2f} points"
         chosen["Runner-up"] = f"{second['objective']}, behind by {behind}"
     return chosen | facts
+
+
+def describe_calibration(calibration: Calibration | None) -> dict[str, str]:
+    """Return by which rows the probabilities are calibrated."""
+    if calibration is None:
+        return {"Probabilities": "none: the model is not calibrated"}
+    shown = f"calibrated by {calibration.n_rows:,} rows ({calibration.source})"
+    return {"Probabilities": shown}
 
 
 def print_facts(facts: Mapping[str, Any], *, title: str = "") -> None:

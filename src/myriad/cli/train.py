@@ -12,13 +12,18 @@ import typer
 from myriad.cli.methods import MethodReader
 from myriad.cli.report import write_html
 from myriad.cli.shared_options import Cluster, DataArgument, Extraction, Memory, read_extraction
-from myriad.cli.tables import describe_settings, print_accuracies, print_facts, print_summary
+from myriad.cli.tables import (
+    describe_calibration,
+    describe_settings,
+    print_accuracies,
+    print_facts,
+    print_summary,
+)
 from myriad.cli.text import format_bytes, format_seconds, parse_bytes
 from myriad.cli.verb import Lists, Run, UnderHeading, verb
 from myriad.training import Method
 
 if TYPE_CHECKING:
-    from myriad.models import Calibration
     from myriad.pipelines.train import Trained
 
 
@@ -55,14 +60,6 @@ def show(result: Result, run: Run) -> None:
     )
 
 
-def describe_calibration(calibration: Calibration | None) -> dict[str, str]:
-    """Return by which rows the probabilities are calibrated."""
-    if calibration is None:
-        return {"Probabilities": "none: the model is not calibrated"}
-    shown = f"calibrated by {calibration.n_rows:,} rows ({calibration.source})"
-    return {"Probabilities": shown}
-
-
 OPTION_LISTS: Lists = {
     "extracting": UnderHeading(
         read_extraction, "From images to vectors", first=("signature", "codes")
@@ -82,11 +79,22 @@ def train(
         Path | None,
         typer.Option(help="Where to keep the rows made from images.", show_default="OUT.store"),
     ] = None,
+    corrections: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV file with the right labels of some images (path,label), as check --labels "
+            "writes it; an empty label leaves the image out.",
+            show_default=False,
+        ),
+    ] = None,
     memory: Memory = None,
     cluster: Cluster = None,
     run: Run,
 ) -> Result:
-    """Train a model on images or on a store."""
+    """Train a model on images or on a store.
+
+    Example: myriad train photos --out birds
+    """
     from myriad.pipelines.train import train as work
 
     trained = work(
@@ -95,6 +103,7 @@ def train(
         store=store,
         extracting=extracting(),
         method=training(seed=run.seed),
+        corrections=corrections,
         threads=run.threads,
         cluster=cluster,
         memory=None if memory is None else parse_bytes(memory, "--memory"),

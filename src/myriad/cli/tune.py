@@ -101,7 +101,10 @@ def tune(
     extracting: Extraction,
     run: Run,
 ) -> Result:
-    """Try settings of an objective: learning rate, regularisation, negatives per positive."""
+    """Try settings of an objective: learning rate, regularisation, negatives per positive.
+
+    Example: myriad tune photos.store --out tuned
+    """
     from myriad.pipelines.tune import PAGE
     from myriad.pipelines.tune import tune as work
     from myriad.report.studies import write_tuning

@@ -70,6 +70,11 @@ class Outcome:
     as_json: bool
     show: Callable[[Any, Run], None]
 
+    @property
+    def status(self) -> int:
+        """The exit status: 0, unless the result has another `exit_status`."""
+        return int(getattr(self.result, "exit_status", 0))
+
     def print(self) -> None:
         """Print the result on stdout: one JSON object, or tables."""
         if self.as_json:

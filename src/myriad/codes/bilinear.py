@@ -25,6 +25,7 @@ from myriad.errors import InputError
 from myriad.parallel import Executor, SharedArray, Workers, share_array
 from myriad.progress import SILENT, Advance, Progress
 from myriad.randomness import generator
+from myriad.serialisation import later_field
 
 _BATCH = 32  # rows projected at a time
 _TASK = 128  # rows of the sample whose products are summed by one task
@@ -47,7 +48,7 @@ class BilinearCode(Code, kind="bilinear"):
     right: Float
     magnitude: float
     dim: int
-    centre: Float | None = None
+    centre: Float | None = later_field(None)
 
     def __post_init__(self) -> None:
         if type(self.dim) is not int or self.dim < 1:

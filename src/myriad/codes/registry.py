@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from myriad.codes.spec import CodeSpec, Source
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.options import Option, flat_values, option, options_of, select_options
 
 if TYPE_CHECKING:
@@ -152,7 +152,8 @@ def find_code(word: str) -> CodeSpec:
     for spec in CODES.values():
         if word in (spec.name, spec.word, *spec.aliases):
             return spec
-    raise InputError(f"--codes must be one of {', '.join(CODES)}, not {word!r}.")
+    hint = did_you_mean(word, CODES)
+    raise InputError(f"--codes must be one of {', '.join(CODES)}, not {word!r}.{hint}")
 
 
 def code_name(kind: str) -> str:

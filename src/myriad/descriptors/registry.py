@@ -129,9 +129,14 @@ DESCRIPTORS: dict[str, DescriptorSpec] = {
 """All descriptors by name."""
 
 
-def find_descriptor(name: str) -> DescriptorSpec:
-    """Return the entry of a descriptor; raises `InputError` where there is no such one."""
+def find_descriptor(name: str, *, flag: str = "--descriptor") -> DescriptorSpec:
+    """Return the entry of a descriptor; raises `InputError` where there is no such one.
+
+    Parameters
+    ----------
+    flag : the option that named it, for the error.
+    """
     if name not in DESCRIPTORS:
         known = ", ".join(DESCRIPTORS)
-        raise InputError(f"--descriptor must be one of {known}, not {name!r}.")
+        raise InputError(f"{flag} must be one of {known}, not {name!r}.")
     return DESCRIPTORS[name]

@@ -44,6 +44,7 @@ def sample_descriptors(
     *,
     most: int,
     per_image: int = 1000,
+    positions: bool = False,
     seed: int = 0,
     threads: int | None = None,
     workers: Workers | None = None,
@@ -58,6 +59,7 @@ def sample_descriptors(
 
     Parameters
     ----------
+    positions : whether x and y of the patch follow as two more columns.
     workers : workers that write descriptors to files of their folder instead of sending them.
     """
     if most < 1 or per_image < 1:
@@ -66,8 +68,8 @@ def sample_descriptors(
     total = len(images) if isinstance(images, Sized) else None
     if total:
         per_image = min(per_image, -(-4 * most // (3 * total)))
-    draw = _Draw(descriptor, per_image, seed, folder)
-    reservoir = _Reservoir(most, max(most // 4, per_image), descriptor.dim)
+    draw = _Draw(descriptor, per_image, positions, seed, folder)
+    reservoir = _Reservoir(most, max(most // 4, per_image), descriptor.dim + 2 * positions)
     try:
         with progress.step("Sampling descriptors", total, "images") as advance:
             for ranks, drawn in map_images(draw, images, colour=descriptor.colour, threads=threads):
@@ -90,11 +92,13 @@ class _Draw:
 
     descriptor: Descriptor
     per_image: int
+    positions: bool
     seed: int
     folder: Path | None = None
 
     def __call__(self, number: int, image: Bytes) -> tuple[NDArray[np.float64], Drawn]:
-        values = self.descriptor.describe(image).values
+        local = self.descriptor.describe(image)
+        values = np.hstack([local.values, local.positions]) if self.positions else local.values
         draws = generator(self.seed, f"descriptors of image {number}")
         if len(values) > self.per_image:
             chosen = draws.choice(len(values), self.per_image, replace=False, shuffle=False)

@@ -21,6 +21,17 @@ MOST = 2**62
 """Whole numbers must be below it: kernels have integers of 64 bits."""
 _NAMES = {"int": "a whole number", "float": "a number", "bool": "True or False", "str": "text"}
 
+_OBJECTS = {
+    "progress": ("step", "an object with the methods of myriad.progress.Progress"),
+    "client": ("submit", "a Dask client, its address, or local:N"),
+    "callback": ("__call__", "a function of one argument"),
+    "class_weight": ("keys", "a mapping from labels to weights, 'balanced'"),
+}
+"""Parameters that take objects: an attribute that these have, and what an error says of them."""
+_TEXTS = ("client", "class_weight")
+_COUNTS = {"n_components": 65536, "n_words": 65536, "n_bits": 2**31 - 1}
+"""Parameters that count something, and the most of it, as the options of the command have it."""
+
 
 def check_parameters(estimator: Any) -> None:
     """Raise `InputError` for the first parameter whose value is not of a type that it may have.
@@ -30,19 +41,37 @@ def check_parameters(estimator: Any) -> None:
     parameters = inspect.signature(type(estimator).__init__).parameters
     for name, value in estimator.get_params(deep=False).items():
         kinds = [kind.strip() for kind in str(parameters[name].annotation).split("|")]
-        if name == "threads":
+        if name in _OBJECTS:
+            _check_object(name, value)
+        elif name == "threads":
             thread_count(value)
         elif name == "random_state":
-            check_seed(value)
+            check_seed(value, optional="int" not in kinds)
+        elif name in _COUNTS and _is_of(value, "int"):
+            if not 1 <= value <= _COUNTS[name]:
+                raise InputError(f"{name} must be from 1 to {_COUNTS[name]}, not {value!r}.")
         elif all(kind in _NAMES or kind == "None" for kind in kinds):
             _check(name, value, kinds)
 
 
-def check_seed(random_state: Any) -> None:
-    """Raise `InputError` for an integer that cannot be a seed."""
+def _check_object(name: str, value: Any) -> None:
+    """Raise `InputError` for a value that is neither None nor has what such an object has."""
+    attribute, expected = _OBJECTS[name]
+    if value is None or hasattr(value, attribute) or (name in _TEXTS and isinstance(value, str)):
+        return
+    raise InputError(f"{name} must be {expected} or None, not {value!r}.")
+
+
+def check_seed(random_state: Any, *, optional: bool = True) -> None:
+    """Raise `InputError` for an integer that cannot be a seed.
+
+    Parameters
+    ----------
+    optional : whether None, a seed that is drawn, is accepted.
+    """
     if isinstance(random_state, Integral) and 0 <= int(random_state) < MOST:
         return
-    if random_state is None or isinstance(random_state, np.random.RandomState):
+    if optional and (random_state is None or isinstance(random_state, np.random.RandomState)):
         return
     raise InputError(
         f"random_state must be a whole number from 0 to below 2^62, not {random_state!r}."

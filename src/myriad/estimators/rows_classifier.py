@@ -25,12 +25,13 @@ from myriad.arrays import as_rows, refuse_extreme_scale
 from myriad.errors import InputError
 from myriad.estimators.labels import encode_one, encode_several, has_several
 from myriad.estimators.parameters import check_parameters, check_seed
+from myriad.estimators.representation import SearchTable
 from myriad.models import Calibration, Decider, LinearModel, Model, ModelFolder
 from myriad.models.calibration import LEAST_ROWS
 from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
-from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr
+from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr, check_scale
 from myriad.training import Certified, Context, Fitted, Method, hold_out
 from myriad.training.calibrating import add_calibration, exclude, keep_back
 from myriad.training.distributed.workers import TrainingWorkers
@@ -159,6 +160,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
                 raise InputError("A store has labels of its own: give no y, weights or groups.")
             self.classes_ = np.array(X.class_names, dtype=object)
             self.n_features_in_ = X.dim
+            check_scale(X.rows("train"))
             if "val" not in set(X.splits):
                 return TrainingData(X.rows("train"))
             again = X.rows(X.trained_splits) if "val" in X.trained_splits else None
@@ -187,7 +189,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         self.model_: Model = fitted.model
         self.settings_ = fitted.settings
         self.n_epochs_ = self.n_iter_ = fitted.epochs
-        self.history_, self.search_ = fitted.history, fitted.table
+        self.history_, self.search_ = fitted.history, SearchTable(fitted.table)
         self.calibration_: Calibration | None = fitted.calibration
 
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:

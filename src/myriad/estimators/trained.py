@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from myriad.arrays import as_rows
 from myriad.errors import InputError
 from myriad.estimators.pictures import read_pictures
+from myriad.estimators.representation import InlineReport, describe_model
 from myriad.models import (
     Decider,
     Explanation,
@@ -38,11 +39,12 @@ class Classifier:
     settings : the settings of training.
     """
 
-    def __init__(self, folder: ModelFolder) -> None:
+    def __init__(self, folder: ModelFolder, path: Path | None = None) -> None:
         self.classes_ = np.array(folder.class_names, dtype=object)
         self.settings = folder.settings
         self._model, self._signature = folder.model, folder.recipe
         self._folder, self._decider = folder, Decider(folder)
+        self._path = path
 
     def transform(
         self, images: Sequence[str | Path | NDArray[np.uint8]], *, threads: int | None = None
@@ -156,6 +158,29 @@ class Classifier:
         )
         return decider.describe(decider.decide(self._rows(X), k))
 
+    def report(self, height: int = 700) -> InlineReport:
+        """Return the report of the model, which a notebook shows in a frame.
+
+        Parameters
+        ----------
+        height : of the frame, in pixels.
+        """
+        if self._path is None:
+            raise InputError("This classifier was not read from a model folder.")
+        return InlineReport(self._path / "report.html", height=height)
+
+    def _repr_html_(self) -> str:
+        settings = {n: v for n, v in self.settings.items() if not isinstance(v, dict | list)}
+        shown = ", ".join(map(str, self.classes_[:8]))
+        facts = {
+            "Classes": f"{len(self.classes_):,}: {shown}{', ...' * (len(self.classes_) > 8)}",
+            "Features": self._model.dim,
+            "Images": None if self._signature is None else type(self._signature).__name__,
+            "Settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
+            "Folder": None if self._path is None else str(self._path),
+        }
+        return describe_model("Classifier", facts)
+
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the accuracy: the fraction of rows or images whose best class is `y`."""
         return float((self.predict(X) == np.asarray(y)).mean())
@@ -170,4 +195,4 @@ class Classifier:
 
 def load(model: str | Path) -> Classifier:
     """Read a model folder; nothing in it is executed."""
-    return Classifier(load_model(Path(model)))
+    return Classifier(load_model(Path(model)), Path(model))

@@ -69,6 +69,7 @@ class FisherVector(_Aggregated):
     ----------
     n_components : Gaussians of the mixture.
     weights : whether the gradient with respect to the Gaussians' weights is part of the vector.
+    coordinates : whether x and y of a patch are part of its descriptor.
     regions : of the pyramid, 1, 4 or 8.
     pca_dim : length of a projected descriptor; None for 64, or 128 of SIFT and colour together.
     whiten : whether projected descriptors are divided by their deviation.
@@ -80,6 +81,7 @@ class FisherVector(_Aggregated):
         *,
         n_components: int = 256,
         weights: bool = False,
+        coordinates: bool = False,
         regions: int = 4,
         pca_dim: int | None = None,
         whiten: bool = False,
@@ -89,6 +91,7 @@ class FisherVector(_Aggregated):
     ) -> None:
         self.n_components = n_components
         self.weights = weights
+        self.coordinates = coordinates
         self.regions = regions
         self.pca_dim = pca_dim
         self.whiten = whiten
@@ -97,7 +100,13 @@ class FisherVector(_Aggregated):
         self.threads = threads
 
     def _learn(self, images: Iterable[NDArray[np.uint8]], **options: Any) -> Signature:
-        return learn_fisher(images, n_components=self.n_components, weights=self.weights, **options)
+        return learn_fisher(
+            images,
+            n_components=self.n_components,
+            weights=self.weights,
+            coordinates=self.coordinates,
+            **options,
+        )
 
 
 class BagOfVisualWords(_Aggregated):

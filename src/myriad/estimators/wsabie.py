@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,9 @@ from myriad.store import Rows
 from myriad.training import Fitted, WsabieMethod
 from myriad.training.embedding.fitting import Task
 from myriad.training.embedding.trainer import Embedding
+
+FAR = 1e9
+"""Where the prototype of a class without rows is put: no row is nearer to it than to others."""
 
 
 class Wsabie(RowsClassifier):
@@ -138,7 +142,8 @@ class Wsabie(RowsClassifier):
         """Train for one epoch on some rows, from what earlier calls, or `fit`, have learned.
 
         Nothing is searched: parameters that are ``"auto"`` get modest values. One embedding is
-        trained.
+        trained. Classes that had no rows yet are ranked last by the Euclidean discriminant; by the
+        linear one they score 0.
 
         Parameters
         ----------
@@ -150,6 +155,7 @@ class Wsabie(RowsClassifier):
             self.classes_ = seen if classes is None else np.unique(np.asarray(classes))
             if len(self.classes_) < 2:
                 raise InputError("At least two classes are needed: give all of them as classes.")
+            self._unseen = np.ones(len(self.classes_), np.bool_)
         numbers = np.searchsorted(self.classes_, seen).clip(0, len(self.classes_) - 1)
         if (self.classes_[numbers] != seen).any():
             raise InputError("y has labels that are not among the classes of the first call.")
@@ -160,7 +166,8 @@ class Wsabie(RowsClassifier):
         trainer = self._trainer or self._begin(rows, method)
         with open_threads(self.threads) as pool:
             trainer.run_epoch(rows, seed=method.seed, pool=pool, advance=lambda n: None)
-        self._trainer, self.model_ = trainer, trainer.model()
+        self._unseen[numbers] = False
+        self._trainer, self.model_ = trainer, _put_last(trainer.model(), self._unseen)
         self.n_epochs_ = self.n_iter_ = trainer.epoch
         return self
 
@@ -179,6 +186,7 @@ class Wsabie(RowsClassifier):
     def _take(self, fitted: Fitted) -> None:
         super()._take(fitted)
         self._trainer = None
+        self._unseen = np.zeros(len(self.classes_), np.bool_)
 
     def neighbours(self, label: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Return the `k` classes whose prototypes are nearest to that of a class [HM, Table 7].
@@ -195,3 +203,14 @@ class Wsabie(RowsClassifier):
             raise InputError(f"k must be at least 1, not {k}.")
         near, distances = self.model_.neighbours(int(found[0]), k)
         return self.classes_[near], distances
+
+
+def _put_last(model: EmbeddingModel, unseen: NDArray[np.bool_]) -> EmbeddingModel:
+    """Return a model whose classes without rows are ranked last; it shares what is the same."""
+    if not unseen.any():
+        return model
+    prototypes = model.prototypes.copy()
+    prototypes[unseen] = 0.0
+    if model.discriminant == "euclidean":
+        prototypes[unseen, 0] = FAR
+    return replace(model, prototypes=prototypes)

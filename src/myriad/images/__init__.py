@@ -1,5 +1,6 @@
 """Find, read and split images; draw the built-in data set."""
 
+from myriad.images.augmentation import augment_images, take_view
 from myriad.images.finding import find_images, list_inputs
 from myriad.images.glyphs import GlyphSet, choose_glyphs, count_classes, draw_glyph, write_glyphs
 from myriad.images.listing import ImageFiles, ImageList, require_classes
@@ -12,6 +13,7 @@ __all__ = [
     "GlyphSet",
     "ImageFiles",
     "ImageList",
+    "augment_images",
     "choose_glyphs",
     "count_classes",
     "draw_glyph",
@@ -21,5 +23,6 @@ __all__ = [
     "read_image",
     "require_classes",
     "split_images",
+    "take_view",
     "write_glyphs",
 ]

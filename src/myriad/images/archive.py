@@ -27,11 +27,13 @@ class Archive(ABC):
     ----------
     path : the archive.
     sizes : the size of each member in bytes, by name.
+    doubled : names that several members of a .tar have; the last one counts.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.sizes: dict[str, int] = {}
+        self.doubled: list[str] = []
         self._lock = threading.Lock()
         self._index()
         for name in self.sizes:
@@ -53,6 +55,8 @@ class Archive(ABC):
         try:
             with self._lock:
                 data = self._read(name)
+        except BadImage:
+            raise
         except Exception as error:  # damaged archives raise many kinds of exceptions
             detail = "encrypted" if "encrypted" in str(error) else "damaged"
             raise BadImage(f"{detail} member of the archive") from None
@@ -96,6 +100,8 @@ class TarArchive(Archive):
                 if _lacks_name(member):
                     raise tarfile.ReadError(f"the name at byte {member.offset} cannot be read")
                 if member.isreg() and not member.issparse():
+                    if member.name in self.sizes:
+                        self.doubled.append(member.name)
                     self.sizes[member.name] = member.size
                     self._offsets[member.name] = member.offset_data
                 tar.members = []  # type: ignore[attr-defined]  # large objects that tarfile would keep
@@ -136,14 +142,18 @@ def _check_end(path: Path, stream: BinaryIO) -> None:
 
 
 def open_archive(path: Path) -> Archive:
-    """Open a .zip or .tar file and list its members."""
+    """Open a .zip, .tar or .parquet file and list its members."""
     if path.name.lower().endswith(COMPRESSED_TARS):
         raise InputError(
             f"{path} is compressed as a whole, so single images cannot be read from it: unpack it "
             "to a folder, or pack the images as .zip or plain .tar."
         )
     refuse_special(path)
-    opener = ZipArchive if path.suffix.lower() == ".zip" else TarArchive
+    opener: type[Archive] = ZipArchive if path.suffix.lower() == ".zip" else TarArchive
+    if path.suffix.lower() == ".parquet":
+        from myriad.images.parquet import ParquetArchive
+
+        opener = ParquetArchive
     try:
         return opener(path)
     except InputError:

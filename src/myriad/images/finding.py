@@ -9,18 +9,42 @@ from myriad.errors import InputError
 from myriad.files import refuse_special
 from myriad.images.archive import COMPRESSED_TARS, open_archive
 from myriad.images.folder import is_text, label_by_folders, list_folder, scan_folder, split_path
-from myriad.images.listing import SPLITS, ImageList, is_image_name
+from myriad.images.listing import (
+    FORMATS,
+    SPLITS,
+    ImageList,
+    is_image_name,
+    is_video_name,
+    refuse_urls,
+)
 from myriad.images.manifest import list_manifest
+from myriad.images.reading import BadImage
+from myriad.images.shards import find_shards, list_shards
+from myriad.images.video import (
+    check_every,
+    expand_videos,
+    list_frames,
+    name_frame,
+    name_frames,
+)
+from myriad.images.webdataset import is_webdataset
 from myriad.urls import UrlPath, as_path
 
 
-def find_images(source: Path) -> ImageList:
+def find_images(source: Path, *, every: float | None = None) -> ImageList:
     """List the labelled images of a folder, a CSV manifest or an archive.
 
     A folder (or a .zip or .tar laid out like one) has a sub-folder per class, or ``train/ val/
     test/`` with those sub-folders; a manifest has the columns ``path,label`` and optionally
-    ``split,group``.
+    ``split,group``. Shards of WebDataset (.tar) and .parquet files with images are read alone or
+    from a folder of them.
+
+    Parameters
+    ----------
+    every : seconds between the frames of video files, in folders and manifests; None to ignore
+        videos.
     """
+    check_every(every)
     if isinstance(as_path(source), UrlPath):
         raise InputError(
             f"{as_path(source)} is a URL, but images are read from a disk: copy them to a folder "
@@ -31,13 +55,24 @@ def find_images(source: Path) -> ImageList:
     if not os.path.exists(source):
         raise InputError(f"{source} does not exist.")
     if os.path.isdir(source):
-        return list_folder(source)
+        try:
+            scan = scan_folder(source, videos=every is not None)
+        except InputError:
+            if find_shards(source):
+                return list_shards(source)
+            raise
+        found = list_folder(source, scan)
+        return found if every is None else expand_videos(found, every)
+    if name.endswith(".parquet"):
+        return list_shards(source)
     if name.endswith(".csv"):
-        return list_manifest(source)
+        found = list_manifest(source)
+        return found if every is None else expand_videos(found, every)
     if name.endswith((".zip", ".tar", *COMPRESSED_TARS)):
         return list_archive(source)
     raise InputError(
-        f"{source} is not a folder of images, a CSV manifest (.csv) or an archive (.zip, .tar)."
+        f"{source} is not a folder of images, a CSV manifest (.csv), an archive (.zip, .tar) or a "
+        "Parquet file with images (.parquet)."
     )
 
 
@@ -48,7 +83,9 @@ def list_archive(path: Path) -> ImageList:
     visible = [name for name in readable if not _is_hidden(name)]
     paths = sorted(name for name in visible if is_image_name(name))
     if not paths:
-        raise InputError(f"{path} holds no images (JPEG, PNG, BMP, TIFF, WebP or GIF).")
+        raise InputError(f"{path} holds no images ({FORMATS}).")
+    if is_webdataset(visible, len(paths)):
+        return list_shards(path)
     warnings = []
     if len(readable) < len(archive.sizes):
         warnings.append(
@@ -83,24 +120,58 @@ def _count_wrappers(paths: list[str]) -> int:
     return level
 
 
-def list_inputs(arguments: list[str]) -> list[Path]:
+def list_inputs(arguments: list[str], *, every: float | None = None) -> list[Path]:
     """List the files to predict: images, folders with their sub-folders, lists of paths (.txt).
 
     An argument that does not exist is an error. A path in a list that does not exist becomes a bad
     image when it is read, but it is an error if none of the paths exists.
+
+    Parameters
+    ----------
+    every : seconds between the frames of video files, which are listed by `name_frame`; None to
+        ignore the videos of folders.
     """
+    check_every(every)
+    refuse_urls(arguments, "The command line")
     inputs: list[Path] = []
     for argument in arguments:
         path = Path(argument)
         if os.path.isdir(path):
-            inputs.extend(path / name for name in scan_folder(path).paths)
+            names = scan_folder(path, videos=every is not None).paths
+            inputs.extend(_expand([path / name for name in names], every))
         elif path.suffix.lower() == ".txt" and os.path.isfile(path):
-            inputs.extend(_read_list(path))
+            inputs.extend(_expand(_read_list(path), every))
+        elif is_video_name(argument) and os.path.isfile(path):
+            inputs.extend(_list_video(path, every))
         elif os.path.lexists(path):
             inputs.append(path)
         else:
             raise InputError(f"{argument} does not exist.")
     return inputs
+
+
+def _expand(paths: list[Path], every: float | None) -> list[Path]:
+    """Return paths with the frames of videos in their places."""
+    if every is None:
+        return paths
+    found: list[Path] = []
+    for path in paths:
+        frames = is_video_name(path.name) and name_frames(str(path), path, every)
+        found += [Path(name) for name in frames] if frames else [path]
+    return found
+
+
+def _list_video(path: Path, every: float | None) -> list[Path]:
+    """Return the frames of a video that was named; `InputError` if it cannot be opened."""
+    if every is None:
+        raise InputError(
+            f"{path} is a video: say with --every how many seconds there are from one frame to the "
+            "next."
+        )
+    try:
+        return [Path(name_frame(str(path), seconds)) for seconds in list_frames(path, every)]
+    except BadImage as error:
+        raise InputError(f"{path} is {error.reason}.") from None
 
 
 def _read_list(path: Path) -> list[Path]:
@@ -113,6 +184,7 @@ def _read_list(path: Path) -> list[Path]:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     names = [line.rstrip("\r") for line in lines if line.strip() and "\0" not in line]
+    refuse_urls(names, str(path))
     if not names:
         raise InputError(f"{path} lists no images: it must have a path per line.")
     found = [_resolve(path.parent, name) for name in names]

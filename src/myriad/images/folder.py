@@ -11,7 +11,7 @@ import numpy as np
 
 from myriad.errors import InputError
 from myriad.images.archive import Archive
-from myriad.images.listing import SPLITS, ImageList, is_image_name
+from myriad.images.listing import FORMATS, SPLITS, ImageList, is_image_name, is_video_name
 
 
 @dataclass
@@ -23,14 +23,15 @@ class FolderScan:
     warnings: list[str] = field(default_factory=list)
 
 
-def list_folder(root: Path) -> ImageList:
+def list_folder(root: Path, scan: FolderScan) -> ImageList:
     """List the images of a folder with a sub-folder per class, or with such folders per split."""
-    scan = scan_folder(root)
     return label_by_folders(root, scan.paths, ignored=scan.ignored.total(), warnings=scan.warnings)
 
 
-def scan_folder(root: Path) -> FolderScan:
+def scan_folder(root: Path, *, videos: bool = False) -> FolderScan:
     """Find all images below `root`, in sorted order; `InputError` if there are none.
+
+    With `videos`, video files are found too.
 
     Hidden files and folders are ignored. Links are followed after everything else, and each real
     folder is entered once: so loops end, and an image that can be reached in two ways belongs to
@@ -47,7 +48,7 @@ def scan_folder(root: Path) -> FolderScan:
             if key in entered:
                 continue
             entered.add(key)
-            inner, linked = _scan_one(root, folder, scan)
+            inner, linked = _scan_one(root, folder, scan, videos=videos)
         except OSError as error:
             if not folder:
                 raise InputError(f"{root} cannot be read: {error.strerror}.") from None
@@ -61,7 +62,9 @@ def scan_folder(root: Path) -> FolderScan:
     return scan
 
 
-def _scan_one(root: Path, folder: str, scan: FolderScan) -> tuple[list[str], list[str]]:
+def _scan_one(
+    root: Path, folder: str, scan: FolderScan, *, videos: bool
+) -> tuple[list[str], list[str]]:
     """Add the files of a folder to `scan`; return its sub-folders and links to folders, sorted."""
     inner: list[str] = []
     linked: list[str] = []
@@ -76,7 +79,9 @@ def _scan_one(root: Path, folder: str, scan: FolderScan) -> tuple[list[str], lis
                 undecodable += 1
             elif _is_folder(entry):
                 (linked if entry.is_symlink() else inner).append(prefix + name)
-            elif is_image_name(name) and (entry.is_symlink() or entry.is_file()):
+            elif (is_image_name(name) or (videos and is_video_name(name))) and (
+                entry.is_symlink() or entry.is_file()
+            ):
                 scan.paths.append(prefix + name)  # a dangling link becomes a bad image when read
             else:
                 scan.ignored[os.path.splitext(name)[1].lower() or "no suffix"] += 1
@@ -109,7 +114,7 @@ def _describe(ignored: Counter[str]) -> str:
     if not ignored:
         return ""
     kinds = ", ".join(f"{count} {kind}" for kind, count in ignored.most_common(3))
-    return f" (JPEG, PNG, BMP, TIFF, WebP or GIF), only other files: {kinds}"
+    return f" ({FORMATS}), only other files: {kinds}"
 
 
 _HOW = "Put the images of each class into a sub-folder of its own, such as"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,12 @@ from myriad.arrays import Ints
 from myriad.errors import InputError
 from myriad.images.archive import Archive
 from myriad.images.reading import read_bytes
+from myriad.urls import UrlPath, as_path
 
-SUFFIXES = frozenset(
-    (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".dib", ".tif", ".tiff", ".webp", ".gif")
-)
+_USUAL = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".dib", ".tif", ".tiff")
+SUFFIXES = frozenset((*_USUAL, ".webp", ".gif", ".heic", ".heif", ".avif"))
+VIDEO_SUFFIXES = frozenset((".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm", ".mpg", ".mpeg"))
+FORMATS = "JPEG, PNG, BMP, TIFF, WebP, GIF, HEIC or AVIF"
 SPLITS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 
 
@@ -29,24 +31,35 @@ class ImageFiles:
 
     Attributes
     ----------
-    root, paths, archive : as those of an `ImageList`.
+    root, paths, archive, views : as those of an `ImageList`.
     """
 
     root: Path
     paths: list[str]
     archive: Archive | None = None
+    views: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def files(self, indices: Sequence[int]) -> ImageFiles:
         """Return the files at the given positions, with an absolute `root` for other processes."""
-        return ImageFiles(self.root.absolute(), [self.paths[i] for i in indices], self.archive)
+        return _list_files(self, indices)
+
+    def view(self, i: int) -> int:
+        """Return the number of the view that is wanted of image `i`."""
+        return 0 if self.views is None else self.views[i]
 
     def read(self, i: int) -> bytes:
         """Return the content of file `i`; `BadImage` if it cannot be read."""
         if self.archive is not None:
             return self.archive.read(self.paths[i])
+        if "@" in self.paths[i]:
+            from myriad.images.video import read_frame, split_frame
+
+            frame = split_frame(self.paths[i])
+            if frame is not None:
+                return read_frame(self.root / frame[0], frame[1])
         return read_bytes(self.root / self.paths[i])
 
 
@@ -65,6 +78,8 @@ class ImageList:
     groups : int32 array of shape (n_samples,), or None; images of one group must be in one split;
         -1 for an image without a group.
     archive : the opened archive, if `root` is one.
+    views : int8 array of shape (n_samples,), the view of the image that is meant, see
+        `myriad.images.augmentation`; None for the images themselves.
     ignored : the number of files that were ignored because they are not images.
     warnings : warnings for the user, as sentences.
     """
@@ -76,6 +91,7 @@ class ImageList:
     splits: NDArray[np.str_]
     groups: Ints | None = None
     archive: Archive | None = None
+    views: NDArray[np.int8] | None = None
     ignored: int = 0
     warnings: list[str] = field(default_factory=list)
 
@@ -92,6 +108,7 @@ class ImageList:
             labels=self.labels[chosen],
             splits=self.splits[chosen],
             groups=None if self.groups is None else self.groups[chosen],
+            views=None if self.views is None else self.views[chosen],
         )
 
     def read(self, i: int) -> bytes:
@@ -100,7 +117,7 @@ class ImageList:
 
     def files(self, indices: Sequence[int]) -> ImageFiles:
         """Return the files at the given positions, with an absolute `root` for other processes."""
-        return ImageFiles(self.root.absolute(), [self.paths[i] for i in indices], self.archive)
+        return _list_files(self, indices)
 
     def locate(self, i: int) -> str:
         """Return the path of image `i`; in an archive, the path of the archive comes first."""
@@ -123,15 +140,38 @@ class ImageList:
     def _size(self, path: str) -> int:
         if self.archive is not None:
             return self.archive.sizes[path]
+        if "@" in path and not is_image_name(path):  # a frame: the size of its video
+            path = path.rpartition("@")[0]
         try:
             return os.stat(os.path.join(self.root, path)).st_size
         except (OSError, ValueError):
             return -1
 
 
+def _list_files(source: ImageFiles | ImageList, indices: Sequence[int]) -> ImageFiles:
+    views = None if source.views is None else [int(source.views[i]) for i in indices]
+    paths = [source.paths[i] for i in indices]
+    return ImageFiles(source.root.absolute(), paths, source.archive, views)
+
+
 def is_image_name(name: str) -> bool:
     """Return whether the name of a file has the suffix of a supported image format."""
     return os.path.splitext(name)[1].lower() in SUFFIXES
+
+
+def is_video_name(name: str) -> bool:
+    """Return whether the name of a file has the suffix of a video."""
+    return os.path.splitext(name)[1].lower() in VIDEO_SUFFIXES
+
+
+def refuse_urls(names: Iterable[str], where: str) -> None:
+    """Raise `InputError` if a path among those that `where` lists is the URL of an image."""
+    for name in names:
+        if isinstance(as_path(name.strip()), UrlPath):
+            raise InputError(
+                f"{where} names a URL, {name.strip()!r}, but images are read from a disk: "
+                "download them first, and list the files."
+            )
 
 
 def require_classes(

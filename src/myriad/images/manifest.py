@@ -12,7 +12,7 @@ import numpy as np
 
 from myriad.errors import InputError
 from myriad.files import refuse_special
-from myriad.images.listing import SPLITS, ImageList
+from myriad.images.listing import SPLITS, ImageList, refuse_urls
 
 _COLUMNS = ("path", "label", "split", "group")
 
@@ -41,6 +41,7 @@ def list_manifest(path: Path) -> ImageList:
         raise InputError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    refuse_urls(rows.paths, str(path))
     _require_a_file(path, rows.paths)
     class_names = sorted(set(rows.labels))
     label_of = {name: label for label, name in enumerate(class_names)}

@@ -1,9 +1,9 @@
 """Read one image of any common format, or raise `BadImage` with the reason why it is unusable.
 
 JPEG is decoded by OpenCV, which is twice as fast as Pillow; all other formats by Pillow, which
-supports more modes (palettes, transparency, CMYK) and finds more damage; TIFF that Pillow does not
-support (colour in floats, 64 bits) by OpenCV again. Formats are recognised by their first bytes,
-not by the name of the file.
+supports more modes (palettes, transparency, CMYK) and finds more damage; HEIC by pillow-heif; TIFF
+that Pillow does not support (colour in floats, 64 bits) by OpenCV again. Formats are recognised by
+their first bytes, not by the name of the file.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from myriad.arrays import Bytes
 from myriad.errors import MyriadError
+from myriad.images.heif import NotRead, find_heif_reader
 from myriad.images.pixels import fit_channels, flatten_image, make_upright, scale_to_bytes
 
 MAX_PIXELS = 100_000_000
@@ -171,7 +172,10 @@ def _recognise(data: bytes) -> tuple[str, type[ImageFile]]:
         if data.startswith(magic) and (form != "WebP" or data[8:12] == b"WEBP"):
             return form, reader
     if data[4:8] == b"ftyp":
-        raise BadImage("HEIC, AVIF or a video, which are not read (JPEG, PNG and WebP are)")
+        try:
+            return find_heif_reader(data)
+        except NotRead as error:
+            raise BadImage(str(error)) from None
     raise BadImage("not an image")
 
 
@@ -208,7 +212,7 @@ def read_jpeg_header(data: bytes) -> JpegHeader | None:
     """
     stream = io.BytesIO(data)
     try:
-        with _pillow_warnings_ignored():
+        with pillow_warnings_ignored():
             image = JpegImagePlugin.JpegImageFile(stream, "")
     except Exception:  # damaged headers make it raise exceptions of nearly every kind
         return None
@@ -256,7 +260,7 @@ def _lacks_jpeg_data(data: bytes, scan: int, pixels: Any) -> bool:
     restarts = _RESTART.findall(data, scan, end)
     marker = bytes([0xFF, 0xD0 + (restarts[-1][1] + 1) % 8]) if restarts else b""
     longer = data[:end] + _OTHER_SCAN + marker + _OTHER_SCAN + data[end:]
-    with _pillow_warnings_ignored():
+    with pillow_warnings_ignored():
         first, again = (
             np.asarray(JpegImagePlugin.JpegImageFile(io.BytesIO(one), "")) for one in (data, longer)
         )
@@ -277,7 +281,7 @@ def _read_with_pillow(
     data: bytes, form: str, reader: type[ImageFile], colour: bool, max_pixels: int
 ) -> Bytes:
     _refuse_truncated(data, form)
-    with _pillow_warnings_ignored():
+    with pillow_warnings_ignored():
         try:
             image = reader(io.BytesIO(data), "")
         except Exception:
@@ -358,7 +362,7 @@ _quiet_filters = warnings.catch_warnings()
 
 
 @contextmanager
-def _pillow_warnings_ignored() -> Iterator[None]:
+def pillow_warnings_ignored() -> Iterator[None]:
     """Ignore the warnings of Pillow (odd EXIF data, large GIF): real problems are errors.
 
     `catch_warnings` alone is not thread-safe, because each thread restores the filters that it

@@ -20,6 +20,7 @@ from myriad.models.held_scores import HeldScores
 from myriad.models.hierarchy import Hierarchy
 from myriad.models.judging import Judged, join_judged, judge
 from myriad.models.linear import LinearModel
+from myriad.models.merged import MergedModel
 from myriad.models.model import Model
 from myriad.models.neighbours import NeighboursModel
 from myriad.models.rejection import Rejection
@@ -39,6 +40,7 @@ __all__ = [
     "Judged",
     "LatentModel",
     "LinearModel",
+    "MergedModel",
     "Model",
     "ModelFolder",
     "NeighboursModel",

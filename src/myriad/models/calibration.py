@@ -29,6 +29,7 @@ SOURCES = {
     "cross-fitted": "rows scored by models that were trained without them",
     "validation": "validation rows, as scored before the final training on all rows",
     "split": "rows kept back for this purpose",
+    "extended": "held-out rows of the model that was extended, and of the new classes",
 }
 """Where calibration rows come from."""
 LEAST_ROWS = 50

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 
 
 def find_classes(labels: Iterable[str], class_names: Sequence[str], where: str) -> list[int]:
@@ -17,8 +16,7 @@ def find_classes(labels: Iterable[str], class_names: Sequence[str], where: str) 
     found = []
     for label in labels:
         if label not in numbers:
-            near = difflib.get_close_matches(str(label), class_names, n=1, cutoff=0.4)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(label, class_names)
             raise InputError(f"{where}: the model has no label {label!r}.{hint}")
         found.append(numbers[label])
     return found

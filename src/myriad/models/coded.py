@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from myriad.arrays import Float
+from myriad.arrays import Float, Ints
 from myriad.codes import Code
 from myriad.errors import InputError
+from myriad.models.linear import LinearModel
 from myriad.models.model import Model
 from myriad.serialisation import fingerprint
 
@@ -55,6 +56,14 @@ class CodedModel(Model, kind="coded"):
     def scores_of(self, X: Float, classes: slice) -> Float:
         """Return the scores of some classes only."""
         return self.model.scores_of(self.prepare(X), classes)
+
+    def relabelled(self, labels: Ints) -> CodedModel:
+        """Return the model with another label for each class; see `Model.relabelled`."""
+        return replace(self, model=self.model.relabelled(labels))
+
+    def with_classes(self, others: LinearModel) -> CodedModel:
+        """Return the model with more classes, whose weights are for decoded rows."""
+        return replace(self, model=self.model.with_classes(others))
 
     def prepare(self, X: Float) -> Float:
         """Return plain rows as decoded ones, such as the model was trained on."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from myriad.arrays import Bytes, Float
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.models.folder import ModelFolder
 from myriad.signatures import Signature
 
@@ -128,4 +128,5 @@ def find_class(folder: ModelFolder, label: str) -> int:
     try:
         return folder.class_names.index(label)
     except ValueError:
-        raise InputError(f"The model has no class {label!r}.") from None
+        hint = did_you_mean(label, folder.class_names)
+        raise InputError(f"The model has no class {label!r}.{hint}") from None

@@ -95,8 +95,6 @@ def save_model(
         partial = dict(zip(names, partial_paths, strict=True))
         array_file, config_file = partial[ARRAYS], partial[CONFIG]
         config_file.touch()  # `is_model` recognises an interrupted run by it
-        for name in extras.keys() - written.keys():
-            (folder / name).unlink(missing_ok=True)  # those of an earlier model
         for name, arrays in written.items():
             _write_tensors(partial[name], arrays)
         for name, text in texts.items():
@@ -112,6 +110,8 @@ def save_model(
         if contents.trained_from is not None:
             config["trained_from"] = contents.trained_from
         config_file.write_text(dump_json(config), encoding="utf-8")
+    for name in extras.keys() - written.keys():
+        (folder / name).unlink(missing_ok=True)  # those of an earlier model
 
 
 def is_model(folder: Path) -> bool:

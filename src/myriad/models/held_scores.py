@@ -34,6 +34,8 @@ class HeldScores:
     classes, scores : int32 and float32 arrays of shape (n_rows, k), the best classes of each row.
     rest_scores, rest_counts : float32 arrays of shape (n_rows, n_groups), the mean score and the
         number of the other classes in each group; no groups where all classes are kept.
+    numbers : int64 array of shape (n_rows,), which of the training rows these are; None if they
+        are others.
     """
 
     labels: Ints
@@ -42,12 +44,14 @@ class HeldScores:
     scores: Float
     rest_scores: Float
     rest_counts: Float
+    numbers: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         n, rest = len(self.labels), self.rest_scores.shape
         arrays = [self.labels, self.true, self.classes, self.scores]
         shapes = [(n,), (n,), self.scores.shape, self.classes.shape]
         fits = [array.shape for array in arrays] == shapes and self.rest_counts.shape == rest
+        fits &= self.numbers is None or self.numbers.shape == (n,)
         if not fits or self.classes.shape[:1] != (n,) or rest[:1] != (n,):
             raise InputError("The held-out scores of the model do not fit together.")
 
@@ -74,7 +78,9 @@ class HeldScores:
     def concatenate(cls, parts: Sequence[HeldScores]) -> Self:
         """Return the scores of several sets of rows as one."""
         names = parts[0].to_arrays()
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return cls(
+            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        )
 
     def select(self, rows: Any) -> HeldScores:
         """Return the scores of some of the rows."""
@@ -82,7 +88,7 @@ class HeldScores:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name, as a file keeps them."""
-        return dict(vars(self))
+        return {name: array for name, array in vars(self).items() if array is not None}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from myriad.arrays import Float
+from myriad.arrays import Float, Ints
 from myriad.errors import InputError
 from myriad.models.model import Model
 
@@ -60,6 +60,19 @@ class LinearModel(Model, kind="linear"):
     def class_weights(self, label: int) -> tuple[Float, float]:
         """Return the weights and the bias of a class."""
         return self.weights[label], float(self.biases[label])
+
+    def relabelled(self, labels: Ints) -> Model:
+        """Return the model with another label for each class; see `Model.relabelled`."""
+        from myriad.models.merged import relabel
+
+        return relabel(self, labels)
+
+    def with_classes(self, others: LinearModel) -> LinearModel:
+        """Return the model with more classes; see `Model.with_classes`."""
+        return LinearModel(
+            np.concatenate([self.weights, others.weights]),
+            np.concatenate([self.biases, others.biases]),
+        )
 
     def uncentred(self, mean: Float) -> LinearModel:
         """Return the model for rows from which `mean` (n_features,) was not subtracted."""

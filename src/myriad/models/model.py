@@ -6,16 +6,19 @@ import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrays import Float
+from myriad.arrays import Float, Ints
 from myriad.errors import InputError
 from myriad.measures import LabelSets, Truths, rank_truths
 from myriad.models.ranking import select_top
 from myriad.serialisation import Serialisable
+
+if TYPE_CHECKING:
+    from myriad.models.linear import LinearModel
 
 SCORE_BYTES = 32 << 20
 """Bytes of scores in memory at a time; scores of all rows are never stored together."""
@@ -61,6 +64,27 @@ class Model(Serialisable, ABC):
         Raises `InputError` if the score is not linear in a row.
         """
         raise InputError(f"The scores of models of the kind {self.kind!r} are not linear in a row.")
+
+    def relabelled(self, labels: Ints) -> Model:
+        """Return the model with another label for each class, int32 of shape (n_classes,).
+
+        The new labels are numbers from 0 on; classes with the same one are merged, and a class
+        with the label -1 is left out. Raises `InputError` if the model has no weights a class.
+        """
+        raise InputError(self._refuse_change())
+
+    def with_classes(self, others: LinearModel) -> Model:
+        """Return the model with more classes behind its own; their weights do not change.
+
+        Raises `InputError` if the model has no weights a class.
+        """
+        raise InputError(self._refuse_change())
+
+    def _refuse_change(self) -> str:
+        return (
+            f"Classes of a model of the kind {self.kind!r} cannot be added, removed or merged, as "
+            "its weights are not those of single classes. Train it again."
+        )
 
     def uncentred(self, mean: Float) -> Self:
         """Return the model for rows from which `mean` (n_features,) was not subtracted.

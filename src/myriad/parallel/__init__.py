@@ -2,7 +2,7 @@
 
 from myriad.parallel.cluster import ClusterExecutor, open_cluster
 from myriad.parallel.executor import Executor, LocalExecutor, open_local
-from myriad.parallel.processes import ProcessExecutor, open_processes
+from myriad.parallel.processes import ProcessExecutor, open_processes, start_method
 from myriad.parallel.threads import (
     Lazy,
     ThreadPool,
@@ -29,6 +29,7 @@ __all__ = [
     "open_processes",
     "open_threads",
     "share_array",
+    "start_method",
     "thread_count",
     "thread_executor",
 ]

@@ -1,8 +1,9 @@
 """Worker processes, for work that holds the GIL too often for threads.
 
-They are started by a fork server, never by a plain fork: OpenMP hangs in a forked child of a
-process that has used it. The server imports the modules that workers need once, and each worker is
-a copy of it. When a worker dies, the task that it was working on is given to a new one.
+They are started by a fork server, or on Windows each by itself, never by a plain fork: OpenMP hangs
+in a forked child of a process that has used it. The server imports the modules that workers need
+once, and each worker is a copy of it. When a worker dies, the task that it was working on is given
+to a new one.
 """
 
 from __future__ import annotations
@@ -179,10 +180,14 @@ class _Worker:
             process.join()
 
 
-def _context() -> Any:
-    """Return the way in which processes are started on this system."""
+def start_method() -> str:
+    """Return how worker processes are started on this system, by multiprocessing's name."""
     known = multiprocessing.get_all_start_methods()
-    return multiprocessing.get_context("forkserver" if "forkserver" in known else "spawn")
+    return "forkserver" if "forkserver" in known else "spawn"
+
+
+def _context() -> Any:
+    return multiprocessing.get_context(start_method())
 
 
 def _start_server(preload: Sequence[str]) -> None:
@@ -191,7 +196,7 @@ def _start_server(preload: Sequence[str]) -> None:
     Ctrl-C in a terminal reaches every process, but it is for this process to end its workers. A
     signal that is blocked while the server starts stays blocked in it and in its children.
     """
-    if _context().get_start_method() != "forkserver":
+    if start_method() != "forkserver":
         return
     from multiprocessing import forkserver, resource_tracker
 
@@ -245,6 +250,8 @@ def run_worker(connection: Connection) -> None:
     This is the loop of a worker process, which ends with its parent. The function is pickled bytes,
     or None for that of the message before. An exception is replied as ``(False, exception)``.
     """
+    if start_method() == "spawn":  # else the fork server has blocked the signal for its children
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     function: Any = None
     with hold_blas_to_one_thread():

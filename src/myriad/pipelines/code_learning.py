@@ -12,6 +12,7 @@ from myriad.codes import BlockCode, Code, CodeOptions, FloatCode, Source
 from myriad.images import BadImage, ImageList
 from myriad.parallel import Executor, LearningContext
 from myriad.pipelines.describing import BadImages, describe_images
+from myriad.pipelines.row_cache import RowCache
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.signatures import CombinedSignature, Signature
 from myriad.store import ArrayRows, Rows, inform_rows
@@ -61,6 +62,7 @@ def learn_code_of_images(
     options: ExtractOptions,
     executor: Executor,
     context: LearningContext,
+    cache: RowCache | None = None,
 ) -> Code | None:
     """Learn a code from the signatures of some training images; None for float32 rows.
 
@@ -72,7 +74,9 @@ def learn_code_of_images(
     wanted = [block.count_vectors() for block in blocks]
     indices = training[: min(max(wanted), CODE_BYTES // (4 * signature.dim))]
     if len(indices) >= max(block.fewest for block in blocks):
-        sample, labels = _describe_some(images, indices, signature, options, executor, context)
+        sample, labels = _describe_some(
+            images, indices, signature, options, executor, context, cache
+        )
     else:
         sample, labels = np.zeros((0, signature.dim), np.float32), np.zeros(0, np.int32)
     if len(sample) < max(block.fewest for block in blocks):
@@ -145,6 +149,7 @@ def _describe_some(
     options: ExtractOptions,
     executor: Executor,
     context: LearningContext,
+    cache: RowCache | None,
 ) -> tuple[Float, NDArray[np.int32]]:
     """Return the rows of some images and their labels, bad images left out."""
     bad = BadImages(len(images), options.max_bad)
@@ -152,7 +157,7 @@ def _describe_some(
     kept: list[int] = []
     with context.progress.step("Describing a sample", len(indices), "images") as advance:
         described = describe_images(
-            images, indices.tolist(), signature, executor, workers=context.workers
+            images, indices.tolist(), signature, executor, workers=context.workers, cache=cache
         )
         for i, row in described:
             advance(1)

@@ -19,7 +19,7 @@ from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.extract import ExtractOptions, open_source
 from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.replacement import describe_source, is_trained_from
-from myriad.pipelines.train import check_classes, train
+from myriad.pipelines.train import check_rows, train
 from myriad.pipelines.trial_log import Record, TrialLog, check_trial_log
 from myriad.pipelines.workers import open_executor
 from myriad.progress import SILENT, Progress
@@ -153,7 +153,7 @@ def compare(
             resume=resume,
             progress=progress,
         )
-        check_classes(rows.rows("train").labels, rows, progress)
+        check_rows(rows.rows("train"), rows, progress)
         trial_log = TrialLog(out / LEDGER, {"store": rows.fingerprint, "seed": seed}, resume=resume)
         found = []
         for number, (objective, method) in enumerate(methods.items(), start=1):

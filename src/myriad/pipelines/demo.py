@@ -17,6 +17,7 @@ from myriad.measures import Measures
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.evidence import gather_evidence
 from myriad.pipelines.outputs import list_entries, locks_output, training_beside
+from myriad.pipelines.row_options import ExtractOptions
 from myriad.pipelines.train import EVIDENCE, Trained, sample_paths, train
 from myriad.progress import SILENT, Progress
 from myriad.training import METHODS, make_method
@@ -52,10 +53,10 @@ class Demonstrated:
 def demonstrate(
     out: Path,
     *,
-    classes: int = 300,
-    images: int = 40,
+    classes: int = 100,
+    images: int = 20,
     confusables: bool = False,
-    objective: str = "ovr",
+    objective: str = "auto",
     seed: int = 0,
     threads: int | None = None,
     progress: Progress = SILENT,
@@ -78,6 +79,7 @@ def demonstrate(
         out / IMAGES,
         out / MODEL,
         store=out / STORE,
+        extracting=ExtractOptions(cache=False),  # drawn images are not worth keeping
         method=method,
         threads=threads,
         progress=progress,

@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.arrays import Float
 from myriad.codes import Code
 from myriad.descriptors import GridOptions, SpreadImages
 from myriad.errors import InputError, WorkError
 from myriad.files import atomic_write
-from myriad.images import BadImage, ImageFiles, ImageList, read_image
+from myriad.images import BadImage, ImageFiles, ImageList
 from myriad.models import ModelFolder
 from myriad.parallel import (
     Executor,
@@ -28,8 +28,11 @@ from myriad.parallel import (
     open_processes,
     thread_count,
 )
+from myriad.pipelines.image_tasks import ImageSource, Reading, map_images
+from myriad.pipelines.row_cache import CachedRows, RowCache, make_key
 from myriad.progress import SILENT, Progress
-from myriad.signatures import Signature
+from myriad.serialisation import fingerprint
+from myriad.signatures import CombinedSignature, Signature
 
 Result = TypeVar("Result")
 
@@ -39,15 +42,6 @@ MOST_REASONS = 5
 """Reasons that a summary of bad images lists, at most."""
 FEWEST = 128
 """Images a worker process, at least: fewer are described before it has started."""
-
-
-class ImageSource(Protocol):
-    """A source of images: an `ImageList`, or the files given to ``predict``."""
-
-    def __len__(self) -> int: ...
-
-    def files(self, indices: list[int]) -> ImageFiles:
-        """Return the files of the images with these indices."""
 
 
 @contextmanager
@@ -146,8 +140,8 @@ class SampledImages(SpreadImages):
     ) -> Iterator[Result]:
         """Yield ``function(number, image)`` for each good image in order."""
         bad = BadImages(len(self.images), self.max_bad)
-        work = _Reading(function, colour=colour, pixels=SAMPLE_PIXELS)
-        for i, found in _map_images(self.images, self.indices.tolist(), work, self.executor):
+        work = Reading(function, colour=colour, pixels=SAMPLE_PIXELS)
+        for i, found in map_images(self.images, self.indices.tolist(), work, self.executor):
             if isinstance(found, BadImage):
                 bad.add(self.images.locate(i), found.reason)
             else:
@@ -164,6 +158,7 @@ def describe_images(
     *,
     code: Code | None = None,
     workers: Workers | None = None,
+    cache: RowCache | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """Yield ``(i, row)`` for each image in order, or ``(i, BadImage)`` for a bad one.
 
@@ -173,62 +168,119 @@ def describe_images(
     ----------
     workers : workers that write rows to files of their folder instead of sending them; None if
         they are on this machine.
+    cache : rows of earlier runs, for workers on this machine; None for none.
     """
+    if cache is not None and workers is None and not executor.remote:
+        yield from _describe_cached(source, indices, signature, executor, code, cache)
+        return
     describe = _Describing(
         signature, code, None if workers is None else workers.make_folder("rows")
     )
-    work = _Reading(describe, colour=signature.colour, pixels=signature.pixels)
+    work = Reading(describe, colour=signature.colour, pixels=signature.pixels)
     try:
-        for i, row in _map_images(source, indices, work, executor):
+        for i, row in map_images(source, indices, work, executor):
             yield i, np.load(row) if isinstance(row, Path) else row
     finally:
         if describe.folder is not None:
             shutil.rmtree(describe.folder, ignore_errors=True)
 
 
-def _map_images(
-    source: ImageSource, indices: Iterable[int], work: _Reading, executor: Executor
-) -> Iterator[tuple[int, Any]]:
-    """Yield the index of each image with the result for it."""
-    work.warm_up()
-    numbers = iter(indices)
-    sent: list[list[int]] = []
+@dataclass(frozen=True)
+class _Described:
+    """A row, the keys of what the cache had of it, and what is new of it."""
 
-    def make_tasks() -> Iterator[tuple[int, ImageFiles]]:
-        start = 0
-        while task := list(islice(numbers, executor.grain)):
-            sent.append(task)
-            yield start, source.files(task)
-            start += len(task)
-
-    for results in executor.map(work, make_tasks()):
-        yield from zip(sent.pop(0), results, strict=True)
+    row: NDArray[Any]
+    used: list[bytes]
+    new: list[tuple[bytes, Float]]
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """Reads some images and applies a function of ``(number, image)`` to each."""
+class _Cached(Reading):
+    """Describes images by what the cache has of them, and computes the rest.
 
-    function: Callable[[int, NDArray[np.uint8]], Any]
-    colour: bool
-    pixels: int | None
+    Attributes
+    ----------
+    signature, code : of the rows.
+    cached : the rows of earlier runs.
+    networks : the fingerprint of each part of the signature that is not learned, by its position.
+    """
 
-    def warm_up(self) -> None:
-        """Apply the function to a small image: kernels are compiled before workers start."""
-        noise = np.arange(64 * 64 * 3, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(24)
-        image = noise.astype(np.uint8).reshape(64, 64, 3)
-        self.function(0, image if self.colour else np.ascontiguousarray(image[:, :, 0]))
-
-    def __call__(self, task: tuple[int, ImageFiles]) -> list[Any]:
-        start, files = task
-        return [self._apply(start + j, files, j) for j in range(len(files))]
+    signature: Signature
+    code: Code | None
+    cached: CachedRows
+    networks: dict[int, str]
 
     def _apply(self, number: int, files: ImageFiles, j: int) -> Any:
         try:
-            image = read_image(files.read(j), colour=self.colour, min_pixels=self.pixels)
-            return self.function(number, image)
+            return self._describe(files.read(j), files.view(j))
         except BadImage as bad:
             return bad
+
+    def _describe(self, content: bytes, view: int) -> _Described:
+        parts = list_parts(self.signature)
+        rows: dict[int, Float] = {}
+        keys: dict[int, bytes] = {}
+        used: list[bytes] = []
+        for i, network in self.networks.items():
+            keys[i] = make_key(content, view, self.pixels, network)
+            row = self.cached.read(keys[i], parts[i].dim)
+            if row is not None:
+                rows[i] = row
+                used.append(keys[i])
+        new: list[tuple[bytes, Float]] = []
+        if len(rows) < len(parts):
+            image = self.decode(content, view)
+            for i, (part, taken) in enumerate(take_apart(self.signature, image)):
+                if i not in rows:
+                    rows[i] = part.describe(taken)
+                    if i in keys:
+                        new.append((keys[i], rows[i]))
+        row = rows[0]
+        if isinstance(self.signature, CombinedSignature):
+            row = self.signature.join([rows[i] for i in range(len(parts))])
+        return _Described(encode_row(row, self.code), used, new)
+
+
+def list_parts(signature: Signature) -> tuple[Signature, ...]:
+    """Return the signatures that one consists of, itself if it is no combination."""
+    return signature.parts if isinstance(signature, CombinedSignature) else (signature,)
+
+
+def take_apart(
+    signature: Signature, image: NDArray[np.uint8]
+) -> Iterator[tuple[Signature, NDArray[np.uint8]]]:
+    """Yield each of these signatures with the image as it takes it."""
+    if isinstance(signature, CombinedSignature):
+        yield from ((part, taken) for part, taken, _, _ in signature.take_apart(image))
+    else:
+        yield signature, image
+
+
+def _describe_cached(
+    source: ImageSource,
+    indices: Iterable[int],
+    signature: Signature,
+    executor: Executor,
+    code: Code | None,
+    cache: RowCache,
+) -> Iterator[tuple[int, Any]]:
+    """Yield what `describe_images` does, by the cache as far as it has rows."""
+    parts = enumerate(list_parts(signature))
+    networks = {i: fingerprint(part) for i, part in parts if not part.learned}
+    cached = cache.rows
+    if not networks or cached is None:
+        yield from describe_images(source, indices, signature, executor, code=code)
+        return
+    describe = _Describing(signature, code)
+    work = _Cached(describe, signature.colour, signature.pixels, signature, code, cached, networks)
+    for i, found in map_images(source, indices, work, executor):
+        if isinstance(found, _Described):
+            cache.add(found.new)
+            cache.touch(found.used)
+            yield i, found.row
+        else:
+            yield i, found
+    cache.flush()
 
 
 @dataclass(frozen=True)
@@ -251,7 +303,11 @@ class _Describing:
 
 def describe_one(image: NDArray[np.uint8], signature: Signature, code: Code | None) -> NDArray[Any]:
     """Return the row of an image in a store: coded if there is a code."""
-    row = signature.describe(image)
+    return encode_row(signature.describe(image), code)
+
+
+def encode_row(row: Float, code: Code | None) -> NDArray[Any]:
+    """Return a row as a store keeps it."""
     return row if code is None else code.encode(row[None, :])[0]
 
 

@@ -67,6 +67,7 @@ class Scored:
     ranks : int32, the rank of the truth.
     paths : where the row's image is, or an empty string.
     judged : what else is known of the rows; see `models.judging`.
+    suspects : rows whose label is probably wrong, plain JSON; see `list_suspects`.
     """
 
     truths: NDArray[np.int32]
@@ -74,6 +75,7 @@ class Scored:
     ranks: NDArray[np.int32]
     paths: Sequence[str]
     judged: Judged = field(default_factory=dict)
+    suspects: list[dict[str, Any]] = field(default_factory=list)
 
 
 def gather_evidence(

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.codes import Code
 from myriad.errors import InputError
 from myriad.images import (
     ImageList,
+    augment_images,
     find_images,
     require_classes,
     split_images,
 )
+from myriad.images.corrections import correct_images
 from myriad.parallel import Executor, LearningContext
 from myriad.pipelines.code_learning import learn_code_of_images
 from myriad.pipelines.describing import BadImages, SampledImages, open_workers
@@ -27,6 +32,7 @@ from myriad.pipelines.outputs import (
     store_beside,
     worker_files_beside,
 )
+from myriad.pipelines.row_cache import RowCache, open_cache
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.pipelines.shard_writing import write_shards
 from myriad.pipelines.signature_choice import choose_signature
@@ -70,7 +76,9 @@ def extract(
     out: Path,
     *,
     options: ExtractOptions | None = None,
+    recipe: Signature | None = None,
     splits: tuple[str, ...] = ("train", "val", "test"),
+    corrections: Path | None = None,
     seed: int = 0,
     threads: int | None = None,
     cluster: Any = None,
@@ -87,14 +95,20 @@ def extract(
 
     Parameters
     ----------
+    recipe : the signature of an earlier job, with which images are described as they were there;
+        nothing is learned, rows stay float32, and one class is enough. None for a new signature.
     splits : the splits of the images to extract.
+    corrections : a CSV file with the right labels of some images; see `correct_images`.
     cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
     began = time.perf_counter()
     options = options or ExtractOptions()
-    opened = options.spec.open(options)  # early, so that a wrong file is found before the work
+    # Early, so that a wrong file is found before the work.
+    opened = recipe or options.spec.open(options)
     with progress.step("Finding images") as advance:
-        found = find_images(data)
+        found = find_images(data, every=options.every)
+        if corrections is not None:
+            found = correct_images(found, corrections)
         images = split_images(found, seed=seed)
         chosen = np.isin(images.splits, splits)
         images = images.select(chosen)
@@ -102,22 +116,37 @@ def extract(
     for warning in images.warnings:
         progress.note(warning)
     learning = opened is None and (options.signature != AUTO or options.candidates == (FISHER,))
-    require_classes(images, data, learning=learning)
+    if recipe is None:
+        require_classes(images, data, learning=learning)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     bad = BadImages(len(images), options.max_bad)
-    with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
+    described = augment_images(images, options.added_views)
+    with (
+        open_workers(threads, len(described), cluster=cluster, progress=progress) as executor,
+        open_cache(options.cache, progress) as cache,
+    ):
         executor.require(images.root)
         with open_shared_workers(executor, worker_files_beside(work)) as workers:
             context = LearningContext(seed, threads, workers, progress)
-            before = read_plan(work) if is_store(work) else None
-            choice = choose_signature(images, options, executor, context, before=before)
-            options = choice.options
-            network = options.spec.open(options)
-            plan = _plan(options, found, chosen, seed=seed) | choice.to_plan()
-            if network is not None:
-                plan["network"] = fingerprint(network)
-            writer = _begin(images, work, options, plan, executor, network, context)
-        _write_rows(images, writer, bad, executor, seed=seed, progress=progress)
+            network = recipe
+            if recipe is not None:
+                options = ExtractOptions(codes="none")
+                plan = {"signature": recipe.kind, "recipe": fingerprint(recipe)}
+                plan |= _plan_images(found, chosen, seed=seed)
+            else:
+                before = read_plan(work) if is_store(work) else None
+                choice = choose_signature(
+                    images, options, executor, context, before=before, cache=cache
+                )
+                options = choice.options
+                network = options.spec.open(options)
+                plan = options.to_plan() | _plan_images(found, chosen, seed=seed)
+                plan |= choice.to_plan()
+                if network is not None:
+                    plan["network"] = fingerprint(network)
+            learn = partial(_learn, images, options, executor, network, context, cache)
+            writer = _begin(described, work, plan, learn)
+        _write_rows(described, writer, bad, executor, cache, seed=seed, progress=progress)
     writer.finish()
     if bad.found:
         progress.note(bad.summarise())
@@ -125,28 +154,40 @@ def extract(
     return Extracted(Store.open(out), time.perf_counter() - began)
 
 
-def _plan(
-    options: ExtractOptions, found: ImageList, chosen: NDArray[np.bool_], *, seed: int
-) -> dict[str, Any]:
-    """Return everything that determines the bytes of the store.
+def _plan_images(found: ImageList, chosen: NDArray[np.bool_], *, seed: int) -> dict[str, Any]:
+    """Return what determines the bytes of the store beside the options of the signature.
 
     The images are taken as they were found, since splits that are drawn follow from the seed.
     """
-    return options.to_plan() | {
+    return {
         "seed": seed,
         "images": found.select(chosen).fingerprint(),
         "validation": "stated" if (found.splits == "val").any() else "drawn",
     }
 
 
-def _begin(
+def _learn(
     images: ImageList,
-    out: Path,
     options: ExtractOptions,
-    plan: dict[str, Any],
     executor: Executor,
     network: Signature | None,
     context: LearningContext,
+    cache: RowCache | None,
+) -> tuple[Signature, Code | None]:
+    """Return the signature and the code, learned from training images."""
+    order = generator(context.seed, "images to learn from").permutation(len(images))
+    training = order[images.splits[order] == "train"]
+    sample = SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, executor)
+    signature = network or options.spec.learn(sample, options, context)
+    code = learn_code_of_images(images, training, signature, options, executor, context, cache)
+    return signature, code
+
+
+def _begin(
+    images: ImageList,
+    out: Path,
+    plan: dict[str, Any],
+    learn: Callable[[], tuple[Signature, Code | None]],
 ) -> StoreWriter:
     """Return the writer of a store that was begun before, or of a new one, after learning."""
     if is_store(out):
@@ -154,11 +195,7 @@ def _begin(
         if writer.header.n_shards != _count_shards(images, writer.bytes_per_row):
             raise InputError(f"{out} is damaged: it does not have the shards that its images need.")
         return writer
-    order = generator(context.seed, "images to learn from").permutation(len(images))
-    training = order[images.splits[order] == "train"]
-    sample = SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, executor)
-    signature = network or options.spec.learn(sample, options, context)
-    code = learn_code_of_images(images, training, signature, options, executor, context)
+    signature, code = learn()
     row_bytes = code.bytes_per_row if code else 4 * signature.dim
     return Store.create(
         out,
@@ -191,6 +228,7 @@ def _write_rows(
     writer: StoreWriter,
     bad: BadImages,
     executor: Executor,
+    cache: RowCache | None,
     *,
     seed: int,
     progress: Progress,
@@ -206,7 +244,7 @@ def _write_rows(
     bad.check()
     with progress.step("Describing images", len(images), "images") as advance:
         advance(sum(len(shards[number]) for number in done))
-        write_shards(images, missing, writer, executor, bad, advance)
+        write_shards(images, missing, writer, executor, bad, advance, cache)
 
 
 def open_source(

@@ -76,7 +76,7 @@ def recall(name: str) -> Any:
 
 def remember(notes: dict[str, Any], *, more: bool = False, progress: Progress = SILENT) -> None:
     """Cache measurements of this machine, instead of the old ones or, if `more`, beside them."""
-    path = _notes_path()
+    path = measurements_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         kept = (_read_notes() if more else {}) | notes
@@ -87,7 +87,7 @@ def remember(notes: dict[str, Any], *, more: bool = False, progress: Progress = 
 
 def _read_notes() -> dict[str, Any]:
     """Return the cached measurements of this machine with these versions."""
-    path = _notes_path()
+    path = measurements_path()
     try:
         kept = read_json(path) if path.exists() else {}
     except InputError:
@@ -117,7 +117,7 @@ def measure_machine(*, progress: Progress = SILENT) -> Machine:
         advance(1)
         write, read = _measure_disk()
         advance(1)
-    return Machine(sgemm, decode, read, write, cores=thread_count(None), memory=_memory())
+    return Machine(sgemm, decode, read, write, cores=thread_count(None), memory=memory_bytes())
 
 
 def repeat(run: Callable[[], object], *, seconds: float = 0.3) -> float:
@@ -167,7 +167,7 @@ def _measure_disk() -> tuple[float, float]:
         return DISK_BYTES / written, DISK_BYTES / (time.perf_counter() - began)
 
 
-def _memory() -> int:
+def memory_bytes() -> int:
     """Return the bytes of memory of this machine."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -175,6 +175,7 @@ def _memory() -> int:
         return 8 << 30
 
 
-def _notes_path() -> Path:
+def measurements_path() -> Path:
+    """Return the file that keeps the measurements."""
     caches = os.environ.get("XDG_CACHE_HOME")
     return (Path(caches) if caches else Path.home() / ".cache") / "myriad" / "machine.json"

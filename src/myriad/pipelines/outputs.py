@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from myriad.errors import InputError
+from myriad.files import partial_of
 from myriad.locks import is_lock, locked
 from myriad.models import is_model
 from myriad.progress import SILENT
@@ -155,7 +156,8 @@ def worker_files_beside(store: Path) -> Path:
 def prepare_results(folder: Path, names: tuple[str, ...], *, overwrite: bool, resume: bool) -> None:
     """Make a folder for results; files of these names in it are replaced only if that is said."""
     check_writable(folder)
-    held = [path.name for path in list_entries(folder)]
+    partial = {partial_of(folder / name) for name in names}  # left by a run that was killed
+    held = [path.name for path in list_entries(folder) if path not in partial]
     if set(held) & set(names) and not (overwrite or resume):
         raise InputError(f"{folder} exists. {EXISTS_HINT}")
     if held and not set(held) & set(names) and not resume:
@@ -172,6 +174,16 @@ def page_beside(store: Path) -> Path:
         return Path(f"{store.name}.html")
     path = store if store.name not in ("", "..") else store.resolve()
     return path.with_name(f"{path.name}.html")
+
+
+def check_beside(data: Path) -> Path:
+    """Return the default folder of what a check of some data finds: where the command runs.
+
+    Data may be in a folder that cannot be written to.
+    """
+    name = as_path(data).name
+    name = name if name not in ("", "..") else data.resolve().name
+    return Path(f"{name}.check")
 
 
 def check_file_output(path: Path, *, option: str, overwrite: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError, WorkError
-from myriad.files import atomic_write
 from myriad.images import BadImage, ImageFiles, list_inputs
 from myriad.models import Decider, ModelFolder, load_model
 from myriad.parallel import thread_executor
 from myriad.pipelines.deciding import DecisionOptions
 from myriad.pipelines.describing import describe_images, open_workers, signature_of
+from myriad.pipelines.prediction_files import Journal, identify
 from myriad.pipelines.scoring import BATCH
 from myriad.progress import SILENT, Progress
 from myriad.store.formats import RowFile, is_row_data, open_row_files
@@ -35,14 +34,17 @@ class Predicted:
     predictions: list[dict[str, Any]]
     bad: list[dict[str, str]]
     seconds: float
+    sorted: dict[str, int] | None = None
+    """How many images were sorted into the folder of each label."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``predict`` prints."""
-        return {
+        found: dict[str, Any] = {
             "predictions": self.predictions,
             "bad": self.bad,
             "seconds": round(self.seconds, 3),
         }
+        return found if self.sorted is None else found | {"sorted": self.sorted}
 
 
 def predict(
@@ -51,6 +53,8 @@ def predict(
     *,
     k: int = 5,
     deciding: DecisionOptions | None = None,
+    every: float | None = None,
+    journal: Journal | None = None,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Predicted:
@@ -61,6 +65,8 @@ def predict(
     Parameters
     ----------
     deciding : what else is decided: prediction sets, "unknown", fewer classes, a hierarchy.
+    every : seconds between the frames of video files; None to leave videos out.
+    journal : keeps what is done, and knows what an interrupted run has done before.
     """
     began = time.perf_counter()
     if k < 1:
@@ -75,24 +81,29 @@ def predict(
         ranked = rank_rows(decider, [Path(word) for word in inputs], k, progress)
         return Predicted(ranked, [], time.perf_counter() - began)
     signature = signature_of(folder)
-    paths = [str(path) for path in list_inputs(list(inputs))]
+    journal = journal or Journal()
+    listed = [str(path) for path in list_inputs(list(inputs), every=every)]
+    journal.begin({"model": identify(model), "k": k, "deciding": repr(deciding), "every": every})
+    paths = [path for path in dict.fromkeys(listed) if path not in journal.entries]
     files = ImageFiles(Path(), paths)
-    predictions: list[dict[str, Any]] = []
-    bad: list[dict[str, str]] = []
     with (
-        progress.step("Ranking", len(paths), "images") as advance,
+        progress.step("Ranking", len(listed), "images") as advance,
         open_workers(threads, len(paths)) as executor,
     ):
+        advance(len(listed) - len(paths))
         described = describe_images(files, range(len(paths)), signature, executor)
         while batch := list(islice(described, BATCH)):
             good = [(paths[i], row) for i, row in batch if not isinstance(row, BadImage)]
-            predictions += _rank(decider, good, k)
-            bad += [
+            journal.add(_rank(decider, good, k))
+            journal.add(
                 {"path": paths[i], "reason": row.reason}
                 for i, row in batch
                 if isinstance(row, BadImage)
-            ]
+            )
             advance(len(batch))
+    found = [journal.entries[path] for path in listed]
+    predictions = [entry for entry in found if "reason" not in entry]
+    bad = [entry for entry in found if "reason" in entry]
     if not predictions:
         first = "{path} ({reason})".format(**bad[0])
         raise WorkError(f"None of the {len(bad)} images could be read. The first: {first}.")
@@ -135,41 +146,3 @@ def _rank(
         return []
     found = decider.describe(decider.decide(np.stack([row for _, row in rows]), k))
     return [{"path": path, **decision} for (path, _), decision in zip(rows, found, strict=True)]
-
-
-EXTRAS = ("set", "unknown", "novelty", "answer", "answer_level", "answer_probability")
-"""Columns that depend on what was asked for; they are the same in all lines of an image."""
-
-
-def write_csv(predicted: Predicted, path: Path) -> None:
-    """Write a line for each image and rank: path, rank, label, score, probability.
-
-    The probability is empty where the model is not calibrated. What else was decided follows; the
-    labels of a set are separated by ``|``.
-    """
-    flat = [flatten_decision(prediction) for prediction in predicted.predictions]
-    extras = [name for name in EXTRAS if flat and name in flat[0]]
-    with (
-        atomic_write(path) as beside,
-        beside.open("w", encoding="utf-8", errors="surrogateescape", newline="") as stream,
-    ):
-        writer = csv.writer(stream)
-        writer.writerow(["path", "rank", "label", "score", "probability", *extras])
-        for prediction, decision in zip(predicted.predictions, flat, strict=True):
-            for rank, entry in enumerate(prediction["labels"], start=1):
-                cells = [entry["label"], entry["score"], entry.get("probability")]
-                more = [decision[name] for name in extras]
-                writer.writerow([prediction["path"], rank, *cells, *more])
-
-
-def flatten_decision(prediction: dict[str, Any]) -> dict[str, Any]:
-    """Return what was decided beyond ranked labels, a cell each."""
-    names = ("unknown", "novelty")
-    found: dict[str, Any] = {name: prediction[name] for name in names if name in prediction}
-    if "set" in prediction:
-        found["set"] = "|".join(prediction["set"])
-    if "answer" in prediction:
-        answer = prediction["answer"]
-        found |= {"answer": answer["label"], "answer_level": answer["level"]}
-        found["answer_probability"] = answer["probability"]
-    return found

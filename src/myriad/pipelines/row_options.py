@@ -30,19 +30,35 @@ class ExtractOptions(SignatureOptions):
     codes : a name in `myriad.codes.CODES`, the code of the rows; ``"none"`` keeps float32, `AUTO`
         is the code that suits the signature.
     ratio : how many times smaller coded rows are; None for the default of the code.
+    augment : a word of `AUGMENTATIONS`: further views of training images as rows of their own.
+    cache : whether rows of networks are kept for other runs, and taken from earlier ones.
     max_bad : the fraction of the images that may be bad.
+    every : seconds between the frames of video files; None to ignore videos.
     """
 
     codes: str = option(AUTO, help="Code of the rows")
     ratio: float | None = same_option(CodeOptions, "ratio")
+    augment: str = option(
+        "none",
+        choices=("none", "mirror", "crops"),
+        help="More rows of each training image: none, mirror (its mirror image) or crops (four).",
+    )
+    cache: bool = option(True, help="Reuse what networks found in images that did not change.")
     max_bad: float = option(
         0.05, minimum=0, maximum=1, help="Fraction of the images that may be bad."
+    )
+    every: float | None = option(
+        None,
+        above=0,
+        help="Read video files too: seconds from one frame to the next, which are one group.",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         known = options_of(ExtractOptions)
         known["max_bad"].parse(self.max_bad, name="--max-bad")
+        known["augment"].parse(self.augment, name="--augment")
+        known["every"].parse(self.every, name="--every")
         if self.codes != AUTO:
             object.__setattr__(self, "codes", find_code(self.codes).word)
         if self.codes == "none" and self.ratio is not None:
@@ -59,6 +75,11 @@ class ExtractOptions(SignatureOptions):
         if codes == AUTO:
             codes = self.spec.codes if self.ratio is None else CodeOptions().codes
         return CodeOptions(codes, self.ratio)
+
+    @property
+    def added_views(self) -> tuple[int, ...]:
+        """The views that training images have beside themselves."""
+        return AUGMENTATIONS[self.augment]
 
     def to_plan(self) -> dict[str, Any]:
         """Return the options as a store states them in its plan.
@@ -78,9 +99,12 @@ class ExtractOptions(SignatureOptions):
             "root": self.root,
             "whiten": self.whiten,
         }
-        return stated | _IN_EVERY_PLAN | own | {"ratio": self.ratio}
+        augmented = {} if self.augment == "none" else {"augment": self.augment}
+        return stated | _IN_EVERY_PLAN | own | {"ratio": self.ratio} | augmented
 
 
+AUGMENTATIONS = {"none": (), "mirror": (1,), "crops": (2, 3, 4, 5)}
+"""The views that are added to an image, see `myriad.images.augmentation`, by ``--augment``."""
 _IN_EVERY_PLAN = {"weights": False, "soft": False, "map": "hellinger", "within": False}
 """Options that the plan of every store of images states, whatever its signature."""
 
@@ -101,7 +125,7 @@ def extraction_options() -> dict[str, Option]:
     """Return all options of how images become rows in one flat list, as the command shows them."""
     shared = options_of(ExtractOptions)
     first = ("signature", *POOLED)
-    last = ("codes", "ratio", "max_bad")
+    last = ("codes", "ratio", "augment", "cache", "max_bad", "every")
     return (
         {name: shared[name] for name in first}
         | signature_options()

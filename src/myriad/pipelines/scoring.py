@@ -111,19 +111,7 @@ def score_store(
     cluster, scoring : workers, and what they do, if they are to rank.
     deciding : see `score_images`; workers rank by scores alone.
     """
-    recipes = (folder.recipe, store.recipe)
-    if None not in recipes and len({fingerprint(recipe) for recipe in recipes if recipe}) > 1:
-        raise InputError(
-            f"The rows of {store.path} were made with another vocabulary than the model's, so its "
-            "scores would mean nothing. Evaluate on the images themselves."
-        )
-    dim = store.dim if store.code is None else store.code.dim
-    if dim != folder.model.dim:
-        raise InputError(
-            f"The rows of {store.path} have {dim} features, the model takes {folder.model.dim}: "
-            "they were made by another recipe."
-        )
-    folder = replace(folder, model=match_rows(folder.model, store.code, str(store.path)))
+    folder = match_store(folder, store)
     rows = store.rows(None if split == "all" else split)
     name = str(store.path)
     if scoring is None:
@@ -137,6 +125,23 @@ def score_store(
     ):
         found = rank_store(scoring, known, block_size(rows.dim), executor, advance)
     return Scored(show_truths(known, found[1]), found[1], found[0], rows.paths), truths
+
+
+def match_store(folder: ModelFolder, store: Store) -> ModelFolder:
+    """Return a model for the rows of a store; `InputError` unless they are rows of its kind."""
+    recipes = (folder.recipe, store.recipe)
+    if None not in recipes and len({fingerprint(recipe) for recipe in recipes if recipe}) > 1:
+        raise InputError(
+            f"The rows of {store.path} were made with another vocabulary than the model's, so its "
+            "scores would mean nothing. Use the images themselves."
+        )
+    dim = store.dim if store.code is None else store.code.dim
+    if dim != folder.model.dim:
+        raise InputError(
+            f"The rows of {store.path} have {dim} features, the model takes {folder.model.dim}: "
+            "they were made by another recipe."
+        )
+    return replace(folder, model=match_rows(folder.model, store.code, str(store.path)))
 
 
 def score_rows(

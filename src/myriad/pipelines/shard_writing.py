@@ -15,6 +15,7 @@ from myriad.errors import InputError
 from myriad.images import BadImage, ImageFiles, ImageList
 from myriad.parallel import Executor, LocalExecutor
 from myriad.pipelines.describing import BadImages, describe_images
+from myriad.pipelines.row_cache import RowCache
 from myriad.progress import Advance
 from myriad.signatures import Signature
 from myriad.store import StoreWriter
@@ -64,6 +65,7 @@ def write_shards(
     executor: Executor,
     bad: BadImages,
     advance: Advance,
+    cache: RowCache | None = None,
 ) -> None:
     """Describe the images of some shards, by number, and write them; `bad` is added to."""
     jobs = (ShardJob.of(images, number, indices) for number, indices in shards.items())
@@ -75,7 +77,9 @@ def write_shards(
                 bad.add(**item)
     else:
         every = (i for indices in shards.values() for i in indices.tolist())
-        described = describe_images(images, every, recipe_of(writer), executor, code=writer.code)
+        described = describe_images(
+            images, every, recipe_of(writer), executor, code=writer.code, cache=cache
+        )
         for job in jobs:
             write_shard(job, (row for _, row in described), writer, bad, advance)
 
@@ -88,8 +92,9 @@ def write_shard(
     for i, row in zip(range(len(job)), described, strict=False):
         advance(1)
         if isinstance(row, BadImage):
-            bad.add(job.names[i], row.reason)
-            bad_here.append(bad.found[-1])
+            if job.files.view(i) == 0:  # a file counts once, whatever its views
+                bad.add(job.names[i], row.reason)
+                bad_here.append(bad.found[-1])
         else:
             rows.append(row)
             kept.append(i)

@@ -19,6 +19,7 @@ from myriad.arrays import Float
 from myriad.images import BadImage, ImageList
 from myriad.parallel import Executor, LearningContext
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images
+from myriad.pipelines.row_cache import RowCache
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.progress import SILENT
 from myriad.randomness import generator
@@ -64,12 +65,14 @@ def choose_signature(
     context: LearningContext,
     *,
     before: Mapping[str, Any] | None = None,
+    cache: RowCache | None = None,
 ) -> SignatureChoice:
     """Return the options with a stated signature.
 
     Parameters
     ----------
     before : the plan of the store that is resumed, whose choice stays.
+    cache : rows of earlier runs.
     """
     if options.signature != AUTO:
         return SignatureChoice(options, {})
@@ -84,7 +87,7 @@ def choose_signature(
     if len(sample) < TOO_FEW:
         why = f"{title}, as there are too few images a class to compare"
         return _settle(options, candidates[0], why, context)
-    signature, rows = describe_sample(images, sample, options, executor, context)
+    signature, rows = describe_sample(images, sample, options, executor, context, cache)
     if rows.n_rows < TOO_FEW:
         why = f"{title}, as too few images can be read to compare"
         return _settle(options, candidates[0], why, context)
@@ -145,6 +148,7 @@ def describe_sample(
     options: ExtractOptions,
     executor: Executor,
     context: LearningContext,
+    cache: RowCache | None = None,
 ) -> tuple[CombinedSignature, ArrayRows]:
     """Return all candidates side by side as one signature, and the rows of the sample."""
     word = options.candidates[-1]
@@ -155,7 +159,7 @@ def describe_sample(
     bad, found, kept = BadImages(len(images), options.max_bad), [], []
     with context.progress.step("Comparing signatures", len(sample), "images") as advance:
         described = describe_images(
-            images, sample.tolist(), signature, executor, workers=context.workers
+            images, sample.tolist(), signature, executor, workers=context.workers, cache=cache
         )
         for i, row in described:
             advance(1)

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.files import dump_json, read_json
+from myriad.images.corrections import correct_labels, read_corrections
 from myriad.measures import Measures, measure
-from myriad.models import ClassPictures, ModelFolder, load_model, make_plain, save_model
+from myriad.models import ClassPictures, Model, ModelFolder, load_model, make_plain, save_model
 from myriad.pipelines.calibration_evidence import describe_calibration
 from myriad.pipelines.evidence import Scored, gather_evidence, gather_pictures, write_card
 from myriad.pipelines.extract import ExtractOptions, extract
+from myriad.pipelines.label_checking import list_suspects
 from myriad.pipelines.neighbourhoods import describe_embedding
 from myriad.pipelines.outputs import (
     check_model_output,
@@ -27,10 +29,11 @@ from myriad.pipelines.outputs import (
 )
 from myriad.pipelines.replacement import Replacement, describe_source
 from myriad.pipelines.scoring import score_store
+from myriad.pipelines.signature_parts import share_margins
 from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
-from myriad.store import Store, is_store
+from myriad.store import Rows, Store, check_scale, is_store
 from myriad.training import Automatic, Checkpoint, Context, Fitted, Method
 from myriad.training.calibrating import add_calibration, exclude, keep_back
 
@@ -79,6 +82,7 @@ def train(
     store: Path | None = None,
     extracting: ExtractOptions | None = None,
     method: Method | None = None,
+    corrections: Path | None = None,
     threads: int | None = None,
     cluster: Any = None,
     memory: int | None = None,
@@ -94,6 +98,7 @@ def train(
 
     Parameters
     ----------
+    corrections : a CSV file with the right labels of some images, as ``check --labels`` writes it.
     cluster : see `open_cluster`; workers must see data, store and the folder of the model.
     memory : bytes that training may take; larger weights are trained one class shard at a time.
     """
@@ -101,6 +106,13 @@ def train(
     asked = method or Automatic()
     method = asked if memory is None else asked.with_memory(memory // 2)
     rows = Store.open(data) if is_store(data) else None
+    if rows is not None and corrections is not None:
+        if cluster is not None or memory is not None:
+            raise InputError(
+                "--corrections of a store cannot be combined with --cluster or --memory, whose "
+                "workers read the labels of the store. Correct the images instead."
+            )
+        rows = correct_store(rows, corrections)
     store = None if rows is not None else store or store_beside(out)
     check_model_output(out, overwrite=overwrite, resume=resume, store=store)
     state = training_beside(out)
@@ -118,6 +130,7 @@ def train(
                 store,
                 options=extracting,
                 splits=("train", "val"),
+                corrections=corrections,
                 seed=method.seed,
                 threads=threads,
                 cluster=executor,
@@ -140,6 +153,7 @@ def train(
         **fitted.settings,
         "seed": method.seed,
         **describe_signature(rows),
+        **describe_parts(fitted.model, rows),
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
     source = describe_source(rows, asked)
@@ -158,6 +172,14 @@ def train(
     )
 
 
+def correct_store(store: Store, path: Path) -> Store:
+    """Return a store with the labels that a file of corrections states."""
+    numbers = {name: number for number, name in enumerate(store.paths)}
+    corrections = read_corrections(path)
+    labels, kept = correct_labels(corrections, numbers, store.labels, store.class_names)
+    return store.relabelled(labels, kept)
+
+
 def fit_store(
     store: Store, method: Method, context: Context, *, state: Path | None = None
 ) -> tuple[Fitted, Scored, Measures]:
@@ -174,18 +196,20 @@ def fit_store(
     splits = set(store.splits.tolist())
     train_rows, kept_back = keep_back(store.rows("train"), method)
     val_rows = store.rows("val") if "val" in splits else None
-    check_classes(train_rows.labels, store, progress)
+    check_rows(train_rows, store, progress)
     if val_rows is None:
         progress.note("No validation images: settings are not searched, accuracy is not measured.")
     note_unused(context, method)
     first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))
     fitted = method.fit(train_rows, val_rows, n_classes=n_classes, context=first)
+    crossed = fitted.held_scores
     fitted = add_calibration(fitted, method, train_rows, val_rows, kept_back, progress)
+    suspects = list_suspects(fitted, crossed, train_rows, val_rows)
     if val_rows is None:
         nothing = np.zeros(0, np.int32)
         return (
             fitted,
-            Scored(nothing, nothing, nothing, []),
+            Scored(nothing, nothing, nothing, [], suspects=suspects),
             measure(nothing, nothing, n_classes=n_classes),
         )
     began = time.perf_counter()
@@ -204,12 +228,16 @@ def fit_store(
             context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),
         )
         fitted = refitted.found_by(fitted)
-    return fitted, scored, validation
+    return fitted, replace(scored, suspects=suspects), validation
 
 
-def check_classes(labels: NDArray[np.int32], store: Store, progress: Progress) -> None:
-    """Raise `InputError` unless there are two classes to tell apart; note those without rows."""
-    n_classes, n_present = len(store.class_names), len(np.unique(labels))
+def check_rows(rows: Rows, store: Store, progress: Progress) -> None:
+    """Raise `InputError` unless rows of a store can be trained on; note classes without rows.
+
+    There must be two classes to tell apart, and values whose products float32 can hold.
+    """
+    check_scale(rows)
+    n_classes, n_present = len(store.class_names), len(np.unique(rows.labels))
     if n_present < 2:
         raise InputError(f"{store.path}: at least two classes are needed to train.")
     if n_present < n_classes:
@@ -236,6 +264,12 @@ def describe_signature(store: Store) -> dict[str, Any]:
     found = {"signature": str(store.plan.get("signature", store.recipe.kind))}
     choice = store.plan.get("choice")
     return found | ({"signature_choice": choice} if isinstance(choice, dict) else {})
+
+
+def describe_parts(model: Model, store: Store) -> dict[str, Any]:
+    """Return what each of several signatures contributes, plain JSON; nothing for one."""
+    shares = share_margins(model, store)
+    return {"signature_shares": shares} if shares else {}
 
 
 def _gather(
@@ -266,6 +300,7 @@ def _gather(
         data=str(data),
         model_bytes=size_of(fitted.model),
         calibration=describe_calibration(fitted.calibration, len(store.class_names)),
+        suspects=scored.suspects,
         **describe_embedding(fitted.model, store.class_names),
     )
 
@@ -297,6 +332,7 @@ def _save(
         **settings,
     }
     plain = make_plain(fitted.model, store.code)
+    settings = settings | {"epochs": fitted.epochs}
     contents = ModelFolder(
         plain, store.class_names, store.recipe, settings, source, fitted.calibration
     )

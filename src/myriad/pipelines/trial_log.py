@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from myriad.errors import InputError
-from myriad.files import read_json, write_json
+from myriad.files import partial_of, read_json, write_json
 from myriad.pipelines.outputs import EXISTS_HINT, check_writable, list_entries
 
 FORMAT = 1
@@ -121,7 +121,8 @@ def check_trial_log(folder: Path, name: str, *, overwrite: bool, resume: bool) -
 
     Only files that the study itself writes are ever replaced.
     """
-    if list_entries(folder) and not (folder / name).is_file():
+    held = [path for path in list_entries(folder) if path != partial_of(folder / name)]
+    if held and not (folder / name).is_file():
         raise InputError(
             f"{folder} holds files but no {name}, so nothing is written there. Use another name."
         )

@@ -14,7 +14,7 @@ from myriad.models import ModelFolder
 from myriad.pipelines.extract import ExtractOptions, open_source
 from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.scoring import score_store
-from myriad.pipelines.train import check_classes
+from myriad.pipelines.train import check_rows
 from myriad.pipelines.trial_log import TrialLog, check_trial_log
 from myriad.pipelines.trials import SWEPT, Trial, Tuned
 from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
@@ -81,7 +81,7 @@ def tune(
             resume=resume,
             progress=progress,
         )
-        check_classes(rows.rows("train").labels, rows, progress)
+        check_rows(rows.rows("train"), rows, progress)
         if "val" not in set(rows.splits.tolist()):
             raise InputError(f"{rows.path} has no validation rows, on which settings are judged.")
         key = {"store": rows.fingerprint, "seed": seed, "objective": objective}

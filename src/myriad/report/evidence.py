@@ -112,6 +112,16 @@ class MapPoint:
 
 
 @dataclass(frozen=True)
+class Suspect:
+    """An image whose label is probably wrong, and the label that is suggested."""
+
+    sample: str | None
+    given: str
+    suggested: str
+    probability: float | None
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Everything a report shows."""
 
@@ -132,6 +142,7 @@ class Evidence:
     groups: tuple[Group, ...] = ()
     points: tuple[MapPoint, ...] = ()
     calibration: Calibration | None = None
+    suspects: tuple[Suspect, ...] = ()
 
 
 def read_evidence(content: Any) -> Evidence:
@@ -156,6 +167,7 @@ def read_evidence(content: Any) -> Evidence:
         groups=source.items("groups", _read_group),
         points=source.items("places", _read_point),
         calibration=read_calibration(source.entry("calibration")),
+        suspects=source.items("suspects", _read_suspect),
     )
 
 
@@ -201,6 +213,15 @@ def _read_pair(entry: Entry) -> Pair:
         count=entry.count("count"),
         sample=entry.path("sample"),
         guess_sample=entry.path("guess_sample"),
+    )
+
+
+def _read_suspect(entry: Entry) -> Suspect:
+    return Suspect(
+        entry.path("sample"),
+        entry.text("given"),
+        entry.text("suggested"),
+        entry.percent("probability"),
     )
 
 

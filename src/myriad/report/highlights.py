@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from myriad.progress import Progress
-from myriad.report.evidence import ClassRecord, Evidence, Pair
+from myriad.report.entries import clean_text
+from myriad.report.evidence import ClassRecord, Evidence, Pair, Suspect
 from myriad.report.thumbnails import Image, Thumbnails, encode_thumbnail
 
 ExplainMistake = Callable[[str, str, str], Image | None]
@@ -15,6 +16,7 @@ ExplainMistake = Callable[[str, str, str], Image | None]
 MOST_CLASSES = 12
 MOST_PAIRS = 24
 MOST_EXPLAINED = 8
+MOST_SUSPECTS = 24
 MOST_TAKEN_FOR = 3
 SMALL_SIDE = 64
 
@@ -52,12 +54,30 @@ class PairCard:
 
 
 @dataclass(frozen=True)
+class ImageCard:
+    """An image with what is written below it.
+
+    Attributes
+    ----------
+    picture : its thumbnail as a ``data:`` address; None if it cannot be read.
+    label, note : its class, and what else is said of it.
+    path : for the tooltip.
+    """
+
+    picture: str | None
+    label: str
+    note: str
+    path: str
+
+
+@dataclass(frozen=True)
 class Highlights:
     """The cards of a report."""
 
     worst: tuple[ClassCard, ...]
     best: tuple[ClassCard, ...]
     pairs: tuple[PairCard, ...]
+    suspects: tuple[ImageCard, ...] = ()
 
 
 def choose_extremes(
@@ -95,7 +115,8 @@ def gather_highlights(
     worst, best = choose_extremes(evidence.classes)
     pairs = sorted(evidence.pairs, key=lambda pair: -pair.count)[:MOST_PAIRS]
     evaluated = {item.name: item.n for item in evidence.classes}
-    total = len(worst) + len(best) + len(pairs)
+    suspects = evidence.suspects[:MOST_SUSPECTS]
+    total = len(worst) + len(best) + len(pairs) + len(suspects)
     with progress.step("Pictures for the report", total, "cards") as advance:
 
         def make_card(record: ClassRecord) -> ClassCard:
@@ -112,10 +133,18 @@ def gather_highlights(
                 reason = None if drawn is None else encode_thumbnail(drawn)
             return PairCard(pair, evaluated.get(pair.truth, 0), picture, guess_picture, reason)
 
+        def make_suspect(suspect: Suspect) -> ImageCard:
+            advance(1)
+            picture = thumbnails.find(suspect.sample)
+            sure = "" if suspect.probability is None else f" ({suspect.probability:.0f} %)"
+            note = f"{suspect.suggested}?{sure}"
+            return ImageCard(picture, suspect.given, note, clean_text(suspect.sample or ""))
+
         return Highlights(
             worst=tuple(make_card(record) for record in worst),
             best=tuple(make_card(record) for record in best),
             pairs=tuple(make_pair(pair) for pair in pairs),
+            suspects=tuple(make_suspect(suspect) for suspect in suspects),
         )
 
 

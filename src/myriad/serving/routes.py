@@ -13,6 +13,7 @@ import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import PlainTextResponse, Response
 
+from myriad.errors import did_you_mean
 from myriad.images import BadImage
 from myriad.models.explanations import Contrast
 from myriad.serving.metrics import CONTENT_TYPE
@@ -206,7 +207,8 @@ async def show_picture(
 def find_label(model: ServedModel, label: str) -> int:
     """Return the number of a class by its name; raises `Refusal` (422) for an unknown one."""
     if label not in model.numbers:
-        raise Refusal(422, f"The model has no class {label!r}.")
+        hint = did_you_mean(label, model.numbers)
+        raise Refusal(422, f"The model has no class {label!r}.{hint}")
     return model.numbers[label]
 
 

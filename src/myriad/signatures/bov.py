@@ -101,7 +101,7 @@ class BagOfWordsSignature(PooledSignature, kind="bov"):
     def count(self, image: Bytes) -> Float:
         """Return the histogram of each region, float32 (n_regions, n_words), of sum 1 or empty."""
         local = self.descriptor.describe(image)
-        projected = self.pca.project(local.values)
+        projected = self.project(local)
         pyramid = pyramid_of(self.regions)
         if self.width:
             counts = share_words(projected, local.positions, self.words, pyramid, self.width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
@@ -67,9 +67,14 @@ class CombinedSignature(Signature, kind="combined"):
 
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image: float32 of shape (dim,)."""
+        return self.join([part.describe(taken) for part, taken, _, _ in self.take_apart(image)])
+
+    def join(self, rows: Sequence[Float]) -> Float:
+        """Return the rows of the signatures side by side, each times its scaled weight."""
         row = np.empty(self.dim, np.float32)
-        for part, taken, share, block in self.take_apart(image):
-            np.multiply(part.describe(taken), np.float32(share), out=row[block])
+        norm = float(np.linalg.norm(self.weights))
+        for own, weight, block in zip(rows, self.weights, self.blocks, strict=True):
+            np.multiply(own, np.float32(weight / norm), out=row[block])
         return row
 
     def take_apart(self, image: Bytes) -> Iterator[tuple[Signature, Bytes, float, slice]]:

@@ -204,7 +204,7 @@ class _Pooled:
         boxes = boxes if local.patches is None else boxes[local.patches]
         pyramid = pyramid_of(signature.regions)
         cells = pyramid.locate(local.positions)
-        return cls(signature.pca.project(local.values), local.positions, boxes, pyramid, cells)
+        return cls(signature.project(local), local.positions, boxes, pyramid, cells)
 
     @property
     def region_sizes(self) -> Sums:

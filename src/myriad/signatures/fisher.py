@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import Descriptor, SpreadImages
+from myriad.descriptors import Descriptor, LocalDescriptors, SpreadImages
 from myriad.errors import InputError
 from myriad.progress import SILENT
-from myriad.signatures.learning import Learning, common_fields, project_sample
+from myriad.signatures.learning import (
+    Learning,
+    append_coordinates,
+    common_fields,
+    project_sample,
+)
 from myriad.signatures.pyramid import Pyramid, check_power, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, GaussianMixture, learn_mixture
@@ -26,12 +31,15 @@ class FisherSignature(PooledSignature, kind="fisher"):
     Attributes
     ----------
     descriptor : the local descriptor of the image.
-    pca : the projection of descriptors, ``descriptor.dim`` to ``mixture.dim``.
+    pca : the projection of descriptors, ``descriptor.dim`` to ``mixture.dim``, or two fewer if
+        there are coordinates.
     mixture : the Gaussians.
     regions : 1, 4 (and three stripes) or 8 (and 2 x 2 quarters).
     power : the exponent of the signed power that each value goes through.
     weights : whether it includes the gradient with respect to the weights of the Gaussians, one
         number a Gaussian and region, before the others.
+    coordinates : whether x and y of a patch follow its projected descriptor, so that Gaussians are
+        bound to a part of the image.
     """
 
     descriptor: Descriptor
@@ -40,12 +48,16 @@ class FisherSignature(PooledSignature, kind="fisher"):
     regions: int = 4
     power: float = 0.5
     weights: bool = False
+    coordinates: bool = False
 
     def __post_init__(self) -> None:
         fields = ((self.descriptor, Descriptor), (self.pca, PCA), (self.mixture, GaussianMixture))
         if not all(isinstance(value, kind) for value, kind in fields):
             raise InputError("A Fisher signature needs a descriptor, a PCA and a Gaussian mixture.")
-        if self.pca.n_features != self.descriptor.dim or self.pca.dim != self.mixture.dim:
+        if type(self.coordinates) is not bool:
+            raise InputError("coordinates of a Fisher signature must be true or false.")
+        dim = self.pca.dim + 2 * self.coordinates
+        if self.pca.n_features != self.descriptor.dim or dim != self.mixture.dim:
             raise InputError(
                 "The PCA of a Fisher signature does not fit its descriptor or mixture."
             )
@@ -78,12 +90,16 @@ class FisherSignature(PooledSignature, kind="fisher"):
         own = [np.array([word])] if self.weights else []
         return self._repeat(np.concatenate([*own, first, first + n_gaussians * size]))
 
+    def project(self, local: LocalDescriptors) -> Float:
+        """Return projected descriptors, followed by their coordinates if there are any."""
+        projected = super().project(local)
+        return append_coordinates(projected, local.positions) if self.coordinates else projected
+
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image, float32 of shape (dim,)."""
         local = self.descriptor.describe(image)
-        projected = self.pca.project(local.values)
         vectors = fisher_vectors(
-            projected,
+            self.project(local),
             local.positions,
             self.mixture,
             pyramid_of(self.regions),
@@ -150,6 +166,7 @@ def learn_fisher(
     *,
     n_components: int = 256,
     weights: bool = False,
+    coordinates: bool = False,
     **options: Unpack[Learning],
 ) -> FisherSignature:
     """Learn the PCA and the mixture of a Fisher signature from images.
@@ -160,9 +177,10 @@ def learn_fisher(
         thousand, of all classes, are plenty. `SpreadImages` are sampled by their workers.
     n_components : the number of Gaussians.
     weights : whether signatures hold the gradient with respect to the Gaussians' weights too.
+    coordinates : whether x and y of patches are part of their descriptors.
     options : see `Learning`.
     """
-    pca, values = project_sample(images, n_components, **options)
+    pca, values = project_sample(images, n_components, coordinates=coordinates, **options)
     mixture = learn_mixture(
         values,
         n_components,
@@ -172,5 +190,9 @@ def learn_fisher(
         progress=options.get("progress", SILENT),
     )
     return FisherSignature(
-        *common_fields(options, pca), mixture, options.get("regions", 4), weights=weights
+        *common_fields(options, pca),
+        mixture,
+        options.get("regions", 4),
+        weights=weights,
+        coordinates=coordinates,
     )

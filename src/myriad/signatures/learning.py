@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypedDict
 
+import numpy as np
+
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import DenseSIFT, Descriptor, SpreadImages
 from myriad.descriptors.sampling import sample_descriptors
@@ -59,12 +61,18 @@ def project_sample(
     whiten: bool = False,
     descriptor: Descriptor = _SIFT,
     sample: int = 300_000,
+    coordinates: bool = False,
     seed: int = 0,
     threads: int | None = None,
     workers: Workers | None = None,
     progress: Progress = SILENT,
 ) -> tuple[PCA, Float]:
-    """Sample descriptors, learn their PCA and return it with the projected sample."""
+    """Sample descriptors, learn their PCA and return it with the projected sample.
+
+    Parameters
+    ----------
+    coordinates : whether x and y of the patches follow, see `append_coordinates`.
+    """
     pyramid_of(regions)
     pca_dim = descriptor.pca_dim if pca_dim is None else pca_dim
     if not 1 <= pca_dim <= descriptor.dim:
@@ -75,6 +83,7 @@ def project_sample(
         images,
         descriptor,
         most=sample,
+        positions=coordinates,
         seed=seed,
         threads=threads,
         workers=workers,
@@ -90,8 +99,20 @@ def project_sample(
             "give more images or a smaller vocabulary (--components)."
         )
     with thread_executor(1):  # the rounding of BLAS's sums depends on its number of threads
-        pca = learn_pca(values, pca_dim, whiten=whiten, workers=workers)
-        return pca, pca.project(values)
+        if not coordinates:
+            pca = learn_pca(values, pca_dim, whiten=whiten, workers=workers)
+            return pca, pca.project(values)
+        own = np.ascontiguousarray(values[:, : descriptor.dim])
+        pca = learn_pca(own, pca_dim, whiten=whiten, workers=workers)
+        return pca, append_coordinates(pca.project(own), values[:, descriptor.dim :])
+
+
+def append_coordinates(projected: Float, positions: Float) -> Float:
+    """Return projected descriptors followed by x and y of their patches, from -0.5 to 0.5.
+
+    Diagonal Gaussians do not depend on the scale of a column, so the two need no weight.
+    """
+    return np.hstack([projected, positions - np.float32(0.5)])
 
 
 def learn_vocabulary(values: Float, n_words: int, options: Learning) -> Words:

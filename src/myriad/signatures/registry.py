@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from myriad.descriptors.registry import GridOptions, SiftOptions, find_descriptor
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.options import Option, flat_values, option, options_of, same_option, select_options
 from myriad.signatures.own_options import OnnxOptions, merge_options
 from myriad.signatures.spec import (
@@ -54,7 +54,8 @@ class SignatureOptions:
     Attributes
     ----------
     signature : a word of ``--signature``: a name in `SIGNATURES`, with ``:FILE`` if needed; several
-        with ``+`` between them, each after its weight and ``*`` if that is not 1; or `AUTO`.
+        with ``+`` between them, each after its weight and ``*`` if that is not 1; or `AUTO`. After
+        a ``:``, a signature of local descriptors names its own, as in ``fisher:colour``.
     components : Gaussians of the mixture or words of the vocabulary; None for the signature's own
         default.
     regions : of the spatial pyramid, 1, 4 or 8.
@@ -107,6 +108,11 @@ class SignatureOptions:
         return Path(self.signature.partition(":")[2])
 
     @property
+    def described_by(self) -> str:
+        """The local descriptor: that of a signature such as ``fisher:colour``, else the option."""
+        return self.signature.partition(":")[2] or self.descriptor
+
+    @property
     def stated(self) -> list[str]:
         """The options whose value is not the default, the signature itself aside."""
         own = {option.name: option.default for option in options_of(type(self.own)).values()}
@@ -143,7 +149,7 @@ class SignatureOptions:
 
     def learning(self, context: LearningContext) -> dict[str, Any]:
         """Return the arguments that all functions which learn a vocabulary share."""
-        descriptor = find_descriptor(self.descriptor)
+        descriptor = find_descriptor(self.described_by)
         return {
             "regions": self.regions,
             "whiten": self.whiten,
@@ -181,7 +187,7 @@ class AutomaticSpec(SignatureSpec):
 
 @dataclass(frozen=True)
 class CombinedSpec(SignatureSpec):
-    """Several signatures side by side, made from a word such as ``fisher+0.5*fisher-colour``.
+    """Several signatures side by side, made from a word such as ``fisher+0.5*fisher:colour``.
 
     Attributes
     ----------
@@ -264,13 +270,16 @@ def find_signature(word: str) -> SignatureSpec:
         if AUTO in words:
             raise InputError(f"--signature {word}: {AUTO} stands for itself.")
         return CombinedSpec(words, tuple(weight for _, weight in terms))
-    name, colon, _ = word.partition(":")
+    name, colon, descriptor = word.partition(":")
     spec = SIGNATURES.get(name)
-    if spec is None or bool(colon) != spec.takes_file:
+    if spec is not None and colon and spec.takes_descriptor:
+        find_descriptor(descriptor, flag=f"--signature {word}: the descriptor")
+    elif spec is None or bool(colon) != spec.takes_file:
         *first, last = [entry.word for entry in SIGNATURES.values()]
         known = f"{AUTO}, {', '.join(first)} or {last}"
         raise InputError(
             f"--signature must be one of {known}, or several of them with + between, not {word!r}."
+            + did_you_mean(word, SIGNATURES)
         )
     return spec
 

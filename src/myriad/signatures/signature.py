@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import Descriptor
+from myriad.descriptors import Descriptor, LocalDescriptors
 from myriad.serialisation import Serialisable
 from myriad.vocabularies import PCA
 
@@ -36,6 +36,11 @@ class Signature(Serialisable, ABC):
     def pixels(self) -> int | None:
         """The most pixels that `describe` uses: a larger image may be read at a smaller size."""
         return None
+
+    @property
+    def learned(self) -> bool:
+        """Whether it depends on the images of a job; rows of others can be kept for other jobs."""
+        return True
 
     @property
     def period(self) -> int:
@@ -76,6 +81,10 @@ class PooledSignature(Signature):
     def pixels(self) -> int | None:
         """The most pixels that are used."""
         return self.descriptor.pixels
+
+    def project(self, local: LocalDescriptors) -> Float:
+        """Return descriptors as they are pooled: projected by the PCA."""
+        return self.pca.project(local.values)
 
     @property
     def period(self) -> int:

@@ -40,6 +40,7 @@ class SignatureSpec(ABC):
     options : dataclass of its own options, each a field declared with `myriad.options.option`.
     components : default number of Gaussians or words; None for a signature without vocabulary.
     takes_file : whether the word is followed by ``:FILE``.
+    takes_descriptor : whether the word may be followed by ``:DESCRIPTOR``, a local descriptor.
     codes : the code of its rows by default, a name in `myriad.codes.CODES`.
     """
 
@@ -48,6 +49,7 @@ class SignatureSpec(ABC):
     options: ClassVar[type] = NoOptions
     components: ClassVar[int | None] = None
     takes_file: ClassVar[bool] = False
+    takes_descriptor: ClassVar[bool] = False
     codes: ClassVar[str] = "pq"
 
     @property
@@ -76,13 +78,19 @@ class FisherSpec(SignatureSpec):
     description = "differences of patches from each Gaussian of a mixture, in mean and deviation"
     options = FisherOptions
     components = 256
+    takes_descriptor = True
 
     def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
         """Learn the PCA and the mixture."""
         from myriad.signatures.fisher import learn_fisher
 
-        size, weights = asked.components or self.components, asked.own.weights
-        return learn_fisher(images, n_components=size, weights=weights, **asked.learning(context))
+        return learn_fisher(
+            images,
+            n_components=asked.components or self.components,
+            weights=asked.own.weights,
+            coordinates=asked.own.coordinates,
+            **asked.learning(context),
+        )
 
 
 class BagOfWordsSpec(SignatureSpec):
@@ -92,6 +100,7 @@ class BagOfWordsSpec(SignatureSpec):
     description = "counts of each visual word, a typical patch"
     options = BagOfWordsOptions
     components = 1024
+    takes_descriptor = True
 
     def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
         """Learn the PCA, the words, and the kernel PCA if asked."""
@@ -109,6 +118,7 @@ class VladSpec(SignatureSpec):
     description = "differences of patches from each visual word, summed"
     options = VladOptions
     components = 256
+    takes_descriptor = True
 
     def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
         """Learn the PCA and the words."""

@@ -10,6 +10,7 @@ function of this module, and any other name is refused before it is imported.
 from __future__ import annotations
 
 import pickle
+import pickletools
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
+_MOST_NUMBERED = 1_000_000
+"""Objects that a pickle may number: for a larger number, memory is taken for all below it."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +110,21 @@ def read_torch_weights(path: Path) -> dict[str, NDArray[Any]]:
         raise InputError(f"{path} is damaged or no legacy file of PyTorch: {error}.") from None
 
 
+def _load(stream: BinaryIO) -> Any:
+    """Return what the next pickle holds, after a look at the numbers in it."""
+    start = stream.tell()
+    for operation, number, _ in pickletools.genops(stream):
+        if operation.name.endswith("PUT") and int(number or 0) > _MOST_NUMBERED:
+            raise ValueError("it numbers too many objects")
+    stream.seek(start)
+    return _Unpickler(stream).load()
+
+
 def _read_tensors(stream: BinaryIO) -> dict[str, _Tensor]:
-    if _Unpickler(stream).load() != _MAGIC or _Unpickler(stream).load() != _PROTOCOL:
+    if _load(stream) != _MAGIC or _load(stream) != _PROTOCOL:
         raise ValueError("its first bytes are not those of such a file")
-    _Unpickler(stream).load()  # the writer's machine; values are little-endian on all of them
-    tensors = _Unpickler(stream).load()
+    _load(stream)  # the writer's machine; values are little-endian on all of them
+    tensors = _load(stream)
     if not isinstance(tensors, dict):
         raise ValueError("it holds no table of tensors")
     return {str(name): value for name, value in tensors.items() if isinstance(value, _Tensor)}
@@ -120,7 +133,7 @@ def _read_tensors(stream: BinaryIO) -> dict[str, _Tensor]:
 def _read_storages(stream: BinaryIO, tensors: dict[str, _Tensor]) -> dict[str, NDArray[Any]]:
     stated = {tensor.storage.key: tensor.storage for tensor in tensors.values()}
     found: dict[str, NDArray[Any]] = {}
-    for key in _Unpickler(stream).load():
+    for key in _load(stream):
         storage = stated[key]
         if int.from_bytes(stream.read(8), "little") != storage.size:
             raise ValueError("a storage does not have the stated size")

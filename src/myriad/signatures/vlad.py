@@ -75,7 +75,7 @@ class VladSignature(PooledSignature, kind="vlad"):
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image, float32 of shape (dim,)."""
         local = self.descriptor.describe(image)
-        projected = self.pca.project(local.values)
+        projected = self.project(local)
         sums = sum_residuals(projected, local.positions, self.words, pyramid_of(self.regions))
         if self.within:
             sums /= word_norms(sums)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from myriad.arrays import Float, Ints, first_bad_row
+from myriad.arrays import SCALED_ROWS, Float, Ints, first_bad_row, refuse_extreme_scale
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.randomness import generator
@@ -28,6 +28,8 @@ WINDOW_BYTES, WINDOW_GROUPS = 512 << 20, 64
 """Most bytes and most groups of rows that are shuffled together."""
 SAMPLE_ROWS, SAMPLE_BYTES = 2048, 512 << 20
 """Most rows of a sample, and most memory that they may take."""
+SCALED_BYTES = 64 << 20
+"""Most memory of the rows whose scale is checked."""
 _RUN_BYTES = 1 << 20
 Fill = Callable[[NDArray[np.int64], Float], None]
 
@@ -315,3 +317,9 @@ def sample_rows(rows: Rows, *, most: int = SAMPLE_ROWS, seed: int) -> Float:
     most = max(1, min(most, SAMPLE_BYTES // (4 * rows.dim)))
     order = generator(seed, "rows to learn a code from").permutation(rows.n_rows)[:most]
     return rows.read(np.sort(order))
+
+
+def check_scale(rows: Rows) -> None:
+    """Raise `InputError` if products of the rows would overflow or vanish in float32."""
+    n_rows = min(rows.n_rows, SCALED_ROWS, max(1, SCALED_BYTES // (4 * rows.dim)))
+    refuse_extreme_scale(rows.read(np.arange(n_rows)))

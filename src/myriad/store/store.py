@@ -7,6 +7,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,24 @@ class Store:
         """
         drawn = self.plan.get("validation") == "drawn" and self.n_rows < TRAIN_AGAIN_BELOW
         return ["train", "val"] if drawn else ["train"]
+
+    def relabelled(self, labels: Ints, kept: NDArray[np.bool_]) -> Store:
+        """Return the same store with other labels; nothing is written.
+
+        Parameters
+        ----------
+        labels : int32 (n_rows,).
+        kept : bool (n_rows,), whether each row stays in its split; others have no split.
+        """
+        if self.sets is not None:
+            raise InputError(f"The rows of {self.path} have several labels each, or none.")
+        other = copy(self)
+        other.labels = labels
+        other.splits = np.where(kept, self.splits, "")
+        digest = hashlib.sha256(self.fingerprint.encode())
+        digest.update(labels.tobytes() + kept.tobytes())
+        other.fingerprint = digest.hexdigest()
+        return other
 
     def read_shard(self, number: int) -> NDArray[Any]:
         """Return the stored rows of a shard, (n, width), memory-mapped and read-only."""

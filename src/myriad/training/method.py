@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.options import Option, check_options, make_from_options, option, options_of
 from myriad.training.context import DEFAULT_CONTEXT, Context
 
@@ -271,7 +271,10 @@ def make_method(
     given : options by name, as text or as values; those that are None were not stated.
     """
     if objective not in methods:
-        raise InputError(f"--objective must be one of {', '.join(methods)}, not {objective!r}.")
+        raise InputError(
+            f"--objective must be one of {', '.join(methods)}, not {objective!r}."
+            + did_you_mean(objective, methods)
+        )
     kind = methods[objective]
     known = kind.command_options(objective)
     stated = {name: value for name, value in given.items() if value is not None}

@@ -52,6 +52,7 @@
   function makeLink(name) {
     const link = make("a", "name", name);
     link.href = "#classes?q=" + encodeURIComponent(name);
+    link.dir = "auto";
     return link;
   }
 
@@ -59,6 +60,7 @@
     const line = make("tr");
     const head = make("th", "name", row[0]);
     head.scope = "row";
+    head.dir = "auto";
     line.append(head, make("td", "right", showCount(row[1])), make("td", "right", showCount(row[2])));
     for (const key of ACCURACIES) {
       const value = row[COLUMNS[key]];

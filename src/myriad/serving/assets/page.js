@@ -32,6 +32,9 @@ async function ask(path, options = {}) {
   return answer;
 }
 
+// A name inside a sentence keeps its own direction of writing.
+const isolate = (name) => `\u2068${name}\u2069`;
+
 const askJson = async (path, options) => (await ask(path, options)).json();
 
 function post(path, settings, blob) {
@@ -198,7 +201,7 @@ function showSet(card, prediction) {
   line.hidden = !set;
   if (!set) return;
   const names = set.map((entry) => entry.label ?? entry);
-  const listed = names.slice(0, 10).join(", ") + (names.length > 10 ? ` and ${names.length - 10} more` : "");
+  const listed = names.slice(0, 10).map(isolate).join(", ") + (names.length > 10 ? ` and ${names.length - 10} more` : "");
   const wanted = coverage ?? Number(find("#coverage").value);
   line.textContent = `Right in ${Math.round(100 * wanted)} % of cases: ${listed || "no class"}`;
   for (const item of find(".labels", card).children) {
@@ -238,7 +241,7 @@ async function explain(card, label) {
     for (const button of card.querySelectorAll(".explain")) {
       button.setAttribute("aria-pressed", String(button.dataset.label === label));
     }
-    say(`Red parts of the image speak for ${label}${against ? ` and not ${against}` : ""}, blue ones against.`);
+    say(`Red parts of the image speak for ${isolate(label)}${against ? ` and not ${isolate(against)}` : ""}, blue ones against.`);
   } catch (error) {
     say(error.message, true);
   }
@@ -274,6 +277,7 @@ async function search() {
     item.role = "option";
     item.id = `class-${number}`;
     item.textContent = label;
+    item.dir = "auto";
     item.addEventListener("click", () => correct(label));
     return item;
   });
@@ -302,7 +306,7 @@ async function correct(label) {
     const button = find(".wrong", card);
     button.disabled = true;
     button.textContent = `Kept as ${label}`;
-    say(`The image is kept as ${label}.`);
+    say(`The image is kept as ${isolate(label)}.`);
   } catch (error) {
     say(error.message, true);
   }

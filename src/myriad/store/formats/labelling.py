@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from myriad.arrays import Ints
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.files import refuse_special
 from myriad.images.folder import is_text
 from myriad.images.listing import SPLITS
@@ -209,8 +209,8 @@ def _choose_column(tables: Sequence[_Table], wanted: Sequence[str]) -> str:
         if name not in table.columns:
             has = f"its columns: {', '.join(table.columns)}" if table.columns else "it has none"
             raise InputError(
-                f"{table.name} has no column {name!r} ({has}). With --labels name a column, a file "
-                f"with a label a row, or the word {FOLDER}."
+                f"{table.name} has no column {name!r} ({has}).{did_you_mean(name, table.columns)} "
+                f"With --labels name a column, a file with a label a row, or the word {FOLDER}."
             )
     return name
 
@@ -220,8 +220,8 @@ def _gather(tables: Sequence[_Table], column: str) -> Column:
     texts = []
     for table in tables:
         if column not in table.columns:
-            known = ", ".join(table.columns)
-            raise InputError(f"{table.name} has no column {column!r}; its columns: {known}.")
+            known, hint = ", ".join(table.columns), did_you_mean(column, table.columns)
+            raise InputError(f"{table.name} has no column {column!r}; its columns: {known}.{hint}")
         values = table.read(column)
         texts.append(_write_lists(values, table.name, column))
         flat = texts[-1].flatten() if pa.types.is_list(texts[-1].type) else texts[-1]

@@ -37,12 +37,14 @@ class NpzFile(RowFile):
     def __init__(self, path: Path, rows: str | None = None) -> None:
         self.path = path
         self._shapes: dict[str, tuple[int, ...]] = {}
+        self._members: dict[str, str] = {}
         types: dict[str, np.dtype[Any]] = {}
         with self._opened() as archive:
             for member in archive.infolist():
                 name = member.filename.removesuffix(".npy")
                 self._refuse_bomb(member, name)
-                with archive.open(member) as stream:
+                self._members[name] = member.filename
+                with self._open_member(archive, name) as stream:
                     self._shapes[name], types[name] = self._read_header(stream, name)
                     stated = math.prod(self._shapes[name]) * types[name].itemsize
                     if stated > member.file_size - stream.tell():
@@ -71,6 +73,12 @@ class NpzFile(RowFile):
             raise InputError(f"{self.path} cannot be read: {error.strerror or error}.") from None
         except zipfile.BadZipFile as error:
             raise InputError(f"{self.path} is no usable .npz file: {brief(error)}.") from None
+
+    def _open_member(self, archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+        try:
+            return archive.open(self._members[name])
+        except Exception as error:  # damage raises nearly every kind of exception
+            raise InputError(f"{self.path}: {name} is damaged: {brief(error)}.") from None
 
     def _refuse_bomb(self, member: zipfile.ZipInfo, name: str) -> None:
         """Raise `InputError` for a large array of so little content that it cannot be data.
@@ -116,7 +124,7 @@ class NpzFile(RowFile):
     def blocks(self, size: int) -> Iterator[NDArray[Any]]:
         """Yield the rows as they are decompressed."""
         row_bytes = self.dim * self.dtype.itemsize
-        with self._opened() as archive, archive.open(f"{self._rows}.npy") as stream:
+        with self._opened() as archive, self._open_member(archive, self._rows) as stream:
             self._read_header(stream, self._rows)
             for start in range(0, self.n_rows, size):
                 n = min(size, self.n_rows - start)

@@ -9,6 +9,7 @@ import numpy as np
 
 from myriad.errors import InputError
 from myriad.files import refuse_special
+from myriad.images.parquet import holds_images
 from myriad.store.formats.clip import ClipFile
 from myriad.store.formats.npy import NpyFile
 from myriad.store.formats.npz import NpzFile
@@ -37,8 +38,12 @@ def _match_folder(path: Path) -> type[RowFile] | None:
 
 
 def is_row_data(path: Path) -> bool:
-    """Return whether a path is named like a file of rows, or is a folder of such a format."""
-    return path.suffix.lower() in row_suffixes() or _match_folder(path) is not None
+    """Return whether a path is named like a file of rows, or is a folder of such a format.
+
+    Parquet files with a column of images are images.
+    """
+    named = path.suffix.lower() in row_suffixes() and not holds_images(path)
+    return named or _match_folder(path) is not None
 
 
 def open_row_files(paths: Sequence[Path], rows: str | None = None) -> list[RowFile]:

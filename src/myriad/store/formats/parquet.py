@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.store.formats.row_file import Column, RowFile, brief
 
 
@@ -21,19 +21,25 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         return pq.ParquetFile(path)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or brief(error)}.") from None
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:  # names of columns are decoded
         raise InputError(f"{path} is no usable Parquet file: {brief(error)}.") from None
 
 
 def read_parquet_column(file: pq.ParquetFile, name: str, path: Path) -> Column:
     """Return one column of a Parquet file."""
     if name not in file.schema_arrow.names:
-        known = ", ".join(file.schema_arrow.names)
-        raise InputError(f"{path} has no column {name!r}; its columns: {known}.")
+        raise _refuse_column(path, name, file.schema_arrow.names)
     try:
         return file.read(columns=[name]).column(0)
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path}: the column {name!r} is damaged: {brief(error)}.") from None
+
+
+def _refuse_column(path: Path, name: str, known: Sequence[str]) -> InputError:
+    return InputError(
+        f"{path} has no column {name!r}; its columns: {', '.join(known)}."
+        f"{did_you_mean(name, known)}"
+    )
 
 
 class ParquetFile(RowFile):
@@ -62,9 +68,7 @@ class ParquetFile(RowFile):
     def _choose(self, rows: str | None) -> str:
         schema = self._file.schema_arrow
         if rows is not None and rows not in schema.names:
-            raise InputError(
-                f"{self.path} has no column {rows!r}; its columns: {', '.join(schema.names)}."
-            )
+            raise _refuse_column(self.path, rows, schema.names)
         lists = [field.name for field in schema if _is_list_of_numbers(field.type)]
         if rows is None and len(lists) == 1:
             return lists[0]

@@ -53,10 +53,11 @@ FINAL_TOL = 1e-2
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows to train on, and those that are held out."""
+    """Rows to train on, those that are held out, and the numbers of the latter among all rows."""
 
     train: Rows
     held: Rows
+    numbers: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -132,6 +132,8 @@ class Automatic(CentringMethod):
                     state.save()
                 choice = Choice(**state.facts)
                 scores = HeldScores.from_arrays(state.arrays) if state.arrays else None
+                if scores is not None and scores.numbers is not None and drawn is not None:
+                    scores = replace(scores, numbers=drawn[scores.numbers])
         method = choice.method(train, n_classes, seed=self.seed)
         if drawn is None and span is not None:
             fitted = method.fit(span.rows, None, n_classes=n_classes, context=context)

@@ -127,7 +127,8 @@ def score_held_rows(models: Sequence[LinearModel], problem: Problem) -> HeldScor
         held = fold.held.select(np.arange(min(left, fold.held.n_rows)))
         for some in cut_ranges(held, count_block_rows(held.dim, problem.n_classes)):
             scores = model.scores(held.read(some))
-            parts.append(HeldScores.of(scores, held.labels[some.start : some.stop]))
+            part = HeldScores.of(scores, held.labels[some.start : some.stop])
+            parts.append(replace(part, numbers=fold.numbers[some.start : some.stop]))
         left -= held.n_rows
     return HeldScores.concatenate(parts)
 
@@ -201,7 +202,7 @@ def make_problem(
         return None
     judge = Judge.of(labels, np.concatenate([held for _, held in used]), n_classes)
     return Problem(
-        [Fold(rows.select(kept), rows.select(held)) for kept, held in used],
+        [Fold(rows.select(kept), rows.select(held), held) for kept, held in used],
         n_classes,
         n_rows,
         judge,

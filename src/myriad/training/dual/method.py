@@ -75,6 +75,7 @@ class DualMethod(CentringMethod):
     bias: float = option(
         1.0,
         minimum=0,
+        maximum=1e6,
         command=False,
         help="Value of a constant feature, regularised like the others; 0 for none.",
     )

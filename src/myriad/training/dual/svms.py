@@ -47,6 +47,7 @@ class TopK(DualMethod):
     bias: float = option(
         0.0,
         minimum=0,
+        maximum=1e6,
         command=False,
         help="Value of a constant feature, regularised like the others; 0 for none.",
     )

@@ -93,6 +93,7 @@ class EmbeddingOptions:
     max_norm: float | None = option(
         None,
         above=0,
+        maximum=1e9,
         words={"none": None},
         panel=PANEL,
         help="Upper bound on the norm of weight vectors, or none.",

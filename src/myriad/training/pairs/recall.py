@@ -73,9 +73,8 @@ class RecallPlanes(PairTrainer):
         """Add a cut; drop those that have been idle for long."""
         kept = self._idle < IDLE
         if not kept.all():
-            self.cuts, self.misses, self.shares = (
-                array[kept] for array in (self.cuts, self.misses, self.shares)
-            )
+            self.cuts, self.misses = self.cuts[kept], self.misses[kept]
+            self.shares = self.shares[kept]
             self._idle, self._gram = self._idle[kept], self._gram[np.ix_(kept, kept)]
         self.cuts = np.concatenate([self.cuts, cut[None]])
         self.misses = np.append(self.misses, missed)

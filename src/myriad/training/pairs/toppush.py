@@ -115,8 +115,7 @@ class TopPushAscent(PairTrainer):
         np.maximum.at(highest, self.problems, S.max(axis=0))
         loss = np.maximum(0.0, 1.0 + highest[own] - true) ** 2
         alpha = self.A[self._own]
-        norms = np.bincount(self.problems, (self._W**2).sum(axis=1), count)
-        norms *= 0.5 * self.lam
+        norms = 0.5 * self.lam * np.bincount(self.problems, (self._W**2).sum(axis=1), count)
         gained = np.bincount(own, alpha - 0.25 * alpha**2, count) / n
         return Certificate(norms + np.bincount(own, loss, count) / n, gained - norms)
 

@@ -1,0 +1,313 @@
+"""Planted faults: how many near duplicates and wrong labels ``myriad check`` finds.
+
+Command:   python recipes/data_faults.py DATA --out runs/data_faults [--problems scene15,tiny200]
+           [--faults copies,random,confusable] [--seeds 5] [--quick] [--table]
+Time:      describing 5,000 images once, then one to five minutes a seed and problem, two cores
+Expected:  see docs/verbs/check.md; --table prints what has been run so far
+
+DATA is a folder with scene15/, caltech101.zip and tiny200.zip. Only training images are used, some
+of each class (`IMAGES`), and every result is kept in OUT; what is there is not run again.
+
+Near duplicates: of drawn images copies are made, saved at quality 40, resized to 60 %, cropped by
+5 % at one side and above, 1.3 times as bright, or mirrored. A copy is found if it is in one group
+with its original. A false alarm is a pair of images that are no copies of each other: pairs that
+the data have of themselves are subtracted, which are those that are found without any planted copy
+(how many of them are no copies is stated in docs/verbs/check.md).
+
+Wrong labels: a quarter of the images is set apart with its labels as they are. Of the others 5 %
+get a random other label, or that of the class whose mean is nearest. Images are ranked by how
+surely their label is wrong, by `rank_labels` and by cleanlab (pip install cleanlab) from the same
+held-out probabilities. Then a classifier is trained with all images, without those that are
+probably wrong, and with the true labels, and its accuracy on the images set apart is compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageEnhance
+from sklearn.metrics import average_precision_score
+
+from myriad.checks.components import join_pairs
+from myriad.checks.cross_fitting import HeldProbabilities, cross_fit
+from myriad.checks.duplicates import find_equal, find_near_images
+from myriad.checks.label_errors import rank_labels
+from myriad.files import write_json
+from myriad.images import ImageList, find_images
+from myriad.pipelines.check import SIGNATURE
+from myriad.pipelines.evidence import environment
+from myriad.pipelines.image_scan import scan_images
+from myriad.signatures.registry import open_network
+from myriad.store import ArrayRows
+from myriad.training import Automatic, Context
+
+PROBLEMS = {"scene15": "scene15", "caltech101": "caltech101.zip", "tiny200": "tiny200.zip"}
+IMAGES = {"scene15": 1500, "caltech101": 1515, "tiny200": 2000}
+"""Training images that are used, equally many of each class."""
+COPIES = 60
+"""Images that each kind of copy is made of, for a seed."""
+WRONG = 0.05
+SET_APART = 0.25
+
+
+def crop(image: Image.Image) -> Image.Image:
+    """Cut 5 % of the width from the left, and 5 % of the height from above."""
+    width, height = image.size
+    return image.crop((round(0.05 * width), round(0.05 * height), width, height))
+
+
+def shrink(image: Image.Image) -> Image.Image:
+    """Resize an image to 60 %."""
+    width, height = (max(1, round(0.6 * side)) for side in image.size)
+    return image.resize((width, height), Image.Resampling.LANCZOS)
+
+
+COPYING: dict[str, tuple[Callable[[Image.Image], Image.Image], int]] = {
+    "quality 40": (lambda image: image, 40),
+    "resized to 60 %": (shrink, 90),
+    "cropped by 5 %": (crop, 90),
+    "brightness 1.3": (lambda image: ImageEnhance.Brightness(image).enhance(1.3), 90),
+    "mirrored": (lambda image: image.transpose(Image.Transpose.FLIP_LEFT_RIGHT), 90),
+}
+
+
+def choose_images(source: Path, n: int) -> ImageList:
+    """Return `n` training images, equally many of each class, the same ones always."""
+    images = find_images(source)
+    images = images.select(images.splits == "train")
+    order = np.random.default_rng(0).permutation(len(images))
+    order = order[np.argsort(images.labels[order], kind="stable")]
+    labels = images.labels[order]
+    turn = np.arange(len(order)) - np.searchsorted(labels, labels)  # its number in its class
+    return images.select(np.sort(order[turn < max(2, n // len(images.class_names))]))
+
+
+def describe(images: ImageList, cache: Path, threads: int) -> dict[str, Any]:
+    """Return rows, thumbnails and labels of images, described once."""
+    if not cache.exists():
+        scan = scan_images(images, open_network(SIGNATURE), threads=threads)
+        _, labels = np.unique(scan.images.labels, return_inverse=True)
+        np.savez(
+            cache,
+            rows=scan.rows.X,
+            thumbnails=scan.thumbnails,
+            labels=labels.astype(np.int32),
+            digests=np.array([one.hex() for one in scan.digests]),
+        )
+    with np.load(cache) as found:
+        return dict(found)
+
+
+def write_copies(images: ImageList, chosen: np.ndarray, folder: Path) -> Iterator[tuple[int, str]]:
+    """Write copies of some images as class folders; yield the original and kind of each."""
+    for at, i in enumerate(chosen.tolist()):
+        original = Image.open(io.BytesIO(images.read(i))).convert("RGB")
+        for kind, (change, quality) in COPYING.items():
+            path = folder / "copies" / f"{at:04d} {kind}.jpg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            change(original).save(path, quality=quality)
+            yield i, kind
+
+
+def measure_copies(
+    images: ImageList, known: dict[str, Any], seed: int, n: int, work: Path, threads: int
+) -> dict[str, Any]:
+    """Plant copies of some images; return how many are found, and how many pairs are false."""
+    chosen = np.random.default_rng(seed).permutation(len(known["rows"]))[:n]
+    folder = work / f"planted-{seed}"
+    planted = sorted(
+        zip(range(n * len(COPYING)), write_copies(images, chosen, folder), strict=True),
+        key=lambda one: f"{one[0] // len(COPYING):04d} {one[1][1]}",
+    )
+    copies = scan_images(find_images(folder), open_network(SIGNATURE), threads=threads)
+    rows = np.concatenate([known["rows"], copies.rows.X])
+    thumbnails = np.concatenate([known["thumbnails"], copies.thumbnails])
+    found = find_near_images(ArrayRows(rows), thumbnails, threads=threads)
+    found += find_equal([*known["digests"].tolist(), *(one.hex() for one in copies.digests)])
+    n_images = len(known["rows"])
+    roots = join_pairs(((one.first, one.second) for one in found), len(rows)).roots()
+    hits: dict[str, list[bool]] = {kind: [] for kind in COPYING}
+    source = np.arange(len(rows))
+    for at, (_, (original, kind)) in enumerate(planted):
+        hits[kind].append(bool(roots[n_images + at] == roots[original]))
+        source[n_images + at] = original
+    own = find_near_images(
+        ArrayRows(known["rows"]), known["thumbnails"], threads=threads
+    ) + find_equal(known["digests"].tolist())
+    natural = join_pairs(((one.first, one.second) for one in own), n_images).roots()
+    false = {
+        tuple(sorted((int(source[one.first]), int(source[one.second]))))
+        for one in found
+        if natural[source[one.first]] != natural[source[one.second]]
+    }
+    return {
+        "recall": {kind: float(np.mean(values)) for kind, values in hits.items()},
+        "false_pairs": len(false),
+        "own_pairs": len(own),
+        "images": len(rows),
+    }
+
+
+def change_labels(
+    X: np.ndarray, y: np.ndarray, kind: str, draws: np.random.Generator
+) -> np.ndarray:
+    """Return labels of which `WRONG` are wrong."""
+    n_classes = int(y.max()) + 1
+    wrong = draws.permutation(len(y))[: round(WRONG * len(y))]
+    changed = y.copy()
+    if kind == "random":
+        changed[wrong] = (y[wrong] + draws.integers(1, n_classes, len(wrong))) % n_classes
+        return changed
+    means = np.stack([X[y == c].mean(axis=0) for c in range(n_classes)])
+    means -= means.mean(axis=0)
+    means /= np.linalg.norm(means, axis=1, keepdims=True)
+    likeness = means @ means.T
+    np.fill_diagonal(likeness, -np.inf)
+    changed[wrong] = likeness.argmax(axis=1)[y[wrong]]
+    return changed
+
+
+def rank_by_cleanlab(held: HeldProbabilities, n_classes: int) -> tuple[np.ndarray, int]:
+    """Return how surely labels are wrong by cleanlab, and the most bytes that it took."""
+    from cleanlab.rank import get_label_quality_scores
+
+    tracemalloc.start()
+    probabilities = np.zeros((len(held), n_classes))
+    np.put_along_axis(probabilities, held.classes.astype(np.int64), held.probabilities, axis=1)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    scores = get_label_quality_scores(held.labels.astype(np.int64), probabilities)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return -np.asarray(scores), most
+
+
+def measure_labels(known: dict[str, Any], kind: str, seed: int, threads: int) -> dict[str, Any]:
+    """Change labels; return how well they are ranked, and accuracies with and without them."""
+    draws = np.random.default_rng(seed)
+    X, y = known["rows"], known["labels"]
+    n_classes = int(y.max()) + 1
+    order = draws.permutation(len(y))
+    apart, inside = np.split(order, [round(SET_APART * len(y))])
+    X, y, X_test, y_test = X[inside], y[inside], X[apart], y[apart]
+    z = change_labels(X, y, kind, draws)
+    context, method = Context(threads=threads), Automatic(search="quick", seed=seed)
+    options: dict[str, Any] = {"n_classes": n_classes, "context": context}
+    held = cross_fit(method, ArrayRows(X, z), n_kept=n_classes, **options)
+    wrong = held.labels != y[held.numbers]
+    tracemalloc.start()
+    few = HeldProbabilities(
+        held.numbers, held.labels, held.given, held.classes[:, :10], held.probabilities[:, :10]
+    )
+    ranked = rank_labels(few, n_classes)
+    memory = tracemalloc.get_traced_memory()[1]
+    memory += sum(one.nbytes for one in (few.given, few.classes, few.probabilities))
+    tracemalloc.stop()
+    peer, peer_memory = rank_by_cleanlab(held, n_classes)
+    kept = np.setdiff1d(np.arange(len(z)), held.numbers[ranked.list_wrong()])
+    accuracies = {}
+    for name, rows, labels in (
+        ("with wrong labels", np.arange(len(z)), z),
+        ("without those found", kept, z[kept]),
+        ("with true labels", np.arange(len(z)), y),
+    ):
+        fitted = method.fit(ArrayRows(X[rows], labels), None, **options)
+        accuracies[name] = 100.0 * float(
+            (fitted.model.scores(X_test).argmax(axis=1) == y_test).mean()
+        )
+    return {
+        "average_precision": float(average_precision_score(wrong, ranked.score)),
+        "cleanlab": float(average_precision_score(wrong, peer)),
+        "listed": int(ranked.wrong.sum()),
+        "listed_and_wrong": int((ranked.wrong & wrong).sum()),
+        "wrong": int(wrong.sum()),
+        "memory_ratio": peer_memory / memory,
+        "accuracy": accuracies,
+        "classes": n_classes,
+    }
+
+
+def print_table(results: dict[str, Any]) -> None:
+    """Print the results as tables of Markdown, means over seeds."""
+    for fault, columns in (("copies", list(COPYING)), ("random", None), ("confusable", None)):
+        print(f"\n{fault}")
+        for problem in PROBLEMS:
+            found = [
+                value for key, value in results.items() if key.startswith(f"{problem} {fault} ")
+            ]
+            if not found:
+                continue
+            if columns is not None:
+                cells = [
+                    f"{np.mean([one['recall'][kind] for one in found]):.3f}" for kind in columns
+                ]
+                false = sum(one["false_pairs"] for one in found)
+                images = sum(one["images"] for one in found)
+                cells += [f"{1000 * false / images:.2f}", f"{found[0]['own_pairs']}"]
+            else:
+                cells = []
+                for name in ("average_precision", "cleanlab"):
+                    values = [one[name] for one in found]
+                    cells.append(f"{np.mean(values):.3f} ± {np.std(values):.3f}")
+                cells.append(
+                    f"{np.mean([one['listed_and_wrong'] / one['listed'] for one in found]):.2f}"
+                )
+                cells.append(
+                    f"{np.mean([one['listed_and_wrong'] / one['wrong'] for one in found]):.2f}"
+                )
+                cells += [
+                    f"{np.mean([one['accuracy'][name] for one in found]):.2f}"
+                    for name in found[0]["accuracy"]
+                ]
+                cells.append(f"{np.mean([one['memory_ratio'] for one in found]):.0f}")
+            print(f"| {problem} | {' | '.join(cells)} | {len(found)} |")
+
+
+def main() -> None:
+    """Run what is missing, and keep every result."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("runs/data_faults"))
+    parser.add_argument("--problems", default=",".join(PROBLEMS))
+    parser.add_argument("--faults", default="copies,random,confusable")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--quick", action="store_true", help="300 images, one seed")
+    parser.add_argument("--table", action="store_true")
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    file = given.out / ("quick.json" if given.quick else "results.json")
+    results = json.loads(file.read_text()) if file.exists() else {}
+    if given.table:
+        print_table(results.get("results", {}))
+        return
+    found = results.setdefault("results", {})
+    for problem in given.problems.split(","):
+        n_images = 300 if given.quick else IMAGES[problem]
+        images = choose_images(given.data / PROBLEMS[problem], n_images)
+        known = describe(images, given.out / f"{file.stem}-{problem}.npz", given.threads)
+        for seed in range(1 if given.quick else given.seeds):
+            for fault in given.faults.split(","):
+                key = f"{problem} {fault} {seed}"
+                if key in found:
+                    continue
+                if fault == "copies":
+                    n = 10 if given.quick else COPIES
+                    found[key] = measure_copies(
+                        images, known, seed, n, given.out / problem, given.threads
+                    )
+                else:
+                    found[key] = measure_labels(known, fault, seed, given.threads)
+                results["environment"] = environment()
+                write_json(file, results)
+                print(key, json.dumps(found[key]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

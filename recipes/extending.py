@@ -1,0 +1,158 @@
+"""Extended models beside models trained from scratch: accuracy and time.
+
+Command:   python recipes/extending.py DATA --out runs [--seeds 5] [--problems NAME...] [--save]
+Time:      two threads: about a minute (caltech101) to ten (tiny200) a seed
+Expected:  see docs/verbs/extend.md and docs/verbs/merge.md
+
+A fifth of the classes, drawn by the seed, is new. A model is trained on the others, and extended by
+`myriad extend`: with the old rows and frozen weights, with --update, and from the model alone.
+"scratch" is `myriad train` on all rows. Accuracies are top-1 in % on the test rows of all classes,
+and of old and new ones by themselves; times are those of training alone, in seconds, and on a
+machine with other work they are noisy. Merged labels are measured as well: ten pairs of classes,
+drawn or most confused, whose label has the higher of two scores, or the mean of two vectors.
+
+DATA and the stores of photographs, which are made once, are those of automatic_problems.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from automatic_problems import PROBLEMS, Problem
+
+from myriad import Store
+from myriad.models import LinearModel, load_model
+from myriad.pipelines.evidence import environment
+from myriad.pipelines.extend import extend
+from myriad.pipelines.train import train
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "extending.json"
+NEW = 0.2
+MERGED = 10
+
+
+def write_rows(path: Path, X: np.ndarray, y: np.ndarray) -> Path:
+    """Write rows as a store; classes are called by their numbers, with zeros in front."""
+    classes = np.unique(y)
+    names = [f"{c:05d}" for c in classes]
+    writer = Store.create(path, class_names=names, dim=X.shape[1], n_shards=1)
+    labels = np.searchsorted(classes, y).astype(np.int32)
+    writer.write_shard(0, X, labels, [str(i) for i in range(len(X))], ["train"] * len(X))
+    writer.finish()
+    return path
+
+
+def measure(folder: Path, problem: Problem, y_test: np.ndarray, n_old: int) -> dict[str, float]:
+    """Return the accuracy on all test rows, and on those of old and of new classes."""
+    model = load_model(folder)
+    order = np.array([int(name) for name in model.class_names])
+    right = order[model.model.scores(problem.X_test).argmax(axis=1)] == y_test
+    is_old = y_test < n_old
+    parts = {"all": right, "old": right[is_old], "new": right[~is_old]}
+    return {name: 100.0 * float(part.mean()) for name, part in parts.items()}
+
+
+def run(problem: Problem, seed: int, threads: int | None) -> dict[str, dict[str, float]]:
+    """Return accuracies and times of one seed."""
+    n_classes = problem.n_classes
+    n_old = n_classes - round(NEW * n_classes)
+    number = np.random.default_rng(seed).permutation(n_classes)
+    y, y_test = number[problem.y], number[problem.y_test]
+    found: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder)
+        is_old = y < n_old
+        every = write_rows(here / "all", problem.X, y)
+        old = write_rows(here / "old", problem.X[is_old], y[is_old])
+        new = write_rows(here / "new", problem.X[~is_old], y[~is_old])
+        began = time.perf_counter()
+        train(every, here / "scratch", threads=threads)
+        seconds = time.perf_counter() - began
+        found["scratch"] = {**measure(here / "scratch", problem, y_test, n_old), "seconds": seconds}
+        train(old, here / "model", threads=threads)
+        ways: dict[str, dict[str, Any]] = {
+            "frozen": {"old": [old]},
+            "update": {"old": [old], "update": True},
+            "model alone": {},
+        }
+        for name, options in ways.items():
+            done = extend(here / "model", new, here / name, threads=threads, **options)
+            accuracies = measure(here / name, problem, y_test, n_old)
+            found[name] = {**accuracies, "seconds": done.seconds_training}
+        found |= measure_merging(here / "scratch", problem, y_test, seed)
+    return found
+
+
+def measure_merging(
+    folder: Path, problem: Problem, y_test: np.ndarray, seed: int
+) -> dict[str, dict[str, float]]:
+    """Return the accuracy of models with merged pairs of classes, by the two ways to merge."""
+    model = load_model(folder).model
+    assert isinstance(model, LinearModel)
+    scores, n = model.scores(problem.X_test), model.n_classes
+    counts = np.zeros((n, n))
+    np.add.at(counts, (y_test, scores.argmax(axis=1)), 1)
+    counts += counts.T
+    drawn = np.random.default_rng(seed).permutation(n)[: 2 * MERGED].reshape(-1, 2)
+    confused, free = [], set(range(n))
+    for flat in np.argsort(-np.triu(counts, 1), axis=None):
+        a, b = divmod(int(flat), n)
+        if a in free and b in free and len(confused) < MERGED:
+            confused.append((a, b))
+            free -= {a, b}
+    found = {}
+    for name, pairs in (("drawn pairs", drawn), ("confused pairs", np.array(confused))):
+        numbers = np.arange(n)
+        numbers[pairs[:, 1]] = pairs[:, 0]
+        labels = np.unique(numbers, return_inverse=True)[1].astype(np.int32)
+        truths = labels[y_test]
+        highest = model.relabelled(labels)
+        sums = np.zeros((labels.max() + 1, model.dim))
+        biases, sizes = np.zeros(len(sums)), np.bincount(labels)
+        np.add.at(sums, labels, model.weights)
+        np.add.at(biases, labels, model.biases)
+        mean = (problem.X_test @ (sums / sizes[:, None]).T) + biases / sizes
+        found[name] = {
+            "highest": 100.0 * float((highest.scores(problem.X_test).argmax(1) == truths).mean()),
+            "mean": 100.0 * float((mean.argmax(axis=1) == truths).mean()),
+        }
+    return found
+
+
+def main() -> None:
+    """Print the table of each problem, means over the seeds."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--save", action="store_true")
+    names = ["caltech101 network", "tiny200 network"]
+    parser.add_argument("--problems", nargs="*", default=names)
+    given = parser.parse_args()
+    results: dict[str, Any] = {}
+    for name in given.problems:
+        runs = []
+        for seed in range(given.seeds):
+            runs.append(run(PROBLEMS[name](given.data, given.out, seed), seed, given.threads))
+            print(name, seed, json.dumps(runs[-1]), flush=True)
+        means = {
+            way: {key: float(np.mean([one[way][key] for one in runs])) for key in values}
+            for way, values in runs[0].items()
+        }
+        results[name] = {"mean": means, "runs": runs}
+        print(name, json.dumps(means, indent=1), flush=True)
+    if given.save:
+        made = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **environment()}
+        RESULTS.write_text(json.dumps({"made": made, "results": results}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

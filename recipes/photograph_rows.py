@@ -1,0 +1,192 @@
+"""The rows of `photographs.py`: all images of a data set are described once for each signature.
+
+Networks are the same for every split. The PCA, the mixture and the product code of Fisher vectors
+are learned, without labels, from the training images of the first split and used for all splits, so
+some test images of the other splits were seen by a vocabulary. This is the same for all signatures
+that are compared.
+
+Fisher vectors are long and images are few, so rows are kept as coordinates of the space that they
+span: the lower triangle L of the Cholesky factorisation of their inner products. Linear models
+with a penalty on the norm of the weights depend on inner products alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from myriad.images import ImageList, choose_glyphs, find_images, write_glyphs
+
+SOURCES = {"caltech101": "caltech101.zip", "scene15": "scene15", "glyphs": ""}
+TRAINING_IMAGES = {"caltech101": 30, "scene15": 100, "glyphs": 5}
+VOCABULARY_IMAGES = 1000
+COLUMNS = 8192
+JITTER = 1e-7
+CODED_ROWS = 1024
+
+
+def learn_fisher_of(make: Callable[[], dict[str, Any]]) -> Callable[..., Any]:
+    """Return a function that learns Fisher vectors with the settings that `make` returns."""
+
+    def learn(images: Any, components: int) -> Any:
+        from myriad.signatures import learn_fisher
+
+        return learn_fisher(images, n_components=components, **make())
+
+    return learn
+
+
+def describe_by(**settings: Any) -> dict[str, Any]:
+    """Return the argument of `learn_fisher` for dense SIFT with some settings."""
+    from myriad.descriptors import DenseSIFT
+
+    return {"descriptor": DenseSIFT(**{"keep_empty": False} | settings)}
+
+
+def describe_colours() -> dict[str, Any]:
+    """Return the argument of `learn_fisher` for local colour statistics."""
+    from myriad.descriptors import LocalColour
+
+    return {"descriptor": LocalColour()}
+
+
+def open_by_name(name: str) -> Callable[..., Any]:
+    """Return a function that opens a network."""
+
+    def open_it(images: Any, components: int) -> Any:
+        from myriad.signatures import open_network
+
+        return open_network(name)
+
+    return open_it
+
+
+SIGNATURES: dict[str, Callable[..., Any]] = {
+    "lite0": open_by_name("efficientnet-lite0"),
+    "lite2": open_by_name("efficientnet-lite2"),
+    "fisher": learn_fisher_of(describe_by),
+    "fisher-earlier": learn_fisher_of(
+        lambda: describe_by(root=True, contrast=0.001, keep_empty=True)
+    ),
+    "fisher-contrast": learn_fisher_of(lambda: describe_by(contrast=0.001)),
+    "fisher-step": learn_fisher_of(lambda: describe_by(step=4)),
+    "fisher-coordinates": learn_fisher_of(lambda: describe_by() | {"coordinates": True}),
+    "colour": learn_fisher_of(describe_colours),
+}
+"""What describes images: functions of the images to learn from and the number of Gaussians."""
+
+
+def load_images(problem: str, data: Path | None, work: Path) -> ImageList:
+    """Return all images of a data set, whatever split they are in."""
+    if problem == "glyphs":
+        folder = work / "glyphs"
+        write_glyphs(folder, choose_glyphs(10, seed=0), images=8, seed=0)
+        return find_images(folder)
+    assert data is not None, "--data is needed for photographs"
+    return find_images(data / SOURCES[problem])
+
+
+def draw_split(labels: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Return which images are for training: `count` of each class, drawn by the seed."""
+    draws = np.random.default_rng(seed)
+    chosen = np.zeros(len(labels), bool)
+    for c in np.unique(labels):
+        chosen[draws.permutation(np.flatnonzero(labels == c))[:count]] = True
+    return chosen
+
+
+@dataclass
+class Rows:
+    """The rows of one data set by signature, described when they are first asked for.
+
+    Attributes
+    ----------
+    problem : the name of the data set.
+    images : all its images.
+    work : the folder that keeps them.
+    components : Gaussians of the Fisher vectors.
+    """
+
+    problem: str
+    images: ImageList
+    work: Path
+    components: int
+
+    def load(self, name: str) -> np.ndarray:
+        """Return the rows of a signature, of norm 1; ``fisher-pq`` are decoded product codes."""
+        if not self._path(name).exists():
+            self._describe(name.removesuffix("-pq"))
+        return np.load(self._path(name))
+
+    def _path(self, name: str) -> Path:
+        k = "" if name.startswith("lite") else f"-{self.components}"
+        return self.work / f"{self.problem}-{name}{k}.npy"
+
+    def _describe(self, name: str) -> None:
+        from myriad.parallel import thread_count
+        from myriad.pipelines.describing import SampledImages, describe_images, open_workers
+
+        n, path = len(self.images), self._path(name)
+        first = draw_split(self.images.labels, TRAINING_IMAGES[self.problem], 0)
+        order = np.random.default_rng(0).permutation(np.flatnonzero(first))
+        raw = path.with_suffix(".raw")
+        began = time.perf_counter()
+        with open_workers(thread_count(None), n) as executor:
+            sample = SampledImages(self.images, order[:VOCABULARY_IMAGES], 0.0, executor)
+            signature = SIGNATURES[name](sample, self.components)
+            print(f"{path.stem}: learned in {time.perf_counter() - began:.0f} s", flush=True)
+            X = np.memmap(raw, np.float32, "w+", shape=(n, signature.dim))
+            for i, row in describe_images(self.images, range(n), signature, executor):
+                X[i] = row
+        print(f"{path.stem}: described in {time.perf_counter() - began:.0f} s", flush=True)
+        save(path, span(X) if X.shape[1] > n else np.array(X))
+        if name == "fisher" and first.sum() >= CODED_ROWS:
+            code_rows(X, first, signature.period)
+            save(self._path(f"{name}-pq"), span(X))
+        raw.unlink()
+
+
+def save(path: Path, rows: np.ndarray) -> None:
+    """Write rows so that an interruption leaves no part of them."""
+    part = path.with_suffix(".part.npy")
+    np.save(part, rows)
+    part.replace(path)
+
+
+def code_rows(X: np.ndarray, first: np.ndarray, period: int) -> None:
+    """Replace rows by product codes of a 32nd of the size, decoded; learned from some of them."""
+    from myriad import ProductQuantizer
+
+    coder = ProductQuantizer(period=period).fit(np.array(X[first]))
+    for start in range(0, len(X), 256):
+        X[start : start + 256] = coder.decode(coder.encode(np.array(X[start : start + 256])))
+
+
+def span(X: np.ndarray) -> np.ndarray:
+    """Return float32 coordinates whose inner products are those of the rows."""
+    products = np.zeros((len(X), len(X)))
+    for start in range(0, X.shape[1], COLUMNS):
+        some = np.ascontiguousarray(X[:, start : start + COLUMNS])
+        products += some @ some.T
+    products[np.diag_indices(len(X))] += JITTER
+    return np.linalg.cholesky(products).astype(np.float32)
+
+
+def combine(rows: list[np.ndarray], weights: list[float]) -> np.ndarray:
+    """Return rows side by side, each normalised, times its weight; all of norm 1."""
+    parts = []
+    for X, weight in zip(rows, weights, strict=True):
+        norms = np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+        parts.append(X * (weight / float(np.linalg.norm(weights)) / norms))
+    return np.hstack(parts).astype(np.float32)
+
+
+def with_splits(images: ImageList, training: np.ndarray) -> ImageList:
+    """Return the images with the splits of a drawn division, none held out for validation yet."""
+    splits = np.where(training, "train", "test").astype(images.splits.dtype)
+    return replace(images, splits=splits)

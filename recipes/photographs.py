@@ -1,0 +1,323 @@
+"""Photographs on fresh random splits: Fisher vectors, networks, and what `train` chooses itself.
+
+Command:   python recipes/photographs.py --data DATA --work runs/photographs
+           [--problems caltech101,scene15] [--arms sgd,auto] [--splits 5] [--components 128]
+           [--out benchmarks/results/photographs.json] [--table docs/recipes.md]
+Time:      two cores: networks 5 minutes a data set, Fisher vectors 5 to 10 minutes a setting, then
+           10 to 60 s for each arm and split
+Expected:  see docs/recipes.md; Caltech-101, mean class accuracy in %: Fisher vectors 72 to 75,
+           network with `LinearSGD()` 91 to 92, `--signature auto` 93.5
+
+DATA is a folder with caltech101.zip and scene15. Training and test images are pooled; of each class
+30 (Caltech-101) or 100 (Scene 15) are drawn for training, the others are for testing. Images are
+described once and kept in the folder of --work. Differences between arms are paired: the same
+split, the same test images. Results go into a JSON file, from which an interrupted run resumes.
+--quick draws characters instead, for a test of the recipe itself. --weights compares weights of
+colour by cross-validation inside the training images of the first split; no test image is used.
+
+Old versions: set PYTHONPATH to the src of their work tree and give --arms sgd --label " of fc6c517"
+after the rows have been described.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "photographs.json"
+TITLES = {"caltech101": "Caltech-101, 30 a class", "scene15": "Scene 15, 100 a class"}
+BEGIN, END = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
+C = 10.0
+FOLDS = 5
+COLOUR_WEIGHTS = (0.0, 0.25, 0.35, 0.5, 0.7, 1.0)
+COLOUR_WEIGHT = 0.5
+
+
+def mean_class_accuracy(y: np.ndarray, guesses: np.ndarray) -> float:
+    """Return the mean of the accuracies of the classes, in percent."""
+    sizes = np.bincount(y)
+    right = np.bincount(y[guesses == y], minlength=len(sizes))
+    return 100.0 * float((right[sizes > 0] / sizes[sizes > 0]).mean())
+
+
+def fit_svm(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
+    """Return the exact one-vs-rest SVM with C = 10, that of the comparisons with VLFeat."""
+    from myriad import DualSVM
+
+    return DualSVM(
+        lam=1 / (C * len(y)), center=False, tol=0.01, calibration="none", random_state=seed
+    ).fit(X, y)
+
+
+def fit_sgd(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
+    """Return plain `LinearSGD()`."""
+    from myriad import LinearSGD
+
+    return LinearSGD(random_state=seed).fit(X, y)
+
+
+def fit_automatic(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
+    """Return the automatic classifier."""
+    from myriad import LinearClassifier
+
+    return LinearClassifier(random_state=seed).fit(X, y)
+
+
+def choose(rows: Any, training: np.ndarray, seed: int) -> dict[str, Any]:
+    """Return what ``--signature auto`` chooses on the training images of a split."""
+    from photograph_rows import with_splits
+
+    from myriad.images import split_images
+    from myriad.parallel import LearningContext
+    from myriad.pipelines.describing import open_workers
+    from myriad.pipelines.row_options import ExtractOptions
+    from myriad.pipelines.signature_choice import choose_signature
+
+    images = split_images(with_splits(rows.images, training).select(training), seed=seed)
+    with open_workers(None, len(images)) as executor:
+        context = LearningContext(seed=seed)
+        choice = choose_signature(images, ExtractOptions(), executor, context)
+    return {"signature": choice.options.signature, "choice": choice.facts["sentence"]}
+
+
+def load_word(rows: Any, word: str) -> np.ndarray:
+    """Return the rows of one or several signatures by the word of ``--signature``."""
+    from photograph_rows import combine
+
+    from myriad.signatures.registry import split_word
+
+    names = {
+        "efficientnet-lite0": "lite0",
+        "efficientnet-lite2": "lite2",
+        "fisher:colour": "colour",
+    }
+    terms = split_word(word)
+    return combine(
+        [rows.load(names.get(name, name)) for name, _ in terms], [weight for _, weight in terms]
+    )
+
+
+def run_automatic(rows: Any, training: np.ndarray, seed: int) -> dict[str, Any]:
+    """Choose the signature, train the automatic classifier, and test."""
+    began = time.perf_counter()
+    chosen = choose(rows, training, seed)
+    chosen["seconds of the choice"] = round(time.perf_counter() - began, 1)
+    return chosen | test(load_word(rows, chosen["signature"]), rows, training, seed, fit_automatic)
+
+
+def test(
+    X: np.ndarray, rows: Any, training: np.ndarray, seed: int, fit: Callable[..., Any]
+) -> dict[str, Any]:
+    """Train on the training rows and return the mean class accuracy of the others."""
+    y = rows.images.labels.astype(np.int64)
+    began = time.perf_counter()
+    model = fit(np.ascontiguousarray(X[training]), y[training], seed)
+    seconds = time.perf_counter() - began
+    guesses = model.predict(np.ascontiguousarray(X[~training]))
+    found = {"accuracy": mean_class_accuracy(y[~training], guesses), "seconds": round(seconds, 1)}
+    if fit is fit_automatic:
+        found["settings"] = {k: model.settings_.get(k) for k in ("objective", "loss", "lam")}
+    return found
+
+
+Arm = Callable[[Any, np.ndarray, int], dict[str, Any]]
+
+
+def arm(word: str, fit: Callable[..., Any]) -> Arm:
+    """Return an arm that trains one classifier on the rows of one signature."""
+    return lambda rows, training, seed: test(rows.load(word), rows, training, seed, fit)
+
+
+def late_colour(rows: Any, training: np.ndarray, seed: int) -> dict[str, Any]:
+    """Run Fisher vectors of SIFT and of colour side by side."""
+    from photograph_rows import combine
+
+    X = combine([rows.load("fisher"), rows.load("colour")], [1.0, COLOUR_WEIGHT])
+    return test(X, rows, training, seed, fit_svm)
+
+
+ARMS: dict[str, Arm] = {
+    "sgd": arm("lite0", fit_sgd),
+    "auto": run_automatic,
+    "lite2": arm("lite2", fit_automatic),
+    "fisher": arm("fisher", fit_svm),
+    "fisher-earlier": arm("fisher-earlier", fit_svm),
+    "fisher-pq": arm("fisher-pq", fit_svm),
+    "fisher-contrast": arm("fisher-contrast", fit_svm),
+    "fisher-step": arm("fisher-step", fit_svm),
+    "fisher-coordinates": arm("fisher-coordinates", fit_svm),
+    "colour": arm("colour", fit_svm),
+    "late-colour": late_colour,
+}
+SHOWN = {
+    "sgd": "`efficientnet-lite0`, `LinearSGD()`",
+    "sgd of fc6c517": "`efficientnet-lite0`, `LinearSGD()` of commit fc6c517",
+    "lite2": "`efficientnet-lite2`, automatic classifier",
+    "auto": "`--signature auto`, automatic classifier",
+    "fisher-earlier": "Fisher vectors, earlier defaults, SVM",
+    "fisher": "Fisher vectors, SVM",
+    "fisher-pq": "the same, product codes of a 32nd of the size",
+    "fisher-contrast": "the same, `--contrast 0.001`",
+    "fisher-step": "the same, `--step 4`",
+    "fisher-coordinates": "the same, `--coordinates`",
+    "colour": "Fisher vectors of colour alone, SVM",
+    "late-colour": "`fisher+0.5*fisher:colour`, SVM",
+}
+BASES = {"fisher": "fisher-earlier", "auto": "sgd of fc6c517", "lite2": "sgd"}
+BASE = "fisher"
+
+
+def weigh_colour(rows: Any, training: np.ndarray) -> dict[str, float]:
+    """Return the cross-validated accuracy of each weight of colour, on training images alone."""
+    from photograph_rows import combine
+
+    y = rows.images.labels[training].astype(np.int64)
+    order = np.random.default_rng(0).permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    folds = np.empty(len(y), int)
+    folds[order] = np.arange(len(y)) % FOLDS
+    sift, colour = rows.load("fisher")[training], rows.load("colour")[training]
+    found = {}
+    for weight in COLOUR_WEIGHTS:
+        X = combine([sift, colour], [1.0, weight]) if weight else sift
+        guesses = np.empty_like(y)
+        for fold in range(FOLDS):
+            kept = folds != fold
+            guesses[~kept] = fit_svm(X[kept], y[kept], 0).predict(X[~kept])
+        found[str(weight)] = round(mean_class_accuracy(y, guesses), 2)
+        print(f"{rows.problem}, colour {weight}: {found[str(weight)]:.2f} % in folds", flush=True)
+    return found
+
+
+def summarise(values: list[float]) -> str:
+    """Return a mean and a standard deviation, with the number of splits if it is not five."""
+    spread = f" ± {np.std(values, ddof=1):.1f}" if len(values) > 1 else ""
+    fewer = "" if len(values) == 5 else f" ({len(values)} split{'s' * (len(values) > 1)})"
+    return f"{np.mean(values):.1f}{spread}{fewer}"
+
+
+def make_table(results: dict[str, Any]) -> str:
+    """Return the results as Markdown."""
+    cells, lines = results["cells"], []
+    for problem, title in TITLES.items():
+        known = cells.get(problem, {})
+        rows = [name for name in SHOWN if name in known]
+        if not rows:
+            continue
+        lines += ["", f"| {title} | accuracy in % | paired difference |", "|---|---|---|"]
+        for name in rows:
+            base = BASES.get(name, BASE if name not in ("sgd", "sgd of fc6c517") else "")
+            pairs = [
+                known[name][s]["accuracy"] - known[base][s]["accuracy"]
+                for s in known[name]
+                if s in known.get(base, {}) and base != name
+            ]
+            against = f"{summarise(pairs).replace('-', '−')} against {SHOWN[base]}" if pairs else ""
+            if pairs and np.mean(pairs) > 0:
+                against = f"+{against}"
+            accuracies = [cell["accuracy"] for cell in known[name].values()]
+            lines.append(f"| {SHOWN[name]} | {summarise(accuracies)} | {against} |")
+    for problem, found in results.get("weights of colour", {}).items():
+        listed = ", ".join(f"{accuracy:.1f} ({weight})" for weight, accuracy in found.items())
+        lines += [
+            "",
+            f"{TITLES[problem]}: accuracy of `fisher+W*fisher:colour` in {FOLDS} folds of the",
+            f"training images of the first split, by the weight W: {listed}.",
+        ]
+    about = f"{results['date'][:10]}, {results['machine']}; {results['components']} Gaussians."
+    return "\n".join([about, *lines])
+
+
+def write_table(page: Path, table: str) -> None:
+    """Write the table between the two comments of a page."""
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    page.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", encoding="utf-8")
+
+
+def read_results(out: Path, components: int) -> dict[str, Any]:
+    """Return the results of a file, or none yet."""
+    if not out.exists():
+        return {"components": components, "cells": {}}
+    found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    if found["components"] != components:
+        raise SystemExit(f"{out} has results of {found['components']} Gaussians: give another file")
+    return found
+
+
+def save(out: Path, results: dict[str, Any]) -> None:
+    """Write results so that an interruption loses nothing."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from record import describe_run
+
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = out.with_suffix(".part")
+    found = results | describe_run()
+    part.write_text(json.dumps(found, indent=1, default=float) + "\n", encoding="utf-8")
+    part.replace(out)
+
+
+def run(problem: str, arms: list[str], options: argparse.Namespace) -> None:
+    """Run some arms on a data set, split by split, and write each result when it is known."""
+    from photograph_rows import TRAINING_IMAGES, Rows, draw_split, load_images
+
+    options.work.mkdir(parents=True, exist_ok=True)
+    results = read_results(options.out, options.components)
+    images = load_images(problem, options.data, options.work)
+    rows = Rows(problem, images, options.work, options.components)
+    known = results["cells"].setdefault(problem, {})
+    if options.weights:
+        training = draw_split(images.labels, TRAINING_IMAGES[problem], 0)
+        results.setdefault("weights of colour", {})[problem] = weigh_colour(rows, training)
+        save(options.out, results)
+        return
+    for name in arms:
+        cells = known.setdefault(name + options.label, {})
+        for seed in range(options.splits):
+            if str(seed) in cells:
+                continue
+            training = draw_split(images.labels, TRAINING_IMAGES[problem], seed)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                cells[str(seed)] = ARMS[name](rows, training, seed)
+            save(options.out, results)
+            shown = cells[str(seed)]
+            print(f"{problem}, {name}{options.label}, split {seed}: {shown}", flush=True)
+
+
+def main() -> None:
+    """Run what is asked for and is not in the file of results yet."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("runs/photographs"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--problems", default="caltech101,scene15")
+    parser.add_argument("--arms", default=",".join(ARMS))
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--components", type=int, default=128, help="Gaussians")
+    parser.add_argument("--label", default="", help="added to the names of arms")
+    parser.add_argument("--weights", action="store_true", help="compare weights of colour")
+    parser.add_argument("--quick", action="store_true", help="drawn characters")
+    parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
+    options = parser.parse_args()
+    if options.table is not None:
+        table = make_table(json.loads(options.out.read_text(encoding="utf-8")))
+        print(table) if options.table == Path() else write_table(options.table, table)
+        return
+    problems = ["glyphs"] if options.quick else options.problems.split(",")
+    for problem in problems:
+        run(problem, options.arms.split(","), options)
+
+
+if __name__ == "__main__":
+    main()

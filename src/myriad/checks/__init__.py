@@ -1,0 +1,1 @@
+"""Faults of data: duplicates, images of bad quality, confusable names, wrong labels."""

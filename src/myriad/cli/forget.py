@@ -1,0 +1,47 @@
+"""``myriad forget``: a model without some of its classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from myriad.cli.shared_options import ModelArgument
+from myriad.cli.tables import describe_calibration, print_facts, print_summary
+from myriad.cli.verb import Run, verb
+
+if TYPE_CHECKING:
+    from myriad.pipelines.relabelling import Relabelled
+
+
+def show(changed: Relabelled, run: Run) -> None:
+    """Print how many classes are left."""
+    print_facts(
+        {
+            "Labels": ", ".join(changed.changed),
+            "Classes": len(changed.class_names),
+            **describe_calibration(changed.calibration),
+        }
+    )
+    print_summary({"Model": changed.model})
+
+
+@verb(show=show, writes=True)
+def forget(
+    model: ModelArgument,
+    labels: Annotated[
+        list[str],
+        typer.Argument(metavar="LABEL...", help="Classes to leave out.", show_default=False),
+    ],
+    *,
+    out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],
+    run: Run,
+) -> Relabelled:
+    """Remove classes from a model.
+
+    Example: myriad forget birds heron --out fewer-birds
+    """
+    from myriad.pipelines.relabelling import forget as work
+
+    return work(model, labels, out, overwrite=run.overwrite, progress=run.progress)

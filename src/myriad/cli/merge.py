@@ -1,0 +1,38 @@
+"""``myriad merge``: classes of a model that become one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from myriad.cli.forget import show
+from myriad.cli.shared_options import ModelArgument
+from myriad.cli.verb import Run, verb
+
+if TYPE_CHECKING:
+    from myriad.pipelines.relabelling import Relabelled
+
+
+@verb(show=show, writes=True)
+def merge(
+    model: ModelArgument,
+    labels: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LABEL LABEL...", help="Classes that become one.", show_default=False
+        ),
+    ],
+    *,
+    into: Annotated[str, typer.Option(help="The name of the merged class.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],
+    run: Run,
+) -> Relabelled:
+    """Join classes of a model under one label.
+
+    Example: myriad merge birds gull tern --into seabird --out birds2
+    """
+    from myriad.pipelines.relabelling import merge as work
+
+    return work(model, labels, into, out, overwrite=run.overwrite, progress=run.progress)

@@ -1,0 +1,124 @@
+"""Corrections of labels: a CSV file with the columns path and label, edited by a person."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Ints
+from myriad.errors import InputError
+from myriad.files import refuse_special
+from myriad.images.listing import ImageList
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A line of the file.
+
+    Attributes
+    ----------
+    where : the file and the line, for errors.
+    path : of the image.
+    label : the right label; empty to leave the image out.
+    given : the label that the image had when the file was written; empty if not stated.
+    """
+
+    where: str
+    path: str
+    label: str
+    given: str
+
+
+def read_corrections(path: Path) -> list[Correction]:
+    """Read a file of corrections; it must have the columns path and label, others are ignored."""
+    refuse_special(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            return _read_lines(path, csv.DictReader(stream, strict=True))
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _read_lines(path: Path, reader: csv.DictReader[str]) -> list[Correction]:
+    found, seen = [], set()
+    try:
+        names = reader.fieldnames or []
+        for name in ("path", "label"):
+            if names.count(name) != 1:
+                raise InputError(
+                    f"{path}, line 1: corrections have one column path and one column label, not "
+                    f"{', '.join(names) or 'an empty line'}."
+                )
+        for cells in reader:
+            where = f"{path}, line {reader.line_num}"
+            if None in cells or None in cells.values():
+                raise InputError(f"{where}: not as many cells as the header has columns.")
+            correction = Correction(
+                where, cells["path"], cells["label"].strip(), cells.get("given", "").strip()
+            )
+            if not correction.path:
+                raise InputError(f"{where}: the path is empty.")
+            if correction.path in seen:
+                raise InputError(f"{where}: {correction.path!r} is already in an earlier line.")
+            seen.add(correction.path)
+            found.append(correction)
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: not valid CSV ({error}).") from None
+    return found
+
+
+def correct_labels(
+    corrections: Sequence[Correction],
+    numbers: Mapping[str, int],
+    labels: Ints,
+    class_names: Sequence[str],
+) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the corrected labels, and which items stay.
+
+    Parameters
+    ----------
+    numbers : the number of the item of each path.
+    labels : int32 (n,), those that items have now.
+    """
+    corrected, kept = labels.copy(), np.ones(len(labels), bool)
+    label_of = {name.strip(): label for label, name in enumerate(class_names)}
+    for one in corrections:
+        number = numbers.get(one.path)
+        if number is None:
+            raise InputError(f"{one.where}: the data have no image {one.path!r}.")
+        for name in (one.label, one.given):
+            if name and name not in label_of:
+                raise InputError(f"{one.where}: {name!r} is not a class of the data.")
+        now = class_names[labels[number]].strip() if labels[number] >= 0 else ""
+        if one.given and now not in (one.given, one.label):
+            raise InputError(
+                f"{one.where}: the label of {one.path!r} is {now!r}, not {one.given!r}. Check the "
+                "data again, or remove the line."
+            )
+        if one.label:
+            corrected[number] = label_of[one.label]
+        else:
+            kept[number] = False
+    if not kept.any():
+        raise InputError("The corrections leave out every image.")
+    return corrected, kept
+
+
+def correct_images(images: ImageList, path: Path) -> ImageList:
+    """Return images with the labels that a file of corrections states.
+
+    Paths may be those of the list, or begin with its root as ``check`` writes them.
+    """
+    numbers = {os.path.normpath(images.locate(i)): i for i in range(len(images))}
+    numbers |= {os.path.normpath(name): i for i, name in enumerate(images.paths)}
+    corrections = [replace(one, path=os.path.normpath(one.path)) for one in read_corrections(path)]
+    labels, kept = correct_labels(corrections, numbers, images.labels, images.class_names)
+    return replace(images, labels=labels).select(kept)

@@ -1,0 +1,181 @@
+"""The labels of a data set: which are probably wrong, and classes that are one thing twice."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.checks.cross_fitting import HeldProbabilities, cross_fit
+from myriad.checks.findings import DuplicateGroup, Finding, Sample
+from myriad.checks.label_errors import RankedLabels, TwinClasses, find_twins, rank_labels
+from myriad.files import atomic_write
+from myriad.models import HeldScores
+from myriad.progress import Progress
+from myriad.store import ArrayRows, Rows, StoreRows
+from myriad.training import Automatic, Context, Fitted
+from myriad.training.calibrating import score_held
+
+MOST_SUSPECTS = 100
+"""Labels that are probably wrong which the evidence of a model keeps."""
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedLabels:
+    """Labels that are probably wrong.
+
+    Attributes
+    ----------
+    ranked : all labels, ranked.
+    wrong : int64, positions in it of those that are probably wrong, the surest first.
+    twins : pairs of classes that are probably one thing.
+    file : the CSV file with suggested labels.
+    """
+
+    ranked: RankedLabels
+    wrong: NDArray[np.int64]
+    twins: list[TwinClasses]
+    file: Path
+
+    @property
+    def items(self) -> NDArray[np.int64]:
+        """The numbers of the items, in the order of `wrong`."""
+        return self.ranked.held.numbers[self.wrong]
+
+
+def check_labels(
+    rows: Rows,
+    sample: Sample,
+    groups: Sequence[DuplicateGroup],
+    file: Path,
+    *,
+    seed: int,
+    threads: int | None,
+    progress: Progress,
+) -> CheckedLabels:
+    """Rank the labels of all rows, and write those that are probably wrong to a CSV file."""
+    method = Automatic(seed=seed, search="quick")
+    context = Context(threads=threads, progress=progress)
+    n_classes = len(sample.class_names)
+    held = cross_fit(method, group_rows(rows, groups), n_classes=n_classes, context=context)
+    ranked = rank_labels(held, n_classes)
+    checked = CheckedLabels(ranked, ranked.list_wrong(), find_twins(held, n_classes), file)
+    write_suggestions(sample, checked)
+    return checked
+
+
+def group_rows(rows: Rows, groups: Sequence[DuplicateGroup]) -> Rows:
+    """Return rows whose groups are those of copies: they are not divided among folds."""
+    numbers = np.full(rows.n_rows, -1, np.int32)
+    for number, group in enumerate(groups):
+        numbers[group.items] = number
+    if isinstance(rows, ArrayRows):
+        return ArrayRows(rows.X, rows.labels, rows.class_names, groups=numbers)
+    assert isinstance(rows, StoreRows)
+    grouped = rows.select(np.arange(rows.n_rows))
+    grouped.groups = numbers
+    return grouped
+
+
+def write_suggestions(sample: Sample, checked: CheckedLabels) -> None:
+    """Write images whose label is probably wrong, for a person to edit and give to ``train``."""
+    ranked, held = checked.ranked, checked.ranked.held
+    with (
+        atomic_write(checked.file) as beside,
+        beside.open("w", encoding="utf-8", errors="surrogateescape", newline="") as stream,
+    ):
+        writer = csv.writer(stream, lineterminator="\n")
+        names = ["path", "label", "given", "suggested", "given_probability"]
+        writer.writerow([*names, "suggested_probability", "score"])
+        for at in checked.wrong.tolist():
+            suggested = sample.class_names[ranked.suggested[at]]
+            writer.writerow(
+                [
+                    sample.paths[held.numbers[at]],
+                    suggested,
+                    sample.class_names[held.labels[at]],
+                    suggested,
+                    f"{held.given[at]:.4f}",
+                    f"{ranked.alternative[at]:.4f}",
+                    f"{ranked.score[at]:.3f}",
+                ]
+            )
+
+
+def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Finding]:
+    """Return what a check of the labels found."""
+    if checked is None:
+        return []
+    findings, n_wrong = [], len(checked.wrong)
+    if n_wrong:
+        share = 100.0 * n_wrong / len(checked.ranked.held)
+        findings.append(
+            Finding(
+                "labels",
+                False,
+                n_wrong,
+                f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong: "
+                "models trained without these images are surer of another label. Keep the lines "
+                f"of {checked.file} that are right, then train with --corrections.",
+            )
+        )
+    if checked.twins:
+        first = checked.twins[0]
+        names = " and ".join(repr(sample.class_names[c]) for c in (first.first, first.second))
+        findings.append(
+            Finding(
+                "twins",
+                False,
+                len(checked.twins),
+                f"{len(checked.twins):,} {'pair' if len(checked.twins) == 1 else 'pairs'} of "
+                f"classes cannot be told apart and may be one thing under two names, the first is "
+                f"{names}.",
+            )
+        )
+    return findings
+
+
+def list_suspects(
+    fitted: Fitted, crossed: HeldScores | None, train: StoreRows, val: StoreRows | None
+) -> list[dict[str, Any]]:
+    """Return rows whose label is probably wrong, the surest first, as a report shows them.
+
+    They are among the rows that training held out in any case: rows of cross-validation, and
+    validation rows.
+
+    Parameters
+    ----------
+    fitted : a model, trained without the validation rows.
+    crossed : scores of training rows by models that were trained without them.
+    """
+    calibration, store = fitted.calibration, train.store
+    if calibration is None or store.sets is not None:
+        return []
+    parts = []
+    if crossed is not None and crossed.numbers is not None:
+        parts.append((crossed, train.chosen[crossed.numbers]))
+    if val is not None and (held := score_held(fitted.model, val)) is not None:
+        parts.append((held, val.chosen[np.flatnonzero(val.labels >= 0)[: len(held)]]))
+    if not parts:
+        return []
+    found = [HeldProbabilities.of(scores, numbers, calibration) for scores, numbers in parts]
+    ranked = rank_labels(HeldProbabilities.concatenate(found), len(store.class_names))
+    paths, names = store.paths, store.class_names
+    # Rows of the same image, such as augmented ones, are listed once.
+    listed: dict[Any, int] = {}
+    for at in ranked.list_wrong().tolist():
+        listed.setdefault(paths[ranked.held.numbers[at]] or at, at)
+    return [
+        {
+            "sample": paths[ranked.held.numbers[at]] or None,
+            "given": names[ranked.held.labels[at]],
+            "suggested": names[ranked.suggested[at]],
+            "probability": 100.0 * float(min(ranked.alternative[at], 1.0)),
+        }
+        for at in list(listed.values())[:MOST_SUSPECTS]
+    ]

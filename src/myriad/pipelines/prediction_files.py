@@ -1,0 +1,156 @@
+"""Predictions as files: CSV, Parquet, and the journal from which a broken run resumes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from myriad.errors import InputError
+from myriad.files import atomic_write, read_json
+from myriad.models.folder import CONFIG
+
+EXTRAS = ("set", "unknown", "novelty", "answer", "answer_level", "answer_probability")
+"""Columns that depend on what was asked for; they are the same in all lines of an image."""
+
+
+COLUMNS = ("path", "rank", "label", "score", "probability")
+
+
+def list_rows(predictions: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[Any]]]:
+    """Return the columns of a table of predictions and its rows, one for each image and rank.
+
+    The probability is empty where the model is not calibrated. What else was decided follows; the
+    labels of a set are separated by ``|``.
+    """
+    flat = [flatten_decision(prediction) for prediction in predictions]
+    extras = [name for name in EXTRAS if flat and name in flat[0]]
+    rows = []
+    for prediction, decision in zip(predictions, flat, strict=True):
+        for rank, entry in enumerate(prediction["labels"], start=1):
+            cells = [entry["label"], entry["score"], entry.get("probability")]
+            more = [decision[name] for name in extras]
+            rows.append([prediction["path"], rank, *cells, *more])
+    return [*COLUMNS, *extras], rows
+
+
+def write_csv(predictions: Sequence[dict[str, Any]], path: Path) -> None:
+    """Write predictions as CSV; see `list_rows`."""
+    columns, rows = list_rows(predictions)
+    with (
+        atomic_write(path) as beside,
+        beside.open("w", encoding="utf-8", errors="surrogateescape", newline="") as stream,
+    ):
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def write_parquet(predictions: Sequence[dict[str, Any]], path: Path) -> None:
+    """Write predictions as Parquet; see `list_rows`."""
+    columns, rows = list_rows(predictions)
+    cells = list(zip(*rows, strict=True)) or [()] * len(columns)
+    kinds = {"rank": pa.int32(), "score": pa.float64(), "probability": pa.float64()}
+    arrays = [
+        pa.array([_clean(value) for value in cell], kinds.get(name))
+        for name, cell in zip(columns, cells, strict=True)
+    ]
+    with atomic_write(path) as beside:
+        pq.write_table(pa.table(dict(zip(columns, arrays, strict=True))), beside)
+
+
+def _clean(value: Any) -> Any:
+    """Return a value that Arrow can hold: names of files may not be valid Unicode."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def flatten_decision(prediction: dict[str, Any]) -> dict[str, Any]:
+    """Return what was decided beyond ranked labels, a cell each."""
+    names = ("unknown", "novelty")
+    found: dict[str, Any] = {name: prediction[name] for name in names if name in prediction}
+    if "set" in prediction:
+        found["set"] = "|".join(prediction["set"])
+    if "answer" in prediction:
+        answer = prediction["answer"]
+        found |= {"answer": answer["label"], "answer_level": answer["level"]}
+        found["answer_probability"] = answer["probability"]
+    return found
+
+
+def identify(model: Path) -> str:
+    """Return what changes when the model in a folder does."""
+    return str(read_json(model / CONFIG).get("checksum"))
+
+
+class Journal:
+    """What was found for each image so far, a line of JSON each in a file beside the output.
+
+    Attributes
+    ----------
+    entries : what was found, by path.
+    """
+
+    def __init__(self, output: Path | None = None, *, resume: bool = False) -> None:
+        self.entries: dict[str, dict[str, Any]] = {}
+        self._output, self._resume = output, resume
+        self._stream: Any = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None if nothing is kept."""
+        if self._output is None:
+            return None
+        return self._output.with_name(f".{self._output.name}.journal")
+
+    def begin(self, key: dict[str, Any]) -> None:
+        """Read what an earlier run with the same key has found, and begin to write.
+
+        Raises `InputError` if the earlier run had another model or other options.
+        """
+        if self.path is None:
+            return
+        lines = self._read() if self._resume else []
+        if lines and lines[0] != key:
+            raise InputError(
+                f"The broken run that began to write {self._output} had another model or other "
+                "options: give the same ones, or --overwrite."
+            )
+        self.entries = {entry["path"]: entry for entry in lines[1:]}
+        self._stream = self.path.open("w", encoding="utf-8")
+        for line in [key, *lines[1:]]:
+            self._write(line)
+
+    def add(self, found: Iterable[dict[str, Any]]) -> None:
+        """Keep what was found for some images."""
+        for entry in found:
+            self.entries[entry["path"]] = entry
+            if self._stream is not None:
+                self._write(entry)
+        if self._stream is not None:
+            self._stream.flush()
+
+    def close(self, *, done: bool) -> None:
+        """Close the file; it is removed once the output is written."""
+        if self._stream is not None:
+            self._stream.close()
+        if done and self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._stream.write(json.dumps(line) + "\n")
+
+    def _read(self) -> list[dict[str, Any]]:
+        """Return the lines of the file; the last one may have been cut short."""
+        assert self.path is not None
+        if not self.path.is_file():
+            return []
+        *whole, _ = self.path.read_text(encoding="utf-8").split("\n")
+        try:
+            return [json.loads(line) for line in whole]
+        except ValueError:
+            raise InputError(f"{self.path} is damaged: give --overwrite to begin anew.") from None

@@ -1,0 +1,345 @@
+"""Classes trained beside fixed ones, by multinomial logistic regression.
+
+The probability of class c is proportional to ``exp(scale s_c)``, where the scores of the fixed
+classes stay as they are and `scale` is their inverse temperature. The fixed classes of a row then
+enter only by the logarithm of the sum of their exponentials, one number a row. So the problem is
+convex in the trained weights, its size does not depend on the number of fixed classes, and the new
+scores are on the scale of the old ones, whichever objective these were trained with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from myriad.arrays import Float, Ints
+from myriad.models import LinearModel, Model
+from myriad.parallel import ThreadPool
+from myriad.progress import Advance
+from myriad.training.automatic.folds import choose_folds, draw_folds
+
+N_FOLDS = 3
+HALF_DECADES = (6, 8, 9, 10, 11, 12)
+"""Regularisation strengths that are tried: ``10 ** (-half / 2)`` times the mean squared norm of the
+rows, from strong to weak."""
+PATIENCE = 2
+"""The path ends when so many values in a row have brought no better accuracy."""
+SEARCH_STEPS, FINAL_STEPS = 30, 60
+"""Most iterations of the optimiser for a value of the path, and at the end."""
+PARTS = 16
+"""Parts of the rows whose gradients are summed one after the other, for any number of threads."""
+BLOCK_ROWS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class FixedScores:
+    """What is known of the scores of the fixed classes for some rows, scaled.
+
+    Attributes
+    ----------
+    true : float64 array of shape (n_rows,), the score of the row's own class; -inf if that is not
+        a fixed one.
+    others : float64 array of shape (n_rows,), the logarithm of the sum of the exponentials of the
+        other scores.
+    best_other : float64 array of shape (n_rows,), the highest of these.
+    """
+
+    true: NDArray[np.float64]
+    others: NDArray[np.float64]
+    best_other: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, model: Model, X: Float, labels: Ints, scale: float, pool: ThreadPool
+    ) -> FixedScores:
+        """Return what the classes of a model give for rows; a label of -1 is none of them."""
+        true, others, best_other = np.empty((3, len(X)))
+
+        def score(start: int) -> None:
+            some = slice(start, start + BLOCK_ROWS)
+            logits = scale * model.scores(X[some]).astype(np.float64)
+            own, rows = labels[some], np.arange(len(logits))
+            true[some] = np.where(own >= 0, logits[rows, own], -np.inf)
+            logits[rows[own >= 0], own[own >= 0]] = -np.inf
+            best_other[some] = logits.max(axis=1)
+            exponentials = np.exp(logits - best_other[some, None])
+            others[some] = best_other[some] + np.log(exponentials.sum(axis=1))
+
+        pool.share(score, range(0, len(X), BLOCK_ROWS))
+        return cls(true, others, best_other)
+
+    @property
+    def log_sums(self) -> NDArray[np.float64]:
+        """The logarithm of the sum of the exponentials of all scores."""
+        return np.logaddexp(self.true, self.others)
+
+    @property
+    def best(self) -> NDArray[np.float64]:
+        """The highest score of each row."""
+        return np.maximum(self.true, self.best_other)
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """Whether the true class has the highest score."""
+        return self.true > self.best_other
+
+    def select(self, rows: NDArray[np.int64]) -> FixedScores:
+        """Return those of some of the rows."""
+        return FixedScores(self.true[rows], self.others[rows], self.best_other[rows])
+
+    def like_held_out(self, margins: NDArray[np.float64]) -> FixedScores:
+        """Return scores whose lead of the true class is distributed as that of held-out rows.
+
+        A model fits the rows that it was trained on better than others. So the rows of fixed
+        classes keep their order by this lead, but get the leads of held-out rows: new classes that
+        are trained beside the old ones would otherwise find no resistance.
+
+        Parameters
+        ----------
+        margins : ``true - others`` of held-out rows of the fixed classes.
+        """
+        known = np.flatnonzero(np.isfinite(self.true))
+        order = known[np.argsort(self.true[known] - self.others[known], kind="stable")]
+        positions = (np.arange(len(order)) + 0.5) / max(len(order), 1)
+        true = self.true.copy()
+        true[order] = self.others[order] + np.quantile(margins, positions)
+        return FixedScores(true, self.others, self.best_other)
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The classes that were trained, and how they were found.
+
+    Attributes
+    ----------
+    model : their weights and biases.
+    lam : regularisation strength, relative to the mean squared norm of the rows.
+    accuracy : percentage of held-out rows of all classes that are classified correctly.
+    held : numbers of the held-out rows.
+    held_scores : float32 array of shape (n_held, n_trained), the scores of the trained classes by
+        weights that were found without these rows.
+    """
+
+    model: LinearModel
+    lam: float
+    accuracy: float
+    held: NDArray[np.int64]
+    held_scores: Float
+
+
+def train_beside(
+    X: Float,
+    targets: Ints,
+    n_trained: int,
+    fixed: FixedScores,
+    scale: float,
+    *,
+    anchor: LinearModel | None = None,
+    groups: Ints | None = None,
+    seed: int,
+    pool: ThreadPool,
+    advance: Advance = lambda n: None,
+) -> Trained:
+    """Train some classes beside fixed ones; the regularisation is chosen by cross-validation.
+
+    Parameters
+    ----------
+    X : float32 array of shape (n_rows, n_features), rows of all classes.
+    targets : int32 array of shape (n_rows,), the number of a row's class among those trained; -1
+        for rows of fixed classes.
+    fixed : the scores of the fixed classes for these rows.
+    scale : inverse temperature of the fixed classes.
+    anchor : weights from which those that are trained should not go far, zero by default.
+    groups : rows of one group are never divided; see `draw_folds`.
+    """
+    problem = Problem(X, targets, n_trained, fixed, scale, anchor, pool)
+    # Folds are stratified by the trained classes; rows of fixed ones are all alike here.
+    folds = draw_folds(targets + 1, N_FOLDS, seed=seed, groups=groups)
+    held_parts, paths = [], []
+    for fold in choose_folds(folds, N_FOLDS):
+        held = np.flatnonzero(folds == fold)
+        training = problem.select(np.flatnonzero(folds != fold))
+        paths.append(training.follow_path(X[held], targets[held], fixed.select(held)))
+        held_parts.append(held)
+        advance(1)
+    hits = [
+        np.concatenate([path.hits[number] for path in paths])
+        for number in range(min(len(path.hits) for path in paths))
+    ]
+    best = int(np.argmax([right.mean() for right in hits]))
+    lam = 10.0 ** (-HALF_DECADES[best] / 2)
+    model = problem.make_model(problem.minimise(lam, problem.start(), FINAL_STEPS))
+    advance(1)
+    return Trained(
+        model,
+        lam,
+        100.0 * float(hits[best].mean()),
+        np.concatenate(held_parts),
+        np.concatenate([path.scores[best] for path in paths]),
+    )
+
+
+@dataclass
+class LamPath:
+    """A path from strong to weak regularisation, an entry for each value.
+
+    Attributes
+    ----------
+    scores : float32 arrays of shape (n_held, n_trained), the scores of held-out rows.
+    hits : bool arrays of shape (n_held,), which of these rows are classified correctly.
+    """
+
+    scores: list[Float] = field(default_factory=list)
+    hits: list[NDArray[np.bool_]] = field(default_factory=list)
+
+    @property
+    def has_peaked(self) -> bool:
+        """Whether the last values have brought no better accuracy."""
+        accuracies = [float(right.mean()) for right in self.hits]
+        return accuracies[::-1].index(max(accuracies)) >= PATIENCE
+
+
+class Problem:
+    """The regularised log loss of rows as a function of the new weights, all in memory.
+
+    Parameters
+    ----------
+    targets : int array of shape (n_rows,), the new class of each row, negative for fixed ones.
+    """
+
+    def __init__(
+        self,
+        X: Float,
+        targets: Ints,
+        n_trained: int,
+        fixed: FixedScores,
+        scale: float,
+        anchor: LinearModel | None,
+        pool: ThreadPool,
+    ) -> None:
+        self.X, self.targets, self.n_trained, self.fixed = X, targets, n_trained, fixed
+        self.scale, self.anchor, self.pool = scale, anchor, pool
+        self.mean = X.mean(axis=0, dtype=np.float64)
+        square = np.einsum("ij,ij->", X, X, dtype=np.float64) / len(X)
+        self.square = max(float(square - self.mean @ self.mean), 1e-30)
+        bounds = np.linspace(0, len(X), PARTS + 1).astype(int)
+        self.parts = [slice(a, b) for a, b in pairwise(bounds)]
+        self.centre = np.zeros((n_trained, X.shape[1]))
+        if anchor is not None:
+            self.centre[:] = scale * anchor.weights.astype(np.float64)
+
+    def select(self, rows: NDArray[np.int64]) -> Problem:
+        """Return the problem of some of the rows."""
+        return Problem(
+            self.X[rows],
+            self.targets[rows],
+            self.n_trained,
+            self.fixed.select(rows),
+            self.scale,
+            self.anchor,
+            self.pool,
+        )
+
+    def start(self) -> NDArray[np.float64]:
+        """Return the parameters to begin with: the anchor, or scores that are all the same."""
+        found = np.empty((self.n_trained, self.X.shape[1] + 1))
+        found[:, :-1] = self.centre
+        if self.anchor is not None:
+            found[:, -1] = self.scale * self.anchor.biases + self.centre @ self.mean
+        else:
+            share = max(float((self.targets >= 0).mean()), 1e-9) / self.n_trained
+            found[:, -1] = float(np.median(self.fixed.log_sums)) + np.log(share)
+        return found
+
+    def minimise(self, lam: float, start: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+        """Return the parameters with the least loss: weights for centred rows, then biases."""
+        found = minimize(
+            lambda flat: self.value(flat.reshape(start.shape), lam),
+            start.ravel(),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": steps, "maxcor": 8},
+        )
+        solution: NDArray[np.float64] = found.x.reshape(start.shape)
+        return solution
+
+    def make_model(self, parameters: NDArray[np.float64]) -> LinearModel:
+        """Return the model for rows as they are, with scores on the scale of the fixed classes."""
+        W, b = self.uncentre(parameters / self.scale)
+        return LinearModel(W.astype(np.float32), b.astype(np.float32))
+
+    def uncentre(
+        self, parameters: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weights and biases for rows from which the mean is not subtracted."""
+        W = parameters[:, :-1]
+        return W, parameters[:, -1] - W @ self.mean
+
+    def value(
+        self, parameters: NDArray[np.float64], lam: float
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the objective and its gradient, flat.
+
+        The objective is the mean log loss plus ``lam square / 2 |W - anchor|^2``; biases are
+        free.
+        """
+        W, b = self.uncentre(parameters)
+        W32 = W.astype(np.float32)
+        found: list[tuple[float, Float, NDArray[np.float64]]] = [None] * PARTS  # type: ignore[list-item]
+
+        def work(number: int) -> None:
+            found[number] = self._measure(self.parts[number], W32, b)
+
+        self.pool.share(work, range(PARTS))
+        n = len(self.X)
+        loss, by_bias = sum(part[0] for part in found), sum(part[2] for part in found)
+        gradient = np.zeros_like(parameters)
+        for part in found:
+            gradient[:, :-1] += part[1]
+        gradient[:, -1] = by_bias
+        gradient[:, :-1] -= np.outer(gradient[:, -1], self.mean)
+        gradient /= n
+        ridge = lam * self.square
+        away = parameters[:, :-1] - self.centre
+        gradient[:, :-1] += ridge * away
+        penalty = 0.5 * ridge * float(np.square(away).sum())
+        return loss / n + penalty, gradient.ravel()
+
+    def _measure(
+        self, some: slice, W: Float, b: NDArray[np.float64]
+    ) -> tuple[float, Float, NDArray[np.float64]]:
+        """Return the loss of some rows, and its derivatives by the scores times the rows."""
+        loss, gradient, by_bias = 0.0, np.zeros_like(W), np.zeros(len(b))
+        for start in range(some.start, some.stop, BLOCK_ROWS):
+            rows = slice(start, min(start + BLOCK_ROWS, some.stop))
+            X, targets, rest = self.X[rows], self.targets[rows], self.fixed.log_sums[rows]
+            logits = (X @ W.T).astype(np.float64) + b
+            top = np.maximum(logits.max(axis=1), rest)
+            exponentials = np.exp(logits - top[:, None])
+            sums = exponentials.sum(axis=1) + np.exp(rest - top)
+            loss += float((top + np.log(sums)).sum())
+            exponentials /= sums[:, None]
+            own = np.flatnonzero(targets >= 0)
+            loss -= float(logits[own, targets[own]].sum())
+            exponentials[own, targets[own]] -= 1.0
+            gradient += exponentials.T.astype(np.float32) @ X
+            by_bias += exponentials.sum(axis=0)
+        return loss, gradient, by_bias
+
+    def follow_path(self, X: Float, targets: Ints, fixed: FixedScores) -> LamPath:
+        """Train from strong to weak regularisation until held-out rows do no better."""
+        parameters, path = self.start(), LamPath()
+        for half in HALF_DECADES:
+            parameters = self.minimise(10.0 ** (-half / 2), parameters, SEARCH_STEPS)
+            scores = self.make_model(parameters).scores(X)
+            beaten = self.scale * scores.max(axis=1) > fixed.best
+            right = np.where(beaten, scores.argmax(axis=1) == targets, fixed.correct)
+            path.scores.append(scores)
+            path.hits.append(right)
+            if path.has_peaked:
+                break
+        return path

@@ -1,0 +1,138 @@
+"""Calibration of a model that more classes were trained beside.
+
+Held-out scores of the old classes are those that the old model kept. The scores of the new classes
+for such a row are not known, as the row is gone; those of another held-out row of its class stand
+for them. Rows of the new classes were held out by cross-validation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from myriad.arrays import Float, Ints
+from myriad.models import Calibration, HeldScores, Model, calibrate
+from myriad.models.calibration import PENALTY, sum_log
+from myriad.models.held_classes import add_classes, join_held
+from myriad.models.novelty import Novelty, project
+from myriad.randomness import generator
+
+MOST_OFFSET = 3.0
+"""The most by which the logits of new classes are shifted."""
+SCALE_ROWS = 5000
+"""Rows that a temperature is found from, where the model has none."""
+
+
+def join_held_scores(
+    old: HeldScores, labels: Ints, old_scores: HeldScores, new_scores: Float, n_old: int, seed: int
+) -> HeldScores:
+    """Return held-out scores of all classes for rows of old and of new ones.
+
+    Parameters
+    ----------
+    old : held-out scores of the old classes, as the model kept them.
+    labels : int32 array of shape (n_held,), the classes of rows that were held out now.
+    old_scores : the scores of the old classes for the rows of new classes among these.
+    new_scores : float32 array of shape (n_held, n_new), those of the new classes for all of them.
+    """
+    partners = pair_by_class(old.labels, labels, n_old, seed=seed)
+    both = add_classes(old, new_scores[partners], n_old)
+    new = np.flatnonzero(labels >= n_old)
+    if len(new) == 0:
+        return both
+    added = add_classes(old_scores, new_scores[new], n_old)
+    return join_held([both, added])
+
+
+def pair_by_class(first: Ints, second: Ints, n_old: int, *, seed: int) -> NDArray[np.int64]:
+    """Return for each of some rows the position of another row of the same old class.
+
+    A class without one takes any row of an old class.
+    """
+    draws = generator(seed, "rows that stand for others")
+    order = draws.permutation(len(second))
+    order = order[np.argsort(second[order], kind="stable")]
+    order = order[second[order] < n_old]
+    starts = np.searchsorted(second[order], first)
+    ends = np.searchsorted(second[order], first, side="right")
+    positions = starts + (draws.random(len(first)) * (ends - starts)).astype(np.int64)
+    anywhere = draws.integers(len(order), size=len(first))
+    return order[np.where(ends > starts, positions, anywhere)]
+
+
+def find_margins(held: HeldScores, scale: float) -> NDArray[np.float64]:
+    """Return how far the true class of held-out rows leads the sum of all others, scaled.
+
+    See `FixedScores.like_held_out`.
+    """
+    true = scale * held.true.astype(np.float64)
+    sums = sum_log(held, np.full(len(held), scale), 0.0)
+    others = sums + np.log(-np.expm1(np.minimum(true - sums, -1e-12)))
+    found: NDArray[np.float64] = true - others
+    return found
+
+
+def find_offset(held: HeldScores, n_old: int, scale: float) -> float:
+    """Return what to add to the scores of the new classes.
+
+    Old classes fit the rows they were trained on better than others, so new ones that are trained
+    beside them come out too strong. The offset has the least log loss on held-out rows; old and
+    new classes count as much as they have classes. As those of `calibrate`, it needs evidence.
+    """
+    new_rows = held.labels >= n_old
+    new = held.classes >= n_old
+    counts = np.bincount(held.labels)
+    weights = len(held) / (np.count_nonzero(counts) * counts[held.labels])
+    best = held.scores[:, :1].astype(np.float64)
+    exponentials = np.exp(scale * (held.scores - best))
+    rest = (held.rest_counts * np.exp(scale * (held.rest_scores - best))).sum(axis=1)
+    old_sums = np.where(new, 0.0, exponentials).sum(axis=1) + rest
+    new_sums = np.where(new, exponentials, 0.0).sum(axis=1)
+
+    def loss(offset: float) -> float:
+        sums = np.log(old_sums + np.exp(offset) * new_sums + 1e-300) - offset * new_rows
+        return float(weights @ sums) + PENALTY * offset**2
+
+    found = minimize_scalar(loss, bounds=(-MOST_OFFSET, MOST_OFFSET), method="bounded")
+    return float(found.x) / scale
+
+
+def find_scale(calibration: Calibration | None, model: Model, X: Float, labels: Ints) -> float:
+    """Return the inverse temperature of a model: that of its calibration, or of rows.
+
+    Parameters
+    ----------
+    X, labels : rows of the classes of the model, which it may have been trained on; the
+        temperature is then a little too low.
+    """
+    if calibration is not None:
+        return calibration.scale
+    order = generator(0, "rows that find a temperature").permutation(len(X))[:SCALE_ROWS]
+    found = calibrate(HeldScores.of(model.scores(X[order]), labels[order]), "validation")
+    return 1.0 if found is None else found.scale
+
+
+def calibrate_grown(
+    held: HeldScores | None, source: str, novelty: Novelty | None
+) -> Calibration | None:
+    """Return the calibration of a model with more classes; None if too few rows are held out."""
+    found = None if held is None else calibrate(held, source)
+    return None if found is None else replace(found, novelty=novelty)
+
+
+def add_points(novelty: Novelty, X: Float, labels: Ints, n_new: int) -> Novelty:
+    """Return a novelty score that knows more classes.
+
+    Parameters
+    ----------
+    X, labels : rows, and the number of each among the new classes; negative ones are left out.
+    """
+    points = np.full((n_new, len(novelty.directions)), np.nan, np.float32)
+    for c in range(n_new):
+        own = X[labels == c]
+        if len(own):
+            points[c] = project(own, novelty.mean, novelty.directions)[0].mean(axis=0)
+    return replace(novelty, points=np.concatenate([novelty.points, points]))

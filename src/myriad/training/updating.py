@@ -1,0 +1,93 @@
+"""Training with the settings of an earlier model, without another search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from myriad.errors import InputError
+from myriad.models import HeldScores
+from myriad.store import CentredRows, Rows, feature_moments
+from myriad.training import METHODS
+from myriad.training.automatic.folds import Judge, draw_folds
+from myriad.training.automatic.method import correct_priors, log_priors
+from myriad.training.calibrating import score_held
+from myriad.training.context import Context
+from myriad.training.dual.svms import BinaryDual
+from myriad.training.method import Fitted, Method, make_method
+from myriad.training.settings import mean_square
+
+N_FOLDS = 3
+UNKNOWN_EPOCHS = 16
+"""Epochs of gradient descent where an earlier version did not say how many there were."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A method whose settings were found before.
+
+    Attributes
+    ----------
+    method : trains with them.
+    prior_weight : see `automatic.Choice`.
+    """
+
+    method: Method
+    prior_weight: float = 0.0
+
+    def fit(self, rows: Rows, context: Context) -> Fitted:
+        """Train on rows."""
+        n_classes = len(rows.class_names)
+        fitted = self.method.fit(rows, None, n_classes=n_classes, context=context)
+        if not self.prior_weight:
+            return fitted
+        priors = log_priors(rows.labels, n_classes)
+        return replace(fitted, model=correct_priors(fitted.model, self.prior_weight, priors))
+
+
+def read_method(settings: Mapping[str, Any], rows: Rows, n_before: int, *, seed: int) -> Settled:
+    """Return the method with the settings that a model keeps; `InputError` if it keeps none.
+
+    Parameters
+    ----------
+    rows : the rows to train on.
+    n_before : number of rows that the model was trained on.
+    """
+    objective = settings.get("objective")
+    if objective not in METHODS or objective == "auto":
+        raise InputError("The model does not say how it was trained, so it cannot be updated.")
+    known = METHODS[objective].command_options(objective)
+    stated = {name: settings[name] for name in known if name in settings}
+    if "eta" in known:
+        stated.setdefault("epochs", UNKNOWN_EPOCHS)
+    else:
+        stated.pop("epochs", None)  # those until the gap was small, not a limit
+    method = make_method(METHODS, objective, seed=seed, **stated)
+    if isinstance(method, BinaryDual) and method.lam is not None:
+        # What counts is lam times the number of rows, and a constant feature of their size.
+        method = replace(method, lam=method.lam * n_before / rows.n_rows)
+        if settings.get("chosen_by") == "auto":
+            method = _like_automatic(method, rows)
+    return Settled(method, float(settings.get("prior_weight", 0.0)))
+
+
+def _like_automatic(method: BinaryDual, rows: Rows) -> BinaryDual:
+    """Return the method with what the automatic one derives from rows; see `families.Dual`."""
+    mean = feature_moments(rows)[0].astype(np.float32)
+    method = replace(method, bias=float(np.sqrt(mean_square(CentredRows(rows, mean)))))
+    n_classes = len(rows.class_names)
+    if Judge.of(rows.labels, np.arange(rows.n_rows), n_classes).by_class:
+        counts = np.maximum(np.bincount(rows.labels, minlength=n_classes), 1)
+        method = replace(method, class_weights=tuple((counts.mean() / counts).tolist()))
+    return method
+
+
+def cross_fit(settled: Settled, rows: Rows, context: Context) -> tuple[Fitted, HeldScores | None]:
+    """Train on all rows; return the model, and scores of a third of the rows held out before."""
+    folds = draw_folds(rows.labels, N_FOLDS, seed=settled.method.seed, groups=rows.groups)
+    held = np.flatnonzero(folds == 0)
+    first = settled.fit(rows.select(np.flatnonzero(folds != 0)), context)
+    return settled.fit(rows, context), score_held(first.model, rows.select(held))

@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+
+from myriad.checks.cross_fitting import HeldProbabilities
+from myriad.checks.label_errors import find_thresholds, find_twins, rank_labels
+
+
+def hold(probabilities, labels, n_kept=10):
+    """Return held-out probabilities from a full matrix."""
+    P = np.asarray(probabilities, np.float32)
+    labels = np.asarray(labels, np.int32)
+    classes = np.argsort(-P, axis=1, kind="stable")[:, :n_kept].astype(np.int32)
+    rows = np.arange(len(P))
+    best = np.take_along_axis(P, classes.astype(np.int64), axis=1)
+    return HeldProbabilities(rows, labels, P[rows, labels], classes, best)
+
+
+def draw_confident(n=300, n_classes=8, wrong=15, seed=0):
+    """Return probabilities of a good model, labels of which the first are wrong, and the truth."""
+    draws = np.random.default_rng(seed)
+    truth = draws.integers(0, n_classes, n)
+    logits = draws.standard_normal((n, n_classes))
+    logits[np.arange(n), truth] += 4
+    P = np.exp(logits)
+    labels = truth.copy()
+    labels[:wrong] = (truth[:wrong] + 1 + draws.integers(0, n_classes - 1, wrong)) % n_classes
+    return P / P.sum(axis=1, keepdims=True), labels, truth
+
+
+def test_wrong_labels_lead_the_ranking():
+    P, labels, truth = draw_confident()
+    ranked = rank_labels(hold(P, labels), 8)
+    first = np.argsort(-ranked.score)[:12]
+    assert (first < 15).mean() > 0.9
+    listed = ranked.list_wrong()
+    assert (np.diff(ranked.score[listed]) <= 0).all()
+    right = listed[listed < 15]
+    assert (ranked.suggested[right] == truth[right]).mean() > 0.9
+    assert not (ranked.suggested == labels).any()
+
+
+def test_thresholds_are_means_drawn_towards_that_of_all():
+    P, labels, _ = draw_confident(n=400)
+    labels[-1], P = 8, np.pad(P, ((0, 0), (0, 1)), constant_values=1e-9)
+    held = hold(P, labels)
+    found = find_thresholds(held, 9)
+    own = P[np.arange(400), labels]
+    for c in range(8):
+        assert found[c] == pytest.approx(own[labels == c].mean(), abs=0.1)
+    assert found[8] == pytest.approx(own.mean() * 5 / 6, abs=1e-3)
+
+
+def test_a_class_that_is_never_sure_does_not_fill_the_list():
+    """Rows of two classes that look alike are no errors; a clear one among them is."""
+    P = np.full((60, 3), 0.01)
+    labels = np.repeat([0, 1, 2], 20)
+    P[:20] = [0.5, 0.48, 0.02]
+    P[20:40] = [0.48, 0.5, 0.02]
+    P[40:] = [0.01, 0.01, 0.98]
+    P[5] = [0.46, 0.52, 0.02]
+    P[40] = [0.7, 0.05, 0.25]
+    ranked = rank_labels(hold(P, labels), 3)
+    assert ranked.list_wrong()[0] == 40
+    assert ranked.suggested[40] == 0
+
+
+def test_few_kept_classes_rank_as_all():
+    P, labels, _ = draw_confident(n_classes=30)
+    few, every = (rank_labels(hold(P, labels, n_kept=k), 30) for k in (10, 30))
+    listed = every.list_wrong()
+    assert few.list_wrong()[:10].tolist() == listed[:10].tolist()
+
+
+def test_classes_under_two_names_are_found():
+    draws = np.random.default_rng(1)
+    P, labels, _ = draw_confident(n=600, n_classes=6, wrong=0)
+    # Class 5 is divided at random into 5 and 6: a model gives both half of its probability.
+    halves = P[:, 5:] * draws.uniform(0.4, 0.6, (600, 1))
+    P = np.concatenate([P[:, :5], halves, P[:, 5:] - halves], axis=1)
+    labels[(labels == 5) & (draws.random(600) < 0.5)] = 6
+    (twins,) = find_twins(hold(P, labels), 7)
+    assert (twins.first, twins.second) == (5, 6)
+    assert twins.share > 0.6
+    assert find_twins(hold(*draw_confident()[:2]), 8) == []

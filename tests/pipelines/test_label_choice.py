@@ -1,0 +1,72 @@
+"""Rows to label next: unsure, unlike one another, no near-duplicates."""
+
+import numpy as np
+
+from myriad.pipelines.label_choice import Unlabelled, choose_rows, spread_rows
+
+
+def make(X, sure, n_classes=4):
+    """Return rows of which the model gives the best class the probability `sure`."""
+    n = len(X)
+    classes = (np.arange(n)[:, None] + np.arange(n_classes)) % n_classes
+    rest = (1.0 - np.asarray(sure, np.float64))[:, None] * np.array([0.7, 0.2, 0.1])
+    probabilities = np.concatenate([np.asarray(sure, np.float64)[:, None], rest], axis=1)
+    return Unlabelled(np.asarray(X, np.float32), classes.astype(np.int32), probabilities)
+
+
+def draw_clusters(n_clusters=10, n=30, noise=0.2, seed=0):
+    base = np.random.default_rng(seed).normal(size=(n_clusters, 20))
+    noise = noise * np.random.default_rng(seed + 1).normal(size=(n_clusters * n, 20))
+    return (np.repeat(base, n, axis=0) + noise).astype(np.float32)
+
+
+def test_rows_come_from_what_has_no_labels():
+    X = draw_clusters()
+    rows = make(X[150:], np.full(150, 0.5))
+    chosen = choose_rows(rows, 3, labelled=np.concatenate([X[:150], X[150:210:4]]), seed=0)
+    assert min(chosen) >= 60  # of the clusters 7, 8 and 9
+    assert len({row // 30 for row in chosen}) == 3
+
+
+def test_rows_are_typical_of_their_cluster():
+    X = draw_clusters()
+    centres = X.reshape(10, 30, 20).mean(axis=1)
+    chosen = np.array(choose_rows(make(X, np.full(300, 0.5)), 10, seed=0))
+    distances = np.square(X - centres[np.arange(300) // 30]).sum(axis=1)
+    assert np.median(distances[chosen]) < np.median(distances)
+
+
+def test_doubt_decides_among_clusters_without_labels():
+    X = draw_clusters()
+    sure = np.where(np.arange(300) < 90, 0.4, 0.999)
+    chosen = choose_rows(make(X, sure), 20, seed=0)
+    assert sum(row < 90 for row in chosen[:3]) == 3
+
+
+def test_near_duplicates_are_passed_over():
+    X = draw_clusters(noise=1e-3)
+    chosen = choose_rows(make(X, np.full(300, 0.4)), 50, seed=0)
+    assert sorted(np.array(chosen) // 30) == list(range(10))
+
+
+def test_the_choice_depends_on_the_seed_alone():
+    X = np.random.default_rng(0).normal(size=(100, 8))
+    rows = make(X, np.full(100, 0.5))
+    assert choose_rows(rows, 10, seed=1) == choose_rows(rows, 10, seed=1, threads=2)
+    assert choose_rows(rows, 10, seed=1) != choose_rows(rows, 10, seed=2)
+    assert len(choose_rows(rows, 500, seed=0)) <= 100
+
+
+def test_few_rows():
+    X = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
+    rows = Unlabelled(X, np.zeros((5, 1), np.int32), np.full((5, 1), 0.9))
+    assert len(choose_rows(rows, 2, seed=0)) == 2
+    assert choose_rows(make(X[:1], [0.5]), 3, seed=0) == [0]
+
+
+def test_rows_far_from_one_another():
+    base = np.eye(6, dtype=np.float32)
+    X = np.concatenate([base[:3], base, base])
+    assert sorted(spread_rows(X, 20)) == [0, 1, 2, 6, 7, 8]
+    assert spread_rows(X, 2)[0] == 0
+    assert spread_rows(X[:0], 2) == []

@@ -1,0 +1,224 @@
+"""The campaign: faults, fuzzing, kills and races of every verb, for as long as is wanted.
+
+    python -m tests.robustness.campaign --minutes 30
+    python -m tests.robustness.campaign --parts faults --jobs "train over" --minutes 5
+
+Parts: `faults` lets every call of the file system of every verb go wrong once; `workers` kills
+worker processes at every task; `kills` kills runs at random times; `pairs` runs every two verbs at
+once on the same folders; `fuzz` changes the files of every reader; `http` sends requests to the
+server. What is found is printed, and the files that show it are kept in the folder ``--out``. The
+exit status is 1 if anything was found.
+
+All runs are copies of one process that has loaded and compiled everything, which takes fork().
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import tests.conftest  # noqa: F401 - chooses the cache of kernels
+
+PARTS = ("faults", "workers", "kills", "pairs", "fuzz", "http")
+SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0.15, "http": 0.05}
+"""Of the time that is left, in proportion to the parts that are left."""
+
+
+@dataclass
+class Campaign:
+    """The state of a campaign: its folders, its time and its findings."""
+
+    ready: Path
+    work: Path
+    out: Path
+    seed: int
+    jobs: tuple[str, ...] = ()
+    counts: dict[str, str] = field(default_factory=dict)
+    found: list[str] = field(default_factory=list)
+
+    def tell(self, text: str) -> None:
+        print(text, flush=True)
+
+    def report(self, what: str, wrong: str) -> None:
+        """Record what is wrong, if anything is."""
+        if wrong:
+            sentence = f"{what}: {' | '.join(wrong.strip().splitlines())}"
+            self.found.append(sentence)
+            self.tell(f"FOUND {sentence}")
+            with (self.out / "found.txt").open("a") as stream:
+                stream.write(sentence + "\n")
+
+
+def run_faults(campaign: Campaign, ends: float) -> None:
+    """Let every call go wrong; the cheap jobs first, in random order within a job."""
+    from tests.robustness.fault_runs import check_fault, run_unbroken
+    from tests.robustness.jobs import JOBS
+
+    done = total = 0
+    for job in JOBS:
+        if campaign.jobs and job.name not in campaign.jobs:
+            continue
+        unbroken = run_unbroken(job, campaign.ready, campaign.work)
+        faults = list(unbroken.faults)
+        Random(campaign.seed).shuffle(faults)
+        total += len(faults)
+        n = 0
+        for fault in _until(ends, faults):
+            n += 1
+            wrong = check_fault(unbroken, fault, campaign.ready, campaign.work, fork=True)
+            action, place = unbroken.calls[fault.number]
+            campaign.report(f"{job.name}, {fault.kind} at {action} {place} ({fault.number})", wrong)
+        done += n
+        campaign.tell(f"faults: {job.name}: {n} of {len(faults)}")
+    campaign.counts["faults"] = f"{done} of {total} single faults"
+
+
+def run_workers(campaign: Campaign, ends: float) -> None:
+    """Kill workers."""
+    from tests.robustness.process_runs import check_dying_workers
+
+    n = 0
+    for what, wrong in _until(ends, check_dying_workers(campaign.ready, campaign.work)):
+        n += 1
+        campaign.report(f"worker killed at {what}", wrong)
+    campaign.counts["workers"] = f"{n} workers killed"
+
+
+def run_kills(campaign: Campaign, ends: float) -> None:
+    """Kill runs of two workers at random times."""
+    from tests.robustness.fault_runs import run_unbroken
+    from tests.robustness.process_runs import IN_PROCESSES, check_kill
+
+    began = time.monotonic()
+    unbroken = run_unbroken(IN_PROCESSES, campaign.ready, campaign.work)
+    longest = (time.monotonic() - began) / 2
+    draw, n = Random(campaign.seed), 0
+    while time.monotonic() < ends:
+        seconds = longest * draw.random()
+        wrong = check_kill(unbroken, campaign.ready, campaign.work, seconds)
+        campaign.report(f"killed after {seconds:.2f} of {longest:.2f} s", wrong)
+        n += 1
+    campaign.counts["kills"] = f"{n} runs killed"
+
+
+def run_pairs(campaign: Campaign, ends: float) -> None:
+    """Run two verbs at once."""
+    from tests.robustness.process_runs import check_pair, list_pairs
+
+    draw, pairs, n = Random(campaign.seed), list_pairs(), 0
+    draw.shuffle(pairs)
+    for first, second in _until(ends, pairs):
+        n += 1
+        wrong = check_pair(first, second, campaign.ready, campaign.work, draw)
+        campaign.report(f"{first.name} and {second.name}", wrong)
+    campaign.counts["pairs"] = f"{n} of {len(pairs)} pairs"
+
+
+def run_fuzz(campaign: Campaign, ends: float) -> None:
+    """Fuzz every reader for its share of the time."""
+    from tests.robustness.fuzzing import fuzz
+    from tests.robustness.readers import READERS
+
+    total = 0
+    names = [name for name in READERS if not campaign.jobs or name in campaign.jobs]
+    for number, name in enumerate(names):
+        seconds = max(1.0, (ends - time.monotonic()) / (len(names) - number))
+        result = fuzz(
+            READERS[name],
+            campaign.ready,
+            campaign.work / "fuzz",
+            campaign.out / name.replace(" ", "-"),
+            seconds=seconds,
+            seed=campaign.seed * 1000,
+        )
+        total += result.n
+        campaign.tell(f"fuzz: {name}: {result.n} files in {seconds:.0f} s")
+        for what, path in result.faults.items():
+            campaign.report(f"{name}: {what}", str(path))
+    campaign.counts["fuzz"] = f"{total} files for {len(names)} readers"
+
+
+def run_http(campaign: Campaign, ends: float) -> None:
+    """Send requests to the application."""
+    from tests.robustness.http_fuzzing import fuzz_http
+
+    result = fuzz_http(
+        campaign.ready / "model",
+        campaign.work / "feedback",
+        seconds=max(1.0, ends - time.monotonic()),
+        seed=campaign.seed,
+    )
+    for what, path in result.faults.items():
+        campaign.report(what, str(path))
+    campaign.counts["http"] = f"{result.n} requests"
+
+
+def _until(ends: float, items: Iterator | list) -> Iterator:
+    """Yield items until the time is over."""
+    for item in items:
+        yield item
+        if time.monotonic() > ends:
+            return
+
+
+RUNS: dict[str, Callable[[Campaign, float], None]] = {
+    "faults": run_faults,
+    "workers": run_workers,
+    "kills": run_kills,
+    "pairs": run_pairs,
+    "fuzz": run_fuzz,
+    "http": run_http,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Run the campaign; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.robustness.campaign",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--jobs", default="", help="some jobs, or some readers; all by default")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("build/campaign"))
+    given = parser.parse_args(arguments)
+    parts = given.parts.split(",")
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"no part {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
+    given.out.mkdir(parents=True, exist_ok=True)
+    out = given.out.resolve()
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as folder:
+        ready, work = Path(folder, "ready"), Path(folder, "work")
+        ready.mkdir()
+        work.mkdir()
+        os.chdir(ready)
+        from tests.robustness.jobs import make_ready
+
+        make_ready(ready)
+        os.chdir(work)
+        jobs = tuple(filter(None, given.jobs.split(",")))
+        campaign = Campaign(ready, work, out, given.seed, jobs)
+        ends = time.monotonic() + 60 * given.minutes
+        for number, part in enumerate(parts):
+            left, now = parts[number:], time.monotonic()
+            share = SHARES[part] / sum(SHARES[name] for name in left)
+            RUNS[part](campaign, now + share * max(0.0, ends - now))
+        os.chdir(before)
+    for part, count in campaign.counts.items():
+        print(f"{part:8} {count}")
+    print(f"found    {len(campaign.found)}")
+    return int(bool(campaign.found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

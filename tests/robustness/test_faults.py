@@ -1,0 +1,93 @@
+"""Single faults of the file system: a sample of what `tests.robustness.campaign` runs in full."""
+
+import os
+import shutil
+import types
+
+import pytest
+
+from myriad.cli.main import VERBS
+from tests.robustness.fault_runs import check_fault, run_unbroken
+from tests.robustness.faults import CUT, Fault, watched
+from tests.robustness.jobs import JOBS, NOT_JOBS, add_rows
+
+SAMPLED = {
+    "train over": 5,
+    "extract over": 4,
+    "import over": 5,
+    "compress": 3,
+    "export rows": 3,
+    "predict": 3,
+    "report model": 2,
+    "tune": 4,
+}
+"""Jobs, and how many of their faults are tried, spread over all of their calls."""
+
+
+@pytest.fixture(scope="module")
+def stocked(ready, tmp_path_factory):
+    """Return a folder with the inputs of the jobs."""
+    folder = tmp_path_factory.mktemp("stocked")
+    for name in ("images", "model", "model.store", "other", "other.store"):
+        shutil.copytree(ready / name, folder / name)
+    add_rows(folder)
+    return folder
+
+
+def test_every_verb_has_a_job():
+    assert {job.command.split()[0] for job in JOBS} == VERBS.keys() - NOT_JOBS
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_a_fault_loses_nothing_and_the_run_can_be_repeated(name, stocked, tmp_path):
+    (job,) = (job for job in JOBS if job.name == name)
+    unbroken = run_unbroken(job, stocked, tmp_path)
+    faults = [fault for fault in unbroken.faults if not fault.kills]
+    assert len(faults) > 10
+    step = len(faults) // SAMPLED[name]
+    for fault in faults[step // 2 :: step]:
+        wrong = check_fault(unbroken, fault, stocked, tmp_path, fork=False)
+        assert not wrong, (fault, unbroken.calls[fault.number])
+
+
+def make_calls(folder):
+    """Make a call of most kinds."""
+    (folder / "below").mkdir()
+    (folder / "below/a").write_bytes(b"12345678")
+    os.replace(folder / "below/a", folder / "b")
+    os.listdir(folder)
+    content = (folder / "b").read_bytes()
+    shutil.rmtree(folder / "below")
+    (folder / "b").unlink()
+    return content
+
+
+def test_calls_are_counted_and_each_can_fail(tmp_path):
+    (tmp_path / "first").mkdir()
+    with watched(tmp_path / "first") as watch:
+        assert make_calls(tmp_path / "first") == b"12345678"
+    kinds = [action for action, _ in watch.calls]
+    assert kinds[:6] == ["mkdir", "create", "write", "rename", "list", "read"]
+    assert kinds.count("remove") == 2
+    faults = [fault for fault in watch.faults() if not fault.kills]
+    assert {fault.number for fault in faults} == set(range(len(kinds)))
+    for number, fault in enumerate(faults):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with pytest.raises(OSError, match="Errno"), watched(folder, fault) as watch:
+            make_calls(folder)
+        assert watch.happened
+    assert isinstance(open, types.BuiltinFunctionType)  # as it was before
+
+
+def test_a_write_that_is_cut_short_leaves_half(tmp_path):
+    with pytest.raises(OSError, match="No space"), watched(tmp_path, Fault(1, CUT)):
+        (tmp_path / "a").write_bytes(b"12345678")
+    assert (tmp_path / "a").read_bytes() == b"1234"
+
+
+def test_calls_outside_of_the_folder_are_not_counted(tmp_path):
+    (tmp_path / "inner").mkdir()
+    with watched(tmp_path / "inner", Fault(0, "bad disk")) as watch:
+        (tmp_path / "a").write_bytes(b"1")
+    assert watch.calls == []
