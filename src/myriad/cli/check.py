@@ -125,7 +125,10 @@ def check(
     ] = False,
     run: Run,
 ) -> Result:
-    """Check images and labels before training: bad files, duplicates, leaks, wrong labels."""
+    """Check images and labels before training: bad files, duplicates, leaks, wrong labels.
+
+    Example: myriad check photos
+    """
     from myriad.locks import locked
     from myriad.pipelines.check import check as work
     from myriad.pipelines.outputs import check_beside
