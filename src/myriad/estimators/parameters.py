@@ -20,6 +20,7 @@ from myriad.parallel import thread_count
 MOST = 2**62
 """Whole numbers must be below it: kernels have integers of 64 bits."""
 _NAMES = {"int": "a whole number", "float": "a number", "bool": "True or False", "str": "text"}
+_NAMES["tuple[int, int]"] = "two whole numbers"
 
 _OBJECTS = {
     "progress": ("step", "an object with the methods of myriad.progress.Progress"),
@@ -92,6 +93,9 @@ def _is_of(value: Any, kind: str) -> bool:
             return value is None
         case "str":
             return isinstance(value, str)
+        case "tuple[int, int]":
+            pair = isinstance(value, tuple | list) and len(value) == 2
+            return pair and all(_is_of(number, "int") for number in value)
         case "bool":
             return isinstance(value, bool | np.bool_) or (_is_of(value, "int") and value in (0, 1))
     if isinstance(value, bool | np.bool_):
