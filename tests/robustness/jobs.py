@@ -95,7 +95,11 @@ JOBS = [
         ("model", "images"),
         "--overwrite",
     ),
-    Job("extend", "extend model images --out new --update --threads 1", ("model", "images")),
+    Job(
+        "extend",
+        "extend model images --out new --update --store model.store --threads 1",
+        ("model", "model.store", "images"),
+    ),
     Job("forget", "forget model ant --out new --threads 1", ("model",), "--overwrite"),
     Job(
         "merge",
