@@ -60,7 +60,7 @@ def test_train_shows_what_is_used_first_and_the_rest_under_headings():
     first, *panels = page.split("╭─ ")[2:]
     for option in ("--out", "--objective", "--eta", "--learning-rate", "--lam", "--signature"):
         assert option in first
-    assert first.count("│    --") <= 12
+    assert first.count("│    --") <= 13
     titles = [panel.split(" ─")[0] for panel in panels]
     assert len(titles) == len(set(titles))
     for objective in ("warp", "topk", "dual", "wsabie", "trace"):
@@ -79,7 +79,7 @@ def test_help_of_a_verb_has_an_example(name):
     ("typed", "expected"),
     [
         ("myriad pre", ["predict"]),
-        ("myriad train --objective t", ["topk", "trace"]),
+        ("myriad train --objective t", ["topk", "toppush", "trace"]),
         ("myriad train --objectiv", ["--objective"]),
         ("myriad train --calibration ", ["auto", "none", "split"]),
     ],

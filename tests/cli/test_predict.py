@@ -91,7 +91,9 @@ def interrupt(*arguments):
     raise KeyboardInterrupt
 
 
-def test_images_to_label_next(capsys, model, photos, tmp_path):
+def test_images_to_label_next(capsys, photos, tmp_path):
+    model = tmp_path / "chosen"  # cross-validation has enough rows for probabilities
+    call(capsys, "train", photos, "--out", model, "--components", 8, "--regions", 1, "--quiet")
     words = [model, photos / "test", "--next", "5", "--store", f"{model}.store"]
     csv, page = tmp_path / "next.csv", tmp_path / "next.html"
     found = call_json(capsys, "predict", *words, "--csv", csv, "--page", page)

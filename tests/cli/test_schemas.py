@@ -40,6 +40,23 @@ OBJECTS = {
         "settings": {"beta": 16},
         "validation": MEASURES,
     },
+    "check": {
+        "data": "photos",
+        "kind": "images",
+        "n": 12,
+        "classes": [{"name": "ant", "n": 12, "splits": {"train": 12}}],
+        "splits": {"train": 12},
+        "bad": [],
+        "serious": False,
+        "findings": [],
+        "duplicates": [],
+        "odd": {},
+        "alike_names": [],
+        "labels": None,
+        "report": "photos.check/report.html",
+        "fixed": None,
+        "seconds": 1.0,
+    },
     "info": {
         "versions": {"myriad": "0.2.0", "python": "3.11.7"},
         "machine": {

@@ -273,6 +273,10 @@ class PresenceSpec(SelectionSpec):
         """Return the number of bins that tell -1, 0 and 1 apart."""
         return 4
 
+    def count_informed(self, dim: int) -> int:
+        """Return the number of features and cells: the presence of a cell is a column too."""
+        return dim + 1
+
     def check(self, asked: CodeOptions) -> None:
         """Refuse another number of bins."""
         super().check(asked)

@@ -136,6 +136,10 @@ class CodeSpec(ABC):
         """Return the multiply-adds of learning the code, beyond describing the sample."""
         return 0.0
 
+    def count_informed(self, dim: int) -> int:
+        """Return of how many columns the mutual information is asked for, of one cell of rows."""
+        return dim
+
     def estimate(self, dim: int, period: int) -> Code:
         """Return a code of the default size for rows of `dim` features, for ``plan`` to time.
 
@@ -147,6 +151,6 @@ class CodeSpec(ABC):
         from myriad.parallel import LearningContext
 
         rows = np.random.default_rng(0).standard_normal((16, dim), dtype=np.float32)
-        information = np.ones(dim) if self.uses_information else None
+        information = np.ones(self.count_informed(dim)) if self.uses_information else None
         source = Source(rows, information, period)
         return self.learn(source, CodeOptions(self.name), LearningContext(threads=1))
