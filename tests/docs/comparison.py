@@ -33,6 +33,8 @@ _MASKS = [
         r"\1 CHOSEN",
     ),
     (re.compile(r"^(Chosen|Runner-up) .*"), r"\1 CHOSEN"),
+    (re.compile(r"^(Signature) +network .*"), r"\1 CHOSEN"),
+    (re.compile(r"^(Margins by) .*"), r"\1 SHARES"),
     (re.compile(r"^(Settings +objective) \w+, chosen_by auto, .*"), r"\1 CHOSEN"),
     (re.compile(r"""(\bscale|["']scale["']:) (?:[Tt]rue|[Ff]alse)\b"""), r"\1 CHOSEN"),
     (re.compile(r"( --(?:beta|eta|lam|scale|schedule|epochs) \S+)+$"), " OPTIONS"),
@@ -52,6 +54,7 @@ _MASKS = [
     # Predictions: as a line of CSV, in a table, and as JSON.
     (re.compile(rf",(\d+),[^,]+,{_NUMBER}$"), r",\1,LABEL,SCORE"),
     (re.compile(rf"\S+ \({_NUMBER}\)"), "LABEL (SCORE)"),
+    (re.compile(rf"(?:\S+ )?\S+ \({_NUMBER} %\)"), "LABEL (PROBABILITY)"),
     (re.compile(r'"label": "[^"]*"'), '"label": LABEL'),
 ]
 _RATIO = re.compile(r'^ *(?:Ratio +|"ratio": )[\d.]+,?$')

@@ -36,5 +36,5 @@ def test_first_steps(tmp_path, monkeypatch):
     ]
     assert "LinearClassifier" in shown[0]["text/html"]
     assert "<table>" in shown[1]["text/html"]
-    assert "accuracy" in shown[1]["text/html"]
+    assert "top1" in shown[1]["text/html"]
     assert any("image/png" in one for one in shown)

@@ -57,7 +57,7 @@ def show(result: Result, run: Run) -> None:
 @verb(show=show, locks=["out"])
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write.")] = Path("myriad-demo"),
-    classes: Annotated[int, typer.Option(min=10, help="Number of classes (characters).")] = 100,
+    classes: Annotated[int, typer.Option(min=10, help="Number of classes (characters).")] = 50,
     images: Annotated[int, typer.Option(min=5, help="Number of images per class.")] = 20,
     confusables: Annotated[
         bool,
@@ -71,7 +71,7 @@ def demo(
 ) -> Result:
     """Draw characters, train a model on them, test it and write a report.
 
-    Example: myriad demo --classes 50
+    Example: myriad demo --classes 100
     """
     from myriad.pipelines.demo import demonstrate
 

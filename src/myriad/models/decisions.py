@@ -86,7 +86,7 @@ class ScoredBlock:
         """Return the probabilities of the best logits of rows, float64 (n_rows, m), best first."""
         found = self._exponentiate(logits, rows)
         found[:, 0] *= np.exp(self.bonus)
-        return found
+        return np.minimum(found, 1.0, out=found)  # the sum was rounded
 
     def probabilities(self) -> NDArray[np.float64]:
         """Return the probabilities of all classes, which sum to 1."""

@@ -66,39 +66,51 @@ def learn_code_of_images(
 ) -> Code | None:
     """Learn a code from the signatures of some training images; None for float32 rows.
 
-    Each of several signatures has a code of its own.
+    Each of several signatures has a code of its own; images are described only by those whose rows
+    are coded.
     """
     blocks = list_blocks(signature, options)
-    if all(block.coding.codes == "none" for block in blocks):
+    if not any(block.coded for block in blocks):
         return None
-    wanted = [block.count_vectors() for block in blocks]
-    indices = training[: min(max(wanted), CODE_BYTES // (4 * signature.dim))]
-    if len(indices) >= max(block.fewest for block in blocks):
-        sample, labels = _describe_some(
-            images, indices, signature, options, executor, context, cache
-        )
-    else:
-        sample, labels = np.zeros((0, signature.dim), np.float32), np.zeros(0, np.int32)
-    if len(sample) < max(block.fewest for block in blocks):
-        context.progress.note(
-            f"{len(sample) or len(indices)} training images are too few to learn codes from: rows "
-            "stay float32."
-        )
-        return None
-    codes = []
-    for block, size in zip(blocks, wanted, strict=True):
-        X = np.ascontiguousarray(sample[:size, block.columns])
-        codes.append(_learn_block(X, labels[:size], images.class_names, block, context))
+    codes: list[Code] = []
+    for block in blocks:
+        if not block.coded:
+            codes.append(FloatCode(block.signature.dim))
+            continue
+        indices = training[: block.count_images()]
+        sample, labels = np.zeros((0, block.signature.dim), np.float32), np.zeros(0, np.int32)
+        if len(indices) >= block.fewest:
+            sample, labels = _describe_some(
+                images, indices, block.signature, options, executor, context, cache
+            )
+        if len(sample) < block.fewest:
+            context.progress.note(
+                f"{len(sample) or len(indices)} training images are too few to learn codes from: "
+                "rows stay float32."
+            )
+            return None
+        sample *= np.float32(block.share)
+        codes.append(_learn_block(sample, labels, images.class_names, block, context))
     return BlockCode(tuple(codes)) if len(codes) > 1 else codes[0]
 
 
 @dataclass(frozen=True)
 class Block:
-    """The columns of one signature, and the code that they get."""
+    """The columns of one signature, and the code that they get.
+
+    Attributes
+    ----------
+    share : what rows of the signature are multiplied by in rows of several.
+    """
 
     signature: Signature
     coding: CodeOptions
-    columns: slice
+    share: float = 1.0
+
+    @property
+    def coded(self) -> bool:
+        """Whether the rows are coded."""
+        return self.coding.codes != "none"
 
     @property
     def regions(self) -> int:
@@ -109,20 +121,19 @@ class Block:
     @property
     def fewest(self) -> int:
         """Images that the code needs, at least."""
-        fewest = 0 if self.coding.codes == "none" else self.coding.spec.min_vectors
-        return -(-fewest // self.regions)
+        return -(-self.coding.spec.min_vectors // self.regions)
 
-    def count_vectors(self) -> int:
-        """Return the number of images that the code is learned from."""
-        return -(-CODE_VECTORS // self.regions)
+    def count_images(self) -> int:
+        """Return the number of images that the code is learned from, at most."""
+        return min(-(-CODE_VECTORS // self.regions), CODE_BYTES // (4 * self.signature.dim))
 
 
 def list_blocks(signature: Signature, options: ExtractOptions) -> list[Block]:
     """Return the blocks of columns that have a code each, one a signature."""
     if not isinstance(signature, CombinedSignature):
-        return [Block(signature, options.coding, slice(0, signature.dim))]
-    parts = zip(signature.names, signature.parts, signature.blocks, strict=True)
-    return [Block(part, options.choose(name).coding, block) for name, part, block in parts]
+        return [Block(signature, options.coding)]
+    parts = zip(signature.names, signature.parts, signature.shares, strict=True)
+    return [Block(part, options.choose(name).coding, share) for name, part, share in parts]
 
 
 def _learn_block(
@@ -133,8 +144,6 @@ def _learn_block(
     context: LearningContext,
 ) -> Code:
     """Learn the code of one block from its columns."""
-    if block.coding.codes == "none":
-        return FloatCode(X.shape[1])
     rows = ArrayRows(X, labels, class_names)
     # The sample is in memory: its information is measured here, not by workers.
     source = Source(rows.X, None, block.signature.period, block.signature.cells)

@@ -53,7 +53,7 @@ class Demonstrated:
 def demonstrate(
     out: Path,
     *,
-    classes: int = 100,
+    classes: int = 50,
     images: int = 20,
     confusables: bool = False,
     objective: str = "auto",

@@ -65,6 +65,12 @@ class CombinedSignature(Signature, kind="combined"):
         ends = np.cumsum([0, *(part.dim for part in self.parts)]).tolist()
         return [slice(first, last) for first, last in pairwise(ends)]
 
+    @property
+    def shares(self) -> list[float]:
+        """What the rows of each signature are multiplied by: the weights, with norm 1."""
+        norm = float(np.linalg.norm(self.weights))
+        return [weight / norm for weight in self.weights]
+
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image: float32 of shape (dim,)."""
         return self.join([part.describe(taken) for part, taken, _, _ in self.take_apart(image)])
@@ -72,22 +78,20 @@ class CombinedSignature(Signature, kind="combined"):
     def join(self, rows: Sequence[Float]) -> Float:
         """Return the rows of the signatures side by side, each times its scaled weight."""
         row = np.empty(self.dim, np.float32)
-        norm = float(np.linalg.norm(self.weights))
-        for own, weight, block in zip(rows, self.weights, self.blocks, strict=True):
-            np.multiply(own, np.float32(weight / norm), out=row[block])
+        for own, share, block in zip(rows, self.shares, self.blocks, strict=True):
+            np.multiply(own, np.float32(share), out=row[block])
         return row
 
     def take_apart(self, image: Bytes) -> Iterator[tuple[Signature, Bytes, float, slice]]:
         """Yield each signature, the image as it takes it, its scaled weight and its columns."""
         check_image(image, colour=self.colour)
         grey: Bytes | None = None
-        norm = float(np.linalg.norm(self.weights))
-        for part, weight, block in zip(self.parts, self.weights, self.blocks, strict=True):
+        for part, share, block in zip(self.parts, self.shares, self.blocks, strict=True):
             taken = image
             if part.colour != self.colour:
                 grey = make_grey(image) if grey is None else grey
                 taken = grey
-            yield part, taken, weight / norm, block
+            yield part, taken, share, block
 
 
 def make_grey(image: Bytes) -> Bytes:
