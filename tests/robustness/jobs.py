@@ -107,6 +107,7 @@ JOBS = [
         ("model",),
         "--overwrite",
     ),
+    Job("check", "check model.store --out new --threads 1", ("model.store",), "--overwrite"),
     Job("info", "info model --threads 1", ("model",), ""),
     Job("evaluate", "evaluate model images --json --threads 1", ("model", "images"), ""),
     Job(

@@ -79,12 +79,15 @@ def test_prediction_sets_and_labels_to_choose_from(images, image_model, letter):
 
 
 def test_unknown_where_the_model_says_so(image_model, letters):
-    # By definition half of the calibration rows, which are these images, have no answer.
+    # About half of the calibration rows, which are these images, have no answer.
     files = [path.read_bytes() for path in sorted(letters.rglob("*.png"))]
     with Client(image_model, reject="rate=0.5") as client:
         answers = client.post_together([("/predict", content) for content in files])
-        unknown = [answer.json()["predictions"][0]["unknown"] for answer in answers]
-    assert sum(unknown) == pytest.approx(len(files) / 2, abs=2)
+        found = [answer.json()["predictions"][0] for answer in answers]
+    assert 0.25 * len(files) < sum(one["unknown"] for one in found) < 0.75 * len(files)
+    sure = [one["labels"][0]["probability"] for one in found if not one["unknown"]]
+    unsure = [one["labels"][0]["probability"] for one in found if one["unknown"]]
+    assert min(sure) >= max(unsure)
 
 
 @pytest.mark.parametrize("form", ["json", "npy", "bytes"])
