@@ -73,9 +73,9 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=4)
     parser.add_argument("--codes", default="pq", help="pq or none")
     options = parser.parse_args()
-    found = []
+    found, words = [], ["--signature", "fisher", "--codes", options.codes]
     for seed in range(options.splits):
-        found.append(run_split(options.data, options.out, seed, ["--codes", options.codes]))
+        found.append(run_split(options.data, options.out, seed, words))
         print(f"split {seed}: top-1, mean over classes {found[-1]:.2f} %", flush=True)
     spread = statistics.stdev(found) if len(found) > 1 else 0.0
     print(f"mean {statistics.mean(found):.2f} %, deviation {spread:.2f}")

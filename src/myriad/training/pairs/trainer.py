@@ -8,6 +8,7 @@ pair.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,9 @@ class PairTrainer(DualTrainer):
             self.certificate = self._certify(pool)
         return self.certificate
 
+    @abstractmethod
     def _certify(self, pool: ThreadPool) -> Certificate:
-        raise NotImplementedError
+        """Compute the weights from the variables; return the values of both."""
 
     def score(self, W: NDArray[Any], pool: ThreadPool, dtype: Any = np.float32) -> NDArray[Any]:
         """Return the scores (n_rows, n_classes) of all pairs."""
