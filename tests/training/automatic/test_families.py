@@ -7,6 +7,7 @@ import pytest
 
 from myriad.store import ArrayRows
 from myriad.training import Context
+from myriad.training.automatic import families
 from myriad.training.automatic.families import FAMILIES, Trial, has_peaked, smooth_trials
 from myriad.training.automatic.folds import Judge
 from myriad.training.automatic.selection import PLANS, make_problem
@@ -47,6 +48,18 @@ def test_candidates_are_judged_on_the_held_out_rows(problem, name):
     assert all(len(trial.ranks) == 150 for trial in found)
     assert all(trial.score == problem.judge.score(trial.correct) for trial in found)
     assert all(trial.top5 == 100 for trial in found)
+
+
+@pytest.mark.parametrize("name", ["softmax", "dual"])
+def test_settings_explored_on_the_first_fold_are_compared_on_all_folds(problem, name, monkeypatch):
+    monkeypatch.setattr(families, "EXPLORED_ROWS", 40)
+    explored = problem.explored()
+    assert [fold.held.n_rows for fold in explored.folds] == [50]
+    assert explored.judge.score(np.arange(50) < 25) == pytest.approx(50)
+    with Context(threads=1).open() as running:
+        found = FAMILIES[name](problem, running).search(lambda n: None)
+    assert max(trial.score for trial in found) > 75
+    assert all(len(trial.ranks) == 150 for trial in found)
 
 
 @pytest.mark.parametrize("name", ["softmax", "dual", "ovr"])

@@ -1,8 +1,9 @@
 """Families of candidates: what the automatic method tries, from strong to weak regularisation.
 
-A family trains its candidates on all folds in step, so that their accuracy on held-out rows is
-known as it goes, and it can stop when accuracy has peaked. Another family is another subclass of
-`Family` and a line in `FAMILIES`.
+A family explores its settings on the first folds, and compares those near the best on all folds. It
+trains a candidate on all of them in step, so that its accuracy on held-out rows is known as it goes,
+and it can stop when accuracy has peaked. Another family is another subclass of `Family` and a line in
+`FAMILIES`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,18 +36,18 @@ from myriad.training.sgd.method import SGD
 JUDGED_EPOCHS = (2, 4, 6, 8, 12, 16, 24, 32)
 """Epochs after which candidates are compared. Averages of weights begin anew at powers of 2, so
 these are the epochs that end with an average over half or a third of all steps."""
-KEPT = {8: 2}
-"""How many learning rates are kept after these epochs; low ones lead later than high ones."""
+EXPLORED_ROWS = 1000
+"""Held-out rows that are enough to find the neighbourhood of the best setting."""
 PATIENCE = 2
 """A path ends when so many of its points in a row have brought no better accuracy."""
 MAX_EXTENSIONS = 3
-"""How often a grid is extended where its best value is the first or the last."""
+"""How often a path is extended where its best value is the first or the last."""
 FIRST_LAM, LAST_LAM, STRONGEST_LAM = 2, 14, -2
 """Values of lam are ``10 ** (-half / 2)`` times the mean squared norm of the rows, with a whole
 number `half`: the first, the weakest and the strongest that are tried."""
-COARSE, FINE = (0.1, 6), (0.01, 20)
-"""The relative duality gap to which a decade of lam is trained in a search, and the most epochs;
-then those of the half decades beside the best."""
+COARSE, FINE = (0.1, 6), (0.03, 12)
+"""The relative duality gap to which decades of lam are explored, and the most epochs; then those of
+the half decades around the best."""
 FINAL_TOL = 1e-2
 """The relative duality gap of the model that is chosen; accuracy does not change below it."""
 
@@ -87,6 +88,15 @@ class Problem:
     def fold_rows(self) -> float:
         """The mean number of rows that a candidate is trained on."""
         return sum(fold.train.n_rows for fold in self.folds) / len(self.folds)
+
+    def explored(self) -> Problem:
+        """Return the problem with its first folds only, as many as are needed to explore it."""
+        sizes = np.cumsum([fold.held.n_rows for fold in self.folds])
+        used = int(np.searchsorted(sizes, EXPLORED_ROWS)) + 1
+        if used >= len(self.folds):
+            return self
+        judge = self.judge.first(int(sizes[used - 1]))
+        return replace(self, folds=self.folds[:used], judge=judge)
 
 
 @dataclass
@@ -154,9 +164,6 @@ class Family(ABC):
         advance : called with 1 for every epoch of a fold.
         """
 
-    def _judge(self, ranks: NDArray[np.int32]) -> float:
-        return self.problem.judge.score(ranks == 1)
-
     def _run_epoch(self, trainer: Any, rows: Rows, advance: Advance) -> None:
         trainer.run_epoch(
             rows, seed=self.problem.seed, pool=self.running.pool, advance=lambda n: None
@@ -179,24 +186,39 @@ class GradientFamily(Family):
     """Whether the method can draw all classes equally often."""
 
     def search(self, advance: Advance) -> list[Trial]:
-        """Train several learning rates side by side; see `Family.search`."""
-        problem = self.problem
+        """Explore learning rates side by side, then follow the best; see `Family.search`."""
+        explored = self.problem.explored()
+        paths = self._explore(explored, advance)
+        best = find_best_rate(paths)
+        if len(explored.folds) < len(self.problem.folds):
+            paths = self._follow(self.problem, [best], advance)
+        return [trial for rate in sorted(paths) for trial in paths[rate]]
+
+    def _explore(self, problem: Problem, advance: Advance) -> dict[float, list[Trial]]:
+        """Return the paths of all learning rates and, where they end too early, of further ones.
+
+        Learning rates differ in how soon accuracy peaks rather than in its height. So a higher one
+        is tried where accuracy rises until the last epoch, a lower one where it falls at once.
+        """
         weights = len(problem.folds) * problem.n_classes * problem.folds[0].train.dim
         together = max(1, problem.memory // (8 * weights))  # with their averages, in float32
         paths: dict[float, list[Trial]] = {}
         for first in range(0, len(self.rates), together):
-            paths |= self._follow(list(self.rates[first : first + together]), advance)
+            paths |= self._follow(problem, list(self.rates[first : first + together]), advance)
+        factor = self.rates[1] / self.rates[0]
         for _ in range(MAX_EXTENSIONS):
-            best = max(paths, key=lambda rate: max(trial.smooth for trial in paths[rate]))
-            factor = self.rates[1] / self.rates[0]
-            beyond = {min(paths): best / factor, max(paths): best * factor}.get(best)
-            if beyond is None:
+            best = find_best_rate(paths)
+            if best == max(paths) and not has_peaked(paths[best]):
+                beyond = best * factor
+            elif best == min(paths) and has_fallen(paths[best]):
+                beyond = best / factor
+            else:
                 break
             try:
-                paths |= self._follow([beyond], advance)
+                paths |= self._follow(problem, [beyond], advance)
             except WorkError:  # the weights overflowed
                 break
-        return [trial for rate in sorted(paths) for trial in paths[rate]]
+        return paths
 
     @classmethod
     def settle(
@@ -207,9 +229,10 @@ class GradientFamily(Family):
         average = OptimiserOptions(average=True)
         return SGD(objective=cls.objective, center=False, seed=seed, optimiser=average, **options)
 
-    def _follow(self, rates: list[float], advance: Advance) -> dict[float, list[Trial]]:
+    def _follow(
+        self, problem: Problem, rates: list[float], advance: Advance
+    ) -> dict[float, list[Trial]]:
         """Train some learning rates; return the trials of each by its number of epochs."""
-        problem = self.problem
         fixed = {"balanced": True} if problem.balance and self.balances else {}
         method = self.settle(fixed, np.zeros(0, np.int32), problem.n_classes, seed=problem.seed)
         tasks = [Task(method, fold.train, None, problem.n_classes) for fold in problem.folds]
@@ -220,7 +243,6 @@ class GradientFamily(Family):
             for task in tasks
         ]
         paths: dict[float, list[Trial]] = {rate: [] for rate in rates}
-        alive = list(rates)
         for epoch in range(1, JUDGED_EPOCHS[-1] + 1):
             for trainer, task in zip(trainers, tasks, strict=True):
                 self._run_epoch(trainer, task.train, advance)
@@ -229,20 +251,13 @@ class GradientFamily(Family):
             pairs = zip(trainers, problem.folds, strict=True)
             found = [trainer.rank(fold.held, pool=self.running.pool) for trainer, fold in pairs]
             ranks = np.concatenate(found, axis=1)
-            for rate, some in zip(alive, ranks, strict=True):
+            for rate, some in zip(rates, ranks, strict=True):
                 settings = {"eta": etas[rate], "epochs": epoch, **fixed}
-                trial = Trial(self.name, settings, some, self._judge(some))
-                paths[rate].append(trial)
+                score = problem.judge.score(some == 1)
+                paths[rate].append(Trial(self.name, settings, some, score))
                 smooth_trials(paths[rate])
-            best = max(alive, key=lambda rate: max(trial.smooth for trial in paths[rate]))
-            if has_peaked(paths[best]):
+            if has_peaked(paths[find_best_rate(paths)]):
                 break
-            if epoch in KEPT and KEPT[epoch] < len(alive):
-                kept = sorted(alive, key=lambda rate: -paths[rate][-1].smooth)[: KEPT[epoch]]
-                numbers = [n for n, rate in enumerate(alive) if rate in kept]
-                alive = [alive[n] for n in numbers]
-                for trainer in trainers:
-                    trainer.keep(numbers)
         return paths
 
 
@@ -250,7 +265,7 @@ class Softmax(GradientFamily):
     """Multinomial logistic regression."""
 
     name = objective = "softmax"
-    rates = (0.3, 1.0, 3.0)
+    rates = (1.0, 3.0)
     balances = True
 
 
@@ -258,7 +273,7 @@ class OneVsRest(GradientFamily):
     """One-vs-rest logistic regression with all negatives."""
 
     name = objective = "ovr"
-    rates = (0.1, 0.3, 1.0)
+    rates = (0.3, 1.0)
     options: ClassVar[Mapping[str, Any]] = {"loss": "logistic", "beta": math.inf}
 
 
@@ -295,39 +310,47 @@ class Dual(Family):
     def search(self, advance: Advance) -> list[Trial]:
         """Train values of lam, each from the variables of the one before.
 
-        Decades come first, from strong to weak regularisation, until accuracy falls; then the half
-        decades on both sides of the best.
+        Decades are explored from strong to weak regularisation, until accuracy falls. Then the best
+        one and the half decades beside it are compared on all folds, and further half decades as
+        long as the first or the last is the best.
         """
-        problem = self.problem
+        problem, explored = self.problem, self.problem.explored()
         square = sum(mean_square(fold.train) for fold in problem.folds) / len(problem.folds)
         fixed: dict[str, Any] = {"bias": float(f"{math.sqrt(square):.3g}")}
         fixed |= {"balanced": True} if problem.balance else {}
-        trainers = [self._trainer(fold, fixed | {"lam": square}) for fold in problem.folds]
-        trials: dict[int, Trial] = {}
+        trainers: list[DualTrainer] = []
 
-        def attempt(half: int, tol: float, epochs: int) -> None:
+        def attempt(half: int, problem: Problem, tol: float, epochs: int) -> Trial:
             lam = float(f"{10 ** (-half / 2) * square:.3g}")
+            for fold in problem.folds[len(trainers) :]:
+                trainers.append(self._trainer(fold, fixed | {"lam": lam}))
             found = [
                 self._train(trainer, fold, lam, tol, epochs, advance)
                 for trainer, fold in zip(trainers, problem.folds, strict=True)
             ]
             ranks = np.concatenate(found)
             settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
-            trials[half] = Trial(self.name, dict(settings), ranks, self._judge(ranks))
+            return Trial(self.name, dict(settings), ranks, problem.judge.score(ranks == 1))
 
-        def find_best() -> int:
-            return max(sorted(trials), key=lambda half: trials[half].score)
-
+        coarse: dict[int, Trial] = {}
         for half in range(FIRST_LAM, LAST_LAM + 1, 2):
-            attempt(half, *COARSE)
-            if find_best() < half:
+            coarse[half] = attempt(half, explored, *COARSE)
+            if find_best_half(coarse) < half:
                 break
-        while find_best() == min(trials) > STRONGEST_LAM:
-            attempt(min(trials) - 2, *COARSE)
-        best = find_best()
-        for half in (best + 1, best - 1):
-            attempt(half, *FINE)
-        path = [trials[half] for half in sorted(trials)]
+        while find_best_half(coarse) == min(coarse) > STRONGEST_LAM:
+            coarse[min(coarse) - 2] = attempt(min(coarse) - 2, explored, *COARSE)
+        centre = find_best_half(coarse)
+        fine = {half: attempt(half, problem, *FINE) for half in (centre - 1, centre, centre + 1)}
+        for _ in range(MAX_EXTENSIONS):
+            best = find_best_half(fine)
+            if best == max(fine) <= LAST_LAM:
+                half = best + 1
+            elif best == min(fine) >= STRONGEST_LAM:
+                half = best - 1
+            else:
+                break
+            fine[half] = attempt(half, problem, *FINE)
+        path = [fine[half] for half in sorted(fine)]
         smooth_trials(path)
         return path
 
@@ -381,3 +404,18 @@ def has_peaked(trials: list[Trial]) -> bool:
     """Return whether the last points of a path have brought no better score."""
     values = [trial.smooth for trial in trials]
     return values[::-1].index(max(values)) >= PATIENCE
+
+
+def has_fallen(trials: list[Trial]) -> bool:
+    """Return whether the first point of a path has the best score."""
+    return trials[0].smooth == max(trial.smooth for trial in trials)
+
+
+def find_best_rate(paths: Mapping[float, list[Trial]]) -> float:
+    """Return the learning rate whose path has the best smoothed score; of equals the lowest."""
+    return max(sorted(paths), key=lambda rate: max(trial.smooth for trial in paths[rate]))
+
+
+def find_best_half(trials: Mapping[int, Trial]) -> int:
+    """Return the value of lam with the best score; of equals the strongest."""
+    return max(sorted(trials), key=lambda half: trials[half].score)

@@ -105,6 +105,11 @@ class Judge:
             weights = 1.0 / sizes[labels[held]]
         return cls(weights / weights.sum(), by_class)
 
+    def first(self, n_rows: int) -> Judge:
+        """Return the judge of the first held-out rows only."""
+        weights = self.weights[:n_rows]
+        return Judge(weights / weights.sum(), self.by_class)
+
     @property
     def measure(self) -> str:
         """What candidates are compared by, in words."""

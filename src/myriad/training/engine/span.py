@@ -119,19 +119,23 @@ def multiply_rows(rows: Rows, *, pool: ThreadPool, progress: Progress) -> NDArra
             for other in range(start, n, size):
                 Y = X if other == start else rows.read(range(other, min(other + size, n)))
                 _multiply(X, Y, K[start : start + len(X), other : other + len(Y)], pool)
-                K[other : other + len(Y), start : start + len(X)] = K[
-                    start : start + len(X), other : other + len(Y)
-                ].T
                 advance(1)
+    # Where a row comes before the other, its product is there; the others are the same numbers.
+    upper = np.triu_indices(n, 1)
+    K.T[upper] = K[upper]
     return K
 
 
 def _multiply(X: NDArray[Any], Y: NDArray[Any], out: NDArray[np.float64], pool: ThreadPool) -> None:
-    """Set `out` to ``X Y'``; a task is as large for any number of threads."""
+    """Set `out` to ``X Y'``, of the same rows above the diagonal only.
+
+    A task is as large for any number of threads.
+    """
     share = 128
 
     def multiply(start: int) -> None:
-        out[start : start + share] = X[start : start + share] @ Y.T
+        first = start if X is Y else 0
+        out[start : start + share, first:] = X[start : start + share] @ Y[first:].T
 
     pool.share(multiply, range(0, len(X), share))
 
