@@ -69,3 +69,10 @@ def test_search_must_be_known(digits):
     X, _, y, _ = digits
     with pytest.raises(InputError, match="search"):
         LinearClassifier(search="endless").fit(X, y)
+
+
+def test_one_row_a_class_is_no_reason_for_a_warning_of_scikit_learn():
+    draws = np.random.default_rng(0)
+    y = np.arange(20)
+    X = (draws.standard_normal((20, 6)) + 4 * np.eye(20, 6)).astype(np.float32)
+    assert LinearClassifier().fit(X, y).score(X, y) > 0.5  # warnings are errors here

@@ -7,10 +7,11 @@ import pytest
 
 from myriad.store import ArrayRows
 from myriad.training import Context
-from myriad.training.automatic import families
-from myriad.training.automatic.families import FAMILIES, Trial, has_peaked, smooth_trials
+from myriad.training.automatic import trials as comparison
+from myriad.training.automatic.families import FAMILIES
 from myriad.training.automatic.folds import Judge
 from myriad.training.automatic.selection import PLANS, make_problem
+from myriad.training.automatic.trials import Trial, has_peaked, smooth_trials
 
 
 def trials(*scores):
@@ -52,7 +53,7 @@ def test_candidates_are_judged_on_the_held_out_rows(problem, name):
 
 @pytest.mark.parametrize("name", ["softmax", "dual"])
 def test_settings_explored_on_the_first_fold_are_compared_on_all_folds(problem, name, monkeypatch):
-    monkeypatch.setattr(families, "EXPLORED_ROWS", 40)
+    monkeypatch.setattr(comparison, "EXPLORED_ROWS", 40)
     explored = problem.explored()
     assert [fold.held.n_rows for fold in explored.folds] == [50]
     assert explored.judge.score(np.arange(50) < 25) == pytest.approx(50)

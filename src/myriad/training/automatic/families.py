@@ -1,17 +1,16 @@
 """Families of candidates: what the automatic method tries, from strong to weak regularisation.
 
 A family explores its settings on the first folds, and compares those near the best on all folds. It
-trains a candidate on all of them in step, so that its accuracy on held-out rows is known as it goes,
-and it can stop when accuracy has peaked. Another family is another subclass of `Family` and a line in
-`FAMILIES`.
+trains a candidate on all of them in step, so that its accuracy on held-out rows is known as it
+goes, and it can stop when accuracy has peaked. Another family is another subclass of `Family` and a
+line in `FAMILIES`.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,14 @@ from numpy.typing import NDArray
 from myriad.errors import WorkError
 from myriad.progress import Advance
 from myriad.store import Rows
-from myriad.training.automatic.folds import Judge
+from myriad.training.automatic.trials import (
+    Fold,
+    Problem,
+    Trial,
+    has_fallen,
+    has_peaked,
+    smooth_trials,
+)
 from myriad.training.context import RunningContext
 from myriad.training.dual.ascent import DualTrainer
 from myriad.training.dual.gap_stopping import GapStopping
@@ -28,7 +34,6 @@ from myriad.training.dual.svms import BinaryDual
 from myriad.training.loop import run
 from myriad.training.method import Method
 from myriad.training.optimiser import OptimiserOptions
-from myriad.training.search import smooth
 from myriad.training.settings import Setting, mean_square
 from myriad.training.sgd.fitting import Task
 from myriad.training.sgd.method import SGD
@@ -36,10 +41,6 @@ from myriad.training.sgd.method import SGD
 JUDGED_EPOCHS = (2, 4, 6, 8, 12, 16, 24, 32)
 """Epochs after which candidates are compared. Averages of weights begin anew at powers of 2, so
 these are the epochs that end with an average over half or a third of all steps."""
-EXPLORED_ROWS = 1000
-"""Held-out rows that are enough to find the neighbourhood of the best setting."""
-PATIENCE = 2
-"""A path ends when so many of its points in a row have brought no better accuracy."""
 MAX_EXTENSIONS = 3
 """How often a path is extended where its best value is the first or the last."""
 FIRST_LAM, LAST_LAM, STRONGEST_LAM = 2, 14, -2
@@ -50,84 +51,6 @@ COARSE, FINE = (0.1, 6), (0.03, 12)
 the half decades around the best."""
 FINAL_TOL = 1e-2
 """The relative duality gap of the model that is chosen; accuracy does not change below it."""
-
-
-@dataclass(frozen=True)
-class Fold:
-    """Rows to train on, those that are held out, and the numbers of the latter among all rows."""
-
-    train: Rows
-    held: Rows
-    numbers: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What candidates are trained and compared on.
-
-    Attributes
-    ----------
-    folds : training and held-out rows.
-    n_classes : number of classes.
-    n_rows : number of rows that the chosen candidate will be trained on.
-    judge : compares candidates by the held-out rows of all folds, one after the other.
-    seed : what all draws follow.
-    memory : bytes that the weights trained side by side may take.
-    balance : whether classes with few rows count as much as others.
-    """
-
-    folds: Sequence[Fold]
-    n_classes: int
-    n_rows: int
-    judge: Judge
-    seed: int
-    memory: int
-    balance: bool = False
-
-    @property
-    def fold_rows(self) -> float:
-        """The mean number of rows that a candidate is trained on."""
-        return sum(fold.train.n_rows for fold in self.folds) / len(self.folds)
-
-    def explored(self) -> Problem:
-        """Return the problem with its first folds only, as many as are needed to explore it."""
-        sizes = np.cumsum([fold.held.n_rows for fold in self.folds])
-        used = int(np.searchsorted(sizes, EXPLORED_ROWS)) + 1
-        if used >= len(self.folds):
-            return self
-        judge = self.judge.first(int(sizes[used - 1]))
-        return replace(self, folds=self.folds[:used], judge=judge)
-
-
-@dataclass
-class Trial:
-    """A candidate, and how it did.
-
-    Attributes
-    ----------
-    family : the name of its family.
-    settings : what was tried, plain JSON, as `Family.settle` reads it.
-    ranks : int32 array of shape (n_held,), ranks of the true labels of the held-out rows.
-    score : accuracy in percent.
-    smooth : the score averaged with those of its neighbours on the path, by which it is compared:
-        the best of many noisy scores is too good to be true.
-    """
-
-    family: str
-    settings: dict[str, Any]
-    ranks: NDArray[np.int32] = field(repr=False)
-    score: float
-    smooth: float = 0.0
-
-    @property
-    def correct(self) -> NDArray[np.bool_]:
-        """Which held-out rows are classified correctly."""
-        return self.ranks == 1
-
-    @property
-    def top5(self) -> float:
-        """The percentage of held-out rows whose label is among the five best."""
-        return 100.0 * float((self.ranks <= 5).mean())
 
 
 class Family(ABC):
@@ -322,8 +245,8 @@ class Dual(Family):
 
         def attempt(half: int, problem: Problem, tol: float, epochs: int) -> Trial:
             lam = float(f"{10 ** (-half / 2) * square:.3g}")
-            for fold in problem.folds[len(trainers) :]:
-                trainers.append(self._trainer(fold, fixed | {"lam": lam}))
+            new = problem.folds[len(trainers) :]
+            trainers.extend(self._trainer(fold, fixed | {"lam": lam}) for fold in new)
             found = [
                 self._train(trainer, fold, lam, tol, epochs, advance)
                 for trainer, fold in zip(trainers, problem.folds, strict=True)
@@ -392,23 +315,6 @@ class Sampled(GradientFamily):
 FAMILIES: dict[str, type[Family]] = {
     family.name: family for family in (Softmax, Dual, OneVsRest, Sampled)
 }
-
-
-def smooth_trials(trials: list[Trial]) -> None:
-    """Set the smoothed scores of a path; see `smooth`."""
-    for trial, value in zip(trials, smooth([trial.score for trial in trials]), strict=True):
-        trial.smooth = value
-
-
-def has_peaked(trials: list[Trial]) -> bool:
-    """Return whether the last points of a path have brought no better score."""
-    values = [trial.smooth for trial in trials]
-    return values[::-1].index(max(values)) >= PATIENCE
-
-
-def has_fallen(trials: list[Trial]) -> bool:
-    """Return whether the first point of a path has the best score."""
-    return trials[0].smooth == max(trial.smooth for trial in trials)
 
 
 def find_best_rate(paths: Mapping[float, list[Trial]]) -> float:

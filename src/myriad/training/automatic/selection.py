@@ -13,9 +13,10 @@ from myriad.models import LinearModel
 from myriad.models.held_scores import MOST_ROWS, HeldScores
 from myriad.randomness import generator
 from myriad.store import Rows
-from myriad.training.automatic.families import FAMILIES, Fold, Problem, Trial
+from myriad.training.automatic.families import FAMILIES
 from myriad.training.automatic.folds import Judge, choose_folds, draw_folds
 from myriad.training.automatic.method import FEW_ROWS, Choice, correct_priors, log_priors
+from myriad.training.automatic.trials import Fold, Problem, Trial
 from myriad.training.context import RunningContext
 from myriad.training.search import smooth
 from myriad.training.validation import count_block_rows, cut_ranges

@@ -1,0 +1,114 @@
+"""What candidates are trained and compared on, and how each one did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.store import Rows
+from myriad.training.automatic.folds import Judge
+from myriad.training.search import smooth
+
+EXPLORED_ROWS = 1000
+"""Held-out rows that are enough to find the neighbourhood of the best setting."""
+PATIENCE = 2
+"""A path ends when so many of its points in a row have brought no better accuracy."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows to train on, those that are held out, and the numbers of the latter among all rows."""
+
+    train: Rows
+    held: Rows
+    numbers: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What candidates are trained and compared on.
+
+    Attributes
+    ----------
+    folds : training and held-out rows.
+    n_classes : number of classes.
+    n_rows : number of rows that the chosen candidate will be trained on.
+    judge : compares candidates by the held-out rows of all folds, one after the other.
+    seed : what all draws follow.
+    memory : bytes that the weights trained side by side may take.
+    balance : whether classes with few rows count as much as others.
+    """
+
+    folds: Sequence[Fold]
+    n_classes: int
+    n_rows: int
+    judge: Judge
+    seed: int
+    memory: int
+    balance: bool = False
+
+    @property
+    def fold_rows(self) -> float:
+        """The mean number of rows that a candidate is trained on."""
+        return sum(fold.train.n_rows for fold in self.folds) / len(self.folds)
+
+    def explored(self) -> Problem:
+        """Return the problem with its first folds only, as many as are needed to explore it."""
+        sizes = np.cumsum([fold.held.n_rows for fold in self.folds])
+        used = int(np.searchsorted(sizes, EXPLORED_ROWS)) + 1
+        if used >= len(self.folds):
+            return self
+        judge = self.judge.first(int(sizes[used - 1]))
+        return replace(self, folds=self.folds[:used], judge=judge)
+
+
+@dataclass
+class Trial:
+    """A candidate, and how it did.
+
+    Attributes
+    ----------
+    family : the name of its family.
+    settings : what was tried, plain JSON, as `Family.settle` reads it.
+    ranks : int32 array of shape (n_held,), ranks of the true labels of the held-out rows.
+    score : accuracy in percent.
+    smooth : the score averaged with those of its neighbours on the path, by which it is compared:
+        the best of many noisy scores is too good to be true.
+    """
+
+    family: str
+    settings: dict[str, Any]
+    ranks: NDArray[np.int32] = field(repr=False)
+    score: float
+    smooth: float = 0.0
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """Which held-out rows are classified correctly."""
+        return self.ranks == 1
+
+    @property
+    def top5(self) -> float:
+        """The percentage of held-out rows whose label is among the five best."""
+        return 100.0 * float((self.ranks <= 5).mean())
+
+
+def smooth_trials(trials: list[Trial]) -> None:
+    """Set the smoothed scores of a path; see `smooth`."""
+    for trial, value in zip(trials, smooth([trial.score for trial in trials]), strict=True):
+        trial.smooth = value
+
+
+def has_peaked(trials: list[Trial]) -> bool:
+    """Return whether the last points of a path have brought no better score."""
+    values = [trial.smooth for trial in trials]
+    return values[::-1].index(max(values)) >= PATIENCE
+
+
+def has_fallen(trials: list[Trial]) -> bool:
+    """Return whether the first point of a path has the best score."""
+    return trials[0].smooth == max(trial.smooth for trial in trials)
