@@ -76,3 +76,13 @@ def test_one_row_a_class_is_no_reason_for_a_warning_of_scikit_learn():
     y = np.arange(20)
     X = (draws.standard_normal((20, 6)) + 4 * np.eye(20, 6)).astype(np.float32)
     assert LinearClassifier().fit(X, y).score(X, y) > 0.5  # warnings are errors here
+
+
+@pytest.mark.parametrize(("n_groups", "folds"), [(2, 2), (1, None)])
+def test_few_groups_make_as_many_folds(n_groups, folds):
+    draws = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = draws.standard_normal((60, 5)).astype(np.float32) + 2 * y[:, None]
+    model = LinearClassifier().fit(X, y, groups=np.arange(60) // (60 // n_groups))
+    assert model.score(X, y) > 0.8
+    assert model.settings_.get("cross_validation", {}).get("folds") == folds

@@ -73,6 +73,13 @@ def draw_folds(
     return folds
 
 
+def count_groups(groups: NDArray[np.int32] | None, known: NDArray[np.bool_]) -> int:
+    """Return how many groups the rows with a label have; a row of no group is one by itself."""
+    if groups is None:
+        return int(known.sum())
+    return int((groups[known] < 0).sum()) + len(np.unique(groups[known & (groups >= 0)]))
+
+
 def choose_folds(folds: NDArray[np.int64], n_folds: int) -> list[int]:
     """Return the folds that are held out in turn: as many as hold out enough rows."""
     sizes = np.bincount(folds[folds >= 0], minlength=n_folds)

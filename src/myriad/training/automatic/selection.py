@@ -14,7 +14,7 @@ from myriad.models.held_scores import MOST_ROWS, HeldScores
 from myriad.randomness import generator
 from myriad.store import Rows
 from myriad.training.automatic.families import FAMILIES
-from myriad.training.automatic.folds import Judge, choose_folds, draw_folds
+from myriad.training.automatic.folds import Judge, choose_folds, count_groups, draw_folds
 from myriad.training.automatic.method import FEW_ROWS, Choice, correct_priors, log_priors
 from myriad.training.automatic.trials import Fold, Problem, Trial
 from myriad.training.context import RunningContext
@@ -185,18 +185,19 @@ def make_problem(
     seed: int,
     memory: int,
 ) -> Problem | None:
-    """Return what candidates are compared on; None where no class has two rows.
+    """Return what candidates are compared on; None where no class has two rows to separate.
 
     Models of all folds are in memory at the same time; where they do not fit, fewer are used.
     """
     labels = rows.labels
-    if np.bincount(labels[labels >= 0], minlength=1).max() < 2:
+    n_folds = min(plan.n_folds, count_groups(rows.groups, labels >= 0))
+    if np.bincount(labels[labels >= 0], minlength=1).max() < 2 or n_folds < 2:
         return None
-    folds = draw_folds(labels, plan.n_folds, seed=seed, groups=rows.groups)
+    folds = draw_folds(labels, n_folds, seed=seed, groups=rows.groups)
     fits = memory // (8 * n_classes * rows.dim)
     used = [
         (np.flatnonzero((folds >= 0) & (folds != fold)), np.flatnonzero(folds == fold))
-        for fold in choose_folds(folds, plan.n_folds)[: min(plan.max_folds, max(1, fits))]
+        for fold in choose_folds(folds, n_folds)[: min(plan.max_folds, max(1, fits))]
     ]
     used = [(kept, held) for kept, held in used if len(held) and len(np.unique(labels[kept])) > 1]
     if not used:
