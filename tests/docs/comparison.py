@@ -35,7 +35,7 @@ _MASKS = [
     (re.compile(r"^(Chosen|Runner-up) .*"), r"\1 CHOSEN"),
     (re.compile(r"^(Signature) +network .*"), r"\1 CHOSEN"),
     (re.compile(r"^(Margins by) .*"), r"\1 SHARES"),
-    (re.compile(r"^(Settings +objective) \w+, chosen_by auto, .*"), r"\1 CHOSEN"),
+    (re.compile(r"^(Settings) +(?:loss squared_hinge, lam|eta) .*"), r"\1 CHOSEN"),
     (re.compile(r"""(\bscale|["']scale["']:) (?:[Tt]rue|[Ff]alse)\b"""), r"\1 CHOSEN"),
     (re.compile(r"( --(?:beta|eta|lam|scale|schedule|epochs) \S+)+$"), " OPTIONS"),
     (re.compile(r"""(^Epochs|["']epochs["']:) +\d+"""), r"\1 CHOSEN"),

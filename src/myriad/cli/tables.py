@@ -101,22 +101,31 @@ def _find_alike(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int | 
     return None
 
 
+CHOSEN_SETTINGS = ("loss", "lam", "eta", "beta", "balanced", "prior_weight")
+"""Settings of a model chosen automatically that are printed; all are in its ``config.json``."""
+
+
 def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     """Return settings for `print_facts`, with what was chosen automatically in words."""
-    plain = {name: value for name, value in settings.items() if not isinstance(value, dict)}
-    facts = {"Settings": ", ".join(f"{name} {value}" for name, value in plain.items())}
+    facts = {}
     choice = settings.get("signature_choice")
     if isinstance(choice, dict) and "sentence" in choice:
-        facts = {"Signature": str(choice["sentence"])} | facts
-    shares = settings.get("signature_shares")
-    if isinstance(shares, dict):
-        listed = [f"{name} {share:g} %" for name, share in shares.items()]
-        facts["Margins by"] = ", ".join(listed)
+        facts["Signature"] = str(choice["sentence"])
     found, second = settings.get("cross_validation"), settings.get("runner_up")
     if found is None:
+        plain = {name: value for name, value in settings.items() if not isinstance(value, dict)}
+        facts["Settings"] = ", ".join(f"{name} {value}" for name, value in plain.items())
+    shares = settings.get("signature_shares")
+    if isinstance(shares, dict):
+        facts["Margins by"] = ", ".join(f"{name} {share:g} %" for name, share in shares.items())
+    if found is None:
         return facts
+    listed = [f"{name} {settings[name]}" for name in CHOSEN_SETTINGS if settings.get(name)]
     accuracy = f"{found['measure']} {found['accuracy']:.2f} ± {found['error']:.2f} %"
-    chosen = {"Chosen": f"{settings['objective']}, {accuracy} of {found['rows']:,} held-out rows"}
+    chosen = {
+        "Chosen": f"{settings['objective']}, {accuracy} of {found['rows']:,} held-out rows",
+        "Settings": ", ".join(listed),
+    }
     if second is not None:
         behind = f"{second['behind']:.2f} ± {second['error']:.2f} points"
         chosen["Runner-up"] = f"{second['objective']}, behind by {behind}"
