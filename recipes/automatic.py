@@ -1,7 +1,7 @@
 """`LinearClassifier()` beside rivals whose settings are searched, on many problems.
 
 Command:   python recipes/automatic.py DATA --out runs/automatic [--problems digits,omniglot]
-           [--rivals auto,logistic] [--seeds 3] [--table]
+           [--rivals auto,logistic] [--seeds 3] [--table | --summary FILE]
 Time:      one thread: auto 1 s (digits) to 2 minutes a seed; rivals up to half an hour each
 Expected:  see docs/automatic.md; --table prints what has been run so far
 
@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 from automatic_problems import PROBLEMS, Problem
+from results import describe_run, write_results
 from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
@@ -236,31 +237,49 @@ def run(name: str, rival: str, seed: int, data: Path, out: Path, label: str) -> 
     print(f"{name}, seed {seed}, {rival}{label}: {shown}", flush=True)
 
 
-def print_table(out: Path) -> None:
-    """Print mean class accuracies and times of all that was run, and the differences to auto."""
+def summarise(out: Path) -> dict[str, Any]:
+    """Return mean accuracies and times of all that was run, and the differences to auto."""
     found = [json.loads(path.read_text()) for path in sorted(out.glob("*.*.json"))]
-    rivals, differences = list(dict.fromkeys(one["rival"] for one in found)), []
+    problems: dict[str, Any] = {}
     for name in dict.fromkeys(one["problem"] for one in found):
+        here = [one for one in found if one["problem"] == name]
+        rivals = {}
+        for rival in dict.fromkeys(one["rival"] for one in here):
+            some = [one for one in here if one["rival"] == rival]
+            rivals[rival] = {
+                "test": [round(one["test"], 2) for one in some],
+                "seconds": [round(one["seconds"], 1) for one in some],
+                "folds": [round(one["cv"], 2) for one in some if "cv" in one],
+            }
+        facts = {key: here[0][key] for key in ("rows", "features", "classes")}
+        problems[name] = facts | {"rivals": rivals} | compare(here)
+    known = [one["difference"] for one in problems.values() if "difference" in one]
+    return {"problems": problems, "mean_difference": float(np.mean(known)) if known else None}
+
+
+def print_summary(summary: dict[str, Any]) -> None:
+    """Print what `summarise` returns."""
+    for name, problem in summary["problems"].items():
         print(f"\n{name}")
-        for rival in rivals:
-            some = [one for one in found if (one["problem"], one["rival"]) == (name, rival)]
-            if some:
-                tests, times = [one["test"] for one in some], [one["seconds"] for one in some]
-                cv = [one["cv"] for one in some if "cv" in one]
-                shown = f", folds {np.mean(cv):.2f}" if cv else ""
-                print(
-                    f"  {rival:24} {np.mean(tests):6.2f} over {len(some)} seeds, "
-                    f"{np.mean(times):8.1f} s{shown}"
-                )
-        differences.append(print_difference([one for one in found if one["problem"] == name]))
-    known = [difference for difference in differences if difference is not None]
-    if known:
-        print(f"\nmean difference over {len(known)} problems: {np.mean(known):+.2f}")
+        for rival, one in problem["rivals"].items():
+            folds = f", folds {np.mean(one['folds']):.2f}" if one["folds"] else ""
+            print(
+                f"  {rival:24} {np.mean(one['test']):6.2f} over {len(one['test'])} seeds, "
+                f"{np.mean(one['seconds']):8.1f} s{folds}"
+            )
+        if "difference" in problem:
+            against = ", ".join(problem["against"])
+            print(
+                f"  auto {problem['difference']:+.2f} against {against}, "
+                f"standard error {problem['error']:.2f}"
+            )
+    if summary["mean_difference"] is not None:
+        print(f"\nmean difference over problems: {summary['mean_difference']:+.2f}")
 
 
-def print_difference(found: list[dict[str, Any]]) -> float | None:
-    """Print how auto compares with the rival that the folds choose; return the mean difference."""
-    differences, draws = [], np.random.default_rng(0)
+def compare(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how auto compares with the rival that the folds choose, seed by seed, on average."""
+    differences, against, draws = [], [], np.random.default_rng(0)
     samples = np.zeros(BOOTSTRAP)
     for seed in sorted({one["seed"] for one in found}):
         some = {one["rival"]: one for one in found if one["seed"] == seed}
@@ -268,13 +287,12 @@ def print_difference(found: list[dict[str, Any]]) -> float | None:
         if "auto" in some and others:
             best = max(others, key=lambda one: one["cv"])
             differences.append(some["auto"]["test"] - best["test"])
+            against.append(best["rival"])
             samples += bootstrap(some["auto"], best, draws)
-            print(f"  seed {seed}: auto {differences[-1]:+.2f} against {best['rival']}")
     if not differences:
-        return None
+        return {}
     error = float(samples.std() / len(differences))
-    print(f"  mean difference {np.mean(differences):+.2f}, standard error {error:.2f}")
-    return float(np.mean(differences))
+    return {"difference": float(np.mean(differences)), "error": error, "against": against}
 
 
 def bootstrap(
@@ -296,11 +314,14 @@ def main() -> None:
     parser.add_argument("--rivals", default=",".join(RIVALS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--label", default="")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--table", action="store_true", help="print what has been run so far")
+    parser.add_argument("--summary", type=Path, help="print it, and write it to a JSON file")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    if options.table:
-        print_table(options.out)
+    if options.table or options.summary:
+        summary = summarise(options.out)
+        print_summary(summary)
+        write_results(options.summary, describe_run() | summary)
         return
     for name in options.problems.split(","):
         for rival in options.rivals.split(","):

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-from record import describe_run
+from record import describe_run, write_results
+
+__all__ = ["Results", "describe_run", "need", "write_results"]
 
 
 class Results:
