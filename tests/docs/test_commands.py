@@ -11,17 +11,19 @@ from tests.docs.comparison import match
 from tests.docs.pages import DOCS, INSTALLING, PAGES, ROOT, read_blocks
 from tests.docs.running import Reader
 from tests.docs.sample import TRAINED, make_sample
+from tests.sharing import make_once
 
 NAMES = [path.relative_to(DOCS).as_posix() for path in PAGES]
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("docs") / "sample"
-    make_sample(folder)
-    ended = Reader(folder).run(TRAINED)
-    assert ended.status == 0, ended.err
-    return folder
+    def make(folder: Path) -> None:
+        make_sample(folder)
+        ended = Reader(folder).run(TRAINED)
+        assert ended.status == 0, ended.err
+
+    return make_once(tmp_path_factory, "sample", make)
 
 
 def blocks_of(name: str):

@@ -1,12 +1,10 @@
 """The tables of pages are those that the files of results give."""
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.docs.pages import DOCS, ROOT
+from tests.docs.pages import DOCS
 from tests.docs.readme_table import README, fill_table
+from tests.scripts import run_script
 
 MARKS = "<!-- tables: written by a command -->", "<!-- end of tables -->"
 PHOTOGRAPHS = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
@@ -28,11 +26,10 @@ def test_the_comparison_of_the_readme_is_that_of_the_results() -> None:
     ],
 )
 def test_the_tables_are_those_of_the_results(
-    recipe: str, name: str, marks: tuple[str, str]
+    recipe: str, name: str, marks: tuple[str, str], monkeypatch, capsys
 ) -> None:
-    script, *options = recipe.split()
-    command = [sys.executable, str(ROOT / "recipes" / script), *options]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    run_script(monkeypatch, *f"recipes/{recipe}".split())
+    printed = capsys.readouterr().out
     page = (DOCS / name).read_text(encoding="utf-8")
     shown = page.split(marks[0])[1].split(marks[1])[0]
-    assert shown.strip() == printed.strip(), f"{' '.join(command[1:])} docs/{name} writes them"
+    assert shown.strip() == printed.strip(), f"recipes/{recipe} docs/{name} writes them"
