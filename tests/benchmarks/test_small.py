@@ -82,7 +82,7 @@ def test_highly_multiclass_goes_on_from_its_file(run, tmp_path):
 
 def test_memory(run, tmp_path):
     found = run(
-        "benchmarks/memory.py", "--rows", 3000, "--work", tmp_path, out=tmp_path / "memory.json"
+        "benchmarks/memory.py", "--rows", 800, "--work", tmp_path, out=tmp_path / "memory.json"
     )
     assert {"machine", "commit", "date"} <= set(found)
     assert len(found["rows"]) == 3
@@ -99,7 +99,7 @@ def test_peers(run, tmp_path):
 
 
 def test_dual(run, tmp_path):
-    parts = ("--parts", "memory,certificates,agreement", "--shrink", "20")
+    parts = ("--parts", "memory,certificates,agreement", "--shrink", "40")
     found = run("benchmarks/dual.py", *parts, out=tmp_path / "dual.json")
     assert found["memory"]["bytes"] < found["memory"]["bytes_if_dense_float32"]
     assert found["certificates"][-1]["gap"] <= 1e-6

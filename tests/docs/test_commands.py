@@ -31,7 +31,9 @@ def blocks_of(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if blocks_of(name)])
-def test_page(name: str, sample: Path, tmp_path: Path) -> None:
+def test_page(name: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Pages describe the same images by the same network.
+    monkeypatch.setenv("MYRIAD_CACHE_DIR", str(sample.with_name("rows of networks")))
     folder = tmp_path / "page"
     shutil.copytree(sample, folder)
     reader = Reader(folder)
