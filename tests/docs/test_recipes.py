@@ -4,6 +4,7 @@ import pytest
 
 from tests.docs.pages import DOCS
 from tests.docs.readme_table import README, fill_table
+from tests.robustness import campaign_record
 from tests.scripts import run_script
 
 MARKS = "<!-- tables: written by a command -->", "<!-- end of tables -->"
@@ -14,6 +15,12 @@ def test_the_comparison_of_the_readme_is_that_of_the_results() -> None:
     text = README.read_text(encoding="utf-8")
     assert "written by a command" in text
     assert fill_table(text) == text, "python -m tests.docs.refresh --options writes it"
+
+
+def test_the_counts_of_the_guarantees_are_those_of_the_campaigns() -> None:
+    text = (DOCS / "guarantees.md").read_text(encoding="utf-8")
+    assert "campaign: written by a command" in text
+    assert campaign_record.fill_table(text) == text
 
 
 @pytest.mark.parametrize(
