@@ -2,6 +2,9 @@
 
 Numba looks only at the file of a kernel to tell whether its cached code is stale, not at the files
 of the kernels it calls. A cache folder named after all of them never holds stale code.
+
+The tests of a file run in one worker process, but for those of files that take long: these run
+first, and each of their tests in the worker that is free, so that all workers end at the same time.
 """
 
 import hashlib
@@ -9,6 +12,10 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 SOURCES = Path(__file__).resolve().parent.parent / "src" / "myriad"
 WEEK = 7 * 24 * 3600
@@ -41,3 +48,29 @@ cache.mkdir(parents=True, exist_ok=True)
 os.utime(cache)
 os.environ["NUMBA_CACHE_DIR"] = str(cache)
 os.environ["MYRIAD_CACHE_DIR"] = ""  # rows of earlier runs would hide what describes images
+
+
+LONG = (
+    "tests/benchmarks/test_small.py",
+    "tests/docs/test_commands.py",
+)
+"""Files that take half a minute and more, the longest first. Their fixtures are cheap, or shared by
+`tests.sharing.make_once`."""
+
+
+class LongestFirst(LoadScopeScheduling):
+    """Gives workers one test of a long file, or all the tests of another file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        return nodeid if file in LONG else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst:
+    return LongestFirst(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the long files; the others follow in their order."""
+    ranks = {file: rank for rank, file in enumerate(LONG)}
+    items.sort(key=lambda item: ranks.get(item.nodeid.split("::", 1)[0], len(LONG)))

@@ -20,6 +20,14 @@ def shorten(text: str) -> str:
     return f"{text[:half]} [...] {text[-half:]}"
 
 
+def quote(value: object) -> str:
+    """Return a value as an error quotes it: Python writes no integers of thousands of digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"a {type(value).__name__} that is too long to be written"
+
+
 def did_you_mean(word: object, known: Iterable[object]) -> str:
     """Return a question to follow an error, " Did you mean 'heron'?"; empty if nothing is near.
 

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from myriad.errors import InputError, did_you_mean
+from myriad.errors import InputError, did_you_mean, quote
 
 T = TypeVar("T")
 _KEY, _GROUP = "myriad option", "myriad option group"
@@ -149,7 +149,7 @@ class Option:
             if isinstance(value, str):
                 hint = did_you_mean(value, [*self.choices, *self.words]) or hint
             raise InputError(
-                f"{name or self.name} must be {self.expected}, not {value!r}.{hint}"
+                f"{name or self.name} must be {self.expected}, not {quote(value)}.{hint}"
             ) from None
 
     def _parse_bool(self, value: Any) -> bool:

@@ -1,23 +1,26 @@
 """Benchmarks and recipes at a tiny size: they run, and what they write has its numbers."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
+import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.scripts import run_script
 
-
-def run(script, *options, out):
-    command = [sys.executable, str(ROOT / script), *map(str, options), "--out", str(out)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=out.parent, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(out.read_text())
+pytestmark = pytest.mark.filterwarnings("default")  # as in a program
 
 
-def test_trace(tmp_path):
+@pytest.fixture
+def run(monkeypatch):
+    def run(script, *options, out):
+        monkeypatch.chdir(out.parent)
+        run_script(monkeypatch, script, *options, "--out", out)
+        return json.loads(out.read_text())
+
+    return run
+
+
+def test_trace(run, tmp_path):
     size = ["--rows", "300", "--dim", "12", "--classes", "8", "--rank", "2", "--seeds", "1"]
     found = run(
         "benchmarks/trace.py", "--parts", "speed,path,few", *size, out=tmp_path / "trace.json"
@@ -30,7 +33,7 @@ def test_trace(tmp_path):
     assert all(0 < row[name] <= 100 for name in ("trace_top1", "l2_top1", "l2_minimum_top1"))
 
 
-def test_wsabie(tmp_path):
+def test_wsabie(run, tmp_path):
     size = ["--rows", "400", "--features", "16", "--classes", "40", "--dim", "8", "--before", "1"]
     state = tmp_path / "state.npz"
     first, again = (
@@ -55,7 +58,7 @@ def draw_characters(path):
     return path
 
 
-def test_last_violators(tmp_path):
+def test_last_violators(run, tmp_path):
     data = draw_characters(tmp_path / "drawn.npz")
     call = ("recipes/last_violators.py", "--data", data, "--classes", 6)
     found = run(*call, "--rows", tmp_path / "rows.npz", out=tmp_path / "found.json")
@@ -65,7 +68,7 @@ def test_last_violators(tmp_path):
     assert (tmp_path / "rows.npz").exists()
 
 
-def test_highly_multiclass_goes_on_from_its_file(tmp_path):
+def test_highly_multiclass_goes_on_from_its_file(run, tmp_path):
     data = draw_characters(tmp_path / "drawn.npz")
     call = ("recipes/highly_multiclass.py", "omniglot", "--data", data)
     out = tmp_path / "found.json"
@@ -77,16 +80,16 @@ def test_highly_multiclass_goes_on_from_its_file(tmp_path):
     assert more["table6"]["Wsabie"]["seeds"] == 2
 
 
-def test_memory(tmp_path):
+def test_memory(run, tmp_path):
     found = run(
-        "benchmarks/memory.py", "--rows", 3000, "--work", tmp_path, out=tmp_path / "memory.json"
+        "benchmarks/memory.py", "--rows", 800, "--work", tmp_path, out=tmp_path / "memory.json"
     )
     assert {"machine", "commit", "date"} <= set(found)
     assert len(found["rows"]) == 3
     assert all(row["kept"] and row["private_mb"] > 0 for row in found["rows"])
 
 
-def test_peers(tmp_path):
+def test_peers(run, tmp_path):
     options = ["--quick", "--peer", "sgdclassifier", "--ours", "ovr, beta = 64"]
     found = run("benchmarks/peers.py", *options, out=tmp_path / "peers.json")
     entry = found["sgdclassifier"]
@@ -95,21 +98,21 @@ def test_peers(tmp_path):
     assert entry["times_faster"]["ovr, beta = 64"]["epoch"] > 0
 
 
-def test_dual(tmp_path):
-    parts = ("--parts", "memory,certificates,agreement", "--shrink", "20")
+def test_dual(run, tmp_path):
+    parts = ("--parts", "memory,certificates,agreement", "--shrink", "40")
     found = run("benchmarks/dual.py", *parts, out=tmp_path / "dual.json")
     assert found["memory"]["bytes"] < found["memory"]["bytes_if_dense_float32"]
     assert found["certificates"][-1]["gap"] <= 1e-6
     assert all(abs(row["relative"]) < 1e-3 for row in found["agreement"])
 
 
-def test_automatic(tmp_path):
+def test_automatic(run, tmp_path):
     found = run("benchmarks/automatic.py", "--shrink", "50", out=tmp_path / "automatic.json")
     assert found["default"]["ratio"] > 0
     assert found["dual"]["features"] > found["dual"]["rows"]
 
 
-def test_tiles(tmp_path):
+def test_tiles(run, tmp_path):
     size = ["--rows", "70", "--dim", "24", "--classes", "50", "--blocks", "32", "--rounds", "1"]
     found = run("benchmarks/tiles.py", *size, out=tmp_path / "tiles.json")
     assert {"machine", "commit", "date"} <= set(found)
@@ -117,7 +120,7 @@ def test_tiles(tmp_path):
     assert all(row["ratio"] > 0 for row in found["products"])
 
 
-def test_photographs_resume_from_their_file(tmp_path):
+def test_photographs_resume_from_their_file(run, tmp_path):
     call = ("recipes/photographs.py", "--quick", "--components", 2, "--work", tmp_path / "work")
     out = tmp_path / "found.json"
     found = run(*call, "--arms", "fisher", "--splits", 1, out=out)

@@ -154,7 +154,7 @@ def test_no_arguments_show_the_help(capsys):
     assert "Play." in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("as_json", [False, True])
 def test_interruption(number, as_json):
     process = start_toy("end", "wait", *(["--json"] if as_json else []))

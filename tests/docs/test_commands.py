@@ -11,17 +11,19 @@ from tests.docs.comparison import match
 from tests.docs.pages import DOCS, INSTALLING, PAGES, ROOT, read_blocks
 from tests.docs.running import Reader
 from tests.docs.sample import TRAINED, make_sample
+from tests.sharing import make_once
 
 NAMES = [path.relative_to(DOCS).as_posix() for path in PAGES]
 
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("docs") / "sample"
-    make_sample(folder)
-    ended = Reader(folder).run(TRAINED)
-    assert ended.status == 0, ended.err
-    return folder
+    def make(folder: Path) -> None:
+        make_sample(folder)
+        ended = Reader(folder).run(TRAINED)
+        assert ended.status == 0, ended.err
+
+    return make_once(tmp_path_factory, "sample", make)
 
 
 def blocks_of(name: str):
@@ -29,7 +31,9 @@ def blocks_of(name: str):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if blocks_of(name)])
-def test_page(name: str, sample: Path, tmp_path: Path) -> None:
+def test_page(name: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Pages describe the same images by the same network.
+    monkeypatch.setenv("MYRIAD_CACHE_DIR", str(sample.with_name("rows of networks")))
     folder = tmp_path / "page"
     shutil.copytree(sample, folder)
     reader = Reader(folder)

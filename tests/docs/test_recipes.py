@@ -1,12 +1,11 @@
 """The tables of pages are those that the files of results give."""
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.docs.pages import DOCS, ROOT
+from tests.docs.pages import DOCS
 from tests.docs.readme_table import README, fill_table
+from tests.robustness import campaign_record
+from tests.scripts import run_script
 
 MARKS = "<!-- tables: written by a command -->", "<!-- end of tables -->"
 PHOTOGRAPHS = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
@@ -16,6 +15,12 @@ def test_the_comparison_of_the_readme_is_that_of_the_results() -> None:
     text = README.read_text(encoding="utf-8")
     assert "written by a command" in text
     assert fill_table(text) == text, "python -m tests.docs.refresh --options writes it"
+
+
+def test_the_counts_of_the_guarantees_are_those_of_the_campaigns() -> None:
+    text = (DOCS / "guarantees.md").read_text(encoding="utf-8")
+    assert "campaign: written by a command" in text
+    assert campaign_record.fill_table(text) == text
 
 
 @pytest.mark.parametrize(
@@ -28,11 +33,10 @@ def test_the_comparison_of_the_readme_is_that_of_the_results() -> None:
     ],
 )
 def test_the_tables_are_those_of_the_results(
-    recipe: str, name: str, marks: tuple[str, str]
+    recipe: str, name: str, marks: tuple[str, str], monkeypatch, capsys
 ) -> None:
-    script, *options = recipe.split()
-    command = [sys.executable, str(ROOT / "recipes" / script), *options]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    run_script(monkeypatch, *f"recipes/{recipe}".split())
+    printed = capsys.readouterr().out
     page = (DOCS / name).read_text(encoding="utf-8")
     shown = page.split(marks[0])[1].split(marks[1])[0]
-    assert shown.strip() == printed.strip(), f"{' '.join(command[1:])} docs/{name} writes them"
+    assert shown.strip() == printed.strip(), f"recipes/{recipe} docs/{name} writes them"

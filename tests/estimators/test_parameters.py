@@ -19,7 +19,7 @@ CLASSES = [
 ]
 UNCHECKED = {"kernel"}
 """A parameter that takes texts and functions, and is checked when it is used."""
-NEVER = [float("nan"), [], {}, object(), 1j, b"bytes"]
+NEVER = [float("nan"), [], {}, object(), 1j, b"bytes", -(10**5000)]
 """Values that no parameter accepts."""
 X = np.eye(6, 4, dtype=np.float32)
 y = np.arange(6) % 2

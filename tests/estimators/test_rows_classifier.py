@@ -109,3 +109,10 @@ def test_a_store_gives_the_weights_of_its_decoded_rows(store, name):
 def _fit_array(name, X, y):
     kind, options = type(ESTIMATORS[name]), ESTIMATORS[name].get_params()
     return kind(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("other", [1, None])
+@pytest.mark.parametrize("kind", [LinearSGD, NearestMeans])
+def test_labels_that_cannot_be_compared_are_refused(kind, other):
+    with pytest.raises(InputError, match="all numbers or all text"):
+        kind().fit(np.eye(6, 4, dtype=np.float32), np.array(["ant", other] * 3, dtype=object))

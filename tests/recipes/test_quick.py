@@ -1,12 +1,10 @@
 """Recipes run on built-in data, resume, and say what is missing."""
 
 import json
-import runpy
-import sys
 
 import pytest
 
-from tests.docs.pages import ROOT
+from tests.scripts import run_script
 
 QUICK = {
     "silhouettes": ["--methods", "TopPush;Recall@1;top-3 alpha"],
@@ -16,11 +14,7 @@ QUICK = {
 
 
 def run(monkeypatch, name, *words):
-    """Run a recipe as a program."""
-    path = ROOT / "recipes" / f"{name}.py"
-    monkeypatch.setattr(sys, "argv", [str(path), *map(str, words)])
-    monkeypatch.setattr(sys, "path", [str(path.parent), *sys.path])
-    runpy.run_path(str(path), run_name="__main__")
+    run_script(monkeypatch, f"recipes/{name}.py", *words)
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -33,6 +33,12 @@ def call(*arguments: object) -> Called:
     return Called(status, out.getvalue(), err.getvalue())
 
 
+def call_in(folder: Path, *arguments: object) -> Called:
+    """Run the command in this process, with a folder as the current one."""
+    with contextlib.chdir(folder):
+        return call(*arguments)
+
+
 def environment() -> dict[str, str]:
     """Return the environment of a shell in which this very package is the one imported."""
     kept = {name: value for name, value in os.environ.items() if name != "MYRIAD_DEBUG"}

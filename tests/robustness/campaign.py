@@ -6,8 +6,9 @@
 Parts: `faults` lets every call of the file system of every verb go wrong once; `workers` kills
 worker processes at every task; `kills` kills runs at random times; `pairs` runs every two verbs at
 once on the same folders; `fuzz` changes the files of every reader; `http` sends requests to the
-server. What is found is printed, and the files that show it are kept in the folder ``--out``. The
-exit status is 1 if anything was found.
+server. What is found is printed, and the files that show it are kept in the folder ``--out``. With
+``--record`` what was tried is added to ``benchmarks/results/campaign.json`` and to the page
+``docs/guarantees.md``. The exit status is 1 if anything was found.
 
 All runs are copies of one process that has loaded and compiled everything, which takes fork().
 """
@@ -41,10 +42,17 @@ class Campaign:
     seed: int
     jobs: tuple[str, ...] = ()
     counts: dict[str, str] = field(default_factory=dict)
+    tried: dict[str, dict[str, int]] = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
 
     def tell(self, text: str) -> None:
         print(text, flush=True)
+
+    def count(self, part: str, name: str, n: int = 1) -> None:
+        """Count what was tried, by part and by job or reader."""
+        if n:
+            counts = self.tried.setdefault(part, {})
+            counts[name] = counts.get(name, 0) + n
 
     def report(self, what: str, wrong: str) -> None:
         """Record what is wrong, if anything is."""
@@ -57,25 +65,25 @@ class Campaign:
 
 
 def run_faults(campaign: Campaign, ends: float) -> None:
-    """Let every call go wrong; the cheap jobs first, in random order within a job."""
+    """Let every call go wrong, in random order within a job; jobs have equal shares of the time."""
     from tests.robustness.fault_runs import check_fault, run_unbroken
     from tests.robustness.jobs import JOBS
 
     done = total = 0
-    for job in JOBS:
-        if campaign.jobs and job.name not in campaign.jobs:
-            continue
+    jobs = [job for job in JOBS if not campaign.jobs or job.name in campaign.jobs]
+    for number, job in enumerate(jobs):
         unbroken = run_unbroken(job, campaign.ready, campaign.work)
         faults = list(unbroken.faults)
         Random(campaign.seed).shuffle(faults)
         total += len(faults)
-        n = 0
-        for fault in _until(ends, faults):
+        n, now = 0, time.monotonic()
+        for fault in _until(now + (ends - now) / (len(jobs) - number), faults):
             n += 1
             wrong = check_fault(unbroken, fault, campaign.ready, campaign.work, fork=True)
             action, place = unbroken.calls[fault.number]
             campaign.report(f"{job.name}, {fault.kind} at {action} {place} ({fault.number})", wrong)
         done += n
+        campaign.count("faults", job.name, n)
         campaign.tell(f"faults: {job.name}: {n} of {len(faults)}")
     campaign.counts["faults"] = f"{done} of {total} single faults"
 
@@ -88,6 +96,7 @@ def run_workers(campaign: Campaign, ends: float) -> None:
     for what, wrong in _until(ends, check_dying_workers(campaign.ready, campaign.work)):
         n += 1
         campaign.report(f"worker killed at {what}", wrong)
+    campaign.count("workers", "train workers", n)
     campaign.counts["workers"] = f"{n} workers killed"
 
 
@@ -105,6 +114,7 @@ def run_kills(campaign: Campaign, ends: float) -> None:
         wrong = check_kill(unbroken, campaign.ready, campaign.work, seconds)
         campaign.report(f"killed after {seconds:.2f} of {longest:.2f} s", wrong)
         n += 1
+    campaign.count("kills", IN_PROCESSES.name, n)
     campaign.counts["kills"] = f"{n} runs killed"
 
 
@@ -117,6 +127,7 @@ def run_pairs(campaign: Campaign, ends: float) -> None:
     for first, second in _until(ends, pairs):
         n += 1
         wrong = check_pair(first, second, campaign.ready, campaign.work, draw)
+        campaign.count("pairs", f"{first.name} and {second.name}")
         campaign.report(f"{first.name} and {second.name}", wrong)
     campaign.counts["pairs"] = f"{n} of {len(pairs)} pairs"
 
@@ -139,6 +150,7 @@ def run_fuzz(campaign: Campaign, ends: float) -> None:
             seed=campaign.seed * 1000,
         )
         total += result.n
+        campaign.count("fuzz", name, result.n)
         campaign.tell(f"fuzz: {name}: {result.n} files in {seconds:.0f} s")
         for what, path in result.faults.items():
             campaign.report(f"{name}: {what}", str(path))
@@ -157,6 +169,7 @@ def run_http(campaign: Campaign, ends: float) -> None:
     )
     for what, path in result.faults.items():
         campaign.report(what, str(path))
+    campaign.count("http", "serve", result.n)
     campaign.counts["http"] = f"{result.n} requests"
 
 
@@ -190,6 +203,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--jobs", default="", help="some jobs, or some readers; all by default")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("build/campaign"))
+    parser.add_argument(
+        "--record", action="store_true", help="add what was tried to benchmarks/results"
+    )
     given = parser.parse_args(arguments)
     parts = given.parts.split(",")
     if unknown := set(parts) - set(PARTS):
@@ -214,6 +230,10 @@ def main(arguments: list[str]) -> int:
             share = SHARES[part] / sum(SHARES[name] for name in left)
             RUNS[part](campaign, now + share * max(0.0, ends - now))
         os.chdir(before)
+    if given.record:
+        from tests.robustness.campaign_record import add_run
+
+        add_run(campaign.tried, campaign.found, seed=given.seed, minutes=given.minutes)
     for part, count in campaign.counts.items():
         print(f"{part:8} {count}")
     print(f"found    {len(campaign.found)}")

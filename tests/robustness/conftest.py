@@ -1,26 +1,20 @@
-"""What the cases start from: a folder of images and a model with its store, made once."""
+"""What the cases start from: images, models with their stores and rows, made once."""
 
-import os
+import contextlib
 from pathlib import Path
 
 import pytest
 
-from tests.robustness.calling import QUICK, call
-from tests.robustness.scenes import write_images
+from tests.robustness.jobs import make_ready
+from tests.sharing import make_once
 
 
 @pytest.fixture(scope="session")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with ``images``, ``model``, ``model.store`` and ``other`` (another model)."""
-    folder = tmp_path_factory.mktemp("ready")
-    write_images(folder / "images")
-    write_images(folder / "more", classes=("ant", "bee", "dog"), first=4)
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        for data, out in (("images", "model"), ("more", "other")):
-            called = call("train", data, "--out", out, *QUICK.split())
-            assert called.status == 0, called.err
-    finally:
-        os.chdir(before)
-    return folder
+    """Return a folder with all that `tests.robustness.jobs` needs, which no test may change."""
+
+    def make(folder: Path) -> None:
+        with contextlib.chdir(folder):
+            make_ready(folder)
+
+    return make_once(tmp_path_factory, "ready", make)

@@ -108,7 +108,7 @@ JOBS = [
         "--overwrite",
     ),
     Job("check", "check model.store --out new --threads 1", ("model.store",), "--overwrite"),
-    Job("info", "info model --threads 1", ("model",), ""),
+    Job("info", "info --threads 1", (), ""),
     Job("evaluate", "evaluate model images --json --threads 1", ("model", "images"), ""),
     Job(
         "explain",

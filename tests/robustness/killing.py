@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.robustness.calling import Called, call_apart, start
+from tests.robustness.calling import Called, call_apart, call_in, start
 from tests.robustness.scenes import write_images
 
 CLASSES = tuple(f"class {letter}" for letter in "abcdef")
@@ -31,8 +31,8 @@ def write_data(folder: Path) -> None:
 
 
 def train(folder: Path, *more: str) -> Called:
-    """Train in a folder beside the data to the end."""
-    return call_apart(*TRAIN, *more, cwd=folder)
+    """Train in a folder beside the data to the end, in this process."""
+    return call_in(folder, *TRAIN, *more)
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ def lasting_bytes(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def timed(function, *arguments):
-    """Return what a function returns, and the seconds it took."""
+def time_training(folder: Path) -> tuple[Called, float]:
+    """Train in a process of its own; return how it ended, and the seconds it took."""
     began = time.perf_counter()
-    result = function(*arguments)
-    return result, time.perf_counter() - began
+    called = call_apart(*TRAIN, cwd=folder)
+    return called, time.perf_counter() - began
 
 
 def processes_in(folder: Path) -> list[int]:

@@ -9,7 +9,7 @@ import pytest
 from myriad.cli.main import VERBS
 from tests.robustness.fault_runs import check_fault, run_unbroken
 from tests.robustness.faults import CUT, Fault, watched
-from tests.robustness.jobs import JOBS, NOT_JOBS, add_rows
+from tests.robustness.jobs import JOBS, NOT_JOBS
 
 SAMPLED = {
     "train over": 5,
@@ -24,29 +24,19 @@ SAMPLED = {
 """Jobs, and how many of their faults are tried, spread over all of their calls."""
 
 
-@pytest.fixture(scope="module")
-def stocked(ready, tmp_path_factory):
-    """Return a folder with the inputs of the jobs."""
-    folder = tmp_path_factory.mktemp("stocked")
-    for name in ("images", "model", "model.store", "other", "other.store"):
-        shutil.copytree(ready / name, folder / name)
-    add_rows(folder)
-    return folder
-
-
 def test_every_verb_has_a_job():
     assert {job.command.split()[0] for job in JOBS} == VERBS.keys() - NOT_JOBS
 
 
 @pytest.mark.parametrize("name", SAMPLED)
-def test_a_fault_loses_nothing_and_the_run_can_be_repeated(name, stocked, tmp_path):
+def test_a_fault_loses_nothing_and_the_run_can_be_repeated(name, ready, tmp_path):
     (job,) = (job for job in JOBS if job.name == name)
-    unbroken = run_unbroken(job, stocked, tmp_path)
+    unbroken = run_unbroken(job, ready, tmp_path)
     faults = [fault for fault in unbroken.faults if not fault.kills]
     assert len(faults) > 10
     step = len(faults) // SAMPLED[name]
     for fault in faults[step // 2 :: step]:
-        wrong = check_fault(unbroken, fault, stocked, tmp_path, fork=False)
+        wrong = check_fault(unbroken, fault, ready, tmp_path, fork=False)
         assert not wrong, (fault, unbroken.calls[fault.number])
 
 

@@ -1,6 +1,6 @@
 """Ctrl-C and ``kill -9`` at any moment: ``--resume`` ends with the bytes of an unbroken run.
 
-``MYRIAD_KILLS`` sets how many times runs are killed, 8 if it is not set.
+``MYRIAD_KILLS`` sets how many times runs are killed, 6 if it is not set.
 """
 
 import os
@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -22,13 +21,13 @@ from tests.robustness.killing import (
     kill_at,
     lasting_bytes,
     processes_in,
-    timed,
+    time_training,
     train,
     wait_for_end,
     write_data,
 )
 
-KILLS = int(os.environ.get("MYRIAD_KILLS", "8"))
+KILLS = int(os.environ.get("MYRIAD_KILLS", "6"))
 EARLIEST = 0.5
 """Seconds in which a run only starts; a kill then tells nothing."""
 
@@ -38,10 +37,12 @@ def unbroken(tmp_path_factory):
     """Return the folder of an unbroken run, the lines it tells and the seconds it takes."""
     data = tmp_path_factory.mktemp("unbroken")
     write_data(data)
-    for name in ("first", "run"):  # the first one may compile kernels
+    for name in ("first", "run"):
         (data / name).mkdir()
-        called, seconds = timed(train, data / name)
-        assert called.status == 0, called.err
+    called = train(data / "first")  # it may compile kernels
+    assert called.status == 0, called.err
+    called, seconds = time_training(data / "run")
+    assert called.status == 0, called.err
     assert lasting_bytes(data / "first") == lasting_bytes(data / "run")
     return data / "run", called.err.count("\n"), seconds
 
@@ -87,20 +88,20 @@ def test_killed_runs_end_with_the_same_bytes(unbroken):
         begun = any(path.stat().st_size for path in files)
         again = train(folder) if begun and number < 2 else None
         called = train(folder, "--resume")
-        return number, killed, again, called, lasting_bytes(folder), folder
+        return killed, again, called, lasting_bytes(folder), folder
 
     killed_in_all = 0
-    with ThreadPoolExecutor(2) as executor:
-        for number, killed, again, called, found, folder in executor.map(break_twice, range(runs)):
-            where = f"killed after {moments[number]} of {seconds:.1f} seconds"
-            killed_in_all += killed
-            if again is not None:
-                assert again.status == 2, where
-                assert "exists. Use --resume to resume it" in again.err, where
-            assert called.status == 0, f"{where}: {called.err}"
-            assert found.keys() == expected.keys(), where
-            assert [name for name in found if found[name] != expected[name]] == [], where
-            assert not list(folder.rglob(".*")), where
+    for number in range(runs):
+        killed, again, called, found, folder = break_twice(number)
+        where = f"killed after {moments[number]} of {seconds:.1f} seconds"
+        killed_in_all += killed
+        if again is not None:
+            assert again.status == 2, where
+            assert "exists. Use --resume to resume it" in again.err, where
+        assert called.status == 0, f"{where}: {called.err}"
+        assert found.keys() == expected.keys(), where
+        assert [name for name in found if found[name] != expected[name]] == [], where
+        assert not list(folder.rglob(".*")), where
     assert killed_in_all >= runs // 2
 
 

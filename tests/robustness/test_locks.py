@@ -16,7 +16,7 @@ import pytest
 from myriad.cli.main import VERBS
 from myriad.locks import locked
 from myriad.store import Store
-from tests.robustness.calling import QUICK, Called, call, call_apart, environment, start
+from tests.robustness.calling import QUICK, Called, call, call_in, environment, start
 from tests.robustness.fault_runs import judge
 from tests.robustness.faults import Fault
 from tests.robustness.jobs import JOBS, add_rows
@@ -122,7 +122,7 @@ def finished(tmp_path):
     for seed, name in enumerate(("one", "two", "zero")):
         (tmp_path / name).mkdir()
         write_rows(tmp_path / name, seed)
-    called = call_apart(*importing("zero"), cwd=tmp_path)
+    called = call_in(tmp_path, *importing("zero"))
     assert called.status == 0, called.err
     return tmp_path
 
@@ -157,7 +157,7 @@ def test_the_second_of_two_writers_is_refused_and_the_first_ends_well(finished):
     with paused(finished, "one") as first:
         for how in ("--overwrite", "--resume"):
             words = [*importing("two")[:-1], how]
-            second = call_apart(*words, cwd=finished)
+            second = call_in(finished, *words)
             assert second.status == 1
             assert f"(process {first.pid} on {socket.gethostname()})" in second.err
         assert snapshot(finished / "rows.store") == before
@@ -171,10 +171,10 @@ def test_what_a_killed_writer_left_is_never_mixed_with_other_rows(finished):
     with paused(finished, "one") as first:
         first.kill()
     assert (finished / ".rows.store.lock").exists()
-    called = call_apart(*importing("two")[:-1], "--resume", cwd=finished)
+    called = call_in(finished, *importing("two")[:-1], "--resume")
     assert called.status == 2
     assert "was begun with files" in called.err
-    called = call_apart(*importing("two"), cwd=finished)
+    called = call_in(finished, *importing("two"))
     assert called.status == 0, called.err
     np.testing.assert_array_equal(rows_of(finished), np.load(finished / "two" / "rows.npy"))
     assert not list(finished.rglob(".*"))

@@ -6,26 +6,17 @@ from random import Random
 import pytest
 
 from tests.robustness.http_fuzzing import fuzz_http
-from tests.robustness.jobs import add_rows
 from tests.robustness.readers import READERS, read_report
 
 CORPUS = Path(__file__).parent / "corpus"
 FOUND = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 
 
-@pytest.fixture(scope="module")
-def stocked(ready):
-    """Return the folder of models and stores, with rows."""
-    if not (ready / "rows.store").exists():
-        add_rows(ready)
-    return ready
-
-
 @pytest.mark.parametrize("name", READERS)
-def test_changed_files_are_read_or_refused(name, stocked, tmp_path, monkeypatch):
+def test_changed_files_are_read_or_refused(name, ready, tmp_path, monkeypatch):
     """Any exception but `MyriadError` and `BadImage` fails."""
     reader = READERS[name]
-    reader.make(stocked, tmp_path)
+    reader.make(ready, tmp_path)
     monkeypatch.chdir(tmp_path)
     draw = Random(name)
     content = (tmp_path / reader.file).read_bytes()
@@ -37,13 +28,13 @@ def test_changed_files_are_read_or_refused(name, stocked, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_files_that_once_broke_a_reader(path, stocked, tmp_path):
+def test_files_that_once_broke_a_reader(path, ready, tmp_path):
     reader = READERS[path.parent.name]
-    reader.make(stocked, tmp_path)
+    reader.make(ready, tmp_path)
     reader.try_content(tmp_path, path.read_bytes())
 
 
-def test_requests_are_answered(stocked, tmp_path):
-    result = fuzz_http(stocked / "model", tmp_path / "feedback", requests=60, seed=3)
+def test_requests_are_answered(ready, tmp_path):
+    result = fuzz_http(ready / "model", tmp_path / "feedback", requests=60, seed=3)
     assert result.n >= 50
     assert result.faults == {}

@@ -8,7 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import takewhile
 from types import FrameType
 from typing import Any, NamedTuple
@@ -81,31 +81,47 @@ def _report(error: BaseException, *, as_json: bool) -> int:
             print(to_line({"error": failure.sentence}), flush=True)
         except OSError:
             _discard_stdout()
-            print(f"Error: {failure.sentence}", file=sys.stderr)
+            _complain(f"Error: {failure.sentence}")
     else:
-        start = "" if failure.status == INTERRUPTED else "Error: "
-        print(f"{start}{failure.sentence}", file=sys.stderr)
+        _complain(
+            failure.sentence if failure.status == INTERRUPTED else f"Error: {failure.sentence}"
+        )
     return failure.status
+
+
+def _complain(sentence: str) -> None:
+    """Print to stderr, if it is still there: a terminal may have been closed."""
+    with suppress(OSError):
+        print(sentence, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let SIGTERM interrupt the work as Ctrl-C does."""
+    """Let SIGTERM, and SIGHUP of a terminal that is closed, interrupt the work as Ctrl-C does."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in _list_signals()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _list_signals() -> list[signal.Signals]:
+    """Return the signals that end the work, without SIGHUP where ``nohup`` has it ignored."""
+    hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
+    if hang_up is None or signal.getsignal(hang_up) is signal.SIG_IGN:
+        return [signal.SIGTERM]
+    return [signal.SIGTERM, hang_up]
 
 
 def _ignore_signals() -> None:
     """Ignore further signals: a second Ctrl-C would print a traceback after the message."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for number in (signal.SIGINT, *_list_signals()):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _discard_stdout() -> None:

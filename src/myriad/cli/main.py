@@ -132,8 +132,9 @@ def run() -> None:
     if status == INTERRUPTED:
         # Python remembers an interruption that came while it ran generated code, as `dataclass`
         # does, and would end by a signal instead of with this status.
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # of a terminal that was closed
+                stream.flush()
         _remove_temporary_folder()
         os._exit(status)
     sys.exit(status)

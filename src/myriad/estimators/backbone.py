@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from myriad.errors import InputError
+from myriad.errors import InputError, quote
 from myriad.estimators.parameters import check_parameters
 from myriad.estimators.pictures import Picture, describe_pictures
 from myriad.signatures import OnnxOptions, Signature, is_network, open_network
@@ -80,5 +80,5 @@ def _write(numbers: str | float | Sequence[float], name: str) -> str:
         return numbers
     array = np.atleast_1d(np.asarray(numbers))
     if array.dtype.kind not in "fiu" or array.size not in (1, 3) or not np.isfinite(array).all():
-        raise InputError(f"{name} must be a number, three of them or a word, not {numbers!r}.")
+        raise InputError(f"{name} must be a number, three of them or a word, not {quote(numbers)}.")
     return ",".join(str(number) for number in array)

@@ -63,11 +63,16 @@ def encode_sparse(y: Any) -> EncodedSets:
 
 def encode_one(y: NDArray[Any]) -> Encoded:
     """Return the classes and the class index of each row."""
-    with warnings.catch_warnings():
-        # Thousands of classes with one or two rows each are what this package is made for.
-        warnings.filterwarnings("ignore", message="The number of unique classes is greater than")
-        check_classification_targets(y)
-    classes, labels = np.unique(y, return_inverse=True)
+    try:
+        with warnings.catch_warnings():
+            # Thousands of classes with one or two rows each are what this package is made for.
+            warnings.filterwarnings("ignore", message="The number of unique classes is greater")
+            check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+    except TypeError as error:  # labels that cannot be compared: missing ones, numbers and text
+        raise InputError(
+            f"Labels must be all numbers or all text, and none may be missing: {error}."
+        ) from None
     return classes, labels.astype(np.int32)
 
 

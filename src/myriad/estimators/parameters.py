@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from myriad.errors import InputError
+from myriad.errors import InputError, quote
 from myriad.parallel import thread_count
 
 MOST = 2**62
@@ -55,7 +55,7 @@ def check_parameters(estimator: Any) -> None:
             check_seed(value, optional="int" not in kinds)
         elif name in _COUNTS and _is_of(value, "int"):
             if not 1 <= value <= _COUNTS[name]:
-                raise InputError(f"{name} must be from 1 to {_COUNTS[name]}, not {value!r}.")
+                raise InputError(f"{name} must be from 1 to {_COUNTS[name]}, not {quote(value)}.")
         elif all(kind in _NAMES or kind == "None" for kind in kinds):
             _check(name, value, kinds)
 
@@ -65,7 +65,7 @@ def _check_object(name: str, value: Any) -> None:
     attribute, expected = _OBJECTS[name]
     if value is None or hasattr(value, attribute) or (name in _TEXTS and isinstance(value, str)):
         return
-    raise InputError(f"{name} must be {expected} or None, not {value!r}.")
+    raise InputError(f"{name} must be {expected} or None, not {quote(value)}.")
 
 
 def check_seed(random_state: Any, *, optional: bool = True) -> None:
@@ -80,7 +80,7 @@ def check_seed(random_state: Any, *, optional: bool = True) -> None:
     if optional and (random_state is None or isinstance(random_state, np.random.RandomState)):
         return
     raise InputError(
-        f"random_state must be a whole number from 0 to below 2^62, not {random_state!r}."
+        f"random_state must be a whole number from 0 to below 2^62, not {quote(random_state)}."
     )
 
 
@@ -88,7 +88,7 @@ def _check(name: str, value: Any, kinds: list[str]) -> None:
     if any(_is_of(value, kind) for kind in kinds):
         return
     expected = " or ".join(_NAMES.get(kind, kind) for kind in kinds)
-    raise InputError(f"{name} must be {expected}, not {value!r}.")
+    raise InputError(f"{name} must be {expected}, not {quote(value)}.")
 
 
 def _is_of(value: Any, kind: str) -> bool:
@@ -107,4 +107,9 @@ def _is_of(value: Any, kind: str) -> bool:
         return False
     if kind == "int":
         return isinstance(value, Integral) and abs(int(value)) < MOST
-    return isinstance(value, Real) and not math.isnan(value)
+    if not isinstance(value, Real):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:  # an integer that is no float
+        return False

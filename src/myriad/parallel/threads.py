@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from myriad.errors import InputError
+from myriad.errors import InputError, quote
 
 if sys.platform == "linux":
     from resource import RUSAGE_THREAD, getrusage
@@ -48,7 +48,7 @@ def thread_count(threads: int | None) -> int:
         return n_cores
     if isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1:
         raise InputError(
-            f"The number of threads must be a whole number of at least 1, not {threads!r}."
+            f"The number of threads must be a whole number of at least 1, not {quote(threads)}."
         )
     return min(int(threads), max(FEW_THREADS, THREADS_PER_CORE * n_cores))
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
-from myriad.errors import InputError
+from myriad.errors import InputError, quote
 
 Region = tuple[float, float, float, float]
 
@@ -92,7 +92,7 @@ PYRAMIDS = {
 def pyramid_of(regions: int) -> Pyramid:
     """Return the pyramid with this many regions."""
     if type(regions) is not int or regions not in PYRAMIDS:
-        raise InputError(f"A pyramid has 1, 4 or 8 regions, not {regions!r}.")
+        raise InputError(f"A pyramid has 1, 4 or 8 regions, not {quote(regions)}.")
     return PYRAMIDS[regions]
 
 
@@ -126,4 +126,6 @@ def check_power(power: float) -> None:
     """Raise `InputError` unless `power` is a number above 0 and at most 1."""
     number = isinstance(power, int | float) and not isinstance(power, bool)
     if not number or not isfinite(power) or not 0 < power <= 1:
-        raise InputError(f"The power of a signature must be above 0 and at most 1, not {power!r}.")
+        raise InputError(
+            f"The power of a signature must be above 0 and at most 1, not {quote(power)}."
+        )

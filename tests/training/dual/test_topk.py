@@ -7,7 +7,7 @@ from myriad.objectives.topk import ALPHA, BETA, TOPK_VARIANTS, conjugate, value
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows
 from myriad.training import loop
-from myriad.training.dual.gap_stopping import GapStopping
+from myriad.training.dual.gap_stopping import GapStopping, plan_check
 from myriad.training.dual.sparse_duals import SparseDuals
 from myriad.training.dual.topk import TopKAscent
 from tests.reference import topk as reference
@@ -200,3 +200,8 @@ def test_sparse_variables_are_kept_in_proportion():
             held = np.zeros(n_classes)
             held[classes[i, : counts[i]]] = values[i, : counts[i]]
             np.testing.assert_array_equal(held, expected[row])
+
+
+def test_the_smallest_tolerance_can_be_planned_for():
+    history = [{"epoch": 1, "gap": 0.5}, {"epoch": 2, "gap": 0.25}]
+    assert plan_check(history, 5e-324, False) == 2

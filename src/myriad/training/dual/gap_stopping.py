@@ -139,4 +139,4 @@ def plan_check(history: list[dict[str, Any]], tol: float, estimates: bool) -> in
     if len(history) < 2 or not 0 < last["gap"] < history[-2]["gap"]:
         return most
     shrunk = math.log(history[-2]["gap"] / last["gap"]) / (last["epoch"] - history[-2]["epoch"])
-    return max(1, min(most, math.ceil(math.log(last["gap"] / tol) / shrunk)))
+    return max(1, min(most, math.ceil((math.log(last["gap"]) - math.log(tol)) / shrunk)))

@@ -1,0 +1,72 @@
+"""What campaigns have tried, kept in ``benchmarks/results/campaign.json``, and the page's table.
+
+Each run of ``python -m tests.robustness.campaign --record`` adds to the file, so that a campaign
+can be run in slices. `tests.docs.test_recipes` checks the table of ``docs/guarantees.md``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from benchmarks.record import describe_run
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RECORD = ROOT / "benchmarks" / "results" / "campaign.json"
+PAGE = ROOT / "docs" / "guarantees.md"
+TITLES = {
+    "faults": "single faults of the file system",
+    "workers": "worker processes killed at a task",
+    "kills": "runs killed at a random time, then resumed",
+    "pairs": "pairs of commands at once on the same folders",
+    "fuzz": "changed files",
+    "http": "changed requests to the server",
+}
+"""What is counted, by the part of the campaign."""
+_TABLE = re.compile(
+    r"(<!-- campaign: written by a command -->\n).*?(<!-- end of campaign -->)", re.DOTALL
+)
+
+
+def add_run(tried: dict[str, dict[str, int]], found: list[str], **settings: Any) -> None:
+    """Add a run to the record, and write the table of the page anew.
+
+    Parameters
+    ----------
+    tried : by part, and by job or reader, how many were tried.
+    found : a sentence for each fault.
+    """
+    runs = read_runs()
+    runs.append({**describe_run(), **settings, "tried": tried, "found": found})
+    RECORD.write_text(json.dumps({"runs": runs}, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(fill_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def read_runs() -> list[dict[str, Any]]:
+    """Return the runs of the record, the oldest first."""
+    if not RECORD.exists():
+        return []
+    runs: list[dict[str, Any]] = json.loads(RECORD.read_text(encoding="utf-8"))["runs"]
+    return runs
+
+
+def make_table() -> str:
+    """Return a row for each part: how many were tried in all runs, and of how many jobs."""
+    lines = ["| tried | how many | jobs or readers | dates |", "|---|---|---|---|"]
+    runs = read_runs()
+    for part, title in TITLES.items():
+        some = [run for run in runs if run["tried"].get(part)]
+        names = {name for run in some for name in run["tried"][part]}
+        total = sum(n for run in some for n in run["tried"][part].values())
+        dates = sorted({run["date"][:10] for run in some})
+        when = " to ".join(dict.fromkeys([dates[0], dates[-1]])) if dates else "never"
+        lines.append(f"| {title} | {total:,} | {len(names) or ''} | {when} |")
+    found = sum(len(run["found"]) for run in runs)
+    return "\n".join([*lines, "", f"Faults found in these runs, and mended since: {found}."])
+
+
+def fill_table(text: str) -> str:
+    """Return the text of the page with the table written anew."""
+    return _TABLE.sub(lambda found: f"{found[1]}\n{make_table()}\n\n{found[2]}", text)
