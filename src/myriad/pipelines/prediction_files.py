@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-
 from myriad.arrow import pa, pq
 from myriad.errors import InputError
 from myriad.files import atomic_write, read_json
