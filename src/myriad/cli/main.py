@@ -37,6 +37,7 @@ VERBS = {
     "report": "report",
     "plan": "plan",
     "info": "info",
+    "warm-up": "warm_up",
 }
 """The verbs in the order of the help: each is a function of the module of its name here."""
 
