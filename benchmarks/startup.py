@@ -1,6 +1,7 @@
 """Processor time of the first commands after installation, and of later ones.
 
-python benchmarks/startup.py --out benchmarks/results/startup.json [--demo]
+    python benchmarks/startup.py predict --out benchmarks/results/startup.json
+    python benchmarks/startup.py demo --out benchmarks/results/startup_demo.json   # minutes
 
 The first command of a kind compiles the kernels that it needs; they are cached. Processor time is
 that of the whole command with its worker processes, so that other work on the machine counts
@@ -74,27 +75,36 @@ def measure_predict(shell: Shell, signature: str, repeats: int) -> dict[str, Any
     return {"first": first["processor"], "later": median}
 
 
+def measure_predictions(shell: Shell, repeats: int) -> dict[str, Any]:
+    """Return the time of the import of NumPy, and of predictions with both signatures."""
+    drawn = ["--classes", 10, "--images", 10, "--objective", "means", "--out", "drawn"]
+    shell.myriad("demo", *drawn)
+    numpy = [shell.run("import numpy")["processor"] for _ in range(repeats)]
+    found: dict[str, Any] = {"import numpy": statistics.median(numpy)}
+    return found | {name: measure_predict(shell, name, repeats) for name in SIGNATURES}
+
+
+def measure_demo(shell: Shell) -> dict[str, Any]:
+    """Return the times of the demo with no kernels in the cache, and with all of them."""
+    shell.run("import myriad.pipelines.demo, myriad.cli.demo, myriad.report")
+    cold, warm = (shell.myriad("demo") for _ in range(2))
+    ratio = {name: round(cold[name] / warm[name], 2) for name in cold}
+    return {"cold": cold, "warm": warm, "cold / warm": ratio}
+
+
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["predict", "demo"])
     parser.add_argument("--repeats", type=int, default=5, help="later predictions to measure")
-    parser.add_argument("--demo", action="store_true", help="measure the demo too: minutes")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
-    found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         shell = Shell(Path(folder))
-        drawn = ["--classes", 10, "--images", 10, "--objective", "means", "--out", "drawn"]
-        shell.myriad("demo", *drawn)
-        numpy = [shell.run("import numpy")["processor"] for _ in range(options.repeats)]
-        found["import numpy"] = statistics.median(numpy)
-        for signature in SIGNATURES:
-            found[f"predict, {signature}"] = measure_predict(shell, signature, options.repeats)
-        if options.demo:
-            shell.forget_kernels()
-            cold, warm = (shell.myriad("demo") for _ in range(2))
-            ratio = {name: round(cold[name] / warm[name], 2) for name in cold}
-            found["demo"] = {"cold": cold, "warm": warm, "ratio": ratio}
+        if options.what == "predict":
+            found = measure_predictions(shell, options.repeats)
+        else:
+            found = measure_demo(shell)
     for name, measured in found.items():
         print(name, measured)
     write_results(options.out, {**describe_run(), "seconds": found})

@@ -22,6 +22,18 @@ def add_two(x):
     return add_one(add_one(x))
 
 
+def make_adder(kernel):
+    @jit
+    def add(x):
+        return kernel(x) + 1
+
+    return add
+
+
+def test_kernels_around_a_kernel_may_be_called():
+    assert make_adder(add_two)(39) == 42
+
+
 def test_kernels_may_call_kernels():
     assert isinstance(add_two, Kernel)
     assert add_two(40) == 42

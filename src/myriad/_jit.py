@@ -30,7 +30,7 @@ class Kernel:
     """A function that Numba compiles when it is first called.
 
     Numba must find its own objects where a kernel names other kernels. So before a kernel is
-    handed to it, the placeholders among the globals that the kernel names are replaced.
+    handed to it, the placeholders that the kernel names are replaced.
 
     Parameters
     ----------
@@ -66,7 +66,10 @@ class Kernel:
 
 
 def _replace_placeholders(function: Any) -> None:
-    """Replace each `Kernel` among the globals that a function names by Numba's object."""
+    """Replace each `Kernel` that a function names, in its module or around it, by Numba's object."""
+    for cell in function.__closure__ or ():
+        if isinstance(cell.cell_contents, Kernel):
+            cell.cell_contents = cell.cell_contents.make()
     found = function.__globals__
     codes: list[CodeType] = [function.__code__]
     while codes:
