@@ -66,7 +66,7 @@ class Kernel:
 
 
 def _replace_placeholders(function: Any) -> None:
-    """Replace each `Kernel` that a function names, in its module or around it, by Numba's object."""
+    """Replace each `Kernel` that a function names by Numba's object."""
     for cell in function.__closure__ or ():
         if isinstance(cell.cell_contents, Kernel):
             cell.cell_contents = cell.cell_contents.make()
