@@ -16,6 +16,7 @@ import pytest
 
 from myriad import kernel_cache
 from myriad.kernel_cache import is_private
+from myriad.pipelines.importing import ImportOptions, import_rows
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid"), reason="folders have no owner and mode here"
@@ -27,11 +28,13 @@ NOTE = "compiled kernels are cached in"
 def rows(tmp_path):
     np.save(tmp_path / "X.npy", np.eye(8, dtype=np.float32))
     np.save(tmp_path / "y.npy", np.arange(8) % 2)
+    options = ImportOptions(labels=(str(tmp_path / "y.npy"),))
+    import_rows([tmp_path / "X.npy"], tmp_path / "rows.store", options=options)
     (tmp_path / "temporary").mkdir(mode=0o700)
     return tmp_path
 
 
-def import_rows(folder, *options, **variables):
+def compress(folder, *options, **variables):
     """Run the command with a cache only where NUMBA_CACHE_DIR points to."""
     if not hasattr(numba.config, "CACHE_LOCATOR_CLASSES"):
         pytest.skip("this Numba cannot be restricted to one folder")
@@ -41,9 +44,9 @@ def import_rows(folder, *options, **variables):
         "HOME": str(folder / "X.npy"),
         "TMPDIR": str(folder / "temporary"),
     }
-    call = ["import", "X.npy", "--labels", "y.npy", "--out", "rows.store", "--overwrite", *options]
+    call = ["compress", "rows.store", "--codes", "scalar", "--out", "coded.store", "--overwrite"]
     return subprocess.run(
-        [sys.executable, "-m", "myriad.cli.main", *call],
+        [sys.executable, "-m", "myriad.cli.main", *call, *options],
         cwd=folder,
         env=environment | variables,
         capture_output=True,
@@ -53,18 +56,18 @@ def import_rows(folder, *options, **variables):
 
 
 def test_kernels_are_cached_in_a_private_temporary_folder(rows):
-    done = import_rows(rows, "--json")
+    done = compress(rows, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rows"] == 8
     assert done.stderr.count(NOTE) == 1
     folder = rows / "temporary" / f"myriad-kernels-{os.geteuid()}"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert any(folder.iterdir())
-    assert NOTE not in import_rows(rows, "--quiet").stderr
+    assert NOTE not in compress(rows, "--quiet").stderr
 
 
 def test_a_folder_of_the_user_is_respected(rows):
-    done = import_rows(rows, NUMBA_CACHE_DIR=str(rows / "mine"))
+    done = compress(rows, NUMBA_CACHE_DIR=str(rows / "mine"))
     assert done.returncode == 0, done.stderr
     assert NOTE not in done.stderr
     assert any((rows / "mine").iterdir())
@@ -72,7 +75,7 @@ def test_a_folder_of_the_user_is_respected(rows):
 
 
 def test_a_folder_of_the_user_that_cannot_be_written_is_named(rows):
-    done = import_rows(rows, NUMBA_CACHE_DIR=str(rows / "X.npy" / "mine"))
+    done = compress(rows, NUMBA_CACHE_DIR=str(rows / "X.npy" / "mine"))
     assert done.returncode == 0, done.stderr
     assert f"nor can {rows / 'X.npy' / 'mine'}" in done.stderr
 
@@ -81,7 +84,7 @@ def test_nothing_is_cached_where_others_can_write(rows):
     folder = rows / "temporary" / f"myriad-kernels-{os.geteuid()}"
     folder.mkdir()
     folder.chmod(0o777)
-    done = import_rows(rows)
+    done = compress(rows)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("each run compiles its kernels again") == 1
     assert list(folder.iterdir()) == []

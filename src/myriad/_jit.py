@@ -1,49 +1,122 @@
 """The compilers of kernels: the only module that names Numba's flags.
 
 Kernels release the GIL, so that Python threads run them side by side, and are cached on disk.
+
+Importing Numba takes longer than classifying an image by a network. So a decorator here returns a
+placeholder, and Numba is imported when the first kernel is called.
 """
 
 from __future__ import annotations
 
+import functools
+import threading
 import time
+from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
-import numba
-import numba.extending
-from numba.core import event
-
 from myriad.kernel_cache import fall_back, report_compiling
+from myriad.lazy import LazyModule, find_name
+
+ir: Any = LazyModule("llvmlite.ir")
+"""LLVM's intermediate representation, for the code of intrinsics."""
+types: Any = LazyModule("numba.types")
+"""Numba's types, for the signatures of intrinsics."""
+
+_LOCK = threading.RLock()
 
 
-class _CompileTimer(event.Listener):
-    """Reports how long kernels were compiled that were not in the cache.
+class Kernel:
+    """A function that Numba compiles when it is first called.
 
-    Compiling a kernel compiles those that it calls; Numba's lock lets one thread do so at a time.
+    Numba must find its own objects where a kernel names other kernels. So before a kernel is
+    handed to it, the placeholders that the kernel names are replaced.
+
+    Parameters
+    ----------
+    function : the function to compile.
+    make : returns Numba's object for it: a dispatcher or an intrinsic.
     """
 
-    def __init__(self) -> None:
-        self._depth, self._began = 0, 0.0
+    def __init__(self, function: Any, make: Callable[[Any], Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._make = function, make
+        self._made: Any = None
 
-    def on_start(self, event: Any) -> None:
-        """Note when a kernel begins to be compiled."""
-        if self._depth == 0:
-            self._began = time.perf_counter()
-        self._depth += 1
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel; compile it first if it is neither loaded nor cached."""
+        return (self._made or self.make())(*arguments)
 
-    def on_end(self, event: Any) -> None:
-        """Report the time when it is compiled."""
-        self._depth -= 1
-        if self._depth == 0:
-            report_compiling(time.perf_counter() - self._began)
+    def make(self) -> Any:
+        """Return Numba's object, the same one each time."""
+        if self._made is None:
+            with _LOCK:
+                if self._made is None:
+                    _replace_placeholders(self._function)
+                    self._made = self._make(self._function)
+        return self._made
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.make(), name)
+
+    def __reduce__(self) -> Any:
+        return find_name, (self._function.__module__, self._function.__name__)
 
 
-event.register("numba:compile", _CompileTimer())
+def _replace_placeholders(function: Any) -> None:
+    """Replace each `Kernel` that a function names by Numba's object."""
+    for cell in function.__closure__ or ():
+        if isinstance(cell.cell_contents, Kernel):
+            cell.cell_contents = cell.cell_contents.make()
+    found = function.__globals__
+    codes: list[CodeType] = [function.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        for name in code.co_names:
+            if isinstance(found.get(name), Kernel):
+                found[name] = found[name].make()
+
+
+@functools.cache
+def _import_numba() -> Any:
+    """Return Numba, which from now on reports how long it compiles."""
+    import numba
+    from numba.core import event
+
+    class CompileTimer(event.Listener):
+        """Reports how long kernels were compiled that were not in the cache.
+
+        Compiling a kernel compiles those that it calls; Numba's lock lets one thread do so at a
+        time.
+        """
+
+        def __init__(self) -> None:
+            self._depth, self._began = 0, 0.0
+
+        def on_start(self, event: Any) -> None:
+            """Note when a kernel begins to be compiled."""
+            if self._depth == 0:
+                self._began = time.perf_counter()
+            self._depth += 1
+
+        def on_end(self, event: Any) -> None:
+            """Report the time when it is compiled."""
+            self._depth -= 1
+            if self._depth == 0:
+                report_compiling(time.perf_counter() - self._began)
+
+    event.register("numba:compile", CompileTimer())
+    return numba
 
 
 def _compiler(**flags: Any) -> Any:
     """Return a decorator that compiles a function with these flags, and caches its code."""
 
-    def decorate(function: Any) -> Any:
+    def make(function: Any) -> Any:
+        numba = _import_numba()
         try:
             return numba.njit(cache=True, nogil=True, error_model="numpy", **flags)(function)
         except RuntimeError as error:  # raised as the function is defined, before it is compiled
@@ -51,9 +124,12 @@ def _compiler(**flags: Any) -> Any:
                 raise
         folder = fall_back()
         if folder is not None:
-            numba.config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+            numba.config.CACHE_DIR = str(folder)
         cached = folder is not None
         return numba.njit(cache=cached, nogil=True, error_model="numpy", **flags)(function)
+
+    def decorate(function: Any) -> Any:
+        return Kernel(function, make)
 
     return decorate
 
@@ -71,11 +147,14 @@ jit_fused = _compiler(fastmath={"contract"})
 inlined = _compiler(inline="always")
 """A small function that is inlined into the kernels calling it: a call with arrays is not free."""
 
-intrinsic: Any = numba.extending.intrinsic
-"""A function whose code is written by hand, in LLVM's intermediate representation."""
 
-nothing = numba.types.void
-"""The return type of an intrinsic that returns nothing."""
+def intrinsic(function: Any) -> Any:
+    """Return a function whose code is written by hand, in LLVM's intermediate representation."""
+    return Kernel(function, _make_intrinsic)
 
-integer, truth = numba.types.int64, numba.types.boolean
-"""Types of its arguments and results."""
+
+def _make_intrinsic(function: Any) -> Any:
+    _import_numba()
+    from numba.extending import intrinsic as make
+
+    return make(function)

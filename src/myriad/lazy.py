@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used.
+"""Names of a package, and modules of other packages, that are imported when they are first used.
 
 The command builds its help from packages whose other parts import NumPy, Numba and scikit-learn.
 Such a package lists its heavy names with the module that defines each::
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 
@@ -46,3 +47,25 @@ def import_from_api(package: str) -> Callable[[str], Any]:
         return getattr(importlib.import_module(f"{package}.api"), name)
 
     return find
+
+
+def find_name(module: str, name: str) -> Any:
+    """Return what a module calls `name`; the module is imported if need be."""
+    return getattr(importlib.import_module(module), name)
+
+
+class LazyModule(ModuleType):
+    """A module of another package that is imported when one of its names is first used.
+
+    For packages that few calls need and whose import takes long::
+
+        if TYPE_CHECKING:
+            import pyarrow as pa
+        else:
+            pa = LazyModule("pyarrow")
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by tools that look at every module
+            raise AttributeError(name)
+        return find_name(self.__name__, name)

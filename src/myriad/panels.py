@@ -92,6 +92,17 @@ def transpose(X, out):
             out[j, i] = X[i, j]
 
 
+@inlined
+def copy_matrix(X, out):
+    """Copy the numbers of `X` into `out`, of the same shape.
+
+    Numba compiles ``out[:, :] = X`` for seconds, most of them for the text of an error.
+    """
+    for i in range(len(X)):
+        for j in range(X.shape[1]):
+            out[i, j] = X[i, j]
+
+
 @jit
 def pack_columns(X):
     """Return panels whose lanes are the columns of `X`, for products ``L X``.
@@ -120,7 +131,8 @@ def fill_columns(X, panels):
                 panels[p, i, lane] = X[i, p * LANES + lane]
         if whole < len(panels):
             panels[whole, i, :] = 0.0
-            panels[whole, i, : m - whole * LANES] = X[i, whole * LANES :]
+            for j in range(whole * LANES, m):
+                panels[whole, i, j - whole * LANES] = X[i, j]
 
 
 @jit
@@ -140,7 +152,7 @@ def pack_in_place(X):
     # A panel (m, 16) has as many numbers as 16 rows (16, m): each is transposed through a copy.
     panels = X[: whole * LANES].reshape((whole, m, LANES))
     for p in range(whole):
-        work[:, :] = X[p * LANES : (p + 1) * LANES]
+        copy_matrix(X[p * LANES : (p + 1) * LANES], work)
         transpose(work, panels[p])
     return PackedWeights(panels, pack_rows(X[whole * LANES :]))
 
@@ -152,7 +164,7 @@ def unpack_in_place(X, rest):
     whole, work = n // LANES, np.empty((m, LANES), X.dtype)
     panels = X[: whole * LANES].reshape((whole, m, LANES))
     for p in range(whole):
-        work[:, :] = panels[p]
+        copy_matrix(panels[p], work)
         transpose(work, X[p * LANES : (p + 1) * LANES])
     if len(rest) > 0:
         transpose(rest[0][:, : n - whole * LANES], X[whole * LANES :])

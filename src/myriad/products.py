@@ -7,15 +7,18 @@ address through ctypes, does not.
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cython_blas
 
 
+@cache
 def _find_routine(name: str, number: Any) -> Any:
     """Return a routine of BLAS, which takes numbers of a C type, as a Python function."""
+    from scipy.linalg import cython_blas
+
     capsule = cython_blas.__pyx_capi__[name]
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -33,8 +36,8 @@ def _find_routine(name: str, number: Any) -> Any:
 
 
 _ROUTINES = {
-    np.dtype(np.float32): (_find_routine("sgemm", ctypes.c_float), ctypes.c_float),
-    np.dtype(np.float64): (_find_routine("dgemm", ctypes.c_double), ctypes.c_double),
+    np.dtype(np.float32): ("sgemm", ctypes.c_float),
+    np.dtype(np.float64): ("dgemm", ctypes.c_double),
 }
 
 
@@ -56,7 +59,8 @@ def add_product(A: NDArray[Any], X: NDArray[Any], V: NDArray[Any]) -> None:
         A = A.T
     if not V.flags.writeable or not all(map(_has_contiguous_rows, (A, X, V))):
         raise ValueError("The rows of a product must be contiguous, and its target writeable.")
-    routine, number = _ROUTINES[V.dtype]
+    name, number = _ROUTINES[V.dtype]
+    routine = _find_routine(name, number)
     one = number(1.0)
     # BLAS stores matrices by columns: it sees the transposes, hence V^T += X^T A^T.
     routine(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from myriad._jit import intrinsic, nothing
+from myriad._jit import intrinsic, types
 
 ROWS, LANES = 6, 16
 SQUARE = 8
@@ -36,7 +36,7 @@ def add_tile(typing, L, row, first, depth, P, panel, out, offset, fresh):
         number being `offset` numbers behind that of `out`.
     fresh : whether `out` is set instead of added to.
     """
-    return nothing(L, row, first, depth, P, panel, out, offset, fresh), _write_tile
+    return types.void(L, row, first, depth, P, panel, out, offset, fresh), _write_tile
 
 
 @intrinsic
@@ -52,7 +52,7 @@ def add_packed_tile(typing, R, column, P, panel, out, offset):
         used.
     out, offset : see `add_tile`.
     """
-    return nothing(R, column, P, panel, out, offset), _write_packed_tile
+    return types.void(R, column, P, panel, out, offset), _write_packed_tile
 
 
 def _write_tile(context, builder, signature, values):
@@ -194,7 +194,7 @@ def transpose_square(typing, X, row, column, out, out_row, out_column):
 
     `X` and `out`, which is changed in place, are float arrays with contiguous rows.
     """
-    return nothing(X, row, column, out, out_row, out_column), _write_square
+    return types.void(X, row, column, out, out_row, out_column), _write_square
 
 
 def _write_square(context, builder, signature, values):

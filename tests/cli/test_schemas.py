@@ -57,6 +57,7 @@ OBJECTS = {
         "fixed": None,
         "seconds": 1.0,
     },
+    "warm-up": {"kernels": 9, "compiled": 3, "folder": "~/kernels", "seconds": 1.0},
     "info": {
         "versions": {"myriad": "0.2.0", "python": "3.11.7"},
         "machine": {

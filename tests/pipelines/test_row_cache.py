@@ -175,6 +175,16 @@ def test_where_it_is(monkeypatch, tmp_path):
     assert find_folder() is None
 
 
+def test_a_run_that_repeats_images_has_one_of_its_own(folder):
+    with open_cache(False, Noted(), repeats=True) as cache:
+        cache.add([(b"key", np.ones(3, np.float32))])
+        cache.flush()
+        own = cache.path
+        assert cache.rows.read(b"key", 3).tolist() == [1.0, 1.0, 1.0]
+    assert not own.parent.exists()
+    assert not folder.exists()
+
+
 def test_it_is_not_made_unless_it_is_wanted(folder):
     with open_cache(False, Noted()) as cache:
         assert cache is None

@@ -135,8 +135,8 @@ JOBS = [
     ),
     Job("demo", "demo --out new --classes 10 --images 5 --objective ovr --threads 1", (), ""),
 ]
-NOT_JOBS = {"plan", "serve"}
-"""Verbs without files: `plan` reads and writes none, `serve` has tests of its own."""
+NOT_JOBS = {"plan", "serve", "warm-up"}
+"""Verbs without files: `plan` and `warm-up` keep none, `serve` has tests of its own."""
 
 
 def make_ready(folder: Path) -> None:

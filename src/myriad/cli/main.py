@@ -8,63 +8,41 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
 
-from myriad.cli.check import check
-from myriad.cli.compare import compare
-from myriad.cli.compress import compress
-from myriad.cli.demo import demo
-from myriad.cli.evaluate import evaluate
 from myriad.cli.execution import INTERRUPTED, execute
-from myriad.cli.explain import explain
-from myriad.cli.export import export
-from myriad.cli.extend import extend
-from myriad.cli.extract import extract
-from myriad.cli.forget import forget
-from myriad.cli.import_ import import_
-from myriad.cli.info import info
-from myriad.cli.merge import merge
-from myriad.cli.plan import plan
-from myriad.cli.predict import predict
-from myriad.cli.report import report
-from myriad.cli.serve import serve
-from myriad.cli.train import train
-from myriad.cli.tune import tune
+from myriad.lazy import find_name
 
-VERBS: dict[str, Callable[..., Any]] = {
-    "demo": demo,
-    "check": check,
-    "train": train,
-    "predict": predict,
-    "evaluate": evaluate,
-    "explain": explain,
-    "extend": extend,
-    "forget": forget,
-    "merge": merge,
-    "serve": serve,
-    "extract": extract,
-    "compress": compress,
-    "import": import_,
-    "export": export,
-    "tune": tune,
-    "compare": compare,
-    "report": report,
-    "plan": plan,
-    "info": info,
+VERBS = {
+    "demo": "demo",
+    "check": "check",
+    "train": "train",
+    "predict": "predict",
+    "evaluate": "evaluate",
+    "explain": "explain",
+    "extend": "extend",
+    "forget": "forget",
+    "merge": "merge",
+    "serve": "serve",
+    "extract": "extract",
+    "compress": "compress",
+    "import": "import_",
+    "export": "export",
+    "tune": "tune",
+    "compare": "compare",
+    "report": "report",
+    "plan": "plan",
+    "info": "info",
+    "warm-up": "warm_up",
 }
+"""The verbs in the order of the help: each is a function of the module of its name here."""
 
 COMPLETING = "_MYRIAD_COMPLETE"
 """Environment variable by which a shell asks for completions instead of running a verb."""
-
-app = typer.Typer(
-    name="myriad",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 def _print_version(wanted: bool) -> None:
@@ -75,7 +53,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def myriad(
     version: Annotated[
         bool,
@@ -87,8 +64,31 @@ def myriad(
     """Classify images into thousands of classes with linear models, on ordinary machines."""
 
 
-for _name, _verb in VERBS.items():
-    app.command(_name)(_verb)
+def find_verb(name: str) -> Callable[..., Any]:
+    """Return the function of a verb."""
+    verb: Callable[..., Any] = find_name(f"myriad.cli.{VERBS[name]}", VERBS[name])
+    return verb
+
+
+def make_app(names: Iterable[str] = VERBS) -> typer.Typer:
+    """Return the command with some verbs: one verb is imported sooner than all of them."""
+    app = typer.Typer(
+        name="myriad",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(myriad)
+    for name in names:
+        app.command(name)(find_verb(name))
+    return app
+
+
+def __getattr__(name: str) -> Any:
+    """Return `app`, the command with all verbs, which is made when it is first asked for."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = made = make_app()
+    return made
 
 
 def _open_closed_streams() -> None:
@@ -125,10 +125,12 @@ def run() -> None:
         warnings.simplefilter("ignore")  # for programmers; users get sentences
     _open_closed_streams()
     if COMPLETING in os.environ:  # set by the script of ``--show-completion`` at each press of Tab
-        app(prog_name="myriad")
+        make_app()(prog_name="myriad")
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a label the locale cannot write
-    status = execute(app, sys.argv[1:])
+    arguments = sys.argv[1:]
+    app = make_app(arguments[:1] if arguments and arguments[0] in VERBS else VERBS)
+    status = execute(app, arguments)
     if status == INTERRUPTED:
         # Python remembers an interruption that came while it ran generated code, as `dataclass`
         # does, and would end by a signal instead of with this status.

@@ -10,7 +10,8 @@ def run() -> None:
     """Import the command and run it."""
     try:
         from myriad.cli.main import run as run_command
-    except KeyboardInterrupt:
+
+        run_command()
+    except KeyboardInterrupt:  # before the verb began
         print("Interrupted.", file=sys.stderr, flush=True)
         os._exit(130)
-    run_command()

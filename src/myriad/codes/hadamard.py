@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import hadamard
 
 from myriad._jit import inlined, jit
 from myriad.arrays import Bytes, Float, Ints, as_rows
@@ -98,6 +97,8 @@ class HadamardRotation(Serialisable, kind="turn"):
         A Walsh-Hadamard transform is a product with a smaller one from either side of the row as a
         matrix: ``H_mn = H_m x H_n``.
         """
+        from scipy.linalg import hadamard
+
         dim, width = self.dim, self.flips.shape[1]
         x = graph.add("Sub", [rows, graph.keep(self.centre, "centre")], f"{PREFIX}centred")
         high = 1 << (width.bit_length() // 2)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
 
 from myriad.codes.counting import Counter, Question, Read, StreamCounter
 from myriad.codes.information_kernels import weigh_signs
@@ -135,6 +134,8 @@ def _inform_about_each(
 
 def _weigh(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return ``n log2 n``, which is 0 for n = 0."""
+    from scipy.special import xlogy
+
     weighed: NDArray[np.float64] = xlogy(counts, counts) / np.log(2)
     return weighed
 

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from myriad.arrow import pa, pc, pq
 from myriad.errors import InputError
 from myriad.images.archive import Archive
 from myriad.images.reading import BadImage

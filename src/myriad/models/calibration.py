@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError
@@ -185,6 +184,8 @@ def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float
         by_bonus = (tops - correct).sum() + 2.0 * PENALTY * bonus
         value = losses.sum() + PENALTY * (slope**2 + bonus**2)
         return value / n, np.array([by_scale.sum(), by_slope, by_bonus]) / n
+
+    from scipy.optimize import minimize  # which takes longer than to classify an image
 
     # With two classes the probability must rise with the difference of the scores alone.
     steepest, highest = (1.0, 5.0) if held.classes.shape[1] > 2 else (0.0, 0.0)

@@ -1,25 +1,45 @@
-"""Kernels that find the k best classes without sorting all scores."""
+"""The k best classes, found without sorting all scores."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad._jit import jit
-from myriad.objectives.softmax import exponentiate_single, total
+from myriad.arrays import Float, Ints
+
+FEW = 8
+"""Rows that NumPy ranks: sooner than Numba is imported, and while the product takes longer."""
+SUMMED = 1 << 16
+"""Exponentials that are summed at a time, about as many as a processor's cache holds."""
 
 
-@jit
-def select_top(scores, labels, best):
+def select_top(scores: Float, labels: Ints, best: Float) -> None:
     """Write the k best classes of each row and their scores, best first, lowest class on ties.
-
-    The k best are kept as a short sorted list. A class enters it only if its score beats the last
-    entry, which is rare after a few classes: so the usual cost is one comparison per class.
 
     Parameters
     ----------
     scores : float array of shape (n_samples, n_classes)
     labels : int32 array of shape (n_samples, k), k <= n_classes; written.
     best : float array of shape (n_samples, k); written.
+    """
+    if len(scores) > FEW or np.isnan(scores).any():
+        scan_top(scores, labels, best)
+        return
+    k = labels.shape[1]
+    for row, found, values in zip(scores, labels, best, strict=True):
+        lowest = np.partition(row, len(row) - k)[len(row) - k]
+        able = np.flatnonzero(row >= lowest)
+        found[:] = able[np.argsort(-row[able], kind="stable")[:k]]
+        values[:] = row[found]
+
+
+@jit
+def scan_top(scores, labels, best):
+    """Write what `select_top` does, in one scan over the scores of each row.
+
+    The k best are kept as a short sorted list. A class enters it only if its score beats the last
+    entry, which is rare after a few classes: so the usual cost is one comparison per class.
     """
     k = labels.shape[1]
     for i in range(scores.shape[0]):
@@ -105,14 +125,12 @@ def merge_cell(products, offsets, classes, rows, labels, best):
                 last = best[i, k - 1]
 
 
-@jit
-def sum_exponentials(scores, scales, best, bonus, log_sums):
+def sum_exponentials(
+    scores: Float, scales: Float, best: Float, bonus: float, log_sums: NDArray[np.float64]
+) -> None:
     """Write the logarithm of the sum of ``exp(scale_i s_ic)`` over the classes of each row.
 
     That of the best class counts ``exp(bonus)`` times.
-
-    A row is read right after it was written by a product, and its exponentials are computed in
-    vector registers, so that the sum costs little beside the product.
 
     Parameters
     ----------
@@ -121,15 +139,15 @@ def sum_exponentials(scores, scales, best, bonus, log_sums):
     best : float32 array of shape (n_samples,), the largest score of each row.
     log_sums : float64 array of shape (n_samples,); written.
     """
-    work = np.empty(scores.shape[1], np.float32)
-    powers = np.empty(scores.shape[1], np.float32)
     more = np.expm1(bonus)
-    for i in range(scores.shape[0]):
-        scale, top = scales[i], best[i]
-        for c in range(scores.shape[1]):
-            work[c] = scale * (scores[i, c] - top)
-        exponentiate_single(work, powers)
-        log_sums[i] = scale * top + np.log(total(work) + more)
+    step = max(1, SUMMED // scores.shape[1])
+    for first in range(0, len(scores), step):
+        rows = slice(first, first + step)
+        work = scores[rows] - best[rows, None]
+        work *= scales[rows, None]
+        np.exp(work, out=work)
+        total = work.sum(axis=1, dtype=np.float64)
+        log_sums[rows] = scales[rows].astype(np.float64) * best[rows] + np.log(total + more)
 
 
 @jit

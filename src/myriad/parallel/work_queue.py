@@ -17,10 +17,9 @@ import sys
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 from numpy.typing import NDArray
 
-from myriad._jit import inlined, integer, intrinsic, jit, nothing, truth
+from myriad._jit import inlined, intrinsic, ir, jit, types
 
 TAKEN, OPEN, DONE, CLOSED, LATE = 0, 8, 16, 24, 32
 """Positions of the counters: 64 bytes apart, so that each has a cache line of its own."""
@@ -45,7 +44,7 @@ def load_counter(typing, counters, position):
     def write(context, builder, signature, values):
         return builder.load_atomic(_find(context, builder, signature, values), "seq_cst", 8)
 
-    return integer(counters, position), write
+    return types.int64(counters, position), write
 
 
 @intrinsic
@@ -56,7 +55,7 @@ def add_to_counter(typing, counters, position, amount):
         found = _find(context, builder, signature, values)
         return builder.atomic_rmw("add", found, values[2], "seq_cst")
 
-    return integer(counters, position, integer), write
+    return types.int64(counters, position, types.int64), write
 
 
 @intrinsic
@@ -68,7 +67,7 @@ def compare_and_swap(typing, counters, position, old, new):
         pair = builder.cmpxchg(found, values[2], values[3], "seq_cst", "seq_cst")
         return builder.extract_value(pair, 1)
 
-    return truth(counters, position, integer, integer), write
+    return types.boolean(counters, position, types.int64, types.int64), write
 
 
 @intrinsic
@@ -81,7 +80,7 @@ def yield_core(typing):
         builder.call(found or ir.Function(builder.module, kind, _YIELD), [])
         return context.get_dummy_value()
 
-    return nothing(), write
+    return types.void(), write
 
 
 def _find(context: Any, builder: Any, signature: Any, values: Any) -> Any:

@@ -79,7 +79,9 @@ def demonstrate(
         out / IMAGES,
         out / MODEL,
         store=out / STORE,
-        extracting=ExtractOptions(cache=False),  # drawn images are not worth keeping
+        # Drawn images are not worth keeping, and codebooks of Fisher vectors would take longer to
+        # learn than everything else.
+        extracting=ExtractOptions(cache=False, codes="scalar"),
         method=method,
         threads=threads,
         progress=progress,

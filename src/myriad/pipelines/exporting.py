@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
+from myriad.arrow import pa, pq
 from myriad.errors import InputError
 from myriad.files import atomic_write, atomic_writes
 from myriad.models import is_model, load_model

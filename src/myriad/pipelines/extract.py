@@ -123,7 +123,7 @@ def extract(
     described = augment_images(images, options.added_views)
     with (
         open_workers(threads, len(described), cluster=cluster, progress=progress) as executor,
-        open_cache(options.cache, progress) as cache,
+        open_cache(options.cache, progress, repeats=options.signature == AUTO) as cache,
     ):
         executor.require(images.root)
         with open_shared_workers(executor, worker_files_beside(work)) as workers:

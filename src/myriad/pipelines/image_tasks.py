@@ -27,7 +27,8 @@ def map_images(
     source: ImageSource, indices: Iterable[int], work: Reading, executor: Executor
 ) -> Iterator[tuple[int, Any]]:
     """Yield the index of each image with the result for it."""
-    work.warm_up()
+    if len(source) > 1:
+        work.warm_up()
     numbers = iter(indices)
     sent: list[list[int]] = []
 

@@ -69,7 +69,7 @@ def describe_installation(threads: int | None = None) -> Installation:
             "processes": start_method(),
             "file_locks": locks_files(),
         },
-        caches=_describe_caches(),
+        caches=describe_caches(),
         environment={name: os.environ[name] for name in VARIABLES if name in os.environ},
     )
 
@@ -132,7 +132,8 @@ def _list_libraries() -> list[str]:
     return sorted(set(found))
 
 
-def _describe_caches() -> dict[str, Any]:
+def describe_caches() -> dict[str, Any]:
+    """Return where kernels and measurements are cached, and how many kernels there are."""
     package = Path(__file__).resolve().parent.parent
     folder = Path(mix.stats.cache_path or package)
     root = package if folder.is_relative_to(package) else folder.parent

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from myriad.arrow import pa, pq
 from myriad.errors import InputError
 from myriad.files import atomic_write, read_json
 from myriad.models.folder import CONFIG

@@ -12,6 +12,7 @@ import hashlib
 import os
 import sqlite3
 import sys
+import tempfile
 import threading
 import time
 import zlib
@@ -208,12 +209,33 @@ def _count_bytes(connection: sqlite3.Connection) -> int:
 
 
 @contextmanager
-def open_cache(wanted: bool, progress: Progress) -> Iterator[RowCache | None]:
-    """Yield the cache, which is made if there is none; None if it is not wanted or unusable."""
+def open_cache(
+    wanted: bool, progress: Progress, *, repeats: bool = False
+) -> Iterator[RowCache | None]:
+    """Yield the cache, which is made if there is none; None if it is not wanted or unusable.
+
+    Parameters
+    ----------
+    repeats : whether the run describes some images twice. If the cache is not wanted, the run then
+        has one for itself, which is removed at its end.
+    """
     folder = find_folder() if wanted else None
-    if folder is None:
+    if folder is not None:
+        with _open(folder, progress) as cache:
+            yield cache
+    elif repeats:
+        with (
+            tempfile.TemporaryDirectory(prefix="myriad-rows-", ignore_cleanup_errors=True) as own,
+            _open(Path(own), progress) as cache,
+        ):
+            yield cache
+    else:
         yield None
-        return
+
+
+@contextmanager
+def _open(folder: Path, progress: Progress) -> Iterator[RowCache | None]:
+    """Yield the cache in a folder; None if it is unusable."""
     cache = RowCache(folder / FILE, progress, None)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

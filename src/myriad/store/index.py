@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from myriad.arrow import pa
 from myriad.errors import InputError
 from myriad.files import atomic_write
 from myriad.measures import LabelSets

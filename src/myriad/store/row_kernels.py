@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from llvmlite import ir
-
-from myriad._jit import integer, intrinsic, jit, jit_reassociated, nothing
-
-_BYTES, _WORD = ir.IntType(8).as_pointer(), ir.IntType(64)
+from myriad._jit import intrinsic, ir, jit, jit_reassociated, types
 
 
 @jit_reassociated
@@ -35,14 +31,15 @@ def copy_bytes(typing, address, out, offset, n_bytes):
 
     def write(context, builder, signature, values):
         address, out, offset, n_bytes = values
+        pointer = ir.IntType(8).as_pointer()
         found = context.make_array(signature.args[1])(context, builder, out)
-        target = builder.gep(builder.bitcast(found.data, _BYTES), [offset])
-        copy = builder.module.declare_intrinsic("llvm.memcpy", [_BYTES, _BYTES, _WORD])
-        source = builder.inttoptr(address, _BYTES)
+        target = builder.gep(builder.bitcast(found.data, pointer), [offset])
+        copy = builder.module.declare_intrinsic("llvm.memcpy", [pointer, pointer, ir.IntType(64)])
+        source = builder.inttoptr(address, pointer)
         builder.call(copy, [target, source, n_bytes, ir.IntType(1)(0)])
         return context.get_dummy_value()
 
-    return nothing(integer, out, integer, integer), write
+    return types.void(types.int64, out, types.int64, types.int64), write
 
 
 @jit

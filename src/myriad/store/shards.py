@@ -20,18 +20,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from myriad.arrow import pa
 from myriad.errors import InputError, MyriadError
 from myriad.files import atomic_write, checksum
 from myriad.measures import LabelSets
 
 SHARD_BYTES = 64 << 20
 SHARD_ROWS = 4096
-FLOATS = {"float32": pa.float32(), "float16": pa.float16()}
+FLOATS = ("float32", "float16")
 _META = b"myriad"
-ONE_LABEL, LABELS = pa.int32(), pa.list_(pa.field("item", pa.int32(), nullable=False))
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class RowFormat:
     @property
     def labels(self) -> pa.DataType:
         """The type of the column `label`."""
-        return LABELS if self.several else ONE_LABEL
+        return _several_labels() if self.several else pa.int32()
 
     @property
     def numpy(self) -> np.dtype[Any]:
@@ -73,7 +72,7 @@ class RowFormat:
         """The type of the column `row`."""
         if self.dtype == "codes":
             return pa.binary(self.width)
-        return pa.list_(pa.field("item", FLOATS[self.dtype], nullable=False), self.width)
+        return pa.list_(pa.field("item", pa.type_for_alias(self.dtype), nullable=False), self.width)
 
 
 @dataclass(frozen=True)
@@ -202,9 +201,15 @@ def label_column(labels: NDArray[np.int32] | LabelSets) -> pa.Array:
     """Return labels as a column."""
     if isinstance(labels, LabelSets):
         return pa.ListArray.from_arrays(
-            pa.array(labels.starts.astype(np.int32)), pa.array(labels.classes), type=LABELS
+            pa.array(labels.starts.astype(np.int32)),
+            pa.array(labels.classes),
+            type=_several_labels(),
         )
-    return pa.array(labels, ONE_LABEL)
+    return pa.array(labels, pa.int32())
+
+
+def _several_labels() -> pa.DataType:
+    return pa.list_(pa.field("item", pa.int32(), nullable=False))
 
 
 def read_labels(column: Any) -> NDArray[np.int32] | LabelSets:

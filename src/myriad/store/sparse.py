@@ -6,16 +6,18 @@ arrays only in part. So every sparse matrix of a user is checked by `as_csr` bef
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix, issparse
 
 from myriad.arrays import Float
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.store.rows import ArrayRows, refuse_bad
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 _INDEX_TYPES = (np.int32, np.int64)
 _MOST_OFFSET = np.iinfo(np.int32).max
@@ -36,6 +38,8 @@ def as_csr(matrix: Any, *, name: str = "X") -> csr_matrix:
     ------
     InputError : if an index is out of range or the arrays of the matrix do not fit together.
     """
+    from scipy.sparse import csr_matrix, issparse
+
     if not issparse(matrix) or len(matrix.shape) != 2:
         raise InputError(f"{name} must be a sparse matrix of two dimensions.")
     try:

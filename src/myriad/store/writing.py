@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from myriad.arrays import as_rows
+from myriad.arrow import pa
 from myriad.codes import Code
 from myriad.errors import InputError, WorkError
 from myriad.files import checksum, read_json, write_json

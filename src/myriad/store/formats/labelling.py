@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from myriad.arrays import Ints
+from myriad.arrow import pa, pc
 from myriad.errors import InputError, did_you_mean
 from myriad.files import refuse_special
 from myriad.images.folder import is_text

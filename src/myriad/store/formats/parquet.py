@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from myriad.arrow import pa, pq
 from myriad.errors import InputError, did_you_mean
 from myriad.store.formats.row_file import Column, RowFile, brief
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from myriad.arrays import first_bad_row
+from myriad.arrow import pa
 from myriad.errors import InputError
 
 Column = Any

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from myriad.arrow import pa
 from myriad.errors import InputError
 from myriad.store.formats.row_file import Column, RowFile, brief
 

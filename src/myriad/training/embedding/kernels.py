@@ -64,7 +64,8 @@ def correct(gram, Z, axes, stepped, i, z):
     `stepped`.
     """
     # z_i = sigma (Z_i + sum_{k<i} G_ik a_k): row k of Z became a_k when it made its step.
-    z[:] = Z[i]
+    for j in range(len(z)):
+        z[j] = Z[i, j]
     for k in stepped:
         g = gram[i, k]
         for j in range(len(z)):

@@ -105,7 +105,8 @@ def step_softmax(gram, targets, classes, setting, work, memory, state):
         if target.first == target.last:
             continue
         # Rows of A from `inside` on are zero, so the sum may run over a multiple of four rows.
-        factors[:inside] = gram[i, i - inside : i]
+        for j in range(inside):
+            factors[j] = gram[i, i - inside + j]
         add_four(factors, A, inside, S[i])
         probabilities(S[i], memory.biases, now.sigma, p, scratch)
         eta = decay_weights(setting[0], now)
@@ -172,14 +173,28 @@ def run_softmax_task(rows, work, V, Q, block, task):
         steps = work.steps[first : first + len(own)]
         add_rows(packed, steps, own)
         if averages.size > 0:
-            weighted = np.empty_like(steps)
-            for i in range(steps.shape[1]):
-                weighted[:, i] = steps[:, i] * work.sigma_sums[i]
+            weighted = np.empty(steps.shape, steps.dtype)
+            for panel in range(len(steps)):
+                for i in range(steps.shape[1]):
+                    for lane in range(LANES):
+                        weighted[panel, i, lane] = steps[panel, i, lane] * work.sigma_sums[i]
             add_rows(packed, weighted, averages)
     if start < len(X):
         n_rows = min(block, len(X) - start)
         last = min(work.S.shape[1], (first + len(own)) * LANES)
         multiply(X[start : start + n_rows], own, work.S[:n_rows, first * LANES : last], True)
+
+
+@inlined
+def rescale_steps(work, sigma, sigma_sum):
+    """Bring the steps of a block to a new scale; see `fold_scale`."""
+    steps, sigma_sums = work.steps, work.sigma_sums
+    for panel in range(len(steps)):
+        for i in range(steps.shape[1]):
+            for lane in range(LANES):
+                steps[panel, i, lane] *= sigma
+    for i in range(len(sigma_sums)):
+        sigma_sums[i] = (sigma_sums[i] - sigma_sum) / sigma
 
 
 @jit
@@ -227,6 +242,4 @@ def run_softmax_chunk(rows, labelled, setting, work, V, Q, memory, state, queue,
                 fold_weights(sigma, sigma_sum, V.panels, Q.panels)
                 fold_weights(sigma, sigma_sum, V.rest, Q.rest)
                 # The steps of this block are not in V yet: they are brought to the new scale.
-                steps, sigma_sums = work.steps, work.sigma_sums
-                steps *= sigma
-                sigma_sums[:] = (sigma_sums - sigma_sum) / sigma
+                rescale_steps(work, sigma, sigma_sum)

@@ -1,0 +1,76 @@
+"""Placeholders of kernels: Numba is imported, and a kernel made, when it is first called."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+from myriad._jit import Kernel, inlined, jit
+from myriad.models.ranking import scan_top
+from myriad.randomness import mix
+
+HEAVY = ("numba", "scipy", "pyarrow", "sklearn", "faiss", "matplotlib", "onnx")
+
+
+@inlined
+def add_one(x):
+    return x + 1
+
+
+@jit
+def add_two(x):
+    return add_one(add_one(x))
+
+
+def make_adder(kernel):
+    @jit
+    def add(x):
+        return kernel(x) + 1
+
+    return add
+
+
+def test_kernels_around_a_kernel_may_be_called():
+    assert make_adder(add_two)(39) == 42
+
+
+def test_kernels_may_call_kernels():
+    assert isinstance(add_two, Kernel)
+    assert add_two(40) == 42
+    assert add_two.py_func(40) == 42
+    assert not isinstance(add_one, Kernel)  # replaced for Numba, which knows its own objects alone
+
+
+def test_a_kernel_is_pickled_by_its_name():
+    again = pickle.loads(pickle.dumps(scan_top))
+    assert again is scan_top or again is scan_top.make()
+    assert mix.__doc__
+
+
+def test_errors_of_missing_names_are_those_of_an_attribute():
+    assert not hasattr(scan_top, "__nothing__")
+    assert not hasattr(scan_top, "nothing")
+
+
+def find_heavy(code):
+    """Return the heavy packages that are loaded after some code has run in a new process."""
+    show = f"import sys, json; print(json.dumps([n for n in {HEAVY} if n in sys.modules]))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_modules_of_predict_import_nothing_heavy():
+    assert find_heavy("import myriad.pipelines.prediction_outputs, myriad.signatures.api") == []
+
+
+def test_ranking_a_few_rows_needs_no_kernel():
+    code = """
+import numpy as np
+from myriad.models import Decider, LinearModel, ModelFolder
+X = np.eye(3, dtype=np.float32)
+folder = ModelFolder(LinearModel(X, 0 * X[0]), ["a", "b", "c"], None, {})
+assert Decider(folder).decide(X, 2).labels[:, 0].tolist() == [0, 1, 2]
+"""
+    assert find_heavy(code) == []
