@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from myriad.pipelines.predict import Predicted
 
 
-DECIDED = {"unknown": "Unknown", "novelty": "Novelty", "set": "Set", "answer": "Answer"}
+DECIDED = {
+    "assigned": "Labels",
+    "unknown": "Unknown",
+    "novelty": "Novelty",
+    "set": "Set",
+    "answer": "Answer",
+}
 """What may be decided for an image, and the title of its column."""
 
 
@@ -33,8 +39,8 @@ def show_decision(prediction: dict[str, Any]) -> list[str]:
             cells.append("unknown" if value else "")
         elif name == "novelty":
             cells.append(f"{100 * prediction[name]:.1f} %")
-        elif name == "set":
-            cells.append(", ".join(prediction[name]))
+        elif name in ("assigned", "set"):
+            cells.append(", ".join(prediction[name]) or "none")
         else:
             answer = prediction[name]
             label = "unknown" if answer["label"] is None else f"{answer['level']} {answer['label']}"

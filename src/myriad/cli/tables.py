@@ -21,7 +21,7 @@ from myriad.cli.text import printable
 
 if TYPE_CHECKING:
     from myriad.measures import Measures
-    from myriad.models import Calibration
+    from myriad.models import Calibration, LabelCalibration
 
 _UNBOUNDED = 100_000
 SPLITS = {
@@ -123,7 +123,7 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     return chosen | facts
 
 
-def describe_calibration(calibration: Calibration | None) -> dict[str, str]:
+def describe_calibration(calibration: Calibration | LabelCalibration | None) -> dict[str, str]:
     """Return by which rows the probabilities are calibrated."""
     if calibration is None:
         return {"Probabilities": "none: the model is not calibrated"}

@@ -88,6 +88,11 @@ def ranks_of_sets(scores, starts, classes):
 Truths = NDArray[np.int32] | LabelSets
 
 
+def select_truths(truths: Truths, index: NDArray[np.int64]) -> Truths:
+    """Return the true labels of some rows."""
+    return truths.select(index) if isinstance(truths, LabelSets) else truths[index]
+
+
 def rank_truths(scores: NDArray[Any], truths: Truths) -> NDArray[np.int32]:
     """Return the rank of each row's label, or of the best of its labels [HM, 8.4].
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 JOINT = tuple(JOINT_OBJECTIVES)
 OBJECTIVES = ("ovr", *JOINT)
 
-SEVERAL_LABELS = ("ovr", "ranking", "warp", "auc")
+SEVERAL_LABELS = ("ovr", "multiclass", "ranking", "warp", "auc")
 """The objectives for rows with several labels."""
 WARP_PANEL = "Sampling of wrong classes: warp"
 
