@@ -85,6 +85,7 @@ def judge_labels(decider: Decider, block: ScoredBlock, truths: Truths) -> Judged
     n_classes = block.logits.shape[1]
     sets = truths if isinstance(truths, LabelSets) else LabelSets.from_labels(truths)
     positive, probabilities = sets.to_matrix(n_classes), block.probabilities()
+    assert decider.thresholds is not None
     given = block.logits >= decider.thresholds
     logits = block.logits.astype(np.float64)
     losses = np.logaddexp(0.0, np.where(positive, -logits, logits))

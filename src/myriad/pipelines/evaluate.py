@@ -95,12 +95,11 @@ class Evaluated:
         judged = self.scored.judged
         if "given" not in judged:
             return None
-        counts = (judged[name].sum(axis=0) for name in ("right", "given", "present"))
-        n_rows = len(judged["confidence"])
-        found = measure_labels(*counts, n_rows=n_rows)
+        right, given, present = (judged[name].sum(axis=0) for name in ("right", "given", "present"))
+        found = measure_labels(right, given, present, len(judged["confidence"]))
         if found is None:
             return None
-        n_labels = judged["given"].shape[1]
+        n_labels = len(given)
         error = calibration_error(judged["confidence"], self._correct)
         return found | {
             "expected": float(judged["expected"].mean()),

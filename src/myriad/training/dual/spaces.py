@@ -22,10 +22,10 @@ from myriad.parallel import ThreadPool
 from myriad.store import Rows
 from myriad.training.dual.sparse_duals import SparseDuals
 from myriad.training.dual.sparse_duals_kernels import (
+    RowClasses,
     SparseBlock,
     add_changes,
     add_columns,
-    RowClasses,
     add_signed_columns,
     add_to_columns,
     spread_columns,
