@@ -66,7 +66,7 @@ def show(predicted: Predicted | Suggested, run: Run) -> None:
         first = predicted.predictions[0]
         decided = [title for name, title in DECIDED.items() if name in first]
         ranks = ["Best", *(str(rank) for rank in range(2, len(first["labels"]) + 1))]
-        print_table(["Image", *decided, *ranks], rows)
+        print_table(["Image", *decided, *ranks], rows, records=True)
     show_bad(predicted.bad)
 
 

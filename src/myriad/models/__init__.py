@@ -2,7 +2,7 @@
 
 from myriad.models.calibration import Calibration, calibrate
 from myriad.models.class_pictures import ClassPictures, load_pictures
-from myriad.models.class_weights import weigh_classes
+from myriad.models.class_weights import split_labels, weigh_classes
 from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.decisions import Decider, Decisions
 from myriad.models.embedding import EmbeddingModel
@@ -61,5 +61,6 @@ __all__ = [
     "match_rows",
     "read_source",
     "save_model",
+    "split_labels",
     "weigh_classes",
 ]

@@ -93,10 +93,10 @@ def read_only(text: str, class_names: Sequence[str]) -> list[str]:
 
     A text that is the name of a class is that class, even if it has a comma.
     """
+    from myriad.models import split_labels
+
     path = Path(text)
-    if text in class_names:
-        return [text]
-    if "\n" not in text and path.is_file():
+    if text not in class_names and "\n" not in text and path.is_file():
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
         except OSError as error:
@@ -104,7 +104,7 @@ def read_only(text: str, class_names: Sequence[str]) -> list[str]:
         except UnicodeDecodeError:
             raise InputError(f"--only {path} is not UTF-8 text.") from None
         return [line.strip() for line in lines if line.strip()]
-    return [word.strip() for word in text.split(",") if word.strip()]
+    return split_labels(text, class_names)
 
 
 def read_prior(path: Path) -> dict[str, float]:
