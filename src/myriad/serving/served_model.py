@@ -164,7 +164,8 @@ class ServedModel:
             "classes": len(self.class_names),
             "features": self.folder.model.dim,
             "images": self.signature is not None,
-            "calibrated": self.find_decider().is_calibrated,
+            "calibrated": self.folder.calibration is not None,
+            "several_labels": self.folder.label_calibration is not None,
             "checksum": self.checksum,
         }
 
