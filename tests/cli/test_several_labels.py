@@ -61,7 +61,7 @@ def test_labels_are_given_and_measured(several, photos, capsys, tmp_path):
     ("words", "message"),
     [
         (["train", "line.csv", "--out", "x"], "--multi-label"),
-        (["train", "cell.csv", "--label-separator", ",", "--out", "x"], "--label-separator"),
+        (["train", "cell.csv", "--label-separator", "", "--out", "x"], "--label-separator"),
         (["predict", "model", "line.csv", "--coverage", "0.9"], "one label a row"),
         (["predict", "model", "line.csv", "--assign", "precision=2"], "above 0 and below 1"),
         (["evaluate", "model", "model.store", "--multi-label"], "CSV manifests"),

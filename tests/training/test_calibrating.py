@@ -100,9 +100,9 @@ def draw_several(n, seed):
 @pytest.mark.parametrize(
     "estimator",
     [
-        myriad.LinearSGD(eta0=0.1, beta=4, max_epochs=5, calibration="split"),
-        myriad.LinearSGD("multiclass", eta0=0.1, max_epochs=5, calibration="split"),
-        myriad.DualSVM(lam=1e-3, calibration="split"),
+        myriad.LinearSGD(eta=0.1, beta=4, epochs=5, calibration="split"),
+        myriad.LinearSGD(objective="multiclass", eta=0.1, epochs=5, calibration="split"),
+        myriad.DualSVM(lam=1e-3, class_weight="balanced", calibration="split"),
     ],
     ids=["ovr", "multiclass", "dual"],
 )
@@ -126,6 +126,6 @@ def test_several_labels_have_probabilities_of_their_own(estimator):
 
 
 def test_labels_are_assigned_by_models_of_several_labels():
-    estimator = myriad.LinearSGD(eta0=0.1, beta=4, max_epochs=2, calibration="split")
+    estimator = myriad.LinearSGD(eta=0.1, beta=4, epochs=2, calibration="split")
     with pytest.raises(InputError, match="gives one label"):
         estimator.fit(X, LABELS).predict_labels(X)

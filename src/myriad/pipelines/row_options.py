@@ -70,8 +70,8 @@ class ExtractOptions(SignatureOptions):
         known["max_bad"].parse(self.max_bad, name="--max-bad")
         known["augment"].parse(self.augment, name="--augment")
         known["every"].parse(self.every, name="--every")
-        if self.label_separator is not None and not self.label_separator.strip(" ,"):
-            raise InputError("--label-separator must be a character other than a space or comma.")
+        if self.label_separator == "":
+            raise InputError("--label-separator must not be empty.")
         if self.codes != AUTO:
             object.__setattr__(self, "codes", find_code(self.codes).word)
         if self.codes == "none" and self.ratio is not None:

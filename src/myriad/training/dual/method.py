@@ -236,13 +236,12 @@ class DualMethod(CentringMethod):
         peaked, not counting values so large that nothing is learned.
         """
         from myriad.training.dual.gap_stopping import GapStopping
-        from myriad.training.dual.one_vs_rest import label_sets
         from myriad.training.loop import run
         from myriad.training.search import has_peaked
         from myriad.training.validation import validate
 
         table: list[dict[str, Any]] = []
-        counts = label_sets(rows).counts(n_classes)
+        counts = rows.all_labels.counts(n_classes)
         learned = LEARNED * self.untrained_loss(counts, rows.n_rows)
         scores: list[tuple[float, float]] = []
         trainer = self.trainer(rows, n_classes, path[0], running.workers)

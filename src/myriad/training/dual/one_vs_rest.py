@@ -75,7 +75,7 @@ class BinaryAscent(Ascent):
         dtype: Any = np.float32,
         block: int = BLOCK,
     ) -> None:
-        sets = label_sets(rows)
+        sets = rows.all_labels
         counts, shards = sets.counts(n_classes), n_classes
         weights = weigh(counts, rows.n_rows, beta, class_weights)
         width = max(rows.dim, n_classes)
@@ -194,11 +194,6 @@ def shards_in(own: range, n_classes: int) -> list[slice]:
         for shard in class_shards(n_classes, SHARD)
         if shard.start in own
     ]
-
-
-def label_sets(rows: Rows) -> LabelSets:
-    """Return the labels of rows, also where they have one each."""
-    return LabelSets.from_labels(rows.labels) if rows.sets is None else rows.sets
 
 
 def restrict(sets: LabelSets, own: range, n_classes: int) -> LabelSets:
