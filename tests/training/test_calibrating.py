@@ -102,7 +102,7 @@ def draw_several(n, seed):
     [
         myriad.LinearSGD(eta=0.1, beta=4, epochs=5, calibration="split"),
         myriad.LinearSGD(objective="multiclass", eta=0.1, epochs=5, calibration="split"),
-        myriad.DualSVM(lam=1e-3, class_weight="balanced", calibration="split"),
+        myriad.DualSVM(lam=0.01, tol=0.01, class_weight="balanced", calibration="split"),
     ],
     ids=["ovr", "multiclass", "dual"],
 )
