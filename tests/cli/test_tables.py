@@ -86,3 +86,18 @@ def test_a_wide_terminal_has_all_columns(terminal, monkeypatch):
         print_table(["Study", "loss"], [["one", "hinge"], ["two", "hinge"]])
     assert "In all rows" not in terminal.getvalue()
     assert terminal.getvalue().count("hinge") == 2
+
+
+def test_records_break_no_word_in_a_narrow_terminal(terminal, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    columns = ["Image", "Unknown", "Best", "2"]
+    rows = [
+        ["photographs/0001.jpg", "", "water_lily (98.1 %)", "lotus (1.5 %)"],
+        ["photographs/0002.jpg", "unknown", "lotus (51.0 %)", "water_lily (48.0 %)"],
+    ]
+    with redirect_stdout(terminal):
+        print_table(columns, rows, records=True)
+    lines = [line.rstrip() for line in re.sub(r"\x1b\[\d*m", "", terminal.getvalue()).splitlines()]
+    assert lines[0] == "photographs/0001.jpg"
+    assert lines[1].split() == ["Best", "water_lily", "(98.1", "%)"]
+    assert [line.split()[0] for line in lines[3:]] == [rows[1][0], "Unknown", "Best", "2"]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from myriad.errors import InputError
 from myriad.images.finding import find_images
+from myriad.images.manifest import SeveralLabels
 from myriad.images.reading import BadImage
 from tests.images.pictures import write_picture
 
@@ -117,3 +118,42 @@ def test_fuzz_gives_a_list_or_an_input_error(manifest, text):
             continue
         assert len(images) == len(images.labels) == len(images.splits)
         images.fingerprint()
+
+
+def name_labels(images):
+    return [images.labels_of(i) for i in range(len(images))]
+
+
+def test_several_labels_in_a_cell(manifest):
+    path = manifest("path,label\npictures/1.png,cat; dog;cat\npictures/2.png,\n")
+    images = find_images(path, several=SeveralLabels(separator=";"))
+    assert images.class_names == ["cat", "dog"]
+    assert name_labels(images) == [["cat", "dog"], []]
+    assert images.labels.tolist() == [0, -1]
+    assert name_labels(images.select([1, 0])) == [[], ["cat", "dog"]]
+    other = manifest("path,label\npictures/1.png,cat\npictures/2.png,dog\n")
+    several = find_images(other, several=SeveralLabels(separator=";"))
+    assert several.fingerprint() == find_images(other).fingerprint()
+    assert several.fingerprint() != images.fingerprint()
+
+
+def test_several_labels_in_repeated_lines(manifest):
+    path = manifest(
+        "path,label,split\npictures/1.png,dog,test\npictures/2.png,cat,\n./pictures/1.png,cat,test\n"
+    )
+    images = find_images(path, several=SeveralLabels(repeated=True))
+    assert images.paths == ["pictures/1.png", "pictures/2.png"]
+    assert name_labels(images) == [["cat", "dog"], ["cat"]]
+    with pytest.raises(InputError, match=r"line 4: .* already in an earlier line.*--multi-label"):
+        find_images(path)
+
+
+def test_repeated_lines_of_two_splits_are_refused(manifest):
+    path = manifest("path,label,split\npictures/1.png,dog,test\npictures/1.png,cat,train\n")
+    with pytest.raises(InputError, match=r"line 3: .* another split"):
+        find_images(path, several=SeveralLabels(repeated=True))
+
+
+def test_several_labels_are_for_manifests(tmp_path):
+    with pytest.raises(InputError, match="for CSV manifests"):
+        find_images(tmp_path, several=SeveralLabels(repeated=True))

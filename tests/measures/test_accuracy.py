@@ -9,6 +9,7 @@ from myriad.measures import (
     LabelSets,
     count_confusions,
     measure,
+    rank_all_labels,
     rank_truths,
     ranks_of_truth,
 )
@@ -99,6 +100,17 @@ def test_a_row_of_several_classes_is_right_if_any_is_near_the_top():
     assert found.at(2) == 100
     # Class 0: right; class 1: wrong and right; class 2: wrong; class 3: right.
     assert found.class_at[0] == pytest.approx(100 * (1 + 0.5 + 0 + 1) / 4)
+
+
+def test_models_are_chosen_by_the_worst_of_several_labels():
+    scores = np.array([[5, 4, 3, 2], [1, 2, 3, 4], [1, 1, 0, 1], [9, 9, 9, 9]], np.float32)
+    scores = np.concatenate([scores, np.full((1, 4), np.nan, np.float32)])
+    sets = LabelSets.from_lists([[0, 2], [3], [0, 1], [], [1]])
+    assert rank_all_labels(scores, sets).tolist() == [2, 1, 2, UNKNOWN, UNKNOWN]
+    scores, labels = make_scores()
+    expected = rank_truths(scores, labels)
+    assert (rank_all_labels(scores, labels) == expected).all()
+    assert (rank_all_labels(scores, LabelSets.from_labels(labels)) == expected).all()
 
 
 def test_sets_of_one_class_are_ranked_as_single_labels():

@@ -1,6 +1,7 @@
 """Models as ONNX graphs: ONNX Runtime gives the scores that the model gives."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from myriad.models.onnx_graph import build_onnx
 from myriad.signatures import OnnxOptions, read_onnx
 from myriad.signatures.sessions import start_session
 from tests.models.folders import make_folder
+from tests.models.test_label_calibration import calibrated
 from tests.signatures.networks import write_network
 
 RNG = np.random.default_rng(0)
@@ -69,6 +71,24 @@ def test_probabilities(k):
         (probabilities,) = session.run(["top_probabilities"], {"rows": X})
         expected = found.decide(X, k).probabilities
         np.testing.assert_allclose(probabilities, expected, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [None, 3])
+def test_probabilities_of_several_labels(k):
+    folder, calibration = draw_folder(6, 6), calibrated()
+    folder = replace(folder, label_calibration=calibration)
+    session = start_session(build_onnx(folder, k))
+    X = RNG.normal(size=(20, 6)).astype(np.float32)
+    decider = Decider(folder)
+    if k is None:
+        _, probabilities = session.run(None, {"rows": X})
+        np.testing.assert_allclose(probabilities, decider.predict_proba(X), atol=1e-6)
+        return
+    scores, labels, probabilities = session.run(None, {"rows": X})
+    expected = decider.decide(X, k)
+    np.testing.assert_array_equal(labels, expected.labels)
+    np.testing.assert_allclose(scores, expected.scores, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(probabilities, expected.probabilities, atol=1e-6)
 
 
 @pytest.mark.parametrize("power", [1.0, 0.5, 0.3])

@@ -7,10 +7,16 @@ from myriad.objectives.joint import pick_random, pick_worst
 
 def test_multiclass_picks_the_worst_and_the_lowest_on_ties():
     zeros = np.zeros(4)
-    assert pick_worst(zeros, zeros, 1.0, 2) == 0
-    assert pick_worst(zeros, zeros, 1.0, 0) == 1
-    assert pick_worst(np.array([5.0, 1.0, 4.1, 0.0]), zeros, 1.0, 0) == 2
-    assert pick_worst(np.array([5.0, 1.0, 4.0, 0.0]), zeros, 1.0, 0) == -1
+    assert pick_worst(zeros, zeros, 1.0, 2, np.array([2])) == 0
+    assert pick_worst(zeros, zeros, 1.0, 0, np.array([0])) == 1
+    assert pick_worst(np.array([5.0, 1.0, 4.1, 0.0]), zeros, 1.0, 0, np.array([0])) == 2
+    assert pick_worst(np.array([5.0, 1.0, 4.0, 0.0]), zeros, 1.0, 0, np.array([0])) == -1
+
+
+def test_multiclass_never_lowers_another_label_of_the_row():
+    scores = np.array([5.0, 4.9, 4.5, 0.0])
+    assert pick_worst(scores, np.zeros(4), 1.0, 0, np.array([0, 1])) == 2
+    assert pick_worst(scores, np.zeros(4), 1.0, 0, np.array([0, 1, 2])) == -1
 
 
 N_CLASSES = 20

@@ -75,8 +75,7 @@ def push(objective, scores, labels, key, options, last):
         return coefficients
     weight = 1.0
     if objective == "multiclass":
-        shifted = scores + 1
-        shifted[label] -= 1
+        shifted = np.where(np.isin(np.arange(len(scores)), labels), -np.inf, scores + 1)
         c = int(shifted.argmax())
         c = -1 if shifted[c] <= scores[label] else c
     elif objective in ("ranking", "auc"):

@@ -76,6 +76,18 @@ def test_prediction_sets_and_labels_to_choose_from(images, image_model, letter):
     assert {entry["label"] for entry in found["labels"]} == set(names[2:4])
     assert set(found["set"]) <= set(names[2:4])
     assert sum(entry["probability"] for entry in found["labels"]) == pytest.approx(1)
+    together = images.post("/predict", letter[0], params={"only": ",".join(names[2:4])}).json()
+    assert {entry["label"] for entry in together["predictions"][0]["labels"]} == set(names[2:4])
+
+
+def test_a_prior_weighs_labels(image_model, letter, tmp_path):
+    prior = tmp_path / "prior.csv"
+    prior.write_text(f"label,weight\n{letter[1]},0\n")
+    with Client(image_model, prior=str(prior)) as client:
+        found = client.post("/predict", letter[0], params={"k": 100}).json()["predictions"][0]
+    labels = [entry["label"] for entry in found["labels"]]
+    assert letter[1] not in labels
+    assert len(labels) == len(load_model(image_model).class_names) - 1
 
 
 def test_unknown_where_the_model_says_so(image_model, letters):

@@ -86,3 +86,46 @@ def test_rows_kept_back_do_not_divide_groups():
     assert 110 <= kept.n_rows <= 120
     assert train.n_rows + kept.n_rows == 600
     assert not (set(train.groups) & set(kept.groups)) - {-1}
+
+
+def draw_several(n, seed):
+    """Return rows near the means of their classes, of which each has one or two."""
+    rng = np.random.default_rng(seed)
+    means = np.random.default_rng(99).normal(size=(5, 6))
+    lists = [sorted(rng.choice(5, rng.integers(1, 3), replace=False).tolist()) for _ in range(n)]
+    rows = np.stack([means[some].sum(axis=0) for some in lists])
+    return (rows + 0.5 * rng.normal(size=rows.shape)).astype(np.float32), lists
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        myriad.LinearSGD(eta=0.1, beta=4, epochs=5, calibration="split"),
+        myriad.LinearSGD(objective="multiclass", eta=0.1, epochs=5, calibration="split"),
+        myriad.DualSVM(lam=0.01, tol=0.01, class_weight="balanced", calibration="split"),
+    ],
+    ids=["ovr", "multiclass", "dual"],
+)
+def test_several_labels_have_probabilities_of_their_own(estimator):
+    rows, lists = draw_several(600, seed=1)
+    estimator.fit(rows, lists)
+    assert estimator.calibration_ is None
+    assert estimator.label_calibration_.source == "split"
+    unseen, truths = draw_several(400, seed=2)
+    P = estimator.predict_proba(unseen)
+    present = np.mean([len(labels) for labels in truths])
+    assert P.sum(axis=1).mean() == pytest.approx(present, rel=0.15)
+    given = estimator.predict_labels(unseen)
+    right = sum(len(set(one) & set(two)) for one, two in zip(given, truths, strict=True))
+    f1 = 2 * right / sum(len(one) + len(two) for one, two in zip(given, truths, strict=True))
+    assert f1 > 0.75
+    surer = estimator.predict_labels(unseen, "precision=0.95")
+    assert sum(map(len, surer)) < sum(map(len, given))
+    with pytest.raises(InputError, match="one label a row"):
+        estimator.predict_set(unseen)
+
+
+def test_labels_are_assigned_by_models_of_several_labels():
+    estimator = myriad.LinearSGD(eta=0.1, beta=4, epochs=2, calibration="split")
+    with pytest.raises(InputError, match="gives one label"):
+        estimator.fit(X, LABELS).predict_labels(X)

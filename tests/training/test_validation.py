@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from myriad.measures import LabelSets, measure
+from myriad.measures import LabelSets, measure, rank_all_labels
 from myriad.models import LinearModel
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows
@@ -31,7 +31,7 @@ def test_accuracy_is_that_of_the_model(several, threads):
     truths = labels.astype(np.int32)
     if several:
         truths = LabelSets.from_lists([[c, (c + 1) % 6][: 1 + c % 2] for c in labels.tolist()])
-    expected = measure(model.judge(X, truths)[0], truths, n_classes=6)
+    expected = measure(rank_all_labels(model.scores(X), truths), truths, n_classes=6)
     with open_threads(threads) as pool:
         (found,) = validate(ModelRanker(model, size=7), ArrayRows(X, truths), pool=pool)
     assert found.to_json() == expected.to_json()

@@ -19,12 +19,13 @@ from myriad.cli.shared_options import (
 )
 from myriad.cli.tables import print_accuracies, print_facts, print_table
 from myriad.cli.verb import Lists, Run, UnderHeading, verb
+from myriad.pipelines.row_options import SEVERAL
 
 if TYPE_CHECKING:
     from myriad.pipelines.evaluate import Evaluated
 
-read_limit = choose_extraction("max_bad")
-"""The limit of bad images, an option of extraction."""
+read_limit = choose_extraction("max_bad", *SEVERAL)
+"""The limit of bad images, and labels of manifests: options of extraction."""
 
 
 def show(evaluated: Evaluated, run: Run) -> None:
@@ -39,6 +40,11 @@ def show(evaluated: Evaluated, run: Run) -> None:
     if evaluated.sets is not None:
         sizes = evaluated.sets["sizes"].items()
         print_table(["Size of set", "% of rows"], [[size, share] for size, share in sizes])
+    labels = evaluated.labels
+    if labels is not None:
+        names = {"all labels together": "micro", "mean over labels": "macro"}
+        columns = ["Labels given, %", "Precision", "Recall", "F1"]
+        print_table(columns, [[name, *labels[key].values()] for name, key in names.items()])
     if evaluated.levels is not None:
         columns = ["Level", "Accuracy in %", "Answered in %", "Right in %"]
         print_table(columns, [list(level.values()) for level in evaluated.levels])
@@ -48,6 +54,7 @@ def describe_probabilities(evaluated: Evaluated) -> dict[str, str]:
     """Return what probabilities, prediction sets and rejection reached, in words."""
     facts: dict[str, str] = {}
     found, sets, rejection = evaluated.calibration, evaluated.sets, evaluated.rejection
+    labels = evaluated.labels
     if found is not None:
         facts["Calibration error"] = f"{found.error:.3f} ({found.chance:.3f} by chance alone)"
         facts["Brier score"] = f"{found.brier:.3f}"
@@ -57,6 +64,14 @@ def describe_probabilities(evaluated: Evaluated) -> dict[str, str]:
         facts["Coverage"] = (
             f"{sets['coverage']:.2f} % by sets of {sets['mean_size']:.2f} labels on average "
             f"(top-{sets['top_k']['k']}: {sets['top_k']['coverage']:.2f} %)"
+        )
+    if labels is not None:
+        facts["Calibration error"] = f"{labels['calibration_error']:.3f} (of the best label)"
+        facts["Brier score"] = f"{labels['brier']:.3f} (mean over labels)"
+        facts["Log loss"] = f"{labels['log_loss']:.3f} (mean over labels)"
+        facts["Labels a row"] = (
+            f"{labels['present']:.2f}, given {labels['given']:.2f}, "
+            f"expected {labels['expected']:.2f}"
         )
     if rejection is not None:
         facts["Answered"] = f"{rejection['answered']:.2f} %"
@@ -101,12 +116,14 @@ def evaluate(
     """
     from myriad.pipelines.evaluate import evaluate as work
 
+    options = extracting()
     return work(
         model,
         data,
         split=split,
         plain=plain,
-        max_bad=extracting().max_bad,
+        max_bad=options.max_bad,
+        several=options.several,
         labels=labels or (),
         column=rows,
         deciding=deciding(),

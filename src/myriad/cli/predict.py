@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from myriad.pipelines.predict import Predicted
 
 
-DECIDED = {"unknown": "Unknown", "novelty": "Novelty", "set": "Set", "answer": "Answer"}
+DECIDED = {
+    "assigned": "Labels",
+    "unknown": "Unknown",
+    "novelty": "Novelty",
+    "set": "Set",
+    "answer": "Answer",
+}
 """What may be decided for an image, and the title of its column."""
 
 
@@ -33,8 +39,8 @@ def show_decision(prediction: dict[str, Any]) -> list[str]:
             cells.append("unknown" if value else "")
         elif name == "novelty":
             cells.append(f"{100 * prediction[name]:.1f} %")
-        elif name == "set":
-            cells.append(", ".join(prediction[name]))
+        elif name in ("assigned", "set"):
+            cells.append(", ".join(prediction[name]) or "none")
         else:
             answer = prediction[name]
             label = "unknown" if answer["label"] is None else f"{answer['level']} {answer['label']}"
@@ -60,7 +66,7 @@ def show(predicted: Predicted | Suggested, run: Run) -> None:
         first = predicted.predictions[0]
         decided = [title for name, title in DECIDED.items() if name in first]
         ranks = ["Best", *(str(rank) for rank in range(2, len(first["labels"]) + 1))]
-        print_table(["Image", *decided, *ranks], rows)
+        print_table(["Image", *decided, *ranks], rows, records=True)
     show_bad(predicted.bad)
 
 

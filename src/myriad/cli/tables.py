@@ -21,7 +21,7 @@ from myriad.cli.text import printable
 
 if TYPE_CHECKING:
     from myriad.measures import Measures
-    from myriad.models import Calibration
+    from myriad.models import Calibration, LabelCalibration
 
 _UNBOUNDED = 100_000
 SPLITS = {
@@ -39,6 +39,7 @@ def print_table(
     *,
     title: str = "",
     right: Collection[str] = (),
+    records: bool = False,
 ) -> None:
     """Print a table with a header.
 
@@ -46,16 +47,20 @@ def print_table(
     printed with two decimals, an integer with commas, and None or NaN as a dash; for any other
     format, pass text. If the terminal is too narrow, columns that are the same in all rows are
     left out and stated below the table.
+
+    Parameters
+    ----------
+    records : if the terminal is still too narrow, print a list of the columns for each row, rather
+        than break words; empty cells are left out.
     """
     listed = [list(row) for row in rows]
     names = list(columns)
     console = _open_console()
     table = _make_table(names, listed, right, console)
     same: dict[str, Any] = {}
-    if console.is_terminal and len(listed) > 1:
-        unbounded = console.options.update(max_width=_UNBOUNDED)
-        while console.measure(table, options=unbounded).maximum > console.width:
-            alike = _find_alike(names, listed)
+    if console.is_terminal and listed:
+        while _is_too_wide(console, table):
+            alike = _find_alike(names, listed) if len(listed) > 1 else None
             if alike is None:
                 break
             same[names.pop(alike)] = listed[0][alike]
@@ -63,10 +68,32 @@ def print_table(
                 del row[alike]
             table = _make_table(names, listed, right, console)
     _print_title(console, title)
-    _print_rows(console, table)
+    if records and console.is_terminal and _is_too_wide(console, table):
+        _print_records(console, names, listed)
+    else:
+        _print_rows(console, table)
     if same:
         facts = ", ".join(f"{name} {_write_cell(value)}" for name, value in same.items())
         console.print(Text(printable(f"In all rows: {facts}")))
+
+
+def _is_too_wide(console: Console, table: Table) -> bool:
+    unbounded = console.options.update(max_width=_UNBOUNDED)
+    return bool(console.measure(table, options=unbounded).maximum > console.width)
+
+
+def _print_records(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print the first column of each row as a title, and the others as a list below it."""
+    width = max(map(len, columns[1:]), default=0)
+    for row in rows:
+        console.print(Text(printable(row[0]), style="bold"), soft_wrap=True)
+        table = Table(box=None, show_header=False, padding=(0, 0, 0, 2))
+        table.add_column(style="dim", no_wrap=True, min_width=width)
+        table.add_column(overflow="fold")
+        for name, value in zip(columns[1:], row[1:], strict=True):
+            if value != "":
+                table.add_row(Text(printable(name)), _write_cell(value))
+        console.print(table)
 
 
 def _make_table(
@@ -132,7 +159,7 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     return chosen | facts
 
 
-def describe_calibration(calibration: Calibration | None) -> dict[str, str]:
+def describe_calibration(calibration: Calibration | LabelCalibration | None) -> dict[str, str]:
     """Return by which rows the probabilities are calibrated."""
     if calibration is None:
         return {"Probabilities": "none: the model is not calibrated"}

@@ -45,7 +45,7 @@ def show(result: Result, run: Run) -> None:
     print_accuracies(trained.validation, split="val")
     print_facts(
         describe_settings(trained.settings)
-        | describe_calibration(trained.fitted.calibration)
+        | describe_calibration(trained.fitted.calibration or trained.fitted.label_calibration)
         | {
             "Epochs": trained.fitted.epochs,
             "Training": format_seconds(trained.seconds_training),

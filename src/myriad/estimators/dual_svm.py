@@ -17,6 +17,7 @@ from myriad.estimators.rows_classifier import (
     seed_of,
 )
 from myriad.progress import Progress
+from myriad.store import Rows
 from myriad.training import BinaryDual, Fitted, Method
 
 
@@ -110,16 +111,16 @@ class DualSVM(CertifiedClassifier):
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         if self.class_weight is not None:
             assert isinstance(method, BinaryDual)
-            weights = self._weigh(data.rows.labels)
+            weights = self._weigh(data.rows)
             method = replace(method, class_weights=tuple(weights.tolist()))
         return super()._fit_rows(data, method)
 
-    def _weigh(self, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    def _weigh(self, rows: Rows) -> NDArray[np.float64]:
         """Return the weight of the positives of each class, float64 of shape (n_classes,)."""
         n_classes = len(self.classes_)
         if self.class_weight == "balanced":
-            counts = np.bincount(labels, minlength=n_classes)
-            return len(labels) / (n_classes * np.maximum(counts, 1.0))
+            counts = rows.all_labels.counts(n_classes)
+            return rows.n_rows / (n_classes * np.maximum(counts, 1.0))
         if not isinstance(self.class_weight, Mapping):
             raise InputError(
                 "class_weight must be None, 'balanced' or a dictionary from labels to numbers, "

@@ -28,7 +28,7 @@ class LinearSGD(LinearRowsClassifier):
     ----------
     objective : ``"ovr"``, one class against the rest; or all classes jointly: ``"multiclass"``,
         ``"ranking"``, ``"warp"`` [GP, 3], ``"auc"`` [HM, 5.1] or ``"softmax"`` [LS]. All but
-        ``multiclass`` and ``softmax`` accept several labels per row.
+        ``softmax`` accept several labels per row.
     loss : of ``ovr``: ``"hinge"``, ``"logistic"`` or ``"squared"``.
     beta : of ``ovr``: average number of negatives per positive, ``"all"`` for every row, or
         ``"auto"``.

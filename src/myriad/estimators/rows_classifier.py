@@ -26,7 +26,15 @@ from myriad.errors import InputError
 from myriad.estimators.labels import encode_one, encode_several, has_several
 from myriad.estimators.parameters import check_parameters, check_seed
 from myriad.estimators.representation import SearchTable
-from myriad.models import Calibration, Decider, LinearModel, Model, ModelFolder
+from myriad.models import (
+    Assignment,
+    Calibration,
+    Decider,
+    LabelCalibration,
+    LinearModel,
+    Model,
+    ModelFolder,
+)
 from myriad.models.calibration import LEAST_ROWS
 from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
@@ -62,7 +70,7 @@ class TrainingData:
 
 def _has_probabilities(estimator: RowsClassifier) -> bool:
     """Return whether an estimator is fitted and calibrated; raises with what to do if not."""
-    if getattr(estimator, "calibration_", None) is None:
+    if not any(getattr(estimator, name, None) for name in ("calibration_", "label_calibration_")):
         raise AttributeError(
             f"A {type(estimator).__name__} has probabilities once it is fitted and at least "
             f"{LEAST_ROWS} rows were held out to calibrate them: let rows be held out, or give "
@@ -87,6 +95,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     history_ : a row for each epoch.
     search_ : the candidates of the search, with the held-out accuracy of each.
     calibration_ : makes probabilities of scores; None if no rows could calibrate them.
+    label_calibration_ : the same where rows have several labels each.
     """
 
     _method_class: ClassVar[type[Method]]
@@ -191,6 +200,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         self.n_epochs_ = self.n_iter_ = fitted.epochs
         self.history_, self.search_ = fitted.history, SearchTable(fitted.table)
         self.calibration_: Calibration | None = fitted.calibration
+        self.label_calibration_: LabelCalibration | None = fitted.label_calibration
 
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         context = Context(threads=self.threads, progress=self.progress or SILENT)
@@ -235,7 +245,9 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the calibrated probability of every class, of shape (n_samples, n_classes).
 
-        There is none if no rows were held out; see the parameter `calibration`.
+        Rows sum to 1 unless the classifier was trained on rows with several labels each: then every
+        label has a probability of its own. There is none if no rows were held out; see the
+        parameter `calibration`.
         """
         decider = self._decider()
         return np.concatenate([decider.predict_proba(chunk) for chunk in self._chunks(X)])
@@ -262,10 +274,25 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         chunks = [decider.decide(chunk, 1).sets or [] for chunk in self._chunks(X)]
         return [self.classes_[one] for sets in chunks for one in sets]
 
+    @available_if(_has_probabilities)
+    def predict_labels(self, X: ArrayLike, assign: str = "f1") -> list[NDArray[Any]]:
+        """Return the labels of each row, the most probable first; a row may have several or none.
+
+        For classifiers that were trained on rows with several labels each.
+
+        Parameters
+        ----------
+        assign : where thresholds lie: ``"f1"`` for the best F1 score of each label on held-out
+            rows, or a wanted precision such as ``"precision=0.9"``.
+        """
+        decider = self._decider(assign=Assignment.parse(assign))
+        chunks = [decider.decide(chunk, 1).assigned or [] for chunk in self._chunks(X)]
+        return [self.classes_[one] for some in chunks for one in some]
+
     def _decider(self, **options: Any) -> Decider:
-        folder = ModelFolder(
-            self.model_, [str(name) for name in self.classes_], None, {}, None, self.calibration_
-        )
+        names = [str(name) for name in self.classes_]
+        calibrations = self.calibration_, self.label_calibration_
+        folder = ModelFolder(self.model_, names, None, {}, None, *calibrations)
         return Decider(folder, **options)
 
     def score(self, X: ArrayLike, y: Any, sample_weight: Any = None) -> float:

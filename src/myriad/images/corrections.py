@@ -117,6 +117,11 @@ def correct_images(images: ImageList, path: Path) -> ImageList:
 
     Paths may be those of the list, or begin with its root as ``check`` writes them.
     """
+    if images.sets is not None:
+        raise InputError(
+            f"--corrections {path} states one label an image, but images have several here: "
+            "correct the manifest itself."
+        )
     numbers = {os.path.normpath(images.locate(i)): i for i in range(len(images))}
     numbers |= {os.path.normpath(name): i for i, name in enumerate(images.paths)}
     corrections = [replace(one, path=os.path.normpath(one.path)) for one in read_corrections(path)]

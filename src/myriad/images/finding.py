@@ -17,7 +17,7 @@ from myriad.images.listing import (
     is_video_name,
     refuse_urls,
 )
-from myriad.images.manifest import list_manifest
+from myriad.images.manifest import ONE_LABEL, SeveralLabels, list_manifest
 from myriad.images.reading import BadImage
 from myriad.images.shards import find_shards, list_shards
 from myriad.images.video import (
@@ -31,7 +31,9 @@ from myriad.images.webdataset import is_webdataset
 from myriad.urls import UrlPath, as_path
 
 
-def find_images(source: Path, *, every: float | None = None) -> ImageList:
+def find_images(
+    source: Path, *, every: float | None = None, several: SeveralLabels = ONE_LABEL
+) -> ImageList:
     """List the labelled images of a folder, a CSV manifest or an archive.
 
     A folder (or a .zip or .tar laid out like one) has a sub-folder per class, or ``train/ val/
@@ -43,8 +45,13 @@ def find_images(source: Path, *, every: float | None = None) -> ImageList:
     ----------
     every : seconds between the frames of video files, in folders and manifests; None to ignore
         videos.
+    several : how a manifest states several labels of an image; by default each has one.
     """
     check_every(every)
+    if several and Path(source).suffix.lower() != ".csv":
+        raise InputError(
+            f"--multi-label and --label-separator are for CSV manifests, which {source} is not."
+        )
     if isinstance(as_path(source), UrlPath):
         raise InputError(
             f"{as_path(source)} is a URL, but images are read from a disk: copy them to a folder "
@@ -66,7 +73,7 @@ def find_images(source: Path, *, every: float | None = None) -> ImageList:
     if name.endswith(".parquet"):
         return list_shards(source)
     if name.endswith(".csv"):
-        found = list_manifest(source)
+        found = list_manifest(source, several)
         return found if every is None else expand_videos(found, every)
     if name.endswith((".zip", ".tar", *COMPRESSED_TARS)):
         return list_archive(source)

@@ -16,6 +16,7 @@ from myriad.arrays import Ints
 from myriad.errors import InputError
 from myriad.images.archive import Archive
 from myriad.images.reading import read_bytes
+from myriad.measures import LabelSets
 from myriad.urls import UrlPath, as_path
 
 _USUAL = (".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".dib", ".tif", ".tiff")
@@ -72,7 +73,8 @@ class ImageList:
     root : the folder, the folder of the manifest, or the archive.
     paths : paths relative to `root` with "/" between folders, or members of the archive; paths of
         a manifest may be absolute.
-    labels : int32 array of shape (n_samples,), positions in `class_names`; -1 if unknown.
+    labels : int32 array of shape (n_samples,), positions in `class_names`; -1 if unknown. Of
+        several labels the first in the order of `class_names`.
     class_names : sorted, without duplicates.
     splits : array of strings of shape (n_samples,): "train", "val", "test", or "" if not stated.
     groups : int32 array of shape (n_samples,), or None; images of one group must be in one split;
@@ -80,6 +82,7 @@ class ImageList:
     archive : the opened archive, if `root` is one.
     views : int8 array of shape (n_samples,), the view of the image that is meant, see
         `myriad.images.augmentation`; None for the images themselves.
+    sets : all labels of each image, if images may have several; else None.
     ignored : the number of files that were ignored because they are not images.
     warnings : warnings for the user, as sentences.
     """
@@ -92,6 +95,7 @@ class ImageList:
     groups: Ints | None = None
     archive: Archive | None = None
     views: NDArray[np.int8] | None = None
+    sets: LabelSets | None = None
     ignored: int = 0
     warnings: list[str] = field(default_factory=list)
 
@@ -109,6 +113,7 @@ class ImageList:
             splits=self.splits[chosen],
             groups=None if self.groups is None else self.groups[chosen],
             views=None if self.views is None else self.views[chosen],
+            sets=None if self.sets is None else self.sets.select(chosen),
         )
 
     def read(self, i: int) -> bytes:
@@ -118,6 +123,12 @@ class ImageList:
     def files(self, indices: Sequence[int]) -> ImageFiles:
         """Return the files at the given positions, with an absolute `root` for other processes."""
         return _list_files(self, indices)
+
+    def labels_of(self, i: int) -> list[str]:
+        """Return the labels of image `i`; none if they are not known."""
+        if self.sets is not None:
+            return [self.class_names[c] for c in self.sets.of(i)]
+        return [self.class_names[self.labels[i]]] if self.labels[i] >= 0 else []
 
     def locate(self, i: int) -> str:
         """Return the path of image `i`; in an archive, the path of the archive comes first."""
@@ -130,9 +141,9 @@ class ImageList:
         """
         digest = hashlib.sha256()
         groups = [-1] * len(self) if self.groups is None else self.groups.tolist()
-        rows = zip(self.paths, self.labels.tolist(), self.splits.tolist(), groups, strict=True)
-        for path, label, split, group in rows:
-            name = self.class_names[label] if label >= 0 else ""
+        rows = zip(self.paths, range(len(self)), self.splits.tolist(), groups, strict=True)
+        for path, i, split, group in rows:
+            name = "\0".join(self.labels_of(i))
             row = "\0".join((path, name, split, str(group), str(self._size(path)), "\n"))
             digest.update(row.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
@@ -190,7 +201,8 @@ def require_classes(
             f"{source or images.root} has no training images: all are in other splits. Call the "
             "split of some train, or leave it empty."
         )
-    usable = np.unique(images.labels[(images.splits != "test") & (images.labels >= 0)])
+    some = images.select((images.splits != "test") & (images.labels >= 0))
+    usable = np.unique(some.labels if some.sets is None else some.sets.classes)
     if len(usable) >= 2:
         return
     found = f"only {images.class_names[usable[0]]!r}" if len(usable) else "none"

@@ -1,4 +1,8 @@
-"""CSV manifests: one image per line, with columns path, label and optionally split, group."""
+"""CSV manifests: one image per line, with columns path, label and optionally split, group.
+
+Where images have several labels, these are separated within a cell, or an image has a line for each
+of them.
+"""
 
 from __future__ import annotations
 
@@ -13,52 +17,85 @@ import numpy as np
 from myriad.errors import InputError
 from myriad.files import refuse_special
 from myriad.images.listing import SPLITS, ImageList, refuse_urls
+from myriad.measures import LabelSets
 
 _COLUMNS = ("path", "label", "split", "group")
 
 
+@dataclass(frozen=True)
+class SeveralLabels:
+    """How a manifest states several labels of an image.
+
+    Attributes
+    ----------
+    repeated : whether an image may have several lines, one for each label.
+    separator : what separates the labels in a cell; None if a cell has one label.
+    """
+
+    repeated: bool = False
+    separator: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.repeated or self.separator is not None
+
+    def split(self, cell: str) -> list[str]:
+        """Return the labels of a cell; an empty cell has none where a separator is stated."""
+        if self.separator is None:
+            return [cell.strip()]
+        return [label.strip() for label in cell.split(self.separator) if label.strip()]
+
+
+ONE_LABEL = SeveralLabels()
+
+
 @dataclass
 class _Rows:
-    """The columns of a manifest."""
+    """The columns of a manifest, the labels of an image as a list."""
 
     paths: list[str] = field(default_factory=list)
-    labels: list[str] = field(default_factory=list)
+    labels: list[list[str]] = field(default_factory=list)
     splits: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
 
 
-def list_manifest(path: Path) -> ImageList:
+def list_manifest(path: Path, several: SeveralLabels = ONE_LABEL) -> ImageList:
     """Read a manifest; its paths are relative to its own folder.
 
     A missing file becomes a bad image when it is read; `InputError` is raised only if all files are
     missing.
+
+    Parameters
+    ----------
+    several : how it states several labels of an image; by default each has one.
     """
     refuse_special(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = _read_rows(path, csv.reader(stream, strict=True))
+            rows = _read_rows(path, csv.reader(stream, strict=True), several)
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from None
     refuse_urls(rows.paths, str(path))
     _require_a_file(path, rows.paths)
-    class_names = sorted(set(rows.labels))
+    class_names = sorted({label for labels in rows.labels for label in labels})
     label_of = {name: label for label, name in enumerate(class_names)}
+    sets = LabelSets.from_lists([[label_of[name] for name in labels] for labels in rows.labels])
     return ImageList(
         root=path.parent,
         paths=rows.paths,
-        labels=np.array([label_of[label] for label in rows.labels], dtype=np.int32),
+        labels=sets.first(),
         class_names=class_names,
         splits=np.array(rows.splits, dtype="<U5"),
         groups=_number_groups(rows.groups),
+        sets=sets if several else None,
     )
 
 
-def _read_rows(path: Path, reader: Any) -> _Rows:
+def _read_rows(path: Path, reader: Any, several: SeveralLabels) -> _Rows:
     """Read and check all lines; errors name the line."""
     rows = _Rows()
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     split_of_group: dict[str, str] = {}
     try:
         columns = _read_header(path, next(reader, []))
@@ -70,18 +107,23 @@ def _read_rows(path: Path, reader: Any) -> _Rows:
                 raise InputError(
                     f"{where}: {len(cells)} cells where the header has {columns['all']} columns."
                 )
-            name, label, split, group = (
+            name, cell, split, group = (
                 cells[columns[column]].strip() if column in columns else "" for column in _COLUMNS
             )
-            _check_row(where, name, label, split, seen)
-            split = SPLITS.get(split.lower(), "")
+            _check_row(where, name, cell, split, several)
+            labels, split = several.split(cell), SPLITS.get(split.lower(), "")
+            earlier = seen.setdefault(os.path.normpath(name), len(rows.paths))
+            if earlier < len(rows.paths):
+                _check_repeated(where, name, rows, earlier, (split, group), several)
+                rows.labels[earlier] += labels
+                continue
             if group and split and split_of_group.setdefault(group, split) != split:
                 raise InputError(
                     f"{where}: group {group!r} is in {split_of_group[group]} and in {split}; "
                     "a group must be in one split."
                 )
             rows.paths.append(name)
-            rows.labels.append(label)
+            rows.labels.append(labels)
             rows.splits.append(split)
             rows.groups.append(group)
     except csv.Error as error:
@@ -109,18 +151,32 @@ def _read_header(path: Path, header: list[str]) -> dict[str, int]:
     return {**columns, "all": len(names)}
 
 
-def _check_row(where: str, name: str, label: str, split: str, seen: set[str]) -> None:
-    """Raise `InputError` for an invalid line; add its path to `seen`."""
+def _check_row(where: str, name: str, label: str, split: str, several: SeveralLabels) -> None:
+    """Raise `InputError` for an invalid line."""
     if not name:
         raise InputError(f"{where}: the path is empty.")
-    if not label:
+    if not label and several.separator is None:
         raise InputError(f"{where}: the label is empty.")
     if split and split.lower() not in SPLITS:
         raise InputError(f"{where}: split is {split!r}; it must be train, val, test or empty.")
-    plain = os.path.normpath(name)
-    if plain in seen:
-        raise InputError(f"{where}: the path {name!r} is already in an earlier line.")
-    seen.add(plain)
+
+
+def _check_repeated(
+    where: str,
+    name: str,
+    rows: _Rows,
+    earlier: int,
+    given: tuple[str, str],
+    several: SeveralLabels,
+) -> None:
+    """Raise `InputError` unless a path may have a second line, with the split of the first one."""
+    if not several.repeated:
+        raise InputError(
+            f"{where}: the path {name!r} is already in an earlier line. If images have several "
+            "labels, one a line, say so with --multi-label."
+        )
+    if given != (rows.splits[earlier], rows.groups[earlier]):
+        raise InputError(f"{where}: {name!r} has another split or group in an earlier line.")
 
 
 def _require_a_file(path: Path, names: list[str]) -> None:

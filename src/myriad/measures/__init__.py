@@ -1,7 +1,20 @@
 """Measures of ranked rows: accuracy at k, average precision, confusions."""
 
-from myriad.measures.accuracy import Measures, Truths, measure, rank_truths, ranks_of_truth
-from myriad.measures.answers import measure_levels, measure_rejection, measure_sets
+from myriad.measures.accuracy import (
+    Measures,
+    Truths,
+    measure,
+    rank_all_labels,
+    rank_truths,
+    ranks_of_truth,
+    select_truths,
+)
+from myriad.measures.answers import (
+    measure_labels,
+    measure_levels,
+    measure_rejection,
+    measure_sets,
+)
 from myriad.measures.calibration import CalibrationMeasures, measure_calibration
 from myriad.measures.confusion import (
     Confusion,
@@ -23,10 +36,13 @@ __all__ = [
     "count_confusions",
     "measure",
     "measure_calibration",
+    "measure_labels",
     "measure_levels",
     "measure_rejection",
     "measure_sets",
+    "rank_all_labels",
     "rank_truths",
     "ranks_of_truth",
+    "select_truths",
     "sibling_precision",
 ]

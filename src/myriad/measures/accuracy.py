@@ -88,6 +88,11 @@ def ranks_of_sets(scores, starts, classes):
 Truths = NDArray[np.int32] | LabelSets
 
 
+def select_truths(truths: Truths, index: NDArray[np.int64]) -> Truths:
+    """Return the true labels of some rows."""
+    return truths.select(index) if isinstance(truths, LabelSets) else truths[index]
+
+
 def rank_truths(scores: NDArray[Any], truths: Truths) -> NDArray[np.int32]:
     """Return the rank of each row's label, or of the best of its labels [HM, 8.4].
 
@@ -103,6 +108,25 @@ def rank_truths(scores: NDArray[Any], truths: Truths) -> NDArray[np.int32]:
     if isinstance(truths, LabelSets):
         return ranks_of_sets(scores, truths.starts, truths.classes)
     return ranks_of_truth(scores, truths)
+
+
+@np.errstate(invalid="ignore")
+def rank_all_labels(scores: NDArray[Any], truths: Truths) -> NDArray[np.int32]:
+    """Return the rank of each row's label, or of the worst of its labels among other classes.
+
+    A row of several labels has the rank 1 if all of them are above all other classes. Models are
+    chosen by this one: the best of several labels is first even where a model knows only the
+    frequent ones.
+    """
+    if not isinstance(truths, LabelSets):
+        return rank_truths(scores, truths)
+    rows = np.repeat(np.arange(len(truths)), truths.sizes)
+    worst = np.full(len(truths), np.inf, scores.dtype)
+    np.minimum.at(worst, rows, scores[rows, truths.classes])
+    # The labels themselves are at least as good as the worst of them, and do not count.
+    ranks = (scores >= worst[:, None]).sum(axis=1) + 1 - truths.sizes
+    ranks[(truths.sizes == 0) | np.isnan(worst)] = UNKNOWN
+    return ranks.astype(np.int32)
 
 
 @dataclass(frozen=True)

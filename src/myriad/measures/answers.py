@@ -55,6 +55,46 @@ def measure_rejection(
     return {"answered": 100.0 * float(answered.mean()), "precision": precision}
 
 
+def measure_labels(
+    right: NDArray[np.int64], given: NDArray[np.int64], present: NDArray[np.int64], n_rows: int
+) -> dict[str, Any] | None:
+    """Return precision, recall and F1 of the labels given to rows, which may have several, in %.
+
+    ``micro`` counts all labels together, ``macro`` is the mean over the labels that rows have; a
+    label that is never given has the precision 0.
+
+    Parameters
+    ----------
+    right, given, present : int64 arrays of shape (n_classes,), in how many rows each label is given
+        rightly, is given, and is true.
+    """
+    if n_rows == 0 or present.sum() == 0:
+        return None
+    known = present > 0
+    each = _rate(right[known], given[known], present[known])
+    return {
+        "micro": {name: float(value[0]) for name, value in _rate(*_total(right, given, present))},
+        "macro": {name: float(value.mean()) for name, value in each},
+        "given": float(given.sum() / n_rows),
+        "present": float(present.sum() / n_rows),
+    }
+
+
+def _total(*counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    return [count.sum(keepdims=True) for count in counts]
+
+
+def _rate(
+    right: NDArray[np.int64], given: NDArray[np.int64], present: NDArray[np.int64]
+) -> list[tuple[str, NDArray[np.float64]]]:
+    """Return precision, recall and F1 in percent."""
+    return [
+        ("precision", 100.0 * right / np.maximum(given, 1)),
+        ("recall", 100.0 * right / np.maximum(present, 1)),
+        ("f1", 200.0 * right / np.maximum(given + present, 1)),
+    ]
+
+
 def measure_levels(
     names: Sequence[str],
     right: Sequence[NDArray[np.bool_]],

@@ -2,7 +2,7 @@
 
 from myriad.models.calibration import Calibration, calibrate
 from myriad.models.class_pictures import ClassPictures, load_pictures
-from myriad.models.class_weights import weigh_classes
+from myriad.models.class_weights import split_labels, weigh_classes
 from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.decisions import Decider, Decisions
 from myriad.models.embedding import EmbeddingModel
@@ -19,6 +19,7 @@ from myriad.models.folder import (
 from myriad.models.held_scores import HeldScores
 from myriad.models.hierarchy import Hierarchy
 from myriad.models.judging import Judged, join_judged, judge
+from myriad.models.label_calibration import Assignment, LabelCalibration, calibrate_labels
 from myriad.models.linear import LinearModel
 from myriad.models.merged import MergedModel
 from myriad.models.model import Model
@@ -26,6 +27,7 @@ from myriad.models.neighbours import NeighboursModel
 from myriad.models.rejection import Rejection
 
 __all__ = [
+    "Assignment",
     "Calibration",
     "ChosenModel",
     "ClassPictures",
@@ -38,6 +40,7 @@ __all__ = [
     "HeldScores",
     "Hierarchy",
     "Judged",
+    "LabelCalibration",
     "LatentModel",
     "LinearModel",
     "MergedModel",
@@ -46,6 +49,7 @@ __all__ = [
     "NeighboursModel",
     "Rejection",
     "calibrate",
+    "calibrate_labels",
     "explain_image",
     "is_model",
     "join_judged",
@@ -57,5 +61,6 @@ __all__ = [
     "match_rows",
     "read_source",
     "save_model",
+    "split_labels",
     "weigh_classes",
 ]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError, did_you_mean
+
+
+def split_labels(text: str, class_names: Collection[str]) -> list[str]:
+    """Return the labels of a list with commas; the name of a class is one label, comma or not."""
+    if text in class_names:
+        return [text]
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def find_classes(labels: Iterable[str], class_names: Sequence[str], where: str) -> list[int]:

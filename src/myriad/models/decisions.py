@@ -19,10 +19,12 @@ from myriad.models.calibration import LEAST_ROWS, Calibration
 from myriad.models.conformal import SetRule, find_sets
 from myriad.models.folder import ModelFolder
 from myriad.models.hierarchy import CONFIDENCE, Hierarchy
+from myriad.models.label_calibration import Assignment, LabelCalibration
 from myriad.models.model import Model
 from myriad.models.novelty import Novelty
-from myriad.models.ranking import select_top, sum_exponentials
+from myriad.models.ranking import sum_exponentials
 from myriad.models.rejection import Rejection
+from myriad.models.scored_blocks import LabelBlock, ScoredBlock
 
 HOW_TO_CALIBRATE = (
     f"train it again with this version, on data of which at least {LEAST_ROWS} rows can be held out"
@@ -46,6 +48,8 @@ class Decisions:
         novel.
     levels, groups, confidences : int64, int64 and float64 arrays of shape (n_rows,), the answer in
         the hierarchy; see `Hierarchy.decide`.
+    assigned : list of int32 arrays, the labels given to each row where it may have several, the
+        most probable first.
     """
 
     labels: Ints
@@ -57,55 +61,7 @@ class Decisions:
     levels: NDArray[np.int64] | None = None
     groups: NDArray[np.int64] | None = None
     confidences: NDArray[np.float64] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredBlock:
-    """The scores of a block of rows, and what makes them probabilities.
-
-    Attributes
-    ----------
-    scores : float32 array of shape (n_rows, n_classes), as the model gives them.
-    best : float32 array of shape (n_rows,), the best score of each row.
-    logits : float32 array of the same shape as `scores`, these with the weights of classes; -inf
-        for classes that are left out. Without weights these are the scores.
-    scales : float32 array of shape (n_rows,): ``exp(scale * logit)`` is proportional to the
-        probability.
-    log_sums : float64 array of shape (n_rows,), the logarithms of the sums of those.
-    bonus : see `Calibration`; it is part of the sums.
-    """
-
-    scores: Float
-    best: Float
-    logits: Float
-    scales: Float
-    log_sums: NDArray[np.float64]
-    bonus: float
-
-    def probabilities_of(self, logits: NDArray[Any], rows: Any = slice(None)) -> NDArray[Any]:
-        """Return the probabilities of the best logits of rows, float64 (n_rows, m), best first."""
-        found = self._exponentiate(logits, rows)
-        found[:, 0] *= np.exp(self.bonus)
-        return np.minimum(found, 1.0, out=found)  # the sum was rounded
-
-    def probabilities(self) -> NDArray[np.float64]:
-        """Return the probabilities of all classes, which sum to 1."""
-        found = self._exponentiate(self.logits)
-        found[np.arange(len(found)), self.logits.argmax(axis=1)] *= np.exp(self.bonus)
-        found /= found.sum(axis=1, keepdims=True)
-        return found
-
-    def _exponentiate(self, logits: NDArray[Any], rows: Any = slice(None)) -> NDArray[Any]:
-        exponents = self.scales[rows, None].astype(np.float64) * logits
-        exponents -= self.log_sums[rows, None]
-        return np.exp(exponents, out=exponents)
-
-    def rank(self, k: int, rows: Any = slice(None)) -> tuple[Ints, Float]:
-        """Return the `k` best classes of rows and their logits, best first."""
-        logits = np.ascontiguousarray(self.logits[rows])
-        labels, best = np.empty((len(logits), k), np.int32), np.empty((len(logits), k), np.float32)
-        select_top(logits, labels, best)
-        return labels, best
+    assigned: list[Ints] | None = None
 
 
 class Decider:
@@ -122,6 +78,7 @@ class Decider:
     reject : when no label is given; None for never.
     hierarchy : groups of classes; the answer is at the deepest level that is sure enough.
     confidence : least probability of an answer in the hierarchy.
+    assign : which labels are given where rows may have several; None for the best F1 of each.
     """
 
     def __init__(
@@ -135,10 +92,17 @@ class Decider:
         reject: Rejection | None = None,
         hierarchy: Hierarchy | None = None,
         confidence: float = CONFIDENCE,
+        assign: Assignment | None = None,
     ) -> None:
         self.folder = folder
         self.model: Model = folder.model
         self.calibration: Calibration | None = folder.calibration
+        self.label_calibration: LabelCalibration | None = folder.label_calibration
+        self.thresholds: NDArray[np.float64] | None = None
+        if self.label_calibration is not None:
+            self.thresholds = self.label_calibration.find_thresholds(assign or Assignment())
+        elif assign is not None:
+            self._refuse_assignment()
         self.hierarchy, self.confidence, self.reject = hierarchy, confidence, reject
         self._offsets: NDArray[np.float64] | None = None
         self.n_allowed = self.model.n_classes
@@ -148,7 +112,7 @@ class Decider:
             with np.errstate(divide="ignore"):
                 self._offsets = np.log(weights)
             self.n_allowed = int(np.count_nonzero(weights))
-            if np.unique(weights).size > 2:
+            if np.unique(weights).size > 2 and self.label_calibration is None:
                 self.require_calibration("Weights of classes")
         self.sets: SetRule | None = None
         if coverage is not None:
@@ -175,10 +139,15 @@ class Decider:
     @property
     def is_calibrated(self) -> bool:
         """Whether there are probabilities."""
-        return self.calibration is not None
+        return self.calibration is not None or self.label_calibration is not None
 
     def require_calibration(self, what: str) -> Calibration:
         """Return the calibration; `InputError` with what to do if there is none."""
+        if self.label_calibration is not None:
+            raise InputError(
+                f"{what} is for models of one label a row, and this one gives several: leave it "
+                "out, or choose with --assign which labels are given."
+            )
         if self.calibration is None:
             raise InputError(
                 f"{what} needs probabilities, which this model does not have: {HOW_TO_CALIBRATE}."
@@ -188,7 +157,7 @@ class Decider:
     def decide(self, X: Float, k: int = 5) -> Decisions:
         """Return what is decided for rows, float32 of shape (n_rows, n_features)."""
         k = min(self.model.best_of(k), self.n_allowed)
-        if self.calibration is None and self._offsets is None:
+        if not self.is_calibrated and self._offsets is None:
             return Decisions(*self.model.rank(X, k))
         parts = [self.decide_block(block, X[chunk], k) for chunk, block in self.blocks(X)]
         if not parts:
@@ -197,8 +166,12 @@ class Decider:
         return join(parts)
 
     def predict_proba(self, X: Float) -> NDArray[np.float64]:
-        """Return the probabilities of all classes, of shape (n_rows, n_classes)."""
-        self.require_calibration("predict_proba")
+        """Return the probabilities of all classes, of shape (n_rows, n_classes).
+
+        They sum to 1 unless rows may have several labels.
+        """
+        if self.label_calibration is None:
+            self.require_calibration("predict_proba")
         found = np.empty((len(X), self.model.n_classes))
         for chunk, block in self.blocks(X):
             found[chunk] = block.probabilities()
@@ -209,8 +182,8 @@ class Decider:
 
         ``labels`` lists the best labels, each with its ``score`` and, where the model is
         calibrated, its ``probability``. What was asked for is added: ``set`` (labels), ``unknown``
-        (true or false), ``novelty``, and ``answer`` with its ``level``, ``label`` and
-        ``probability``; the label is None if no level is sure enough.
+        (true or false), ``novelty``, ``assigned`` (labels), and ``answer`` with its ``level``,
+        ``label`` and ``probability``; the label is None if no level is sure enough.
         """
         return [self._describe_row(decisions, row) for row in range(len(decisions.labels))]
 
@@ -220,6 +193,9 @@ class Decider:
             scores = self.model.scores(X[chunk])
             best = top = np.maximum.reduce(scores, axis=1)
             scales = np.ones(len(scores), np.float32)
+            if self.label_calibration is not None:
+                yield chunk, self._block_of_labels(scores, best, self.label_calibration)
+                continue
             if self.calibration is not None:
                 scales = self.calibration.scales(best)
             logits = scores
@@ -232,12 +208,33 @@ class Decider:
                 sum_exponentials(logits, scales, top, bonus, log_sums)
             yield chunk, ScoredBlock(scores, best, logits, scales, log_sums, bonus)
 
+    def _block_of_labels(
+        self, scores: Float, best: Float, calibration: LabelCalibration
+    ) -> LabelBlock:
+        """Return the scores of rows that may have several labels; a weight multiplies the odds."""
+        logits = calibration.find_logits(scores)
+        if self._offsets is not None:
+            logits = (logits + self._offsets).astype(np.float32)
+        ones = np.ones(len(scores), np.float32)
+        return LabelBlock(scores, best, logits, ones, np.zeros(len(scores)), 0.0)
+
+    def assign_labels(self, block: ScoredBlock) -> list[Ints]:
+        """Return the labels given to the rows of a block, the most probable first."""
+        found = []
+        for logits in block.logits:
+            given = np.flatnonzero(logits >= self.thresholds).astype(np.int32)
+            found.append(given[np.argsort(-logits[given], kind="stable")])
+        return found
+
     def decide_block(self, block: ScoredBlock, X: Float, k: int) -> Decisions:
         """Return what is decided for the rows `X` of a block."""
         labels, logits = block.rank(k)
         scores = logits
-        if self._offsets is not None:
+        if self._offsets is not None or self.label_calibration is not None:
             scores = np.take_along_axis(block.scores, labels.astype(np.int64), axis=1)
+        if self.label_calibration is not None:
+            given = self.assign_labels(block)
+            return Decisions(labels, scores, block.probabilities_of(logits), assigned=given)
         if self.calibration is None:
             return Decisions(labels, scores)
         probabilities = block.probabilities_of(logits)
@@ -273,6 +270,13 @@ class Decider:
                 found[row] = ranked[self.sets.include(values, ranked)[0]]
         return found
 
+    def _refuse_assignment(self) -> None:
+        if self.calibration is not None:
+            raise InputError(
+                "--assign is for models of several labels a row, and this one gives one label."
+            )
+        raise InputError(f"--assign needs probabilities of labels: {HOW_TO_CALIBRATE}.")
+
     def _require_novelty(self) -> Novelty:
         novelty = self.require_calibration("Novelty").novelty
         if novelty is None:
@@ -291,6 +295,8 @@ class Decider:
         found: dict[str, Any] = {"labels": entries}
         if decisions.sets is not None:
             found["set"] = [names[c] for c in decisions.sets[row]]
+        if decisions.assigned is not None:
+            found["assigned"] = [names[c] for c in decisions.assigned[row]]
         if decisions.unknown is not None:
             found["unknown"] = bool(decisions.unknown[row])
         if decisions.novelty is not None:
@@ -318,7 +324,7 @@ def join(parts: list[Decisions]) -> Decisions:
     found: dict[str, Any] = {}
     for field in fields(Decisions):
         values = [getattr(part, field.name) for part in parts]
-        if field.name == "sets" and values[0] is not None:
+        if isinstance(values[0], list):
             found[field.name] = [one for some in values for one in some]
         elif values[0] is not None:
             found[field.name] = np.concatenate(values)

@@ -24,6 +24,7 @@ from myriad.files import (
 from myriad.models.calibration import Calibration
 from myriad.models.class_pictures import PICTURES, ClassPictures
 from myriad.models.held_scores import HeldScores
+from myriad.models.label_calibration import LabelCalibration
 from myriad.models.model import Model
 from myriad.serialisation import arrays_below, flatten, restore
 from myriad.signatures import Signature
@@ -46,6 +47,7 @@ class ModelFolder:
     trained_from : identifies the data and the options of training, as plain JSON; None in models
         of earlier versions.
     calibration : makes probabilities of scores; None if the model is not calibrated.
+    label_calibration : the same for rows with several labels each.
     """
 
     model: Model
@@ -54,6 +56,7 @@ class ModelFolder:
     settings: dict[str, Any]
     trained_from: dict[str, Any] | None = None
     calibration: Calibration | None = None
+    label_calibration: LabelCalibration | None = None
 
 
 def save_model(
@@ -78,7 +81,7 @@ def save_model(
     """
     parts: dict[str, Any] = {}
     tensors: dict[str, np.ndarray] = {}
-    for part in ("model", "recipe", "calibration"):
+    for part in ("model", "recipe", "calibration", "label_calibration"):
         item = getattr(contents, part)
         if item is not None:
             parts[part], arrays = flatten(item)
@@ -138,9 +141,13 @@ def load_model(folder: Path) -> ModelFolder:
     tensors = _read_tensors(folder / ARRAYS, config.get("checksum"))
     try:
         model = restore(config.get("model"), arrays_below(tensors, "model"), Model)
-        recipe, calibration = (
+        recipe, calibration, label_calibration = (
             restore(config[part], arrays_below(tensors, part), kind) if config.get(part) else None
-            for part, kind in (("recipe", Signature), ("calibration", Calibration))
+            for part, kind in (
+                ("recipe", Signature),
+                ("calibration", Calibration),
+                ("label_calibration", LabelCalibration),
+            )
         )
     except InputError as error:
         raise InputError(f"The model in {folder} is damaged: {error}") from None
@@ -155,8 +162,11 @@ def load_model(folder: Path) -> ModelFolder:
             f"The model in {folder} is damaged: it has {len(names)} class names for "
             f"{model.n_classes} classes."
         )
+    if label_calibration is not None and len(label_calibration.offsets) != len(names):
+        raise InputError(f"The model in {folder} is damaged: its probabilities are of others.")
     settings = settings if isinstance(settings, dict) else {}
-    return ModelFolder(model, names, recipe, settings, _read_source(config), calibration)
+    source = _read_source(config)
+    return ModelFolder(model, names, recipe, settings, source, calibration, label_calibration)
 
 
 def load_held_scores(folder: Path) -> HeldScores | None:

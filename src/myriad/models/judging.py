@@ -9,14 +9,19 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
 from myriad.measures import LabelSets, Truths, rank_truths
-from myriad.models.decisions import Decider, ScoredBlock
+from myriad.models.decisions import Decider
+from myriad.models.scored_blocks import ScoredBlock
 
 Judged = dict[str, NDArray[Any]]
 """Arrays with an entry for each row: ``ranks`` (of the true class), ``guesses`` (the best class);
 with probabilities also ``confidence`` (of the best class), ``true`` (of the true class) and
 ``squares`` (the sum of all, squared); with sets ``set_sizes`` and ``covered``; with rejection
 ``answered``; with a hierarchy ``levels`` and ``level_right`` (of the answer), ``level_N`` (whether
-the best group of level N is right)."""
+the best group of level N is right).
+
+Where rows have several labels, with probabilities of labels: ``confidence`` (of the best label),
+``expected`` (the sum of the probabilities), ``log_loss`` and ``brier`` (sums over labels), and with
+an entry for each block and label ``right``, ``given`` and ``present`` (counts of rows)."""
 
 
 def judge(decider: Decider, X: Float, truths: Truths) -> Judged:
@@ -38,6 +43,8 @@ def judge(decider: Decider, X: Float, truths: Truths) -> Judged:
         if decider.calibration is not None and not several:
             assert not isinstance(some, LabelSets)
             found |= judge_block(decider, block, X[chunk], some)
+        if decider.label_calibration is not None:
+            found |= judge_labels(decider, block, some)
         parts.append(found)
     return join_judged(parts)
 
@@ -71,6 +78,26 @@ def judge_block(decider: Decider, block: ScoredBlock, X: Float, truths: Ints) ->
             here = decisions.levels == level
             found["level_right"][here] = (decisions.groups == groups)[here]
     return found
+
+
+def judge_labels(decider: Decider, block: ScoredBlock, truths: Truths) -> Judged:
+    """Return how probabilities and given labels compare with the labels that rows have."""
+    n_classes = block.logits.shape[1]
+    sets = truths if isinstance(truths, LabelSets) else LabelSets.from_labels(truths)
+    positive, probabilities = sets.to_matrix(n_classes), block.probabilities()
+    assert decider.thresholds is not None
+    given = block.logits >= decider.thresholds
+    logits = block.logits.astype(np.float64)
+    losses = np.logaddexp(0.0, np.where(positive, -logits, logits))
+    return {
+        "confidence": probabilities.max(axis=1),
+        "expected": probabilities.sum(axis=1),
+        "log_loss": losses.sum(axis=1),
+        "brier": np.square(probabilities - positive).sum(axis=1),
+        "right": (given & positive).sum(axis=0)[None],
+        "given": given.sum(axis=0)[None],
+        "present": positive.sum(axis=0)[None],
+    }
 
 
 def join_judged(parts: list[Judged]) -> Judged:

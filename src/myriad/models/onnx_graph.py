@@ -3,8 +3,8 @@
 Inputs: ``rows`` (n, dim) float32; for a model of a network's embeddings the network's own input,
 one image as `Backbone.fit` prepares it. Outputs: ``scores`` (n, n_classes), or with k the best
 ``top_scores`` and ``top_labels`` (n, k), best first. A calibrated model also has ``probabilities``
-or ``top_probabilities`` of the same shape. Class names, and how an image is fitted, are in the
-file's metadata as JSON.
+or ``top_probabilities`` of the same shape; where rows may have several labels, labels are ranked by
+them. Class names, and how an image is fitted, are in the file's metadata as JSON.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from myriad.models.calibration import MOST_EXPONENT, Calibration
 from myriad.models.coded import CodedModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder
+from myriad.models.label_calibration import LabelCalibration
 from myriad.models.linear import LinearModel
 from myriad.serialisation import flatten, size_of
 from myriad.signatures import Backbone
@@ -66,7 +67,7 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
         metadata["image"] = {word: settings[word] for word in words}
     if code is not None:
         name = code.add_onnx(Graph(onnx, file), name)
-    _score(Graph(onnx, file), name, model, k, folder.calibration)
+    _score(Graph(onnx, file), name, model, k, folder)
     onnx.helper.set_model_props(file, {word: json.dumps(value) for word, value in metadata.items()})
     try:
         onnx.checker.check_model(file)
@@ -122,12 +123,21 @@ def _calibrate(graph: Graph, scores: str, calibration: Calibration, n_classes: i
     return graph.add("Softmax", [logits], "probabilities", axis=1)
 
 
+def _calibrate_labels(graph: Graph, scores: str, calibration: LabelCalibration) -> str:
+    """Add the probabilities of all labels, of which a row may have several; return the logits."""
+    scale = graph.keep(np.array(calibration.scale, np.float32), "scale")
+    scaled = graph.add("Mul", [scores, scale], f"{PREFIX}scaled")
+    logits = graph.add("Add", [scaled, graph.keep(calibration.offsets, "offsets")], "logits")
+    graph.add("Sigmoid", [logits], "probabilities")
+    return logits
+
+
 def _score(
     graph: Graph,
     rows: str,
     model: LinearModel | FactoredModel | ChosenModel,
     k: int | None,
-    calibration: Calibration | None,
+    folder: ModelFolder,
 ) -> None:
     """Add ``W x + b``, in factors where the model has them, and the ranking as the outputs."""
     helper, kinds = graph.onnx.helper, graph.onnx.TensorProto
@@ -138,20 +148,25 @@ def _score(
     products = graph.add("MatMul", [rows, graph.keep(weights.T, "weights")], f"{PREFIX}products")
     scores = graph.add("Add", [products, graph.keep(model.biases, "biases")], "scores")
     del graph.graph.output[:]
-    names = ["scores"]
-    if calibration is not None:
-        names.append(_calibrate(graph, scores, calibration, model.n_classes))
+    names, ranked = ["scores"], scores
+    if folder.calibration is not None:
+        names.append(_calibrate(graph, scores, folder.calibration, model.n_classes))
+    elif folder.label_calibration is not None:
+        ranked = _calibrate_labels(graph, scores, folder.label_calibration)
+        names.append("probabilities")
     if k is None:
         outputs = [(name, kinds.FLOAT, model.n_classes) for name in names]
     else:
         k = min(k, model.n_classes)
         wanted = graph.keep(np.array([k], np.int64), "k")
-        graph.add("TopK", [scores, wanted], "top_scores", "top_labels", axis=1)
+        best = "top_scores" if ranked == scores else "top_logits"
+        graph.add("TopK", [ranked, wanted], best, "top_labels", axis=1)
         outputs = [("top_scores", kinds.FLOAT, k), ("top_labels", kinds.INT64, k)]
-        if calibration is not None:
-            graph.add(
-                "GatherElements", ["probabilities", "top_labels"], "top_probabilities", axis=1
-            )
+        gathered = {"top_scores": scores} if ranked != scores else {}
+        if "probabilities" in names:
+            gathered["top_probabilities"] = "probabilities"
             outputs.append(("top_probabilities", kinds.FLOAT, k))
+        for output, source in gathered.items():
+            graph.add("GatherElements", [source, "top_labels"], output, axis=1)
     for name, kind, width in outputs:
         graph.graph.output.append(helper.make_tensor_value_info(name, kind, ["n", width]))

@@ -45,15 +45,11 @@ class Rejection:
     @classmethod
     def parse(cls, text: str) -> Rejection:
         """Return what a text such as ``precision=0.99`` states."""
-        goal, equals, number = text.partition("=")
-        try:
-            value = float(number)
-        except ValueError:
-            equals = ""
-        if not equals:
+        found = read_goal(text)
+        if found is None:
             listed = ", ".join(f"{name}=0.05" for name in GOALS).replace("n=0.05", "n=0.99", 1)
             raise InputError(f"What to reject is stated as one of {listed}, not as {text!r}.")
-        return cls(goal.strip(), value)
+        return cls(*found)
 
     def find_confidence(self, calibration: Calibration) -> float:
         """Return the least confidence with which a label is given.
@@ -78,3 +74,12 @@ class Rejection:
                 f"{np.floor(1000 * most) / 1000:g}."
             )
         return float(confidence[order[reached[-1]]]) - ROUNDING
+
+
+def read_goal(text: str) -> tuple[str, float] | None:
+    """Return the goal and the number that a text such as ``precision=0.99`` states, or None."""
+    goal, _, number = text.partition("=")
+    try:
+        return goal.strip(), float(number)
+    except ValueError:
+        return None

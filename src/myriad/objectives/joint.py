@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from myriad._jit import inlined
 from myriad.objectives import JOINT_OBJECTIVES, warp
-from myriad.objectives.draws import draw_label, draw_wrong, product_of
+from myriad.objectives.draws import draw_label, draw_wrong, is_label, product_of
 
 MULTICLASS, RANKING, WARP, AUC, SOFTMAX = (
     JOINT_OBJECTIVES[name] for name in ("multiclass", "ranking", "warp", "auc", "softmax")
@@ -33,7 +33,7 @@ def pick_pair(setting, products, V, x, biases, sigma, labels, key, last_violator
     """
     label = draw_label(key, labels)
     if setting.objective == MULTICLASS:
-        return label, pick_worst(products, biases, sigma, label), 1.0
+        return label, pick_worst(products, biases, sigma, label, labels), 1.0
     # The loss of auc [HM, 5.1] is that of ranking on one random label and one random wrong class:
     # a row of several labels is one sample of its pairs.
     if setting.objective == RANKING or setting.objective == AUC:
@@ -45,10 +45,11 @@ def pick_pair(setting, products, V, x, biases, sigma, labels, key, last_violator
 
 
 @inlined
-def pick_worst(products, biases, sigma, label):
+def pick_worst(products, biases, sigma, label, labels):
     """Return the class that violates the margin most, or -1 if none does; the lowest on ties.
 
-    The multiclass loss of Crammer and Singer is ``max_c (c != y) + s_c - s_y`` [GP, 3.1].
+    The multiclass loss of Crammer and Singer is ``max_c (c != y) + s_c - s_y`` [GP, 3.1]. Of a row
+    with several labels, y is the one drawn, and no other label is a wrong class.
 
     Parameters
     ----------
@@ -58,8 +59,8 @@ def pick_worst(products, biases, sigma, label):
     worst = -1
     for first in range(0, len(products), TILE):
         last = min(first + TILE, len(products))
-        # Counting runs in vector registers, while a search for the largest does not. The label
-        # itself may be counted, which costs a look at its tile and changes nothing.
+        # Counting runs in vector registers, while a search for the largest does not. The labels
+        # themselves may be counted, which costs a look at their tiles and changes nothing.
         above = 0
         for c in range(first, last):
             above += 1.0 + sigma * products[c] + biases[c] > best
@@ -67,7 +68,7 @@ def pick_worst(products, biases, sigma, label):
             continue
         for c in range(first, last):
             score = 1.0 + sigma * products[c] + biases[c]
-            if score > best and c != label:
+            if score > best and not is_label(c, labels):
                 best = score
                 worst = c
     return worst

@@ -53,13 +53,19 @@ class DecisionOptions:
     confidence: float = option(
         0.8, above=0, below=1, help="Probability of an answer in the hierarchy."
     )
+    assign: str | None = option(
+        None,
+        default_text="f1",
+        help="Which labels are given by models of several labels a row: f1 (the best F1 score of "
+        "each label) or precision=0.9 (as many of the given labels are right).",
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
 
     def make_decider(self, folder: ModelFolder) -> Decider:
         """Return the decider for a model; `InputError` where the options do not fit it."""
-        from myriad.models import Decider, Rejection, weigh_classes
+        from myriad.models import Assignment, Decider, Rejection, weigh_classes
 
         names = folder.class_names
         weights = weigh_classes(
@@ -78,6 +84,7 @@ class DecisionOptions:
             reject=None if self.reject is None else Rejection.parse(self.reject),
             hierarchy=tree,
             confidence=self.confidence,
+            assign=None if self.assign is None else Assignment.parse(self.assign),
         )
 
 
@@ -86,16 +93,18 @@ def read_only(text: str, class_names: Sequence[str]) -> list[str]:
 
     A text that is the name of a class is that class, even if it has a comma.
     """
+    from myriad.models import split_labels
+
     path = Path(text)
-    if text in class_names:
-        return [text]
-    if "\n" not in text and path.is_file():
+    if text not in class_names and "\n" not in text and path.is_file():
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"--only {path} cannot be read: {error}.") from None
+        except OSError as error:
+            raise InputError(f"--only {path} cannot be read: {error.strerror}.") from None
+        except UnicodeDecodeError:
+            raise InputError(f"--only {path} is not UTF-8 text.") from None
         return [line.strip() for line in lines if line.strip()]
-    return [word.strip() for word in text.split(",") if word.strip()]
+    return split_labels(text, class_names)
 
 
 def read_prior(path: Path) -> dict[str, float]:
@@ -161,8 +170,10 @@ def read_table(path: Path, what: str) -> tuple[list[str], list[list[str]]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             lines = [line for line in csv.reader(stream) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} cannot be read as a {what}: {error}.") from None
+    except OSError as error:
+        raise InputError(f"--{what} {path} cannot be read: {error.strerror}.") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"--{what} {path} is no CSV file: {error}.") from None
     if not lines:
         raise InputError(f"The {what} {path} is empty.")
     header = [name.strip() for name in lines[0]]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.images import find_images
+from myriad.images import ONE_LABEL, SeveralLabels, find_images
 from myriad.measures import (
     CalibrationMeasures,
     LabelSets,
@@ -21,11 +21,13 @@ from myriad.measures import (
     class_confusion,
     measure,
     measure_calibration,
+    measure_labels,
     measure_levels,
     measure_rejection,
     measure_sets,
     sibling_precision,
 )
+from myriad.measures.calibration import calibration_error
 from myriad.models import CodedModel, load_model, match_rows
 from myriad.pipelines.deciding import DecisionOptions, read_hierarchy
 from myriad.pipelines.evidence import Scored
@@ -57,7 +59,7 @@ class Evaluated:
     def calibration(self) -> CalibrationMeasures | None:
         """How well the probabilities are calibrated; None if there are none."""
         judged = self.scored.judged
-        if "confidence" not in judged:
+        if "true" not in judged:
             return None
         names = ("true", "squares")
         return measure_calibration(
@@ -88,6 +90,25 @@ class Evaluated:
         return measure_levels(self.level_names, right, judged["levels"], judged["level_right"])
 
     @property
+    def labels(self) -> dict[str, Any] | None:
+        """How the labels given to rows that may have several compare with those they have."""
+        judged = self.scored.judged
+        if "given" not in judged:
+            return None
+        right, given, present = (judged[name].sum(axis=0) for name in ("right", "given", "present"))
+        found = measure_labels(right, given, present, len(judged["confidence"]))
+        if found is None:
+            return None
+        n_labels = len(given)
+        error = calibration_error(judged["confidence"], self._correct)
+        return found | {
+            "expected": float(judged["expected"].mean()),
+            "calibration_error": error,
+            "log_loss": float(judged["log_loss"].mean()) / n_labels,
+            "brier": float(judged["brier"].mean()) / n_labels,
+        }
+
+    @property
     def _correct(self) -> NDArray[np.bool_]:
         return self.scored.guesses == self.scored.truths
 
@@ -106,6 +127,7 @@ class Evaluated:
             "sets": self.sets,
             "rejection": self.rejection,
             "levels": self.levels,
+            "labels": self.labels,
         }
 
 
@@ -121,6 +143,7 @@ def evaluate(
     deciding: DecisionOptions | None = None,
     threads: int | None = None,
     cluster: Any = None,
+    several: SeveralLabels = ONE_LABEL,
     progress: Progress = SILENT,
 ) -> Evaluated:
     """Measure the model in folder `model` on `data`: images in any layout, a store, or rows.
@@ -132,6 +155,7 @@ def evaluate(
     labels, column : where a file of rows has its labels and its rows; see `FileRows.open`.
     deciding : what is decided for each row.
     cluster : where images are described and rows ranked, by scores alone; see `open_cluster`.
+    several : how a manifest states several labels of an image.
     """
     began = time.perf_counter()
     folder = load_model(model)
@@ -148,6 +172,10 @@ def evaluate(
     of_rows = is_row_data(data) and not is_store(data)
     if (labels or column) and not of_rows:
         raise InputError(f"--labels and --rows are for files of rows, which {data} is not.")
+    if several and (of_rows or is_store(data)):
+        raise InputError(
+            f"--multi-label and --label-separator are for CSV manifests, which {data} is not."
+        )
     if of_rows and cluster is not None:
         raise InputError(f"--cluster ranks images and stores: import {data} first.")
     if of_rows:
@@ -191,7 +219,7 @@ def evaluate(
             )
         bad = []
     else:
-        images = find_images(data)
+        images = find_images(data, several=several)
         split = choose_split(images.splits, split, data)
         if split != "all":
             images = images.select(images.splits == split)

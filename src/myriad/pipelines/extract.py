@@ -106,7 +106,7 @@ def extract(
     # Early, so that a wrong file is found before the work.
     opened = recipe or options.spec.open(options)
     with progress.step("Finding images") as advance:
-        found = find_images(data, every=options.every)
+        found = find_images(data, every=options.every, several=options.several)
         if corrections is not None:
             found = correct_images(found, corrections)
         images = split_images(found, seed=seed)
@@ -206,6 +206,7 @@ def _begin(
         recipe=signature,
         plan=plan,
         grouped=images.groups is not None,
+        several=images.sets is not None,
     )
 
 

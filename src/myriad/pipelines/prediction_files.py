@@ -13,7 +13,7 @@ from myriad.errors import InputError
 from myriad.files import atomic_write, read_json
 from myriad.models.folder import CONFIG
 
-EXTRAS = ("set", "unknown", "novelty", "answer", "answer_level", "answer_probability")
+EXTRAS = ("assigned", "set", "unknown", "novelty", "answer", "answer_level", "answer_probability")
 """Columns that depend on what was asked for; they are the same in all lines of an image."""
 
 
@@ -24,7 +24,7 @@ def list_rows(predictions: Sequence[dict[str, Any]]) -> tuple[list[str], list[li
     """Return the columns of a table of predictions and its rows, one for each image and rank.
 
     The probability is empty where the model is not calibrated. What else was decided follows; the
-    labels of a set are separated by ``|``.
+    labels of a set, or given to a row that may have several, are separated by ``|``.
     """
     flat = [flatten_decision(prediction) for prediction in predictions]
     extras = [name for name in EXTRAS if flat and name in flat[0]]
@@ -71,8 +71,9 @@ def flatten_decision(prediction: dict[str, Any]) -> dict[str, Any]:
     """Return what was decided beyond ranked labels, a cell each."""
     names = ("unknown", "novelty")
     found: dict[str, Any] = {name: prediction[name] for name in names if name in prediction}
-    if "set" in prediction:
-        found["set"] = "|".join(prediction["set"])
+    for name in ("assigned", "set"):
+        if name in prediction:
+            found[name] = "|".join(prediction[name])
     if "answer" in prediction:
         answer = prediction["answer"]
         found |= {"answer": answer["label"], "answer_level": answer["level"]}

@@ -7,7 +7,7 @@ signatures, and the code.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from myriad.codes.registry import CODES, CodeOptions, find_code
 from myriad.errors import InputError
@@ -19,6 +19,9 @@ from myriad.signatures.registry import (
     is_network,
     signature_options,
 )
+
+if TYPE_CHECKING:
+    from myriad.images import SeveralLabels
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class ExtractOptions(SignatureOptions):
     cache : whether rows of networks are kept for other runs, and taken from earlier ones.
     max_bad : the fraction of the images that may be bad.
     every : seconds between the frames of video files; None to ignore videos.
+    multi_label, label_separator : whether an image may have several lines in a manifest, and what
+        separates the labels in one cell; see `myriad.images.SeveralLabels`.
     """
 
     codes: str = option(AUTO, help="Code of the rows")
@@ -52,6 +57,12 @@ class ExtractOptions(SignatureOptions):
         above=0,
         help="Read video files too: seconds from one frame to the next, which are one group.",
     )
+    multi_label: bool = option(
+        False, help="Images have several labels, one a line: a manifest may repeat their paths."
+    )
+    label_separator: str | None = option(
+        None, help="Images have several labels, separated by this text in a cell of a manifest."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,6 +70,8 @@ class ExtractOptions(SignatureOptions):
         known["max_bad"].parse(self.max_bad, name="--max-bad")
         known["augment"].parse(self.augment, name="--augment")
         known["every"].parse(self.every, name="--every")
+        if self.label_separator == "":
+            raise InputError("--label-separator must not be empty.")
         if self.codes != AUTO:
             object.__setattr__(self, "codes", find_code(self.codes).word)
         if self.codes == "none" and self.ratio is not None:
@@ -75,6 +88,13 @@ class ExtractOptions(SignatureOptions):
         if codes == AUTO:
             codes = self.spec.codes if self.ratio is None else CodeOptions().codes
         return CodeOptions(codes, self.ratio)
+
+    @property
+    def several(self) -> SeveralLabels:
+        """How manifests state several labels of an image."""
+        from myriad.images import SeveralLabels
+
+        return SeveralLabels(self.multi_label, self.label_separator)
 
     @property
     def added_views(self) -> tuple[int, ...]:
@@ -103,6 +123,8 @@ class ExtractOptions(SignatureOptions):
         return stated | _IN_EVERY_PLAN | own | {"ratio": self.ratio} | augmented
 
 
+SEVERAL = ("multi_label", "label_separator")
+"""The options for images with several labels."""
 AUGMENTATIONS = {"none": (), "mirror": (1,), "crops": (2, 3, 4, 5)}
 """The views that are added to an image, see `myriad.images.augmentation`, by ``--augment``."""
 _IN_EVERY_PLAN = {"weights": False, "soft": False, "map": "hellinger", "within": False}
@@ -125,7 +147,7 @@ def extraction_options() -> dict[str, Option]:
     """Return all options of how images become rows in one flat list, as the command shows them."""
     shared = options_of(ExtractOptions)
     first = ("signature", *POOLED)
-    last = ("codes", "ratio", "augment", "cache", "max_bad", "every")
+    last = ("codes", "ratio", "augment", "cache", "max_bad", "every", *SEVERAL)
     return (
         {name: shared[name] for name in first}
         | signature_options()

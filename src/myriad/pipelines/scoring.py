@@ -17,6 +17,7 @@ from myriad.measures import (
     LabelSets,
     Truths,
     average_precisions,
+    select_truths,
 )
 from myriad.models import (
     CodedModel,
@@ -55,7 +56,7 @@ def score_images(
     cluster: Any = None,
     deciding: DecisionOptions | None = None,
     progress: Progress,
-) -> tuple[Scored, NDArray[np.int32], list[dict[str, str]]]:
+) -> tuple[Scored, Truths, list[dict[str, str]]]:
     """Describe and rank images; return them, their true classes by number, and the bad ones.
 
     Parameters
@@ -65,10 +66,13 @@ def score_images(
     judge_rows = make_judge(folder, deciding)
     signature = signature_of(folder)
     bad = BadImages(len(images), max_bad)
-    known, truths = match_classes(images.class_names, folder.class_names, images.labels)
+    known, truths = match_truths(images.class_names, folder.class_names, images)
     kept: list[int] = []
 
-    def rows(advance: Advance) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
+    def known_of(indices: list[int]) -> Truths:
+        return select_truths(known, np.array(indices, np.int64))
+
+    def rows(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
         batch: list[NDArray[np.float32]] = []
         with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
             executor.require(images.root)
@@ -81,16 +85,18 @@ def score_images(
                 kept.append(i)
                 batch.append(row)
                 if len(batch) == BATCH:
-                    yield np.stack(batch), known[kept[-BATCH:]]
+                    yield np.stack(batch), known_of(kept[-BATCH:])
                     batch = []
             if batch:
-                yield np.stack(batch), known[kept[-len(batch) :]]
+                yield np.stack(batch), known_of(kept[-len(batch) :])
 
     with progress.step("Scoring images", len(images), "images") as advance:
         judged = judge_batches(judge_rows, rows(advance))
     paths = [images.locate(i) for i in kept]
-    scored = Scored(known[kept], judged["guesses"], judged["ranks"], paths, judged)
-    return scored, truths[kept], bad.found
+    guesses = judged["guesses"]
+    shown = show_truths(known_of(kept), guesses)
+    scored = Scored(shown, guesses, judged["ranks"], paths, judged)
+    return scored, select_truths(truths, np.array(kept, np.int64)), bad.found
 
 
 def score_store(
@@ -166,7 +172,7 @@ def score_rows(
     def batches(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
         for block in rows.blocks(block_size(rows.dim)):
             advance(len(block.X))
-            yield block.X, select(known, block.index)
+            yield block.X, select_truths(known, block.index)
 
     with progress.step("Scoring rows", rows.n_rows, "rows") as advance, thread_executor(threads):
         judged = judge_batches(judge_rows, batches(advance))
@@ -235,17 +241,13 @@ def slice_truths(truths: Truths, rows: slice) -> Truths:
     return truths.part(rows) if isinstance(truths, LabelSets) else truths[rows]
 
 
-def select(truths: Truths, index: NDArray[np.int64]) -> Truths:
-    """Return the true labels of some rows."""
-    return truths.select(index) if isinstance(truths, LabelSets) else truths[index]
-
-
 JudgeRows = Callable[[NDArray[np.float32], Any], Judged]
 
 
 def make_judge(folder: ModelFolder, deciding: DecisionOptions | None) -> JudgeRows:
     """Return the function that compares the decisions for rows with their true classes."""
-    if deciding is None or (folder.calibration is None and deciding == DecisionOptions()):
+    calibrated = folder.calibration is not None or folder.label_calibration is not None
+    if deciding is None or (not calibrated and deciding == DecisionOptions()):
         return lambda X, truths: dict(
             zip(("ranks", "guesses"), folder.model.judge(X, truths), strict=True)
         )
@@ -260,7 +262,7 @@ def judge_batches(
 
 
 def match_truths(
-    data_names: Sequence[str], model_names: Sequence[str], rows: Rows
+    data_names: Sequence[str], model_names: Sequence[str], rows: Rows | ImageList
 ) -> tuple[Truths, Truths]:
     """Return the labels of rows twice, as `match_classes` does; of several, all of them."""
     if rows.sets is None:

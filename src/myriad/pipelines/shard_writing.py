@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.images import BadImage, ImageFiles, ImageList
+from myriad.measures import Truths, select_truths
 from myriad.parallel import Executor, LocalExecutor
 from myriad.pipelines.describing import BadImages, describe_images
 from myriad.pipelines.row_cache import RowCache
@@ -30,14 +31,14 @@ class ShardJob:
     number : the index of the shard.
     files : the files of the images.
     names : the path of each image in the store.
-    labels, splits : those of each image.
+    labels, splits : those of each image; labels are class numbers, or `LabelSets` of several.
     groups : the group of each image, -1 for none; None if images have no groups.
     """
 
     number: int
     files: ImageFiles
     names: list[str]
-    labels: NDArray[np.int32]
+    labels: Truths
     splits: list[str]
     groups: NDArray[np.int32] | None
 
@@ -49,7 +50,7 @@ class ShardJob:
             number,
             images.files(chosen),
             [images.locate(i) for i in chosen],
-            images.labels[indices],
+            images.labels[indices] if images.sets is None else images.sets.select(indices),
             images.splits[indices].tolist(),
             None if images.groups is None else images.groups[indices],
         )
@@ -101,7 +102,7 @@ def write_shard(
     writer.write_shard(
         job.number,
         np.stack(rows) if rows else _no_rows(writer),
-        job.labels[kept],
+        select_truths(job.labels, np.array(kept, np.int64)),
         [job.names[i] for i in kept],
         [job.splits[i] for i in kept],
         bad_here,

@@ -61,7 +61,7 @@ class Trained:
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``train`` prints."""
-        calibration = self.fitted.calibration
+        calibration = self.fitted.calibration or self.fitted.label_calibration
         return {
             "model": str(self.model),
             "store": str(self.store.path),
@@ -334,7 +334,13 @@ def _save(
     plain = make_plain(fitted.model, store.code)
     settings = settings | {"epochs": fitted.epochs}
     contents = ModelFolder(
-        plain, store.class_names, store.recipe, settings, source, fitted.calibration
+        plain,
+        store.class_names,
+        store.recipe,
+        settings,
+        source,
+        fitted.calibration,
+        fitted.label_calibration,
     )
     card = write_card(out.name or out.resolve().name, validation, facts)
     save_model(

@@ -54,7 +54,7 @@ async def show_metadata(request: Request, name: str) -> dict[str, Any]:
     if model.signature is not None:
         inputs.insert(0, {"name": "images", "datatype": "BYTES", "shape": [-1]})
     outputs = {"labels": "BYTES", "scores": "FP32"}
-    if model.folder.calibration is not None:
+    if model.find_decider().is_calibrated:
         outputs["probabilities"] = "FP32"
     return {
         "name": model.name,

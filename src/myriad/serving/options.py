@@ -24,6 +24,7 @@ class ServeOptions:
     open : whether everyone who reaches the address may use it, without a key.
     allow_host : further names of this server, separated by commas, such as that of a proxy.
     reject : when the answer is "unknown"; see `DecisionOptions`.
+    prior, assign : weights of labels, and which are given where rows have several; see there.
     max_images : the most images of one request.
     max_megabytes : the largest body of a request, counted while it arrives.
     max_megapixels : larger images are refused before they are decoded.
@@ -50,6 +51,8 @@ class ServeOptions:
         default_text="none",
     )
     reject: str | None = same_option(DecisionOptions, "reject")
+    prior: str | None = same_option(DecisionOptions, "prior")
+    assign: str | None = same_option(DecisionOptions, "assign")
     max_images: int = option(64, minimum=1, maximum=10_000, help="Images of one request, at most.")
     max_megabytes: float = option(
         32.0, above=0, maximum=4096, help="Size of a request, at most, in megabytes."

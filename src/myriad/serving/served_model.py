@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,22 +14,51 @@ from numpy.typing import NDArray
 from myriad.files import read_json
 from myriad.images import BadImage, read_image
 from myriad.models import (
+    Assignment,
     ClassPictures,
     Decider,
     ModelFolder,
     Rejection,
     load_model,
     load_pictures,
+    split_labels,
     weigh_classes,
 )
 from myriad.models.explanations import map_heat
 from myriad.models.folder import ARRAYS, CONFIG
+from myriad.pipelines.deciding import read_prior
+from myriad.serving.options import ServeOptions
 from myriad.signatures import Signature
 
 MOST_FOUND = 50
 """Classes that a search returns, at most."""
 MOST_DECIDERS = 32
 """Settings of requests whose deciders are kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerRules:
+    """What all answers of a server follow; None for what was not asked for.
+
+    Attributes
+    ----------
+    reject : when no label is given.
+    prior : weights of labels.
+    assign : which labels are given where rows may have several.
+    """
+
+    reject: Rejection | None = None
+    prior: Mapping[str, float] | None = None
+    assign: Assignment | None = None
+
+    @classmethod
+    def read(cls, options: ServeOptions) -> AnswerRules:
+        """Return the rules that options state; `InputError` if one is wrong."""
+        return cls(
+            None if options.reject is None else Rejection.parse(options.reject),
+            None if options.prior is None else read_prior(Path(options.prior)),
+            None if options.assign is None else Assignment.parse(options.assign),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +72,7 @@ class ServedModel:
     checksum : identifies the model's arrays.
     pictures : a training picture of each class, or None.
     state : changes when the files in the folder do; see `read_state`.
+    rules : what all answers follow.
     """
 
     name: str
@@ -49,15 +80,16 @@ class ServedModel:
     checksum: str
     pictures: ClassPictures | None
     state: tuple[int, ...] = field(repr=False)
+    rules: AnswerRules = field(default=AnswerRules(), repr=False)
 
     @classmethod
-    def load(cls, path: Path) -> ServedModel:
+    def load(cls, path: Path, rules: AnswerRules | None = None) -> ServedModel:
         """Read a model folder; raises `InputError` if it is damaged."""
         state = read_state(path)
         folder = load_model(path)
         found = str(read_json(path / CONFIG).get("checksum", ""))
-        name = path.resolve().name
-        return cls(name, folder, found, load_pictures(path, folder.class_names), state)
+        name, pictures = path.resolve().name, load_pictures(path, folder.class_names)
+        return cls(name, folder, found, pictures, state, rules or AnswerRules())
 
     @property
     def signature(self) -> Signature | None:
@@ -78,7 +110,6 @@ class ServedModel:
         *,
         coverage: float | None = None,
         only: tuple[str, ...] = (),
-        reject: str | None = None,
     ) -> Decider:
         """Return what decides for rows, the same object for the same settings.
 
@@ -87,16 +118,17 @@ class ServedModel:
         Parameters
         ----------
         coverage : of prediction sets; None for no sets.
-        only : labels to choose from; all if empty.
-        reject : see `Rejection.parse`; None for never.
+        only : labels to choose from, each alone or several with commas; all if empty.
         """
-        key = (coverage, only, reject)
+        key = (coverage, only)
         if key not in self._deciders:
+            chosen = [label for text in only for label in split_labels(text, self.numbers)]
             decider = Decider(
                 self.folder,
-                weights=weigh_classes(self.class_names, only or None),
+                weights=weigh_classes(self.class_names, chosen if only else None, self.rules.prior),
                 coverage=coverage,
-                reject=None if reject is None else Rejection.parse(reject),
+                reject=self.rules.reject,
+                assign=self.rules.assign,
             )
             if len(self._deciders) >= MOST_DECIDERS:
                 self._deciders.clear()
@@ -133,6 +165,7 @@ class ServedModel:
             "features": self.folder.model.dim,
             "images": self.signature is not None,
             "calibrated": self.folder.calibration is not None,
+            "several_labels": self.folder.label_calibration is not None,
             "checksum": self.checksum,
         }
 

@@ -24,7 +24,7 @@ from myriad.serving.batching import Batcher
 from myriad.serving.metrics import Metrics
 from myriad.serving.options import ServeOptions
 from myriad.serving.refusal import RETRY_AFTER, Refusal
-from myriad.serving.served_model import ImageWork, ServedModel, read_state
+from myriad.serving.served_model import AnswerRules, ImageWork, ServedModel, read_state
 from myriad.signatures import Signature
 
 Row = NDArray[np.float32]
@@ -90,8 +90,7 @@ class Service:
         only: tuple[str, ...] = (),
     ) -> Question:
         """Return the question of a request; raises `InputError` if the model cannot answer it."""
-        decider = model.find_decider(coverage=coverage, only=only, reject=self.options.reject)
-        return Question(decider, k)
+        return Question(model.find_decider(coverage=coverage, only=only), k)
 
     async def _try(self, model: ServedModel) -> None:
         """Score a row, so that kernels are compiled and weights are in memory."""
@@ -161,7 +160,8 @@ class Service:
             if state in ((), failed, self.model.state):
                 continue
             try:
-                model = await asyncio.to_thread(ServedModel.load, self.path)
+                model = await asyncio.to_thread(ServedModel.load, self.path, self.model.rules)
+                await self._try(model)
             except (MyriadError, OSError) as error:
                 failed = state
                 progress.note(f"The replaced model is not used: {error}")
@@ -170,7 +170,6 @@ class Service:
                 failed = state
                 progress.note("The replaced model takes other input: start the server again.")
                 continue
-            await self._try(model)
             self.model = model
             self.metrics.count("reloads")
             progress.note("The model was replaced on disk and loaded again.")
@@ -196,7 +195,7 @@ async def open_service(
     progress: Progress = SILENT,
 ) -> AsyncIterator[Service]:
     """Yield a service that is ready; a damaged model raises `InputError` before."""
-    model = ServedModel.load(path)
+    model = ServedModel.load(path, AnswerRules.read(options))
     n_workers = thread_count(threads)
     preload = ["myriad.serving.served_model"]
     with contextlib.ExitStack() as stack:

@@ -74,6 +74,11 @@ class Rows(ABC):
     groups: Ints | None = None
     dtype: np.dtype[Any] = np.dtype(np.float32)
 
+    @property
+    def all_labels(self) -> LabelSets:
+        """The labels of each row, also where rows have one each."""
+        return LabelSets.from_labels(self.labels) if self.sets is None else self.sets
+
     def blocks(self, size: int, *, seed: int | None = None, epoch: int = 0) -> Iterator[Block]:
         """Yield all rows once, `size` at a time (the last block may be smaller).
 

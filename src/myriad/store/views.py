@@ -1,4 +1,4 @@
-"""Views of rows: centred or scaled features, balanced classes, the labels of a class shard."""
+"""Views of rows: centred or scaled features, balanced classes."""
 
 from __future__ import annotations
 
@@ -128,15 +128,6 @@ class BalancedRows(View):
         drawn = draw.integers(len(classes), size=self.n_rows)
         positions = starts[drawn] + (draw.random(self.n_rows) * sizes[drawn]).astype(np.int64)
         return by_class[positions].astype(np.int64)
-
-
-class OwnLabels(View):
-    """Rows with labels relative to a range of classes; labels outside of it become -1."""
-
-    def __init__(self, rows: Rows, own: range) -> None:
-        super().__init__(rows)
-        inside = (rows.labels >= own.start) & (rows.labels < own.stop)
-        self.labels = np.where(inside, rows.labels - own.start, -1).astype(np.int32)
 
 
 def unit_variance(rows: Rows) -> Float:

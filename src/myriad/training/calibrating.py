@@ -12,10 +12,13 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from myriad.arrays import Float
 from myriad.errors import InputError
-from myriad.models import Calibration, HeldScores, Model, calibrate
+from myriad.measures import LabelSets
+from myriad.models import Calibration, HeldScores, Model, calibrate, calibrate_labels
 from myriad.models.calibration import LEAST_ROWS
 from myriad.models.held_scores import MOST_ROWS
+from myriad.models.label_calibration import MOST_SCORES
 from myriad.parallel.threads import hold_blas_to_one_thread
 from myriad.progress import Progress
 from myriad.randomness import generator
@@ -80,6 +83,19 @@ def score_held(model: Model, rows: Rows) -> HeldScores | None:
     return HeldScores.concatenate(parts)
 
 
+def score_labels(model: Model, rows: Rows) -> tuple[Float, LabelSets]:
+    """Return the scores of rows with several labels each, (n_rows, n_classes), and the labels."""
+    assert rows.sets is not None
+    most = min(MOST_ROWS, max(2 * LEAST_ROWS, MOST_SCORES // model.n_classes))
+    held = rows.select(np.arange(min(rows.n_rows, most)))
+    assert held.sets is not None
+    scores = np.empty((held.n_rows, model.n_classes), np.float32)
+    for some in cut_ranges(held, count_block_rows(held.dim, model.n_classes)):
+        block = held.read(some).astype(np.float32, copy=False)
+        scores[some.start : some.stop] = model.scores(block)
+    return scores, held.sets
+
+
 def add_calibration(
     fitted: Fitted,
     method: Method,
@@ -112,6 +128,8 @@ def _add_calibration(
     kept_back: Rows | None,
     progress: Progress,
 ) -> Fitted:
+    if train.sets is not None:
+        return _calibrate_labels(fitted, val, kept_back, progress)
     held, source = fitted.held_scores, "cross-fitted"
     if kept_back is not None:
         held, source = score_held(fitted.model, kept_back), "split"
@@ -121,10 +139,7 @@ def _add_calibration(
     if held is not None:
         found = calibrate(held, source)
         if found is None:
-            progress.note(
-                f"The model is not calibrated, it gives no probabilities: {len(held)} rows could "
-                f"be held out, {LEAST_ROWS} are needed."
-            )
+            _note_too_few(len(held), progress)
         else:
             standing = found.standardise(held.scores[:, 0])
             novelty = learn_novelty(
@@ -132,3 +147,22 @@ def _add_calibration(
             )
             found = replace(found, novelty=novelty)
     return replace(fitted, calibration=found, held_scores=held)
+
+
+def _calibrate_labels(
+    fitted: Fitted, val: Rows | None, kept_back: Rows | None, progress: Progress
+) -> Fitted:
+    rows, source = (val, "validation") if kept_back is None else (kept_back, "split")
+    if rows is None:
+        return fitted
+    found = calibrate_labels(*score_labels(fitted.model, rows), source)
+    if found is None:
+        _note_too_few(rows.n_rows, progress)
+    return replace(fitted, label_calibration=found)
+
+
+def _note_too_few(n_rows: int, progress: Progress) -> None:
+    progress.note(
+        f"The model is not calibrated, it gives no probabilities: {n_rows} rows could be held out, "
+        f"{LEAST_ROWS} are needed."
+    )

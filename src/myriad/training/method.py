@@ -17,7 +17,7 @@ from myriad.training.context import DEFAULT_CONTEXT, Context
 
 if TYPE_CHECKING:
     from myriad.arrays import Float
-    from myriad.models import Calibration, HeldScores, Model
+    from myriad.models import Calibration, HeldScores, LabelCalibration, Model
     from myriad.store import Rows
 
 SGD_PANEL = "Gradient descent: ovr, multiclass, ranking, warp, auc, softmax, wsabie"
@@ -45,6 +45,7 @@ class Fitted:
     held_scores : scores of rows that were not trained on, by a model of the same settings; None if
         there are none.
     calibration : makes probabilities of the scores; None if the model is not calibrated.
+    label_calibration : the same for rows with several labels each.
     """
 
     model: Model
@@ -54,10 +55,11 @@ class Fitted:
     table: list[dict[str, Any]] = field(default_factory=list)
     held_scores: HeldScores | None = field(default=None, kw_only=True)
     calibration: Calibration | None = field(default=None, kw_only=True)
+    label_calibration: LabelCalibration | None = field(default=None, kw_only=True)
 
     def found_by(self, first: Fitted) -> Fitted:
         """Return this model, trained with settings found before, with how they were found."""
-        names = ("history", "table", "held_scores", "calibration")
+        names = ("history", "table", "held_scores", "calibration", "label_calibration")
         return replace(self, **{name: getattr(first, name) for name in names})
 
 

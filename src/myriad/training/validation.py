@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.images.splitting import draw_groups
-from myriad.measures import Measures, Truths, measure
+from myriad.measures import LabelSets, Measures, Truths, measure, rank_all_labels
 from myriad.models import Model
 from myriad.parallel import ThreadPool
 from myriad.randomness import generator
@@ -37,7 +37,10 @@ class Ranker(Protocol):
 
 
 def validate(ranker: Ranker, rows: Rows, *, pool: ThreadPool) -> list[Measures]:
-    """Return the accuracies on held-out rows, one entry for each setting that is trained."""
+    """Return the accuracies on held-out rows, one entry for each setting that is trained.
+
+    Rows of several labels are ranked by `rank_all_labels`.
+    """
     truths: Truths = rows.labels if rows.sets is None else rows.sets
     ranks = ranker.rank(rows, pool=pool)
     return [measure(some, truths, n_classes=ranker.n_classes) for some in ranks]
@@ -108,8 +111,10 @@ class ModelRanker:
         """Return the ranks of the true labels, of shape (1, n_rows)."""
 
         def rank(some: range) -> NDArray[Any]:
-            X = rows.read(some).astype(np.float32, copy=False)
-            return self.model.judge(X, truths_of(rows, some))[0][None]
+            X, truths = rows.read(some).astype(np.float32, copy=False), truths_of(rows, some)
+            if isinstance(truths, LabelSets):
+                return rank_all_labels(self.model.scores(X), truths)[None]
+            return self.model.judge(X, truths)[0][None]
 
         return rank_ranges(rank, rows, n_settings=1, size=self.size, pool=pool)
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from myriad.errors import InputError
+from myriad.measures import LabelSets
 from myriad.progress import Progress
 from myriad.store import ArrayRows
 from myriad.training import BinaryDual, Context, Recall, TopK, TopPush
@@ -92,3 +94,41 @@ def test_a_gap_that_rounding_made_negative_is_none():
     found = Certificate(np.array([1.0, 2.0]), np.array([1.0 + 1e-16, 2.0 + 1e-15]))
     assert found.gap == 0.0
     assert np.isnan(Certificate(np.array([np.nan]), np.array([1.0])).gap)
+
+
+def make_several(n=150):
+    """Return rows of none to three of five labels."""
+    rng = np.random.default_rng(2)
+    plain = make_rows(n)
+    lists = [rng.choice(5, rng.integers(0, 4), replace=False) for _ in range(n)]
+    return ArrayRows(plain.X, LabelSets.from_lists(lists), [str(c) for c in range(5)])
+
+
+@pytest.mark.parametrize("beta", [None, 2.0])
+def test_several_labels_are_a_problem_of_two_classes_each(beta):
+    rows = make_several()
+    options = {"tol": 1e-6, "epochs": 500, "lam": 0.01, "beta": beta, "center": False}
+    fitted = BinaryDual(**options).fit(rows, None, n_classes=5, context=Context(threads=1))
+    for c, positive in enumerate(rows.sets.to_matrix(5).T):
+        alone = ArrayRows(rows.X, np.where(positive, 1, 0).astype(np.int32), ["no", "yes"])
+        expected = BinaryDual(**options).fit(alone, None, n_classes=2, context=Context(threads=1))
+        np.testing.assert_allclose(fitted.model.weights[c], expected.model.weights[1], atol=2e-3)
+        np.testing.assert_allclose(
+            fitted.certificate.primals[c], expected.certificate.primals[1], rtol=1e-5
+        )
+
+
+def test_several_labels_in_class_shards():
+    rows = make_several()
+    method = BinaryDual(tol=1e-4, epochs=30, lam=0.01)
+    with Context(threads=1).open() as running:
+        whole, part = method.make(rows, 5, 0.01), method.make(rows, 5, 0.01, own=range(5))
+        for trainer in (whole, part):
+            trainer.run_epoch(rows, seed=0, pool=running.pool, advance=lambda _: None)
+            trainer.certify(running.pool)
+    assert whole.weights()[0].tobytes() == part.weights()[0].tobytes()
+
+
+def test_top_k_takes_one_label_a_row():
+    with pytest.raises(InputError, match="one label each"):
+        TopK(k=1, lam=0.01).fit(make_several(), None, n_classes=5, context=Context(threads=1))

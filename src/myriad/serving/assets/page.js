@@ -154,11 +154,10 @@ async function retry(request) {
 
 function showPrediction(card, prediction) {
   card.prediction = prediction;
-  const best = prediction.labels[0];
   const verdict = find(".verdict", card);
   verdict.classList.remove("error");
   verdict.classList.toggle("unknown", Boolean(prediction.unknown));
-  verdict.textContent = prediction.unknown ? "Unknown: like no class of the model" : best.label;
+  verdict.textContent = prediction.unknown ? nameUnknown(prediction) : nameAnswer(prediction);
   const list = find(".labels", card);
   list.replaceChildren(...prediction.labels.map((entry) => makeLabel(card, entry)));
   showSet(card, prediction);
@@ -166,6 +165,15 @@ function showPrediction(card, prediction) {
   const options = prediction.labels.map(({ label }) => new Option(label, label));
   against.replaceChildren(new Option("(any other)", ""), ...options);
   find(".wrong", card).hidden = !state.model.feedback;
+}
+
+function nameUnknown({ novelty }) {
+  return novelty === undefined ? "Unknown: no class is sure enough" : "Unknown: like no class of the model";
+}
+
+// Where images may have several labels, those above their thresholds; else the best one.
+function nameAnswer({ assigned, labels }) {
+  return assigned ? assigned.map(isolate).join(", ") || "No label" : labels[0].label;
 }
 
 function makeLabel(card, entry) {

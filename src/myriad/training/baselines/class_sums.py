@@ -38,7 +38,7 @@ class ClassSums:
 
     def add(self, rows: Rows, *, pool: ThreadPool, progress: Progress = SILENT) -> None:
         """Add all rows; one of several classes counts in each, one of none nowhere."""
-        sets = rows.sets if rows.sets is not None else LabelSets.from_labels(rows.labels)
+        sets = rows.all_labels
         size = max(1, min(1024, BLOCK_BYTES // (4 * rows.dim)))
         with progress.step("Adding up classes", rows.n_rows, "rows") as advance:
             for block in rows.blocks(size):

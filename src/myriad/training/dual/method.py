@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
 from myriad.options import option
@@ -53,7 +53,13 @@ class DualMethod(CentringMethod):
     """Training in the dual with a certificate; the base class.
 
     Options are described on their fields; a `lam` of None is searched for.
+
+    Attributes
+    ----------
+    takes_several_labels : whether rows may have several labels each.
     """
+
+    takes_several_labels: ClassVar[bool] = False
 
     lam: float | None = option(
         None,
@@ -109,8 +115,13 @@ class DualMethod(CentringMethod):
         return GapStopping(trainer, tol=self.tol, epochs=self.epochs, seconds=self.seconds, val=val)
 
     @abstractmethod
-    def untrained_loss(self, labels: NDArray[np.int32], n_classes: int) -> float:
-        """Return the loss of a model that has learned nothing from the rows."""
+    def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
+        """Return the loss of a model that has learned nothing from the rows.
+
+        Parameters
+        ----------
+        positives : how many of the `n_rows` rows have each class.
+        """
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -122,8 +133,11 @@ class DualMethod(CentringMethod):
         from myriad.training.engine.span import find_span
         from myriad.training.loop import run, start_clock
 
-        if train.sets is not None:
-            raise InputError(f"The objective {self.objective} takes rows with one label each.")
+        if train.sets is not None and not self.takes_several_labels:
+            raise InputError(
+                f"The objective {self.objective} takes rows with one label each; of those with a "
+                "certificate, dual takes several."
+            )
         if train.weights is not None:
             raise InputError(f"The objective {self.objective} counts all rows alike: no weights.")
         with context.open() as running:
@@ -227,7 +241,8 @@ class DualMethod(CentringMethod):
         from myriad.training.validation import validate
 
         table: list[dict[str, Any]] = []
-        learned = LEARNED * self.untrained_loss(rows.labels, n_classes)
+        counts = rows.all_labels.counts(n_classes)
+        learned = LEARNED * self.untrained_loss(counts, rows.n_rows)
         scores: list[tuple[float, float]] = []
         trainer = self.trainer(rows, n_classes, path[0], running.workers)
         with running.progress.step("Trying values of lam", len(path), "values") as advance:
@@ -259,8 +274,9 @@ def _score(row: dict[str, Any]) -> tuple[float, float]:
     return row["top1"], row["top5"]
 
 
-def check_labels(labels: NDArray[np.int32], n_classes: int) -> None:
-    """Raise `InputError` unless every row has a class as its label."""
+def check_labels(rows: Rows, n_classes: int) -> None:
+    """Raise `InputError` unless every row has a class as its label; of several, all are classes."""
+    labels = rows.labels if rows.sets is None else rows.sets.classes
     if len(labels) == 0 or labels.min() < 0 or labels.max() >= n_classes:
         raise InputError("Every row that is trained on needs one of the classes as its label.")
 

@@ -1,7 +1,8 @@
 """One-vs-rest support vector machines in the dual, in blocks: what LIBLINEAR solves.
 
 Class c minimises ``lam/2 |w|^2 + sum_i weight_i loss(z_i w.x_i)`` with the hinge or squared hinge
-loss; the weights are 1/n, or differ between positives and negatives.
+loss, where z_i is 1 for the rows that have the class among their labels; the weights are 1/n, or
+differ between positives and negatives.
 """
 
 from __future__ import annotations
@@ -11,24 +12,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.measures import LabelSets
 from myriad.objectives import DUAL_LOSSES
 from myriad.objectives.binary import dual_bounds
 from myriad.panels import multiply
 from myriad.parallel import ThreadPool
 from myriad.products import add_product
 from myriad.store import Rows
-from myriad.store.views import OwnLabels
 from myriad.training.dual.ascent import Ascent, Certificate
 from myriad.training.dual.one_vs_rest_kernels import (
     DUAL_SIDE,
     collect_variables,
+    mark_positives,
     spread_variables,
     step_columns,
     sum_losses,
     sum_variables,
 )
 from myriad.training.dual.spaces import sum_columns
-from myriad.training.dual.sparse_duals_kernels import SparseBlock, add_signed_columns
+from myriad.training.dual.sparse_duals_kernels import (
+    RowClasses,
+    SparseBlock,
+    add_signed_columns,
+)
 from myriad.training.engine.chunks import Chunk
 from myriad.training.engine.shards import class_shards
 from myriad.training.sgd.one_vs_rest_kernels import add_rows
@@ -69,12 +75,15 @@ class BinaryAscent(Ascent):
         dtype: Any = np.float32,
         block: int = BLOCK,
     ) -> None:
-        weights, shards = weigh(rows.labels, n_classes, beta, class_weights), n_classes
+        sets = rows.all_labels
+        counts, shards = sets.counts(n_classes), n_classes
+        weights = weigh(counts, rows.n_rows, beta, class_weights)
         width = max(rows.dim, n_classes)
         if own is not None:
-            rows, n_classes, weights = OwnLabels(rows, own), len(own), weights[own]
+            n_classes, weights, sets = len(own), weights[own], restrict(sets, own, n_classes)
         super().__init__(rows, n_classes, lam=lam, dtype=dtype, block=block)
         self.loss, self.bias, self.width = loss, bias, width
+        self.sets, self._positives = sets, RowClasses(sets.starts, sets.classes)
         self.shards = shards_in(own or range(n_classes), shards)
         self.V = np.zeros((n_classes, rows.dim), dtype)
         self.constants = np.zeros(n_classes, dtype)
@@ -92,7 +101,7 @@ class BinaryAscent(Ascent):
 
     def _step_chunk(self, chunk: Chunk, pool: ThreadPool) -> None:
         for number, block in enumerate(chunk.blocks(self.block)):
-            X, index, labels = chunk.X[block], chunk.index[block], chunk.labels[block]
+            X, index = chunk.X[block], chunk.index[block]
             gram = chunk.grams[number] + self.dtype.type(self.bias**2)
             counts = self._counts[: len(X)]
             values = np.empty((self.n_classes, len(X)))
@@ -103,11 +112,11 @@ class BinaryAscent(Ascent):
                 shard: slice,
                 X: NDArray[Any] = X,
                 panels: NDArray[Any] = chunk.panels[number],
-                labels: NDArray[np.int32] = labels,
+                index: NDArray[np.int64] = index,
                 gram: NDArray[Any] = gram,
                 values: NDArray[np.float64] = values,
             ) -> None:
-                self._step_shard(shard, X, panels, labels, gram, values)
+                self._step_shard(shard, X, panels, index, gram, values)
 
             pool.share(step, self.shards)
             collect_variables(values, SparseBlock(self._classes, self._stored, counts))
@@ -118,17 +127,16 @@ class BinaryAscent(Ascent):
         shard: slice,
         X: NDArray[Any],
         panels: NDArray[Any],
-        labels: NDArray[np.int32],
+        index: NDArray[np.int64],
         gram: NDArray[Any],
         values: NDArray[np.float64],
     ) -> None:
         S = np.empty((shard.stop - shard.start, len(X)), self.dtype)
         multiply(self.V[shard], panels, S, True)
         S += (self.bias * self.constants[shard])[:, None]
-        steps = np.empty_like(S)
-        n_steps = step_columns(
-            gram, labels, self._sides[shard], S, values[shard], steps, shard.start
-        )
+        steps, positive = np.empty_like(S), np.zeros(S.shape, np.bool_)
+        mark_positives(self._positives, index, shard.start, positive)
+        n_steps = step_columns(gram, positive, self._sides[shard], S, values[shard], steps)
         if n_steps > DENSE_ABOVE * steps.size:
             add_product(steps, X, self.V[shard])
         elif n_steps:
@@ -137,10 +145,11 @@ class BinaryAscent(Ascent):
 
     def _certify(self, pool: ThreadPool) -> Certificate:
         """Compute the weights from the variables, and return the values of every class."""
-        weights = sum_columns(self.rows, self.duals, self.n_classes, pool, signed=True)
+        positives = self._positives
+        weights = sum_columns(self.rows, self.duals, self.n_classes, pool, positives=positives)
         columns, table = np.zeros((self.n_classes, 1)), self.duals.table()
         constant = np.full((self.rows.n_rows, 1), self.bias)
-        add_signed_columns(constant, self.rows.labels, table, columns, 0, 0, 1)
+        add_signed_columns(constant, positives, table, columns, 0, 0, 1)
         constants = columns[:, 0]
         biases = self.bias * constants
 
@@ -151,13 +160,13 @@ class BinaryAscent(Ascent):
                 np.matmul(X, weights[shard].T, out=S[:, shard])
             S += biases
             totals = np.zeros(self.n_classes)
-            labels = self.rows.labels[some.start : some.stop]
-            sum_losses(S, labels, self._sides, DUAL_LOSSES[self.loss], totals)
+            positive = self.sets.part(slice(some.start, some.stop)).to_matrix(self.n_classes)
+            sum_losses(S, positive, self._sides, DUAL_LOSSES[self.loss], totals)
             return totals
 
         losses = self.sum_ranges(measure, pool)
         sums, prices = np.zeros(self.n_classes), np.zeros(self.n_classes)
-        sum_variables(self.rows.labels, table, self._sides, sums, prices)
+        sum_variables(positives, table, self._sides, sums, prices)
         norms = 0.5 * self.lam * (np.einsum("ij,ij->i", weights, weights) + constants**2)
         self._certified = weights, biases
         self.V[:], self.constants[:] = weights, constants
@@ -187,17 +196,28 @@ def shards_in(own: range, n_classes: int) -> list[slice]:
     ]
 
 
+def restrict(sets: LabelSets, own: range, n_classes: int) -> LabelSets:
+    """Return the labels that lie in a range of classes, counted from its first class."""
+    numbers = np.full(n_classes, -1, np.int32)
+    numbers[own] = np.arange(len(own))
+    return sets.renumbered(numbers)
+
+
 def weigh(
-    labels: NDArray[np.int32],
-    n_classes: int,
+    positives: NDArray[np.int64],
+    n: int,
     beta: float | None,
     class_weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return the weights of a negative and of a positive row, of shape (n_classes, 2)."""
-    n = len(labels)
-    weights = np.full((n_classes, 2), 1.0 / n)
+    """Return the weights of a negative and of a positive row, of shape (n_classes, 2).
+
+    Parameters
+    ----------
+    positives : how many of the `n` rows have each class.
+    """
+    weights = np.full((len(positives), 2), 1.0 / n)
     if beta is not None:
-        positives = np.maximum(np.bincount(labels, minlength=n_classes), 1)
+        positives = np.maximum(positives, 1)
         weights[:, 0] = beta / (1.0 + beta) / np.maximum(n - positives, 1)
         weights[:, 1] = 1.0 / (1.0 + beta) / positives
     if class_weights is not None:

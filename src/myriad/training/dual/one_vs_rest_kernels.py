@@ -14,6 +14,7 @@ import numpy as np
 
 from myriad._jit import jit
 from myriad.objectives.binary import dual_value
+from myriad.training.dual.sparse_duals_kernels import has_class
 
 DUAL_SIDE = np.dtype(
     [
@@ -26,33 +27,49 @@ DUAL_SIDE = np.dtype(
 
 
 @jit
-def step_columns(gram, labels, sides, S, values, steps, first):
+def mark_positives(positives, index, first, marked):
+    """Mark where rows have a class among their labels.
+
+    Parameters
+    ----------
+    positives : `RowClasses` of all rows.
+    index : int64 array of shape (B,), the numbers of the rows.
+    first : the class of the first column.
+    marked : bool array of shape (n_columns, B), all false; changed in place.
+    """
+    for i in range(len(index)):
+        for k in range(positives.starts[index[i]], positives.starts[index[i] + 1]):
+            c = positives.classes[k] - first
+            if 0 <= c < len(marked):
+                marked[c, i] = True
+
+
+@jit
+def step_columns(gram, positive, sides, S, values, steps):
     """Step columns through a block whose products with the weights are known.
 
     Parameters
     ----------
     gram : float array of shape (B, B)
-    labels : int32 array of shape (B,)
+    positive : bool array of shape (n_columns, B), whether a row has the class of a column.
     sides : array of `DUAL_SIDE` of shape (n_columns, 2).
     S : float array of shape (n_columns, B), products; changed in place: each step corrects the rows
         after it.
     values : float64 array of shape (n_columns, B), the variables; changed in place.
     steps : float array of shape (n_columns, B); set to the changes of the weights, as multiples of
         the rows.
-    first : the class of the first column.
 
     Returns
     -------
     The number of steps that are not zero.
     """
-    B = len(labels)
+    B = len(gram)
     nonzero = 0
     for c in range(len(sides)):
         for i in range(B):
             steps[c, i] = 0.0
-            positive = labels[i] == first + c
-            side = sides[c, 1] if positive else sides[c, 0]
-            z = 1.0 if positive else -1.0
+            side = sides[c, 1] if positive[c, i] else sides[c, 0]
+            z = 1.0 if positive[c, i] else -1.0
             old = values[c, i]
             slope = 1.0 - z * S[c, i] - side.ridge * old
             # At a bound, and the dual rises only beyond it: the variable stays.
@@ -96,24 +113,25 @@ def collect_variables(values, block):
 
 
 @jit
-def sum_losses(S, labels, sides, loss, totals):
+def sum_losses(S, positive, sides, loss, totals):
     """Add the losses of rows of scores (n_samples, n_classes) to `totals` (n_classes,).
 
-    `loss` is the number of the loss, see `DUAL_LOSSES`.
+    `positive` says which rows have which classes, a bool array of the shape of the scores; `loss`
+    is the number of the loss, see `DUAL_LOSSES`.
     """
-    for i in range(len(labels)):
+    for i in range(len(S)):
         for c in range(len(totals)):
-            positive = labels[i] == c
-            side = sides[c, 1] if positive else sides[c, 0]
-            totals[c] += side.weight * dual_value(loss, 1.0 if positive else -1.0, S[i, c])
+            side = sides[c, 1] if positive[i, c] else sides[c, 0]
+            z = 1.0 if positive[i, c] else -1.0
+            totals[c] += side.weight * dual_value(loss, z, S[i, c])
 
 
 @jit
-def sum_variables(labels, table, sides, sums, ridges):
+def sum_variables(positives, table, sides, sums, ridges):
     """Add the variables of each class to `sums`, and ``ridge v^2 / 2`` to `ridges`."""
-    for i in range(len(labels)):
+    for i in range(len(table.counts)):
         for m in range(table.starts[i], table.starts[i] + table.counts[i]):
             c = table.classes[m]
-            side = sides[c, 1] if c == labels[i] else sides[c, 0]
+            side = sides[c, 1] if has_class(positives, i, c) else sides[c, 0]
             sums[c] += table.values[m]
             ridges[c] += 0.5 * side.ridge * table.values[m] ** 2

@@ -22,6 +22,7 @@ from myriad.parallel import ThreadPool
 from myriad.store import Rows
 from myriad.training.dual.sparse_duals import SparseDuals
 from myriad.training.dual.sparse_duals_kernels import (
+    RowClasses,
     SparseBlock,
     add_changes,
     add_columns,
@@ -183,14 +184,20 @@ def check_gram(K: NDArray[np.float64]) -> None:
 
 
 def sum_columns(
-    rows: Rows, duals: SparseDuals, n_classes: int, pool: ThreadPool, *, signed: bool = False
+    rows: Rows,
+    duals: SparseDuals,
+    n_classes: int,
+    pool: ThreadPool,
+    *,
+    positives: RowClasses | None = None,
 ) -> NDArray[np.float64]:
     """Return the weights (n_classes, dim) of dual columns, summed in float64.
 
     Parameters
     ----------
-    signed : whether a variable belongs to its class alone, positive for the true class and negative
-        for the others (one-vs-rest), and not to a wrong class against the true one (top-k).
+    positives : the labels of all rows, if a variable belongs to its class alone, positive for
+        labels of its row and negative for other classes (one-vs-rest); None if it belongs to a
+        wrong class against the true one (top-k).
     """
     weights = np.zeros((n_classes, rows.dim))
     size = max(1, min(1024, BLOCK_BYTES // (8 * rows.dim)))
@@ -199,9 +206,12 @@ def sum_columns(
     for block in rows.blocks(size):
 
         def add(shard: slice, X: NDArray[Any] = block.X, first: int = first) -> None:
-            labels = rows.labels[first : first + len(X)]
-            kernel = add_signed_columns if signed else add_columns
-            kernel(X, labels, duals.table(), weights, first, shard.start, shard.stop)
+            features = shard.start, shard.stop
+            if positives is not None:
+                add_signed_columns(X, positives, duals.table(), weights, first, *features)
+            else:
+                labels = rows.labels[first : first + len(X)]
+                add_columns(X, labels, duals.table(), weights, first, *features)
 
         pool.share(add, shards)
         first += len(block.X)

@@ -2,8 +2,8 @@
 
 With the top-k SVM a variable x of a wrong class c of a row is ``a_c = -x`` in the row's dual
 column, and the label has ``a_y = 1'x`` [TK, 3.2]. With one-vs-rest a variable belongs to its own
-class alone, with the sign +1 for the label and -1 for other classes. Either way ``W = sum_i a_i
-x_i'``.
+class alone, with the sign +1 for labels of the row and -1 for other classes. Either way ``W =
+sum_i a_i x_i'``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from myriad._jit import inlined, jit
+from myriad.objectives.draws import is_label
 
 
 class DualTable(NamedTuple):
@@ -27,6 +28,19 @@ class DualTable(NamedTuple):
     counts: Any
     classes: Any
     values: Any
+
+
+class RowClasses(NamedTuple):
+    """The labels of rows: those of row i are ``classes[starts[i]:starts[i + 1]]``.
+
+    Attributes
+    ----------
+    starts : int64 array of shape (n_rows + 1,)
+    classes : int32 array.
+    """
+
+    starts: Any
+    classes: Any
 
 
 class SparseBlock(NamedTuple):
@@ -138,14 +152,26 @@ def add_columns(X, labels, table, V, first, start_feature, end_feature):
 
 
 @jit
-def add_signed_columns(X, labels, table, V, first, start_feature, end_feature):
-    """Add rows to the weights as `add_columns` does, with the dual columns of one-vs-rest."""
+def add_signed_columns(X, positives, table, V, first, start_feature, end_feature):
+    """Add rows to the weights as `add_columns` does, with the dual columns of one-vs-rest.
+
+    Parameters
+    ----------
+    positives : `RowClasses` of all rows.
+    """
     part = slice(start_feature, end_feature)
     for i in range(len(X)):
         start, x = table.starts[first + i], X[i, part]
         for m in range(start, start + table.counts[first + i]):
-            c = table.classes[m]  # the sign z of the row for the class of the variable
-            add_times(V[c, part], x, table.values[m] if c == labels[i] else -table.values[m])
+            c = table.classes[m]
+            positive = has_class(positives, first + i, c)  # the sign z of the row for the class
+            add_times(V[c, part], x, table.values[m] if positive else -table.values[m])
+
+
+@inlined
+def has_class(positives, row, c):
+    """Return whether a row has a class among its labels."""
+    return is_label(c, positives.classes[positives.starts[row] : positives.starts[row + 1]])
 
 
 @inlined

@@ -67,7 +67,7 @@ class TopK(DualMethod):
         from myriad.training.dual.topk import TopKAscent
 
         check_k(self.k, n_classes)
-        check_labels(rows.labels, n_classes)
+        check_labels(rows, n_classes)
         return TopKAscent(
             rows,
             n_classes,
@@ -79,7 +79,7 @@ class TopK(DualMethod):
             dtype=self.dtype,
         )
 
-    def untrained_loss(self, labels: NDArray[np.int32], n_classes: int) -> float:
+    def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
         """Return the loss of zero scores, which miss the margin of 1 by all of it."""
         return 1.0
 
@@ -100,6 +100,7 @@ class BinaryDual(DualMethod):
     """
 
     titles: ClassVar[Mapping[str, str]] = {"dual": "one-vs-rest SVM"}
+    takes_several_labels: ClassVar[bool] = True
 
     objective: str = "dual"
     loss: str = option("hinge", choices=tuple(DUAL_LOSSES), panel=DUAL_PANEL, help="Loss function.")
@@ -122,7 +123,7 @@ class BinaryDual(DualMethod):
         """Return the dual variables to train in this process, of all classes or of some."""
         from myriad.training.dual.one_vs_rest import BinaryAscent
 
-        check_labels(rows.labels, n_classes)
+        check_labels(rows, n_classes)
         return BinaryAscent(
             rows,
             n_classes,
@@ -161,7 +162,7 @@ class BinaryDual(DualMethod):
             return self.make(rows, n_classes, lam)
         return DualShards(self.make, rows, n_classes, lam, workers)
 
-    def untrained_loss(self, labels: NDArray[np.int32], n_classes: int) -> float:
+    def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
         """Return the least loss of scores that are the same for all rows, summed over classes.
 
         With p and q the weights of all positives and of all negatives of a class, the score s costs
@@ -172,9 +173,9 @@ class BinaryDual(DualMethod):
 
         from myriad.training.dual.one_vs_rest import weigh
 
-        weights = weigh(labels, n_classes, self.beta, self._read_class_weights(n_classes))
-        positives = np.bincount(labels, minlength=n_classes)
-        q, p = weights[:, 0] * (len(labels) - positives), weights[:, 1] * positives
+        class_weights = self._read_class_weights(len(positives))
+        weights = weigh(positives, n_rows, self.beta, class_weights)
+        q, p = weights[:, 0] * (n_rows - positives), weights[:, 1] * positives
         least = 4.0 * p * q / (p + q) if self.loss == "squared_hinge" else 2.0 * np.minimum(p, q)
         return float(least.sum())
 

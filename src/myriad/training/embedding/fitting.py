@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from myriad.errors import InputError
-from myriad.measures import LabelSets
 from myriad.progress import Progress
 from myriad.store import Rows
 from myriad.training.distributed.rounds import EmbeddingRounds
@@ -54,7 +53,7 @@ class Task:
         Raises `InputError` if no row can be trained on.
         """
         dim = method.dim_for(rows.dim)
-        sizes = LabelSets.from_labels(rows.labels).sizes if rows.sets is None else rows.sets.sizes
+        sizes = rows.all_labels.sizes
         idle = int(np.count_nonzero((sizes == 0) | (sizes == n_classes)))
         if idle == rows.n_rows:
             raise InputError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.measures import rank_truths
+from myriad.measures import rank_all_labels
 from myriad.panels import multiply_transposed
 from myriad.parallel import ThreadPool
 from myriad.store import Rows
@@ -100,5 +100,5 @@ def rank_range(
     for number, shards in enumerate(scorers):
         for shard in shards:
             shard.score(X, scores)
-        ranks[number] = rank_truths(scores, truths)
+        ranks[number] = rank_all_labels(scores, truths)
     return ranks

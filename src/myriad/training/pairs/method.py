@@ -38,7 +38,7 @@ class PairMethod(DualMethod):
         help="Value of a constant feature, regularised like the others; 0 for none.",
     )
 
-    def untrained_loss(self, labels: NDArray[np.int32], n_classes: int) -> float:
+    def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
         """Return the loss of zero scores."""
         return 1.0
 
@@ -72,7 +72,7 @@ class TopPush(PairMethod):
         """Return the dual variables to train."""
         from myriad.training.pairs.toppush import TopPushAscent
 
-        check_labels(rows.labels, n_classes)
+        check_labels(rows, n_classes)
         return TopPushAscent(rows, n_classes, lam=lam, bias=self.bias, per_class=self.per_class)
 
     def monitor(self, trainer: DualTrainer, val: Rows | None) -> GapStopping:
@@ -127,7 +127,7 @@ class Recall(PairMethod):
         from myriad.training.pairs.recall import RecallPlanes
 
         check_k(self.k, n_classes)
-        check_labels(rows.labels, n_classes)
+        check_labels(rows, n_classes)
         return RecallPlanes(rows, n_classes, k=self.k, lam=lam, bias=self.bias)
 
     def describe(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 JOINT = tuple(JOINT_OBJECTIVES)
 OBJECTIVES = ("ovr", *JOINT)
 
-SEVERAL_LABELS = ("ovr", "ranking", "warp", "auc")
+SEVERAL_LABELS = ("ovr", "multiclass", "ranking", "warp", "auc")
 """The objectives for rows with several labels."""
 WARP_PANEL = "Sampling of wrong classes: warp"
 
@@ -178,7 +178,7 @@ class SGD(GradientMethod, CentringMethod):
         if train.sets is not None and self.objective not in SEVERAL_LABELS:
             raise InputError(
                 f"The objective {self.objective} is for one label a row; for several use "
-                f"{', '.join(SEVERAL_LABELS)}."
+                f"{', '.join(SEVERAL_LABELS)} or dual."
             )
         with context.open() as running:
             workers = running.workers if self.spreads else None
