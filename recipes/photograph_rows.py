@@ -33,7 +33,7 @@ TRAINING_IMAGES = {"caltech101": 30, "scene15": 100, "tiny200": 100, "glyphs": 5
 VOCABULARY_IMAGES = 1000
 COLUMNS = 8192
 JITTER = 1e-7
-CODED_ROWS = 1024
+PRODUCT_CODES = "-pq"
 
 
 def learn_fisher_of(make: Callable[[], dict[str, Any]]) -> Callable[..., Any]:
@@ -132,7 +132,7 @@ class Rows:
     def load(self, name: str) -> np.ndarray:
         """Return the rows of a signature, of norm 1; ``fisher-pq`` are decoded product codes."""
         if not self._path(name).exists():
-            self._describe(name.removesuffix("-pq"))
+            self._describe(name)
         return np.load(self._path(name))
 
     def _path(self, name: str) -> Path:
@@ -140,18 +140,18 @@ class Rows:
         return self.work / f"{self.problem}-{name}{k}.npy"
 
     def _describe(self, name: str) -> None:
-        """Describe all images and write the rows, those of product codes too."""
+        """Describe all images and write the rows, as product codes give them where asked for."""
+        described = name.removesuffix(PRODUCT_CODES)
         path = self._path(name)
         raw, facts = path.with_suffix(".raw"), path.with_suffix(".json")
-        if not facts.exists():
-            facts.write_text(json.dumps(self._write_raw(name, raw)))
+        if not (raw.exists() and facts.exists()):
+            facts.write_text(json.dumps(self._write_raw(described, raw)))
         known = json.loads(facts.read_text())
         X = np.memmap(raw, np.float32, "r+", shape=(len(self.images), known["dim"]))
-        save(path, span(X) if X.shape[1] > len(X) else np.array(X))
-        first = draw_split(self.images.labels, TRAINING_IMAGES[self.problem], 0)
-        if name == "fisher" and first.sum() >= CODED_ROWS:
+        if name != described:
+            first = draw_split(self.images.labels, TRAINING_IMAGES[self.problem], 0)
             code_rows(X, first, known["period"])
-            save(self._path(f"{name}-pq"), span(X))
+        save(path, span(X) if X.shape[1] > len(X) else np.array(X))
         raw.unlink()
 
     def _write_raw(self, name: str, raw: Path) -> dict[str, Any]:

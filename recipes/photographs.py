@@ -8,12 +8,13 @@ Time:      two cores: networks 5 minutes a data set, Fisher vectors 5 to 10 minu
 Expected:  see docs/recipes.md; Caltech-101, mean class accuracy in %: Fisher vectors 72 to 75,
            network with `LinearSGD()` 91 to 92, `--signature auto` 93.5
 
-DATA is a folder with caltech101.zip, scene15 and tiny200.zip. Training and test images are pooled; of
-each class 30 (Caltech-101) or 100 (the others) are drawn for training, the rest is for testing. Images are
-described once and kept in the folder of --work. Differences between arms are paired: the same
-split, the same test images. Results go into a JSON file, from which an interrupted run resumes.
---quick draws characters instead, for a test of the recipe itself. --weights compares weights of
-colour by cross-validation inside the training images of the first split; no test image is used.
+DATA is a folder with caltech101.zip, scene15 and tiny200.zip. Training and test images are pooled;
+of each class 30 (Caltech-101) or 100 (the others) are drawn for training, the rest is for testing.
+Images are described once and kept in the folder of --work. Differences between arms are paired: the
+same split, the same test images. Results go into a JSON file, from which an interrupted run
+resumes. --quick draws characters instead, for a test of the recipe itself. --weights compares
+weights of colour by cross-validation inside the training images of the first split; no test image
+is used.
 
 Old versions: set PYTHONPATH to the src of their work tree and give --arms sgd --label " of fc6c517"
 after the rows have been described.
