@@ -12,6 +12,7 @@ with a penalty on the norm of the weights depend on inner products alone.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,21 +23,27 @@ import numpy as np
 
 from myriad.images import ImageList, choose_glyphs, find_images, write_glyphs
 
-SOURCES = {"caltech101": "caltech101.zip", "scene15": "scene15", "glyphs": ""}
-TRAINING_IMAGES = {"caltech101": 30, "scene15": 100, "glyphs": 5}
+SOURCES = {
+    "caltech101": "caltech101.zip",
+    "scene15": "scene15",
+    "tiny200": "tiny200.zip",
+    "glyphs": "",
+}
+TRAINING_IMAGES = {"caltech101": 30, "scene15": 100, "tiny200": 100, "glyphs": 5}
 VOCABULARY_IMAGES = 1000
 COLUMNS = 8192
 JITTER = 1e-7
-CODED_ROWS = 1024
+PRODUCT_CODES = "-pq"
 
 
 def learn_fisher_of(make: Callable[[], dict[str, Any]]) -> Callable[..., Any]:
     """Return a function that learns Fisher vectors with the settings that `make` returns."""
 
-    def learn(images: Any, components: int) -> Any:
+    def learn(images: Any, components: int | None) -> Any:
         from myriad.signatures import learn_fisher
 
-        return learn_fisher(images, n_components=components, **make())
+        stated = {} if components is None else {"n_components": components}
+        return learn_fisher(images, **make() | stated)
 
     return learn
 
@@ -58,7 +65,7 @@ def describe_colours() -> dict[str, Any]:
 def open_by_name(name: str) -> Callable[..., Any]:
     """Return a function that opens a network."""
 
-    def open_it(images: Any, components: int) -> Any:
+    def open_it(images: Any, components: int | None) -> Any:
         from myriad.signatures import open_network
 
         return open_network(name)
@@ -71,14 +78,19 @@ SIGNATURES: dict[str, Callable[..., Any]] = {
     "lite2": open_by_name("efficientnet-lite2"),
     "fisher": learn_fisher_of(describe_by),
     "fisher-earlier": learn_fisher_of(
-        lambda: describe_by(root=True, contrast=0.001, keep_empty=True)
+        lambda: (
+            describe_by(root=True, contrast=0.001, keep_empty=True)
+            | {"n_components": 256, "regions": 4}
+        )
     ),
+    "fisher-stripes": learn_fisher_of(lambda: describe_by() | {"regions": 4}),
     "fisher-contrast": learn_fisher_of(lambda: describe_by(contrast=0.001)),
     "fisher-step": learn_fisher_of(lambda: describe_by(step=4)),
     "fisher-coordinates": learn_fisher_of(lambda: describe_by() | {"coordinates": True}),
     "colour": learn_fisher_of(describe_colours),
 }
-"""What describes images: functions of the images to learn from and the number of Gaussians."""
+"""What describes images: functions of the images to learn from and the number of Gaussians, which
+is None for that of each entry."""
 
 
 def load_images(problem: str, data: Path | None, work: Path) -> ImageList:
@@ -109,46 +121,64 @@ class Rows:
     problem : the name of the data set.
     images : all its images.
     work : the folder that keeps them.
-    components : Gaussians of the Fisher vectors.
+    components : Gaussians of all Fisher vectors, None for those of `SIGNATURES`.
     """
 
     problem: str
     images: ImageList
     work: Path
-    components: int
+    components: int | None
 
     def load(self, name: str) -> np.ndarray:
         """Return the rows of a signature, of norm 1; ``fisher-pq`` are decoded product codes."""
         if not self._path(name).exists():
-            self._describe(name.removesuffix("-pq"))
+            self._describe(name)
         return np.load(self._path(name))
 
     def _path(self, name: str) -> Path:
-        k = "" if name.startswith("lite") else f"-{self.components}"
+        k = "" if name.startswith("lite") or not self.components else f"-{self.components}"
         return self.work / f"{self.problem}-{name}{k}.npy"
 
     def _describe(self, name: str) -> None:
+        """Describe all images and write the rows, as product codes give them where asked for."""
+        described = name.removesuffix(PRODUCT_CODES)
+        path = self._path(name)
+        raw, facts = path.with_suffix(".raw"), path.with_suffix(".json")
+        if not (raw.exists() and facts.exists()):
+            facts.write_text(json.dumps(self._write_raw(described, raw)))
+        known = json.loads(facts.read_text())
+        X = np.memmap(raw, np.float32, "r+", shape=(len(self.images), known["dim"]))
+        if name != described:
+            first = draw_split(self.images.labels, TRAINING_IMAGES[self.problem], 0)
+            code_rows(X, first, known["period"])
+        save(path, span(X) if X.shape[1] > len(X) else np.array(X))
+        raw.unlink()
+
+    def _write_raw(self, name: str, raw: Path) -> dict[str, Any]:
+        """Learn a signature and write the rows of all images; return what is known of it."""
         from myriad.parallel import thread_count
         from myriad.pipelines.describing import SampledImages, describe_images, open_workers
+        from myriad.pipelines.row_cache import open_cache
+        from myriad.progress import SILENT
 
-        n, path = len(self.images), self._path(name)
+        n = len(self.images)
         first = draw_split(self.images.labels, TRAINING_IMAGES[self.problem], 0)
         order = np.random.default_rng(0).permutation(np.flatnonzero(first))
-        raw = path.with_suffix(".raw")
         began = time.perf_counter()
         with open_workers(thread_count(None), n) as executor:
             sample = SampledImages(self.images, order[:VOCABULARY_IMAGES], 0.0, executor)
             signature = SIGNATURES[name](sample, self.components)
-            print(f"{path.stem}: learned in {time.perf_counter() - began:.0f} s", flush=True)
+            learned = time.perf_counter() - began
             X = np.memmap(raw, np.float32, "w+", shape=(n, signature.dim))
-            for i, row in describe_images(self.images, range(n), signature, executor):
-                X[i] = row
-        print(f"{path.stem}: described in {time.perf_counter() - began:.0f} s", flush=True)
-        save(path, span(X) if X.shape[1] > n else np.array(X))
-        if name == "fisher" and first.sum() >= CODED_ROWS:
-            code_rows(X, first, signature.period)
-            save(self._path(f"{name}-pq"), span(X))
-        raw.unlink()
+            # A run that is interrupted finds the rows of networks again in the cache.
+            with open_cache(True, SILENT) as cache:
+                described = describe_images(self.images, range(n), signature, executor, cache=cache)
+                for i, row in described:
+                    X[i] = row
+        seconds = time.perf_counter() - began
+        print(f"{raw.stem}: learned in {learned:.0f} s, described in {seconds:.0f} s", flush=True)
+        period = getattr(signature, "period", signature.dim)
+        return {"dim": signature.dim, "period": period, "seconds": round(seconds, 1)}
 
 
 def save(path: Path, rows: np.ndarray) -> None:

@@ -79,10 +79,10 @@ class FisherVector(_Aggregated):
     def __init__(
         self,
         *,
-        n_components: int = 256,
+        n_components: int = 128,
         weights: bool = False,
         coordinates: bool = False,
-        regions: int = 4,
+        regions: int = 8,
         pca_dim: int | None = None,
         whiten: bool = False,
         descriptor: DenseSIFT | LocalColour | str = "sift",

@@ -111,7 +111,7 @@ class ExtractOptions(SignatureOptions):
         stated = {
             "signature": self.signature,
             "components": self.components,
-            "regions": self.regions,
+            "regions": self.n_regions,
             "step": self.step,
             "codes": self.codes,
             "descriptor": self.descriptor,

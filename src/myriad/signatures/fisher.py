@@ -164,7 +164,7 @@ def _weight_gradients(
 def learn_fisher(
     images: Iterable[Bytes] | SpreadImages,
     *,
-    n_components: int = 256,
+    n_components: int = 128,
     weights: bool = False,
     coordinates: bool = False,
     **options: Unpack[Learning],
@@ -192,7 +192,7 @@ def learn_fisher(
     return FisherSignature(
         *common_fields(options, pca),
         mixture,
-        options.get("regions", 4),
+        options.get("regions", 8),
         weights=weights,
         coordinates=coordinates,
     )
