@@ -1,6 +1,6 @@
 """The command ``myriad``: its verbs, one file each, and its entry point.
 
-A new verb is one file beside this one and one line in `VERBS`.
+A new verb is one file beside this one and one line in `PANELS`.
 """
 
 from __future__ import annotations
@@ -35,27 +35,28 @@ from myriad.cli.serve import serve
 from myriad.cli.train import train
 from myriad.cli.tune import tune
 
-VERBS: dict[str, Callable[..., Any]] = {
-    "demo": demo,
-    "check": check,
-    "train": train,
-    "predict": predict,
-    "evaluate": evaluate,
-    "explain": explain,
-    "extend": extend,
-    "forget": forget,
-    "merge": merge,
-    "serve": serve,
-    "extract": extract,
-    "compress": compress,
-    "import": import_,
-    "export": export,
-    "tune": tune,
-    "compare": compare,
-    "report": report,
-    "plan": plan,
-    "info": info,
+PANELS: dict[str, dict[str, Callable[..., Any]]] = {
+    "Train and use a model": {
+        "demo": demo,
+        "check": check,
+        "train": train,
+        "predict": predict,
+        "evaluate": evaluate,
+        "explain": explain,
+        "serve": serve,
+    },
+    "Change a model": {"extend": extend, "forget": forget, "merge": merge},
+    "Stores of rows": {
+        "extract": extract,
+        "import": import_,
+        "compress": compress,
+        "export": export,
+    },
+    "Experiments": {"tune": tune, "compare": compare, "report": report, "plan": plan},
+    "Help": {"info": info},
 }
+"""The verbs, in the panels of ``myriad --help``."""
+VERBS = {name: verb for verbs in PANELS.values() for name, verb in verbs.items()}
 
 COMPLETING = "_MYRIAD_COMPLETE"
 """Environment variable by which a shell asks for completions instead of running a verb."""
@@ -87,8 +88,9 @@ def myriad(
     """Classify images into thousands of classes with linear models, on ordinary machines."""
 
 
-for _name, _verb in VERBS.items():
-    app.command(_name)(_verb)
+for _panel, _verbs in PANELS.items():
+    for _name, _verb in _verbs.items():
+        app.command(_name, rich_help_panel=_panel)(_verb)
 
 
 def _open_closed_streams() -> None:
