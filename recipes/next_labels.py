@@ -7,9 +7,10 @@ Expected:  see docs/verbs/predict.md
 
 A model of 200 classes begins with 5 labelled images a class. In each round 100 of the other 19,000
 training images are labelled, chosen at random, as --next --store does or as --next does without
-the labelled rows, and the model is trained again; its settings are searched once, at the beginning. The curve of each way gives the accuracy on the
-5,000 test images after each round. "saved" is how many percent fewer labels --next needs for the
-accuracy that the random choice has at the end, by interpolation between rounds.
+the labelled rows, and the model is trained again; its settings are searched once, at the beginning.
+The curve of each way gives the accuracy on the 5,000 test images after each round. "saved" is how
+many percent fewer labels --next needs for the accuracy that the random choice has at the end, by
+interpolation between rounds.
 
 DATA and the store of photographs, which is made once in --work, are those of automatic_problems.py.
 Every curve is written to --out at once, and what is there is not run again.
