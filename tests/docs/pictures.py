@@ -4,8 +4,8 @@ The plots are those that ``docs/gallery.md`` saves. The screenshots show the rep
 a model of drawn letters, in Chromium, which must be installed. Pictures have few
 colours, so that the repository stays small.
 
-``python -m tests.docs.pictures gallery`` draws the plots alone; ``screenshots``, ``labels`` (those of
-the guide) and ``speed``, the comparison on the README, are the others.
+``python -m tests.docs.pictures gallery`` draws the plots alone; the others are ``screenshots``,
+``labels`` (of the guide) and ``speed`` (the comparison on the README).
 """
 
 import os

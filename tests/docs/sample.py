@@ -8,7 +8,7 @@ They stand for the reader's photographs, under the names that the pages use:
 - ``photos.zip``: the folder ``photos/``, packed;
 - ``more/``: a sub-folder each for two letters that ``letters/`` lacks;
 - ``new/``: images without labels, one of them cut short;
-- ``recipes/``, ``benchmarks/``: those of the repository, which a reader has in a copy of the source;
+- ``recipes/``, ``benchmarks/``: those of the repository, as in a copy of the source;
 - ``letters.model``, ``letters.store``: what `TRAINED` makes of ``letters/``.
 """
 
