@@ -1,12 +1,14 @@
 """Planted faults: how many near duplicates and wrong labels ``myriad check`` finds.
 
-Command:   python recipes/data_faults.py DATA --out runs/data_faults [--problems scene15,tiny200]
-           [--faults copies,random,confusable] [--seeds 5] [--quick] [--table]
-Time:      describing 5,000 images once, then one to five minutes a seed and problem, two cores
-Expected:  see docs/verbs/check.md; --table prints what has been run so far
+Command:   python recipes/data_faults.py DATA --work runs/data_faults --out FILE.json
+           [--problems scene15,tiny200] [--faults copies,random,confusable] [--seeds 5] [--quick]
+           python recipes/data_faults.py --table [docs/verbs/check.md]
+Time:      describing 5,000 images once, then about a minute a seed and problem, two cores
+Expected:  see docs/verbs/check.md
 
 DATA is a folder with scene15/, caltech101.zip and tiny200.zip. Only training images are used, some
-of each class (`IMAGES`), and every result is kept in OUT; what is there is not run again.
+of each class (`IMAGES`); their rows are kept in the folder --work. Every result is written to --out
+at once, and what is there is not run again. The published results are those of `RESULTS`.
 
 Near duplicates: of drawn images copies are made, saved at quality 40, resized to 60 %, cropped by
 5 % at one side and above, 1.3 times as bright, or mirrored. A copy is found if it is in one group
@@ -25,9 +27,10 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +42,17 @@ from myriad.checks.components import join_pairs
 from myriad.checks.cross_fitting import HeldProbabilities, cross_fit
 from myriad.checks.duplicates import find_equal, find_near_images
 from myriad.checks.label_errors import rank_labels
-from myriad.files import write_json
 from myriad.images import ImageList, find_images
 from myriad.pipelines.check import SIGNATURE
-from myriad.pipelines.evidence import environment
 from myriad.pipelines.image_scan import scan_images
 from myriad.signatures.registry import open_network
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context
 
+sys.path.insert(0, str(Path(__file__).parent))
+from results import Results, fill_page
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "data_faults.json"
 PROBLEMS = {"scene15": "scene15", "caltech101": "caltech101.zip", "tiny200": "tiny200.zip"}
 IMAGES = {"scene15": 1500, "caltech101": 1515, "tiny200": 2000}
 """Training images that are used, equally many of each class."""
@@ -233,80 +238,113 @@ def measure_labels(known: dict[str, Any], kind: str, seed: int, threads: int) ->
     }
 
 
-def print_table(results: dict[str, Any]) -> None:
-    """Print the results as tables of Markdown, means over seeds."""
-    for fault, columns in (("copies", list(COPYING)), ("random", None), ("confusable", None)):
-        print(f"\n{fault}")
-        for problem in PROBLEMS:
-            found = [
-                value for key, value in results.items() if key.startswith(f"{problem} {fault} ")
-            ]
+NAMES = {"scene15": "Scene 15", "caltech101": "Caltech-101", "tiny200": "Tiny-ImageNet"}
+
+
+def write_tables(cells: dict[str, Any]) -> dict[str, str]:
+    """Return the results as tables of Markdown, means over seeds, by the names of their marks."""
+    return {
+        "copies": write_copy_table(cells),
+        "wrong labels": write_label_table(cells),
+    }
+
+
+def collect(cells: dict[str, Any], problem: str, fault: str) -> list[dict[str, Any]]:
+    """Return the results of all seeds."""
+    return [cell for key, cell in cells.items() if key.startswith(f"{problem} {fault} ")]
+
+
+def write_copy_table(cells: dict[str, Any]) -> str:
+    """Return how many copies are found, and how many pairs are no copies."""
+    head = ["", "images", *COPYING, "new pairs that are no copies, in 1,000 images", "seeds"]
+    lines = [head, ["---"] * len(head)]
+    for problem, name in NAMES.items():
+        found = collect(cells, problem, "copies")
+        if not found:
+            continue
+        recall = [np.mean([one["recall"][kind] for one in found]) for kind in COPYING]
+        false = sum(one["false_pairs"] for one in found)
+        images = sum(one["images"] for one in found)
+        line = [name, f"{found[0]['images']:,}", *(f"{share:.3f}" for share in recall)]
+        lines.append([*line, f"{1000 * false / images:.2f}", str(len(found))])
+    return show_lines(lines)
+
+
+def write_label_table(cells: dict[str, Any]) -> str:
+    """Return how well wrong labels are ranked, and what dropping them gains."""
+    head = ["", "5 % wrong", "average precision", "cleanlab", "difference", "listed that are wrong"]
+    head += ["wrong that are listed", "accuracy with them", "without", "true labels"]
+    head += ["memory of cleanlab", "seeds"]
+    lines = [head, ["---"] * len(head)]
+    for problem, name in NAMES.items():
+        for fault in ("random", "confusable"):
+            found = collect(cells, problem, fault)
             if not found:
                 continue
-            if columns is not None:
-                cells = [
-                    f"{np.mean([one['recall'][kind] for one in found]):.3f}" for kind in columns
-                ]
-                false = sum(one["false_pairs"] for one in found)
-                images = sum(one["images"] for one in found)
-                cells += [f"{1000 * false / images:.2f}", f"{found[0]['own_pairs']}"]
-            else:
-                cells = []
-                for name in ("average_precision", "cleanlab"):
-                    values = [one[name] for one in found]
-                    cells.append(f"{np.mean(values):.3f} ± {np.std(values):.3f}")
-                cells.append(
-                    f"{np.mean([one['listed_and_wrong'] / one['listed'] for one in found]):.2f}"
-                )
-                cells.append(
-                    f"{np.mean([one['listed_and_wrong'] / one['wrong'] for one in found]):.2f}"
-                )
-                cells += [
-                    f"{np.mean([one['accuracy'][name] for one in found]):.2f}"
-                    for name in found[0]["accuracy"]
-                ]
-                cells.append(f"{np.mean([one['memory_ratio'] for one in found]):.0f}")
-            print(f"| {problem} | {' | '.join(cells)} | {len(found)} |")
+            ours, theirs = (
+                np.array([one[key] for one in found]) for key in ("average_precision", "cleanlab")
+            )
+            precision = np.mean([one["listed_and_wrong"] / one["listed"] for one in found])
+            recall = np.mean([one["listed_and_wrong"] / one["wrong"] for one in found])
+            accuracies = [
+                np.mean([one["accuracy"][key] for one in found]) for key in found[0]["accuracy"]
+            ]
+            ratio = np.mean([one["memory_ratio"] for one in found])
+            line = [name, fault, f"{ours.mean():.3f}", f"{theirs.mean():.3f}"]
+            line += [show_difference(ours - theirs), f"{precision:.2f}", f"{recall:.2f}"]
+            line += [f"{accuracy:.1f}" for accuracy in accuracies]
+            lines.append([*line, f"{ratio:.0f} x", str(len(found))])
+    return show_lines(lines)
+
+
+def show_difference(differences: np.ndarray) -> str:
+    """Return the mean of paired differences, with its standard error."""
+    if len(differences) < 2:
+        return f"{differences.mean():+.3f}"
+    error = differences.std(ddof=1) / len(differences) ** 0.5
+    return f"{differences.mean():+.3f} ± {error:.3f}"
+
+
+def show_lines(lines: list[list[str]]) -> str:
+    """Return the lines of a table in Markdown."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:
     """Run what is missing, and keep every result."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("runs/data_faults"))
+    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--work", type=Path, default=Path("runs/data_faults"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--problems", default=",".join(PROBLEMS))
     parser.add_argument("--faults", default="copies,random,confusable")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="300 images, one seed")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--table", action="store_true", help="write the tables into DATA, a page")
     given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
-    file = given.out / ("quick.json" if given.quick else "results.json")
-    results = json.loads(file.read_text()) if file.exists() else {}
+    results = Results(given.out, {"recipe": "data_faults", "quick": given.quick})
     if given.table:
-        print_table(results.get("results", {}))
+        fill_page(given.data, write_tables(results.cells))
         return
-    found = results.setdefault("results", {})
+    if given.data is None:
+        parser.error("the folder of the data is missing")
+    given.work.mkdir(parents=True, exist_ok=True)
+    size = "quick" if given.quick else "all"
     for problem in given.problems.split(","):
         n_images = 300 if given.quick else IMAGES[problem]
         images = choose_images(given.data / PROBLEMS[problem], n_images)
-        known = describe(images, given.out / f"{file.stem}-{problem}.npz", given.threads)
+        known = describe(images, given.work / f"{size}-{problem}.npz", given.threads)
         for seed in range(1 if given.quick else given.seeds):
             for fault in given.faults.split(","):
-                key = f"{problem} {fault} {seed}"
-                if key in found:
-                    continue
                 if fault == "copies":
                     n = 10 if given.quick else COPIES
-                    found[key] = measure_copies(
-                        images, known, seed, n, given.out / problem, given.threads
-                    )
+                    work = given.work / problem
+                    run = partial(measure_copies, images, known, seed, n, work, given.threads)
                 else:
-                    found[key] = measure_labels(known, fault, seed, given.threads)
-                results["environment"] = environment()
-                write_json(file, results)
-                print(key, json.dumps(found[key]), flush=True)
+                    run = partial(measure_labels, known, fault, seed, given.threads)
+                name = f"{problem} {fault} {seed}"
+                print(name, results.fill(name, run), flush=True)
 
 
 if __name__ == "__main__":

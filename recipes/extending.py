@@ -1,6 +1,8 @@
 """Extended models beside models trained from scratch: accuracy and time.
 
-Command:   python recipes/extending.py DATA --out runs [--seeds 5] [--problems NAME...] [--save]
+Command:   python recipes/extending.py DATA --work runs --out FILE.json [--seeds 5]
+           [--problems NAME...]
+           python recipes/extending.py --table [docs/verbs/extend.md]
 Time:      two threads: about a minute (caltech101) to ten (tiny200) a seed
 Expected:  see docs/verbs/extend.md and docs/verbs/merge.md
 
@@ -11,31 +13,37 @@ and of old and new ones by themselves; times are those of training alone, in sec
 machine with other work they are noisy. Merged labels are measured as well: ten pairs of classes,
 drawn or most confused, whose label has the higher of two scores, or the mean of two vectors.
 
-DATA and the stores of photographs, which are made once, are those of automatic_problems.py.
+DATA and the stores of photographs, which are made once in --work, are those of
+automatic_problems.py. Every seed is written to --out at once, and what is there is not run again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from automatic_problems import PROBLEMS, Problem
 
 from myriad import Store
 from myriad.models import LinearModel, load_model
-from myriad.pipelines.evidence import environment
 from myriad.pipelines.extend import extend
 from myriad.pipelines.train import train
+
+sys.path.insert(0, str(Path(__file__).parent))
+from automatic_problems import PROBLEMS, Problem
+from results import Results, fill_page
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "extending.json"
 NEW = 0.2
 MERGED = 10
+PARTS = ("all", "old", "new")
+"""Classes whose test rows an accuracy is about."""
 
 
 def write_rows(path: Path, X: np.ndarray, y: np.ndarray) -> Path:
@@ -55,7 +63,7 @@ def measure(folder: Path, problem: Problem, y_test: np.ndarray, n_old: int) -> d
     order = np.array([int(name) for name in model.class_names])
     right = order[model.model.scores(problem.X_test).argmax(axis=1)] == y_test
     is_old = y_test < n_old
-    parts = {"all": right, "old": right[is_old], "new": right[~is_old]}
+    parts = dict(zip(PARTS, (right, right[is_old], right[~is_old]), strict=True))
     return {name: 100.0 * float(part.mean()) for name, part in parts.items()}
 
 
@@ -126,32 +134,59 @@ def measure_merging(
     return found
 
 
+WAYS = {
+    "scratch": "trained from scratch",
+    "frozen": "extended with the old rows, old weights frozen",
+    "update": "extended with the old rows and `--update`",
+    "model alone": "extended from the model alone",
+}
+
+
+def write_tables(cells: dict[str, Any]) -> dict[str, str]:
+    """Return the results as a table of Markdown, means over seeds."""
+    lines = [
+        "| | top-1 | old classes | new classes | difference | time of training |",
+        "|---|---|---|---|---|---|",
+    ]
+    for problem in dict.fromkeys(key.rpartition(" ")[0] for key in cells):
+        runs = [cell for key, cell in cells.items() if key.rpartition(" ")[0] == problem]
+        lines.append(f"| **{problem}**, {len(runs)} seeds | | | | | |")
+        for way, title in WAYS.items():
+            means = [f"{np.mean([run[way][key] for run in runs]):.1f}" for key in PARTS]
+            gains = np.array([run[way]["all"] - run["scratch"]["all"] for run in runs])
+            error = gains.std(ddof=1) / len(gains) ** 0.5 if len(gains) > 1 else np.nan
+            gain = "" if way == "scratch" else f"{gains.mean():+.2f} ± {error:.2f}"
+            share = np.mean([run[way]["seconds"] / run["scratch"]["seconds"] for run in runs])
+            lines.append(f"| {title} | {' | '.join(means)} | {gain} | {100 * share:.0f} % |")
+    return {"extended models": "\n".join(lines)}
+
+
 def main() -> None:
-    """Print the table of each problem, means over the seeds."""
+    """Run the seeds that are missing, and print them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--work", type=Path, default=Path("runs"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--save", action="store_true")
+    parser.add_argument("--table", action="store_true", help="write the table into DATA, a page")
     names = ["caltech101 network", "tiny200 network"]
     parser.add_argument("--problems", nargs="*", default=names)
     given = parser.parse_args()
-    results: dict[str, Any] = {}
+    results = Results(given.out, {"recipe": "extending"})
+    if given.table:
+        fill_page(given.data, write_tables(results.cells))
+        return
+    if given.data is None:
+        parser.error("the folder of the data is missing")
+
+    def measure_seed(name: str, seed: int) -> dict[str, Any]:
+        return run(PROBLEMS[name](given.data, given.work, seed), seed, given.threads)
+
     for name in given.problems:
-        runs = []
         for seed in range(given.seeds):
-            runs.append(run(PROBLEMS[name](given.data, given.out, seed), seed, given.threads))
-            print(name, seed, json.dumps(runs[-1]), flush=True)
-        means = {
-            way: {key: float(np.mean([one[way][key] for one in runs])) for key in values}
-            for way, values in runs[0].items()
-        }
-        results[name] = {"mean": means, "runs": runs}
-        print(name, json.dumps(means, indent=1), flush=True)
-    if given.save:
-        made = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **environment()}
-        RESULTS.write_text(json.dumps({"made": made, "results": results}, indent=1) + "\n")
+            found = results.fill(f"{name} {seed}", partial(measure_seed, name, seed))
+            print(name, seed, json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

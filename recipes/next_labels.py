@@ -1,38 +1,44 @@
 """Labels that `predict --next` saves against a random choice, on Tiny-ImageNet.
 
-Command:   python recipes/next_labels.py DATA --out runs [--seeds 5] [--rounds 10] [--save]
+Command:   python recipes/next_labels.py DATA --work runs --out FILE.json [--seeds 5] [--rounds 10]
+           python recipes/next_labels.py --table [docs/verbs/predict.md]
 Time:      two threads: about five minutes a seed
 Expected:  see docs/verbs/predict.md
 
 A model of 200 classes begins with 5 labelled images a class. In each round 100 of the other 19,000
-training images are labelled, chosen as --next does
-(with --store) or at random, and the model is trained again;
-its settings are searched once, at the beginning. The curve of each way gives the accuracy on the
-5,000 test images after each round. "saved" is how many percent fewer labels --next needs for the
-accuracy that the random choice has at the end, by interpolation between rounds.
+training images are labelled, chosen at random, as --next --store does or as --next does without
+the labelled rows, and the model is trained again; its settings are searched once, at the beginning.
+The curve of each way gives the accuracy on the 5,000 test images after each round. "saved" is how
+many percent fewer labels --next needs for the accuracy that the random choice has at the end, by
+interpolation between rounds.
 
-DATA and the store of photographs, which is made once, are those of automatic_problems.py.
+DATA and the store of photographs, which is made once in --work, are those of automatic_problems.py.
+Every curve is written to --out at once, and what is there is not run again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from datetime import UTC, datetime
+import sys
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from automatic_problems import PROBLEMS, Problem
 
 from myriad.models import Decider, LinearModel, ModelFolder, calibrate
-from myriad.pipelines.evidence import environment
 from myriad.pipelines.label_choice import CLASSES, Unlabelled, choose_rows
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context, Method
 
+sys.path.insert(0, str(Path(__file__).parent))
+from automatic_problems import PROBLEMS, Problem
+from results import Results, fill_page
+
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "next_labels.json"
 FIRST, ROUND = 5, 100
+WAYS = {"random": "at random", "next": "`--next --store`", "alone": "`--next`"}
 
 
 def draw_first(y: np.ndarray, seed: int) -> np.ndarray:
@@ -63,7 +69,7 @@ def follow(
             found = decider.decide(problem.X[pool], CLASSES)
             assert found.probabilities is not None
             unlabelled = Unlabelled(problem.X[pool], found.labels, found.probabilities)
-            known = problem.X[labelled]
+            known = problem.X[labelled] if way == "next" else None
             chosen = np.array(choose_rows(unlabelled, ROUND, labelled=known, seed=number))
         labelled = np.concatenate([labelled, pool[chosen]])
     return accuracies
@@ -77,39 +83,65 @@ def count_saved(curve: list[float], other: list[float]) -> float:
     return 100.0 * (1.0 - needed / (len(other) - 1))
 
 
+def write_tables(cells: dict[str, Any]) -> dict[str, str]:
+    """Return the results as a table of Markdown, means over seeds."""
+    lines = ["| choice | accuracy after each round | labels saved | seeds |", "|---|---|---|---|"]
+    curves: dict[str, dict[str, list[float]]] = {}
+    for key, cell in cells.items():
+        way, seed = key.split()
+        curves.setdefault(way, {})[seed] = cell["accuracies"]
+    for way, title in WAYS.items():
+        found = curves.get(way, {})
+        seeds = [seed for seed in found if seed in curves["random"]]
+        if not seeds:
+            continue
+        mean = np.mean([found[seed] for seed in seeds], axis=0)
+        saved = [count_saved(found[seed], curves["random"][seed]) for seed in seeds]
+        error = np.std(saved, ddof=1) / len(saved) ** 0.5 if len(saved) > 1 else np.nan
+        gain = "" if way == "random" else f"{np.mean(saved):.0f} ± {error:.0f} %"
+        shown = ", ".join(f"{accuracy:.1f}" for accuracy in mean)
+        lines.append(f"| {title} | {shown} | {gain} | {len(seeds)} |")
+    return {"labels saved": "\n".join(lines)}
+
+
 def main() -> None:
-    """Print the curves and the labels saved, means over the seeds."""
+    """Run the curves that are missing, and print them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--work", type=Path, default=Path("runs"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--ways", nargs="*", default=list(WAYS))
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--save", action="store_true")
+    parser.add_argument("--table", action="store_true", help="write the table into DATA, a page")
     given = parser.parse_args()
-    problem = PROBLEMS["tiny200 network"](given.data, given.out, 0)
-    context, runs = Context(threads=given.threads), []
-    for seed in range(given.seeds):
+    results = Results(given.out, {"recipe": "next_labels", "rounds": given.rounds})
+    if given.table:
+        fill_page(given.data, write_tables(results.cells))
+        return
+    if given.data is None:
+        parser.error("the folder of the data is missing")
+    problem = PROBLEMS["tiny200 network"](given.data, given.work, 0)
+    context = Context(threads=given.threads)
+
+    @cache
+    def search(seed: int) -> tuple[Method, Any]:
         first = draw_first(problem.y, seed)
         rows = ArrayRows(problem.X[first], problem.y[first].astype(np.int32))
         method = Automatic(search="quick")
         fitted = method.fit(rows, None, n_classes=problem.n_classes, context=context)
         assert fitted.held_scores is not None
-        scale = calibrate(fitted.held_scores, "cross-fitted")
-        settled = method.settled(fitted)
-        curves = {
-            way: follow(problem, way, settled, scale, seed, given.rounds, context)
-            for way in ("random", "next")
-        }
-        saved = count_saved(curves["next"], curves["random"])
-        runs.append({**curves, "saved": saved})
-        print(seed, json.dumps(runs[-1]), flush=True)
-    mean = float(np.nanmean([one["saved"] for one in runs]))
-    print(f"labels saved: {mean:.1f} %, mean of {len(runs)} seeds")
-    if given.save:
-        made = {"created": datetime.now(UTC).isoformat(timespec="seconds"), **environment()}
-        results = {"made": made, "saved": mean, "runs": runs}
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        return method.settled(fitted), calibrate(fitted.held_scores, "cross-fitted")
+
+    def draw_curve(way: str, seed: int) -> dict[str, Any]:
+        curve = follow(problem, way, *search(seed), seed, given.rounds, context)
+        return {"accuracies": curve}
+
+    for seed in range(given.seeds):
+        for way in given.ways:
+            found = results.fill(f"{way} {seed}", partial(draw_curve, way, seed))
+            print(way, seed, json.dumps(found), flush=True)
 
 
 if __name__ == "__main__":

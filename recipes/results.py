@@ -51,6 +51,25 @@ class Results:
         beside.replace(self._path)
 
 
+def fill_page(page: Path | None, tables: dict[str, str]) -> None:
+    """Write tables between the marks of their names on a page, or print them if there is none.
+
+    A table ``copies`` belongs between ``<!-- copies: written by a command -->`` and
+    ``<!-- end of copies -->``.
+    """
+    if page is None:
+        print("\n\n".join(tables.values()))
+        return
+    text = page.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        before, mark, rest = text.partition(f"<!-- {name}: written by a command -->")
+        _, end, after = rest.partition(f"<!-- end of {name} -->")
+        if not end:
+            sys.exit(f"{page} has no place for the table of {name}.")
+        text = f"{before}{mark}\n\n{table}\n\n{end}{after}"
+    page.write_text(text, encoding="utf-8")
+
+
 def need(path: Path | None, what: str) -> Path:
     """Return the path of data that a recipe needs, or end the program and say what is missing."""
     if path is None or not path.exists():

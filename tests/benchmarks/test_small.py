@@ -129,3 +129,10 @@ def test_photographs_resume_from_their_file(run, tmp_path):
     assert cells["fisher"]["0"] == found["cells"]["glyphs"]["fisher"]["0"]
     assert all(0 < cells[arm]["1"]["accuracy"] <= 100 for arm in ("fisher", "late-colour"))
     assert {"machine", "commit", "date"} <= set(more)
+
+
+def test_checking(tmp_path):
+    size = ("--rows", 500, "--images", 2)
+    found = run("benchmarks/checking.py", *size, out=tmp_path / "checking.json")
+    assert found["results"]["copies found"] == found["results"]["copies planted"] == 5
+    assert found["results"]["other pairs"] == 0

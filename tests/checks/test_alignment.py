@@ -1,8 +1,10 @@
+import cv2
 import numpy as np
 import pytest
 
 from myriad.checks.alignment import (
     COARSE_CORRELATION,
+    DETAIL,
     coarsen,
     correlate,
     correlate_coarsely,
@@ -17,7 +19,7 @@ def test_a_copy_matches_its_original(kind):
         match = match_thumbnails(thumbnail(photograph(seed)), thumbnail(copy_of(kind, seed)))
         assert match is not None
         assert match.mirrored == (kind == "mirrored")
-        assert 0.5 <= match.detail <= 1.0
+        assert DETAIL <= match.detail <= 1.0
 
 
 @pytest.mark.parametrize("kind", COPIES)
@@ -46,6 +48,34 @@ def test_the_same_light_without_the_same_details_does_not_match():
     assert match_thumbnails(first, second) is None
 
 
+def draw_symbol(dot: int, line: int, lobe: int) -> np.ndarray:
+    """Return a yin-yang symbol."""
+    image = np.full((300, 300), 255, np.uint8)
+    cv2.ellipse(image, (150, 150), (130, 130), 0, 90, 270, 0, -1)
+    for y, inside, outside in ((85, 255, 0), (215, 0, 255)):
+        cv2.circle(image, (150, y), lobe, outside, -1)
+        cv2.circle(image, (150, y), dot, inside, -1)
+    cv2.circle(image, (150, 150), 130, 0, line)
+    return image
+
+
+def test_two_drawings_of_one_symbol_do_not_match():
+    first, second = (thumbnail(draw_symbol(*one)) for one in ((16, 3, 65), (26, 6, 60)))
+    assert correlate(first.astype(np.float32), second.astype(np.float32)) > 0.9
+    assert match_thumbnails(first, second) is None
+    assert match_thumbnails(first, first) is not None
+
+
+def test_a_symmetric_picture_is_not_taken_for_its_mirror_image():
+    half = photograph(3)[:, :100].astype(np.float32)
+    whole = np.concatenate([half, half[:, ::-1]], axis=1)
+    whole[:, :100] += 12 * np.random.default_rng(0).standard_normal(half.shape)
+    whole = whole.clip(0, 255).astype(np.uint8)
+    match = match_thumbnails(thumbnail(whole), thumbnail(whole // 2 + 60))
+    assert match is not None
+    assert not match.mirrored
+
+
 def test_even_images_are_never_compared():
     even = np.full((32, 32), 200, np.uint8)
     assert match_thumbnails(even, even) is None
@@ -53,6 +83,6 @@ def test_even_images_are_never_compared():
 
 
 def test_coarse_vectors_are_centred_and_of_norm_one():
-    coarse = coarsen(np.stack([thumbnail(photograph(0)), np.zeros((32, 32), np.uint8)]))
+    coarse = coarsen(np.stack([thumbnail(photograph(0)), np.zeros((64, 64), np.uint8)]))
     np.testing.assert_allclose(coarse.mean(axis=1), 0, atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(coarse, axis=1), [1, 0], atol=1e-5)

@@ -4,8 +4,8 @@ The plots are those that ``docs/gallery.md`` saves. The screenshots show the rep
 a model of drawn letters, in Chromium, which must be installed. Pictures have few
 colours, so that the repository stays small.
 
-``python -m tests.docs.pictures gallery`` draws the plots alone; ``screenshots`` and ``speed``, the
-comparison on the README, are the others.
+``python -m tests.docs.pictures gallery`` draws the plots alone; the others are ``screenshots``,
+``labels`` (of the guide) and ``speed`` (the comparison on the README).
 """
 
 import os
@@ -58,6 +58,20 @@ def draw_screenshots(folder: Path) -> None:
         keep(picture, IMAGES / name)
 
 
+def draw_labels(folder: Path) -> None:
+    """Check labels as the guide does, and take a picture of those that are found."""
+    from tests.docs.screenshots import photograph_section
+
+    sample = folder / "sample"
+    make_sample(sample)
+    reader = Reader(sample)
+    blocks = read_blocks((DOCS / "guides" / "labels.md").read_text("utf-8").splitlines())
+    reader.run_python(blocks[0])
+    reader.run_console(blocks[1])
+    page = sample / "mixed.check" / "report.html"
+    keep(photograph_section(page, "labels", folder), IMAGES / "labels.png")
+
+
 def draw_comparison(folder: Path) -> None:
     """Draw the comparison with other trainers."""
     draw_speed(folder / "speed.png")
@@ -74,6 +88,7 @@ def keep(picture: Path, target: Path) -> None:
 PICTURES: dict[str, Callable[[Path], None]] = {
     "gallery": draw_gallery,
     "screenshots": draw_screenshots,
+    "labels": draw_labels,
     "speed": draw_comparison,
 }
 

@@ -8,6 +8,7 @@ They stand for the reader's photographs, under the names that the pages use:
 - ``photos.zip``: the folder ``photos/``, packed;
 - ``more/``: a sub-folder each for two letters that ``letters/`` lacks;
 - ``new/``: images without labels, one of them cut short;
+- ``recipes/``, ``benchmarks/``: those of the repository, as in a copy of the source;
 - ``letters.model``, ``letters.store``: what `TRAINED` makes of ``letters/``.
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 import cv2
 
 from myriad.images.glyphs import GlyphSet, draw_glyph
+from tests.docs.pages import ROOT
 
 LETTERS = list("abcdefghijklmnopqrstuvwx")
 PHOTOS = range(10)
@@ -43,6 +45,9 @@ def make_sample(folder: Path) -> None:
     whole = (folder / "new" / "1.jpg").read_bytes()
     (folder / "new" / "cut.jpg").write_bytes(whole[: len(whole) // 2])
     write_manifest(folder / "photos.csv")
+    for name in ("recipes", "benchmarks"):
+        ignored = shutil.ignore_patterns("__pycache__", "results")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     shutil.make_archive(str(folder / "photos"), "zip", folder, "photos")
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the report and of the page of a model, taken in Chromium."""
+"""Pictures of reports and of the page of a model, taken in Chromium."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +31,17 @@ def photograph_report(page: Path, folder: Path) -> dict[str, Path]:
     with opened(folder, LAPTOP) as driver:
         driver.get(page.resolve().as_uri())
         return {"report.png": shoot(driver, folder / "report.png")}
+
+
+def photograph_section(page: Path, section: str, folder: Path) -> Path:
+    """Return a picture of a section of a page."""
+    from selenium.webdriver.common.by import By
+
+    with opened(folder, LAPTOP) as driver:
+        driver.get(page.resolve().as_uri())
+        found = folder / f"{section}.png"
+        driver.find_element(By.ID, section).screenshot(str(found))
+        return found
 
 
 def photograph_page(model: Path, images: Path, folder: Path) -> dict[str, Path]:

@@ -1,5 +1,7 @@
 """The tables of pages are those that the files of results give."""
 
+import re
+
 import pytest
 
 from tests.docs.pages import DOCS
@@ -40,3 +42,12 @@ def test_the_tables_are_those_of_the_results(
     page = (DOCS / name).read_text(encoding="utf-8")
     shown = page.split(marks[0])[1].split(marks[1])[0]
     assert shown.strip() == printed.strip(), f"recipes/{recipe} docs/{name} writes them"
+
+
+def test_the_differences_in_the_guide_of_objectives_are_measured() -> None:
+    guide = (DOCS / "guides" / "objective.md").read_text(encoding="utf-8")
+    rows = [line for line in guide.splitlines() if line.startswith("| `")]
+    stated = [number for row in rows for number in re.findall(r"[-+]\d+\.\d+(?: ± [\d.]+)?", row)]
+    evidence = (DOCS / "evidence.md").read_text(encoding="utf-8")
+    assert len(stated) >= 5
+    assert [number for number in stated if number not in evidence] == []

@@ -46,6 +46,7 @@ def test_a_correction_that_was_made_already_is_accepted(images, write):
         ("path,label\ncat/9.png,dog\n", r"line 2: the data have no image 'cat/9.png'"),
         ("path,label\ncat/1.png,wolf\n", r"line 2: 'wolf' is not a class"),
         ("path,given,label\ncat/1.png,wolf,dog\n", r"'wolf' is not a class"),
+        ("path,label\ncat/1.png,dgo\n", r"is not a class of the data\. Did you mean 'dog'"),
         ("path,label,given\ndog/3.png,cat,cat\n", "the label of 'dog/3.png' is 'dog', not 'cat'"),
         ("path,label\ncat/1.png,dog\ncat/1.png,cat\n", r"line 3: .* already in an earlier line"),
         ("path,label\n,dog\n", r"line 2: the path is empty"),

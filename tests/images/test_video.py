@@ -1,5 +1,8 @@
 """Frames of videos: names, times, labels and groups, and videos that cannot be opened."""
 
+import subprocess
+import sys
+
 import cv2
 import numpy as np
 import pytest
@@ -66,6 +69,15 @@ def test_bad_videos(tmp_path):
         list_inputs([str(path)], every=0.0)
     with pytest.raises(BadImage, match="without a frame at 90 s"):
         ImageFiles(tmp_path, [name_frame("clip.avi", 90)]).read(0)
+
+
+def test_the_library_prints_nothing_about_a_bad_video(tmp_path):
+    (tmp_path / "bad.mp4").write_bytes(b"no video")
+    source = "import sys; from myriad.images import list_inputs; list_inputs(sys.argv[1:], every=1)"
+    command = [sys.executable, "-c", source, str(tmp_path / "bad.mp4")]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert "cannot be opened" in ended.stderr
+    assert "moov" not in ended.stderr
 
 
 def test_urls_are_refused(tmp_path):

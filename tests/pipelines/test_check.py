@@ -110,6 +110,15 @@ def test_groups_of_a_manifest_are_kept(tmp_path):
     assert groups["2.png"] == groups["5.png"] == -1
 
 
+def test_equal_files_of_a_class_stay_once_though_another_class_has_one_too(photos, tmp_path):
+    for name in ("ant/a.png", "ant/b.png", "bee/c.png", "bee/d.png"):
+        write(photos / "train" / name, photograph(900))
+    check(photos, tmp_path / "out", fix=tmp_path / "fixed.csv")
+    kept = {path.removeprefix("photos/") for path in find_images(tmp_path / "fixed.csv").paths}
+    assert {"train/ant/a.png", "train/bee/c.png"} <= kept
+    assert kept.isdisjoint({"train/ant/b.png", "train/bee/d.png"})
+
+
 def test_the_fixed_manifest_may_be_in_another_folder(photos, tmp_path):
     (tmp_path / "lists").mkdir()
     check(photos, tmp_path / "out", fix=tmp_path / "lists" / "fixed.csv")

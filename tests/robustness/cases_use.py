@@ -65,7 +65,7 @@ def bad_pictures(here: Path, ready: Path) -> None:
 
 
 MODEL_DAMAGE = {
-    "no model folder": ("no config.json", lambda here: os.rename(here / "model", here / "x")),
+    "no model folder": ("does not exist", lambda here: os.rename(here / "model", here / "x")),
     "config missing": ("no config.json", lambda here: (here / "model/config.json").unlink()),
     "config cut": ("config.json is damaged", lambda here: cut(here / "model/config.json")),
     "config empty": ("config.json is damaged", lambda here: cut(here / "model/config.json", 0)),

@@ -3,7 +3,9 @@
 A copy of an image may have another size, compression or brightness, be cropped a little, or
 mirrored. Two thumbnails are aligned by an affine map close to the identity, found by maximising
 their correlation [1]_, and must then agree both as they are and in their details, which are what
-is left after smoothing: two beaches have the same sky above the same sand, but not the same waves.
+smoothing takes away: two beaches have the same sky above the same sand, but not the same waves.
+This is done at half the size first, which is fast and rejects nearly all pairs, and then at the
+full size, where two drawings of one symbol, or two objects in the same pose, differ as well.
 
 .. [1] G. Evangelidis, E. Psarakis. Parametric image alignment using enhanced correlation
    coefficient maximization. IEEE Transactions on Pattern Analysis and Machine Intelligence, 2008.
@@ -19,17 +21,23 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 
-THUMBNAIL_SIDE = 32
+THUMBNAIL_SIDE = 64
 COARSE_SIDE = 12
-COARSE_CORRELATION = 0.6
-"""The least correlation of coarse thumbnails, before they are aligned, that is worth the work."""
-CORRELATION, DETAIL = 0.93, 0.5
-"""The least correlation of aligned thumbnails, and of their details, of the same picture."""
+COARSE_CORRELATION, UNALIGNED_CORRELATION = 0.6, 0.3
+"""The least correlations of coarse thumbnails and of those of half the size, before they are
+aligned, that are worth the work."""
+CORRELATION, HALF_DETAIL, DETAIL = 0.8, 0.5, 0.87
+"""The least correlations of the same picture: of aligned thumbnails of half the size, of the
+details of these, and of the details of whole thumbnails."""
 MOST_CHANGE = 0.2
 """Most that the map may stretch or shift, as a fraction of the side."""
 LEAST_OVERLAP = 0.6
-DETAIL_SIGMA = 2.0
-STEPS, TOLERANCE, SMOOTHING = 25, 1e-4, 3
+HALF_BAND, BAND = (0.0, 2.0), (0.7, 2.0)
+"""Details are the difference of two smoothings, by these standard deviations in pixels."""
+STEPS = 25
+HALF_TOLERANCE, TOLERANCE = 1e-4, 1e-5
+HALF_SMOOTHING, SMOOTHING = 3, 5
+"""Sides of the Gaussian filter with which gradients are estimated."""
 FLAT = 2.0
 """Standard deviation of grey values below which there is nothing to compare."""
 
@@ -51,7 +59,9 @@ def make_grey_thumbnail(image: Bytes) -> Bytes:
     """Return a uint8 image, grey or RGB, as grey square of `THUMBNAIL_SIDE`, proportions lost."""
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY) if image.ndim == 3 else image
     size = (THUMBNAIL_SIDE, THUMBNAIL_SIDE)
-    return np.asarray(cv2.resize(grey, size, interpolation=cv2.INTER_AREA), np.uint8)
+    shrinks = min(grey.shape) >= THUMBNAIL_SIDE
+    method = cv2.INTER_AREA if shrinks else cv2.INTER_CUBIC  # area enlarges to blocks
+    return np.asarray(cv2.resize(grey, size, interpolation=method), np.uint8)
 
 
 def coarsen(thumbnails: NDArray[np.uint8]) -> Float:
@@ -79,16 +89,40 @@ def match_thumbnails(first: Bytes, second: Bytes) -> Match | None:
     a, b = first.astype(np.float32), second.astype(np.float32)
     if min(a.std(), b.std()) < FLAT:
         return None
-    turned = np.ascontiguousarray(b[:, ::-1])
-    mirrored = correlate(a, turned) > correlate(a, b)
-    found = _align(a, turned if mirrored else b)
-    if found is None:
+    half = _halve(a)
+    best: tuple[float, bool, Float] | None = None
+    for mirrored in (False, True):  # of a symmetric picture, both may fit as a whole
+        found = _fit_half(half, _halve(_mirror(b) if mirrored else b))
+        if found is not None and (best is None or found[0] > best[0]):
+            best = (found[0], mirrored, found[1])
+    if best is None:
         return None
-    aligned, inside = found
-    if correlate(a[inside], aligned[inside]) < CORRELATION:
+    _, mirrored, change = best
+    b = _mirror(b) if mirrored else b
+    start = change * np.array([1, 1, 2], np.float32)  # shifts are twice as many pixels
+    fits = (_apply(b, start), _align(a, b, start, TOLERANCE, SMOOTHING))
+    detail = max(_compare_details(a, one, BAND) for one in fits if one is not None)
+    return Match(detail, mirrored) if detail >= DETAIL else None
+
+
+def _fit_half(a: Float, b: Float) -> tuple[float, Float] | None:
+    """Return the likeness of details and the map of thumbnails of half the size, if they agree."""
+    if correlate(a, b) < UNALIGNED_CORRELATION:
         return None
-    detail = correlate(_take_details(a)[inside], _take_details(aligned)[inside])
-    return Match(detail, bool(mirrored)) if detail >= DETAIL else None
+    identity = np.eye(2, 3, dtype=np.float32)
+    # Where much is overexposed, the correlation may lead away from a map that fits.
+    fits = (_apply(b, identity), _align(a, b, identity, HALF_TOLERANCE, HALF_SMOOTHING))
+    found = [
+        (_compare_details(a, one, HALF_BAND), one.change)
+        for one in fits
+        if one is not None and correlate(a[one.inside], one.image[one.inside]) >= CORRELATION
+    ]
+    best = max(found, key=lambda one: one[0], default=None)
+    return best if best is not None and best[0] >= HALF_DETAIL else None
+
+
+def _mirror(image: Float) -> Float:
+    return np.ascontiguousarray(image[:, ::-1])
 
 
 def correlate(a: Float, b: Float) -> float:
@@ -98,30 +132,54 @@ def correlate(a: Float, b: Float) -> float:
     return float((a * b).sum()) / norm if norm > 0 else 0.0
 
 
-def _align(a: Float, b: Float) -> tuple[Float, NDArray[np.bool_]] | None:
-    """Return `b` mapped onto `a`, and the pixels where it has a value; None if they do not fit."""
-    side = a.shape[0]
-    change = np.eye(2, 3, dtype=np.float32)
-    criteria = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, STEPS, TOLERANCE)
+class _Aligned(NamedTuple):
+    """An image mapped onto another one, the pixels where it has a value, and the map."""
+
+    image: Float
+    inside: NDArray[np.bool_]
+    change: Float
+
+
+def _align(a: Float, b: Float, start: Float, tolerance: float, smoothing: int) -> _Aligned | None:
+    """Return `b` mapped onto `a`, by a map near to `start`; None if they do not fit."""
+    criteria = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, STEPS, tolerance)
     nothing: cv2.typing.MatLike = None  # type: ignore[assignment]
     try:
-        _, found = cv2.findTransformECC(
-            a, b, change, cv2.MOTION_AFFINE, criteria, nothing, SMOOTHING
+        _, change = cv2.findTransformECC(
+            a, b, start.copy(), cv2.MOTION_AFFINE, criteria, nothing, smoothing
         )
     except cv2.error:  # the correlation cannot be raised
         return None
-    distance = np.abs(found - np.eye(2, 3, dtype=np.float32))
-    distance[:, 2] /= side
+    distance = np.abs(change - np.eye(2, 3, dtype=np.float32))
+    distance[:, 2] /= a.shape[0]
     if not distance.max() <= MOST_CHANGE:  # NaN, too
         return None
+    found = _apply(b, np.asarray(change, np.float32))
+    return found if found.inside.mean() >= LEAST_OVERLAP else None
+
+
+def _apply(b: Float, change: Float) -> _Aligned:
+    """Return an image mapped by `change`."""
+    side = b.shape[0]
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-    aligned = cv2.warpAffine(b, found, (side, side), flags=flags)
-    inside = cv2.warpAffine(np.ones_like(b), found, (side, side), flags=flags) > 0.99
-    if inside.mean() < LEAST_OVERLAP:
-        return None
-    return np.asarray(aligned, np.float32), inside
+    # What is beyond the border repeats it: zeros would reach the details inside.
+    border = cv2.BORDER_REPLICATE
+    image = cv2.warpAffine(b, change, (side, side), flags=flags, borderMode=border)
+    inside = cv2.warpAffine(np.ones_like(b), change, (side, side), flags=flags) > 0.99
+    return _Aligned(np.asarray(image, np.float32), inside, change)
 
 
-def _take_details(image: Float) -> Float:
-    smooth = cv2.GaussianBlur(image, (0, 0), DETAIL_SIGMA)
-    return np.asarray(image - smooth, np.float32)
+def _halve(image: Float) -> Float:
+    """Return the means of 2 x 2 pixels."""
+    side = image.shape[0] // 2
+    return image.reshape(side, 2, side, 2).mean(axis=(1, 3))
+
+
+def _compare_details(a: Float, b: _Aligned, band: tuple[float, float]) -> float:
+    """Return the correlation of the details of two aligned images."""
+    return correlate(_take_details(a, *band)[b.inside], _take_details(b.image, *band)[b.inside])
+
+
+def _take_details(image: Float, fine: float, coarse: float) -> Float:
+    smooth = cv2.GaussianBlur(image, (0, 0), fine) if fine else image
+    return np.asarray(smooth - cv2.GaussianBlur(image, (0, 0), coarse), np.float32)

@@ -1,6 +1,6 @@
 """The command ``myriad``: its verbs, one file each, and its entry point.
 
-A new verb is one file beside this one and one line in `VERBS`.
+A new verb is one file beside this one and one line in `PANELS`.
 """
 
 from __future__ import annotations
@@ -17,29 +17,28 @@ import typer
 from myriad.cli.execution import INTERRUPTED, execute
 from myriad.lazy import find_name
 
-VERBS = {
-    "demo": "demo",
-    "check": "check",
-    "train": "train",
-    "predict": "predict",
-    "evaluate": "evaluate",
-    "explain": "explain",
-    "extend": "extend",
-    "forget": "forget",
-    "merge": "merge",
-    "serve": "serve",
-    "extract": "extract",
-    "compress": "compress",
-    "import": "import_",
-    "export": "export",
-    "tune": "tune",
-    "compare": "compare",
-    "report": "report",
-    "plan": "plan",
-    "info": "info",
-    "warm-up": "warm_up",
+PANELS = {
+    "Train and use a model": {
+        "demo": "demo",
+        "check": "check",
+        "train": "train",
+        "predict": "predict",
+        "evaluate": "evaluate",
+        "explain": "explain",
+        "serve": "serve",
+    },
+    "Change a model": {"extend": "extend", "forget": "forget", "merge": "merge"},
+    "Stores of rows": {
+        "extract": "extract",
+        "import": "import_",
+        "compress": "compress",
+        "export": "export",
+    },
+    "Experiments": {"tune": "tune", "compare": "compare", "report": "report", "plan": "plan"},
+    "Help": {"info": "info", "warm-up": "warm_up"},
 }
-"""The verbs in the order of the help: each is a function of the module of its name here."""
+"""The verbs in the panels of ``myriad --help``, each with its module here and its function."""
+VERBS = {name: verb for verbs in PANELS.values() for name, verb in verbs.items()}
 
 COMPLETING = "_MYRIAD_COMPLETE"
 """Environment variable by which a shell asks for completions instead of running a verb."""
@@ -78,8 +77,9 @@ def make_app(names: Iterable[str] = VERBS) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(myriad)
+    panels = {name: panel for panel, verbs in PANELS.items() for name in verbs}
     for name in names:
-        app.command(name)(find_verb(name))
+        app.command(name, rich_help_panel=panels[name])(find_verb(name))
     return app
 
 

@@ -54,7 +54,8 @@ class Tally:
         """
         took = format_seconds(now - self.started)
         if not whole:
-            return f"{self.title}: stopped after {took}, {self._amount()}"
+            amount = f", {self._amount()}" if self.done or self.total else ""
+            return f"{self.title}: stopped after {took}{amount}"
         if not self.done:
             return f"{self.title}: {took}"
         return (

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Ints
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.files import refuse_special
 from myriad.images.listing import ImageList
 
@@ -96,7 +96,8 @@ def correct_labels(
             raise InputError(f"{one.where}: the data have no image {one.path!r}.")
         for name in (one.label, one.given):
             if name and name not in label_of:
-                raise InputError(f"{one.where}: {name!r} is not a class of the data.")
+                near = did_you_mean(name, label_of)
+                raise InputError(f"{one.where}: {name!r} is not a class of the data.{near}")
         now = class_names[labels[number]].strip() if labels[number] >= 0 else ""
         if one.given and now not in (one.given, one.label):
             raise InputError(

@@ -69,6 +69,7 @@ def read_frame(path: Path, seconds: float) -> bytes:
 def _open(path: Path) -> cv2.VideoCapture:
     if not os.path.isfile(path):
         raise BadImage("missing file")
+    os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")  # errors are ours to report
     capture = cv2.VideoCapture(str(path))
     size = capture.get(cv2.CAP_PROP_FRAME_WIDTH) * capture.get(cv2.CAP_PROP_FRAME_HEIGHT)
     if not capture.isOpened() or not 0 < size <= MAX_PIXELS:

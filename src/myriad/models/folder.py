@@ -130,6 +130,8 @@ def is_model(folder: Path) -> bool:
 
 def load_model(folder: Path) -> ModelFolder:
     """Read a model folder; `InputError` if a file is missing, damaged or of another model."""
+    if not folder.exists():
+        raise InputError(f"{folder} does not exist. Give a model folder that train has written.")
     if not (folder / CONFIG).is_file():
         raise InputError(f"{folder} is not a model folder: it has no config.json.")
     config = read_json(folder / CONFIG)

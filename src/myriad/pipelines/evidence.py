@@ -28,7 +28,7 @@ MOST_TAKEN_FOR = 5
 SAMPLE_PIXELS = 40_000
 CARD = """# {title}
 
-A model that ranks {classes:,} classes, made by [myriad](https://pypi.org/project/myriad-learn/).
+A model that ranks {classes:,} classes, made by myriad.
 
 | | |
 |---|---|

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import tempfile
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,7 +22,7 @@ from myriad.signatures import Signature
 from myriad.store import ArrayRows
 
 MEMORY_BYTES = 1 << 30
-"""Bytes of rows up to which they are kept in memory; more go to a temporary file."""
+"""Bytes of rows or thumbnails up to which they are kept in memory; more go to a temporary file."""
 
 
 class ScannedImage(NamedTuple):
@@ -72,8 +73,8 @@ def scan_images(
 ) -> Scan:
     """Read and describe all images, in worker processes if they are many."""
     n = len(images)
-    thumbnails = np.zeros((n, THUMBNAIL_SIDE, THUMBNAIL_SIDE), np.uint8)
-    rows = _allocate_rows(n, signature.dim)
+    thumbnails = _allocate((n, THUMBNAIL_SIDE, THUMBNAIL_SIDE), np.uint8)
+    rows = _allocate((n, signature.dim), np.float32)
     good: list[int] = []
     bad: list[dict[str, str]] = []
     facts: list[tuple[bytes, Header, Quality]] = []
@@ -103,11 +104,11 @@ def scan_images(
     )
 
 
-def _allocate_rows(n_rows: int, dim: int) -> Float:
-    """Return room for rows, in a temporary file without a name if it is large."""
-    if 4 * n_rows * dim <= MEMORY_BYTES:
-        return np.empty((n_rows, dim), np.float32)
-    return np.memmap(tempfile.TemporaryFile(), np.float32, "w+", shape=(n_rows, dim))
+def _allocate(shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
+    """Return room for an array, in a temporary file without a name if it is large."""
+    if math.prod(shape) * np.dtype(dtype).itemsize <= MEMORY_BYTES:
+        return np.empty(shape, dtype)
+    return np.memmap(tempfile.TemporaryFile(), dtype, "w+", shape=shape)
 
 
 @dataclass(frozen=True)

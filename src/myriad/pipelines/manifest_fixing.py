@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.checks.components import Components
+from myriad.checks.components import Components, join_pairs
 from myriad.checks.duplicates import DuplicatePair
 from myriad.checks.findings import HELD_OUT, DuplicateGroup
 from myriad.errors import InputError
@@ -43,12 +43,12 @@ def choose_kept(
             stated = [split for split in HELD_OUT if split and split in group.splits]
             leaking = np.isin(images.splits[group.items], stated[1:])
             kept[np.array(group.items)[leaking]] = False
-    for pair in pairs:
-        first, second = pair.first, pair.second
-        same = images.labels[first] == images.labels[second]
-        same &= images.splits[first] == images.splits[second]
-        if pair.exact and same and kept[first]:
-            kept[second] = False
+    equal = join_pairs(((one.first, one.second) for one in pairs if one.exact), len(images))
+    seen = set()
+    for image in np.flatnonzero(kept).tolist():
+        key = (equal.find(image), images.labels[image], images.splits[image])
+        kept[image] = key not in seen
+        seen.add(key)
     return kept
 
 
