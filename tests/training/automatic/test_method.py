@@ -120,6 +120,7 @@ def test_many_rows_are_searched_on_a_subsample(monkeypatch):
     monkeypatch.setattr(automatic, "FEW_ROWS", 100)
     monkeypatch.setattr(selection, "FEW_ROWS", 100)
     monkeypatch.setattr(selection, "SEARCHED_ROWS", 90)
+    monkeypatch.setattr(selection, "SEARCHED_SHARE", 1.0)
     rows, val = make_rows(n=400), make_rows(n=100, seed=2)
     method = Automatic(search="quick")
     assert method.needs_held_out(400)

@@ -41,6 +41,8 @@ from myriad.training.sgd.method import SGD
 JUDGED_EPOCHS = (2, 4, 6, 8, 12, 16, 24, 32)
 """Epochs after which candidates are compared. Averages of weights begin anew at powers of 2, so
 these are the epochs that end with an average over half or a third of all steps."""
+RATE_FACTOR = 3.0
+"""How many times higher or lower the learning rate beyond the last or the first one is."""
 MAX_EXTENSIONS = 3
 """How often a path is extended where its best value is the first or the last."""
 FIRST_LAM, LAST_LAM, STRONGEST_LAM = 2, 14, -2
@@ -126,15 +128,16 @@ class GradientFamily(Family):
         weights = len(problem.folds) * problem.n_classes * problem.folds[0].train.dim
         together = max(1, problem.memory // (8 * weights))  # with their averages, in float32
         paths: dict[float, list[Trial]] = {}
-        for first in range(0, len(self.rates), together):
-            paths |= self._follow(problem, list(self.rates[first : first + together]), advance)
-        factor = self.rates[1] / self.rates[0]
+        # More rows need fewer epochs, and so the lowest rate will do.
+        rates = self.rates[:1] if problem.is_subsample else self.rates
+        for first in range(0, len(rates), together):
+            paths |= self._follow(problem, list(rates[first : first + together]), advance)
         for _ in range(MAX_EXTENSIONS):
             best = find_best_rate(paths)
             if best == max(paths) and not has_peaked(paths[best]):
-                beyond = best * factor
+                beyond = best * RATE_FACTOR
             elif best == min(paths) and has_fallen(paths[best]):
-                beyond = best / factor
+                beyond = best / RATE_FACTOR
             else:
                 break
             try:
@@ -243,12 +246,12 @@ class Dual(Family):
         fixed |= {"balanced": True} if problem.balance else {}
         trainers: list[DualTrainer] = []
 
-        def attempt(half: int, problem: Problem, tol: float, epochs: int) -> Trial:
+        def attempt(half: int, problem: Problem, *, explores: bool) -> Trial:
             lam = float(f"{10 ** (-half / 2) * square:.3g}")
             new = problem.folds[len(trainers) :]
             trainers.extend(self._trainer(fold, fixed | {"lam": lam}) for fold in new)
             found = [
-                self._train(trainer, fold, lam, tol, epochs, advance)
+                self._train(trainer, fold, lam, advance, explores=explores)
                 for trainer, fold in zip(trainers, problem.folds, strict=True)
             ]
             ranks = np.concatenate(found)
@@ -257,13 +260,15 @@ class Dual(Family):
 
         coarse: dict[int, Trial] = {}
         for half in range(FIRST_LAM, LAST_LAM + 1, 2):
-            coarse[half] = attempt(half, explored, *COARSE)
+            coarse[half] = attempt(half, explored, explores=True)
             if find_best_half(coarse) < half:
                 break
         while find_best_half(coarse) == min(coarse) > STRONGEST_LAM:
-            coarse[min(coarse) - 2] = attempt(min(coarse) - 2, explored, *COARSE)
+            half = min(coarse) - 2
+            coarse[half] = attempt(half, explored, explores=True)
         centre = find_best_half(coarse)
-        fine = {half: attempt(half, problem, *FINE) for half in (centre - 1, centre, centre + 1)}
+        halves = (centre - 1, centre, centre + 1)
+        fine = {half: attempt(half, problem, explores=False) for half in halves}
         for _ in range(MAX_EXTENSIONS):
             best = find_best_half(fine)
             if best == max(fine) <= LAST_LAM:
@@ -272,7 +277,7 @@ class Dual(Family):
                 half = best - 1
             else:
                 break
-            fine[half] = attempt(half, problem, *FINE)
+            fine[half] = attempt(half, problem, explores=False)
         path = [fine[half] for half in sorted(fine)]
         smooth_trials(path)
         return path
@@ -283,15 +288,11 @@ class Dual(Family):
         return method.trainer(fold.train, n_classes, settings["lam"])
 
     def _train(
-        self,
-        trainer: DualTrainer,
-        fold: Fold,
-        lam: float,
-        tol: float,
-        epochs: int,
-        advance: Advance,
+        self, trainer: DualTrainer, fold: Fold, lam: float, advance: Advance, *, explores: bool
     ) -> NDArray[np.int32]:
+        """Train with another lam, from the variables of the last one; return ranks of held rows."""
         trainer.change_lam(lam)
+        tol, epochs = COARSE if explores else FINE
         monitor = GapStopping(trainer, tol=tol, epochs=epochs)
         run(
             trainer,

@@ -18,6 +18,8 @@ from myriad.randomness import generator
 N_FOLDS = 3
 ENOUGH_ROWS = 5000
 """Held-out rows that are enough to compare candidates: the standard error is below 0.7 points."""
+ENOUGH_OF_SUBSAMPLE = 1500
+"""The same where the search must not take much longer than the training that follows it."""
 UNBALANCED = 3.0
 """Where the largest class has more than so many times the rows of the smallest, candidates are
 compared by the mean of the accuracies of the classes, which counts all classes alike."""
@@ -80,11 +82,11 @@ def count_groups(groups: NDArray[np.int32] | None, known: NDArray[np.bool_]) -> 
     return int((groups[known] < 0).sum()) + len(np.unique(groups[known & (groups >= 0)]))
 
 
-def choose_folds(folds: NDArray[np.int64], n_folds: int) -> list[int]:
+def choose_folds(folds: NDArray[np.int64], n_folds: int, enough: int = ENOUGH_ROWS) -> list[int]:
     """Return the folds that are held out in turn: as many as hold out enough rows."""
     sizes = np.bincount(folds[folds >= 0], minlength=n_folds)
-    enough = int(np.searchsorted(np.cumsum(sizes), min(ENOUGH_ROWS, sizes.sum()))) + 1
-    return list(range(min(enough, n_folds)))
+    used = int(np.searchsorted(np.cumsum(sizes), min(enough, sizes.sum()))) + 1
+    return list(range(min(used, n_folds)))
 
 
 @dataclass(frozen=True)

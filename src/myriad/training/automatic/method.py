@@ -24,6 +24,9 @@ FEW_ROWS = 20_000
 MANY_CLASSES = 2_000
 """Classes above which one-vs-rest with sampled negatives is used: the other candidates compare
 every row with every class."""
+PATIENCE = 2
+"""Epochs without a rise of validation accuracy after which the final training stops; averaged
+weights make it smooth."""
 SEARCHES = {
     "quick": "softmax, one fold",
     "normal": "softmax and SVM",
@@ -140,7 +143,7 @@ class Automatic(CentringMethod):
             fitted = replace(fitted, model=span.expand(fitted.model))
         elif drawn is not None and val is not None and isinstance(method, SGD):
             # The best number of epochs on a subsample says little of that on all rows.
-            method = replace(method, epochs=SGD.epochs)
+            method = replace(method, epochs=SGD.epochs, patience=PATIENCE)
             fitted = method.fit(train, val, n_classes=n_classes, context=context)
             settings = choice.settings | {"epochs": fitted.epochs}
             choice = replace(choice, settings=settings)

@@ -14,15 +14,23 @@ from myriad.models.held_scores import MOST_ROWS, HeldScores
 from myriad.randomness import generator
 from myriad.store import Rows
 from myriad.training.automatic.families import FAMILIES
-from myriad.training.automatic.folds import Judge, choose_folds, count_groups, draw_folds
+from myriad.training.automatic.folds import (
+    ENOUGH_OF_SUBSAMPLE,
+    ENOUGH_ROWS,
+    Judge,
+    choose_folds,
+    count_groups,
+    draw_folds,
+)
 from myriad.training.automatic.method import FEW_ROWS, Choice, correct_priors, log_priors
 from myriad.training.automatic.trials import Fold, Problem, Trial
 from myriad.training.context import RunningContext
 from myriad.training.search import smooth
 from myriad.training.validation import count_block_rows, cut_ranges
 
-SEARCHED_ROWS = 15_000
-"""Rows of the subsample on which a larger problem is searched."""
+SEARCHED_ROWS, SEARCHED_SHARE = 15_000, 0.2
+"""Rows of the subsample on which a larger problem is searched, at most, and their share of all
+rows: with it a search takes two or three times as long as the training that follows."""
 SEARCH_FLOPS = 2e12
 """Multiply-adds, about, of a search on all folds: where it would take more, it has fewer rows."""
 SEARCH_EPOCHS = 150
@@ -194,10 +202,11 @@ def make_problem(
     if np.bincount(labels[labels >= 0], minlength=1).max() < 2 or n_folds < 2:
         return None
     folds = draw_folds(labels, n_folds, seed=seed, groups=rows.groups)
+    enough = ENOUGH_ROWS if rows.n_rows == n_rows else ENOUGH_OF_SUBSAMPLE
     fits = memory // (8 * n_classes * rows.dim)
     used = [
         (np.flatnonzero((folds >= 0) & (folds != fold)), np.flatnonzero(folds == fold))
-        for fold in choose_folds(folds, n_folds)[: min(plan.max_folds, max(1, fits))]
+        for fold in choose_folds(folds, n_folds, enough)[: min(plan.max_folds, max(1, fits))]
     ]
     used = [(kept, held) for kept, held in used if len(held) and len(np.unique(labels[kept])) > 1]
     if not used:
@@ -211,6 +220,7 @@ def make_problem(
         seed,
         memory,
         balance=judge.by_class,
+        is_subsample=rows.n_rows < n_rows,
     )
 
 
@@ -219,7 +229,9 @@ def subsample(rows: Rows, n_classes: int, *, seed: int) -> NDArray[np.int64] | N
 
     Every class has about the same share of them as of all rows.
     """
-    most = rows.n_rows if rows.n_rows <= FEW_ROWS else SEARCHED_ROWS
+    most = rows.n_rows
+    if most > FEW_ROWS:
+        most = min(SEARCHED_ROWS, int(SEARCHED_SHARE * most))
     # Two products for each row, class and feature, of which no more count than there are rows.
     dim = min(rows.dim, most)
     affordable = int(SEARCH_FLOPS / (2.0 * SEARCH_EPOCHS * n_classes * dim))

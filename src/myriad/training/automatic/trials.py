@@ -41,6 +41,7 @@ class Problem:
     seed : what all draws follow.
     memory : bytes that the weights trained side by side may take.
     balance : whether classes with few rows count as much as others.
+    is_subsample : whether the chosen candidate will be trained on more rows than these.
     """
 
     folds: Sequence[Fold]
@@ -50,6 +51,7 @@ class Problem:
     seed: int
     memory: int
     balance: bool = False
+    is_subsample: bool = False
 
     @property
     def fold_rows(self) -> float:
