@@ -4,7 +4,7 @@ Numba looks only at the file of a kernel to tell whether its cached code is stal
 of the kernels it calls. A cache folder named after all of them never holds stale code.
 
 The tests of a file run in one worker process, but for those of files that take long: these run
-first, and each of their tests in the worker that is free, so that all workers end at the same time.
+first, and each of their tests in a worker that is free, so that all workers end at the same time.
 """
 
 import hashlib
@@ -51,11 +51,19 @@ os.environ["MYRIAD_CACHE_DIR"] = ""  # rows of earlier runs would hide what desc
 
 
 LONG = (
+    "tests/robustness/test_interruption.py",
     "tests/benchmarks/test_small.py",
     "tests/docs/test_commands.py",
+    "tests/robustness/test_renames.py",
+    "tests/robustness/test_faults.py",
+    "tests/recipes/test_quick.py",
+    "tests/docs/test_notebook.py",
+    "tests/robustness/test_survival.py",
 )
-"""Files that take half a minute and more, the longest first. Their fixtures are cheap, or shared by
-`tests.sharing.make_once`."""
+"""Files that take long, in the order in which they are begun. Their tests have cheap fixtures, or
+such that `tests.sharing.make_once` shares between workers."""
+WHOLE = ("tests/robustness/test_interruption.py",)
+"""Long files with a costly fixture of their own, which stay in one worker."""
 
 
 class LongestFirst(LoadScopeScheduling):
@@ -63,7 +71,7 @@ class LongestFirst(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        return nodeid if file in LONG else file
+        return nodeid if file in LONG and file not in WHOLE else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst:

@@ -56,6 +56,8 @@ def make_table() -> str:
     """Return a row for each part: how many were tried in all runs, and of how many jobs."""
     lines = ["| tried | how many | jobs or readers | dates |", "|---|---|---|---|"]
     runs = read_runs()
+    if not runs:
+        return "No run is recorded yet."
     for part, title in TITLES.items():
         some = [run for run in runs if run["tried"].get(part)]
         names = {name for run in some for name in run["tried"][part]}
