@@ -79,9 +79,7 @@ def demonstrate(
         out / IMAGES,
         out / MODEL,
         store=out / STORE,
-        # Drawn images are not worth keeping, and codebooks of Fisher vectors would take longer to
-        # learn than everything else.
-        extracting=ExtractOptions(cache=False, codes="scalar"),
+        extracting=ExtractOptions(cache=False),  # drawn images are not worth keeping
         method=method,
         threads=threads,
         progress=progress,
