@@ -21,7 +21,7 @@ def several(photos, tmp_path_factory):
         name, split = path.parent.name, "test" if "test" in path.parts else "train"
         labels = [name, "vowel" if name in VOWELS else "consonant"]
         lines[0].append([str(path), " | ".join(labels), split])
-        lines[1] += [[str(path), label, split] for label in labels]
+        lines[1].extend([str(path), label, split] for label in labels)
     for name, rows in zip(("cell.csv", "line.csv"), lines, strict=True):
         with (folder / name).open("w", newline="") as stream:
             csv.writer(stream).writerows(rows)
