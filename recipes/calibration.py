@@ -4,7 +4,8 @@ Command:   python recipes/calibration.py DATA --out runs/calibration [--problems
            [--methods auto,softmax] [--seeds 5] [--table] [--save FILE]
            python recipes/calibration.py DATA --out runs/calibration --novelty
 Time:      one thread: 5 s (softmax, caltech101) to 3 minutes (auto, omniglot) a seed
-Expected:  see docs/probabilities.md; --table prints what has been run so far, --save keeps it
+Expected:  see docs/probabilities.md; --table prints what has been run so far, --save writes it to
+           FILE, where it replaces the same problems and methods
 
 For every problem, method and seed a classifier is trained with its defaults, and its probabilities
 are compared with what happens on the test rows: the expected calibration error of the best class in
@@ -185,6 +186,19 @@ def gather(out: Path) -> dict[str, Any]:
     return {"calibration": errors, "sets": sets, "novelty": areas}
 
 
+def merge(kept: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Return what was found, with rows of other problems and methods that were kept before."""
+
+    def name(row: dict[str, Any]) -> tuple[Any, ...]:
+        return row["problem"], row.get("method", ""), row.get("wanted", 0.0)
+
+    merged = {}
+    for part, rows in found.items():
+        new = {name(row) for row in rows}
+        merged[part] = sorted([*rows, *(r for r in kept[part] if name(r) not in new)], key=name)
+    return merged
+
+
 def show(value: float | None) -> str:
     """Return a number for the table, or a dash."""
     return "-" if value is None else f"{value:6.4f}"
@@ -229,6 +243,8 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     if options.table or options.save:
         found = gather(options.out)
+        if options.save and options.save.exists():
+            found = merge(json.loads(options.save.read_text()), found)
         print_table(found)
         if options.save:
             stamp = {"created": datetime.now(UTC).isoformat(timespec="seconds")}

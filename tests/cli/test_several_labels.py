@@ -19,14 +19,16 @@ def several(photos, tmp_path_factory):
     lines = [["path", "label", "split"]], [["path", "label", "split"]]
     for path in sorted(photos.rglob("*.png")):
         name, split = path.parent.name, "test" if "test" in path.parts else "train"
+        if split == "train" and int(path.stem) <= 5:
+            split = "val"  # 60 images, enough to calibrate
         labels = [name, "vowel" if name in VOWELS else "consonant"]
         lines[0].append([str(path), " | ".join(labels), split])
-        lines[1] += [[str(path), label, split] for label in labels]
+        lines[1].extend([str(path), label, split] for label in labels)
     for name, rows in zip(("cell.csv", "line.csv"), lines, strict=True):
         with (folder / name).open("w", newline="") as stream:
             csv.writer(stream).writerows(rows)
     words = ["train", folder / "cell.csv", "--label-separator", "|", "--out", folder / "model"]
-    words += [*SMALL, *QUICK, "--calibration", "split", "--quiet", "--overwrite"]
+    words += [*SMALL, *QUICK, "--quiet", "--overwrite"]
     assert execute(app, [str(word) for word in words]) == 0
     return folder
 

@@ -50,7 +50,7 @@ def test_reads_levels_from_fine_to_coarse(tmp_path):
         (b"class,parent\ncat,\n", "line 2"),
         (b"class,parent\ncat\n", "line 2"),
         (b"class,parent\ncat,animal\ncat,pet\n", "two parents"),
-        (b"class,parent\n\xff\xfe,animal\n", "cannot be read"),
+        (b"class,parent\n\xff\xfe,animal\n", "is no CSV file in UTF-8"),
         (b"class,parent\ncar,vehicle\n", "none of the classes"),
         (b"label,genus\ncat,Felis\ndog,Canis\n", "no row for the label 'oak'"),
         (b"label,genus\ncat,Felis\ncat,Felis\n", "'cat' has two rows"),
@@ -82,7 +82,7 @@ def test_only_is_a_file_or_names(tmp_path):
         (b"label,weight\ncat,0\ndog,0\noak,0\n", "no weight above 0"),
         (b"label,weight\ncta,1\n", "Did you mean 'cat'"),
         (b"label,share\ncat,1\n", "columns label and weight"),
-        (None, "cannot be read as a prior"),
+        (None, r"--prior .* cannot be read: No such file"),
     ],
 )
 def test_bad_priors_are_named(tmp_path, text, says):
