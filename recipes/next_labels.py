@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from myriad.models import Decider, LinearModel, ModelFolder, calibrate
+from myriad.models.novelty import count_directions, find_directions
 from myriad.pipelines.label_choice import CLASSES, Unlabelled, choose_rows
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context, Method
@@ -46,6 +47,14 @@ def draw_first(y: np.ndarray, seed: int) -> np.ndarray:
     draws = np.random.default_rng(seed)
     parts = [draws.permutation(np.flatnonzero(y == c))[:FIRST] for c in range(int(y.max()) + 1)]
     return np.concatenate(parts)
+
+
+def find_means(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the class means of rows in their main directions, as a model keeps them."""
+    mean, directions = find_directions(X, count_directions(X.shape[1], len(X)))
+    sums = np.zeros((int(y.max()) + 1, len(directions)), np.float32)
+    np.add.at(sums, y, (X - mean) @ directions.T)
+    return (sums / np.bincount(y)[:, None]) @ directions + mean
 
 
 def follow(
@@ -69,8 +78,11 @@ def follow(
             found = decider.decide(problem.X[pool], CLASSES)
             assert found.probabilities is not None
             unlabelled = Unlabelled(problem.X[pool], found.labels, found.probabilities)
-            known = problem.X[labelled] if way == "next" else None
-            chosen = np.array(choose_rows(unlabelled, ROUND, labelled=known, seed=number))
+            if way == "next":
+                known: dict[str, Any] = {"labelled": problem.X[labelled]}
+            else:
+                known = {"means": find_means(problem.X[labelled], y[labelled])}
+            chosen = np.array(choose_rows(unlabelled, ROUND, **known, seed=number))
         labelled = np.concatenate([labelled, pool[chosen]])
     return accuracies
 

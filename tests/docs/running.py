@@ -93,6 +93,6 @@ class Reader:
             input=given,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
         )
         return Ended(ended.returncode, ended.stdout.splitlines(), ended.stderr.splitlines())

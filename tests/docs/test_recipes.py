@@ -44,6 +44,18 @@ def test_the_tables_are_those_of_the_results(
     assert shown.strip() == printed.strip(), f"recipes/{recipe} docs/{name} writes them"
 
 
+@pytest.mark.parametrize(
+    ("recipe", "name"),
+    [("data_faults", "check.md"), ("extending", "extend.md"), ("next_labels", "predict.md")],
+)
+def test_the_tables_of_commands_are_those_of_the_results(recipe: str, name: str) -> None:
+    command = [sys.executable, str(ROOT / "recipes" / f"{recipe}.py"), "--table"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    page = (DOCS / "verbs" / name).read_text(encoding="utf-8")
+    for table in printed.split("\n\n"):
+        assert table.strip() in page, f"{' '.join(command[1:])} docs/verbs/{name} writes it"
+
+
 def test_the_differences_in_the_guide_of_objectives_are_measured() -> None:
     guide = (DOCS / "guides" / "objective.md").read_text(encoding="utf-8")
     rows = [line for line in guide.splitlines() if line.startswith("| `")]

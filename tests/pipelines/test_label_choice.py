@@ -57,6 +57,23 @@ def test_the_choice_depends_on_the_seed_alone():
     assert len(choose_rows(rows, 500, seed=0)) <= 100
 
 
+def test_class_means_stand_for_labelled_rows():
+    X = draw_clusters()
+    means = X[:210].reshape(7, 30, 20).mean(axis=1)
+    chosen = choose_rows(make(X, np.full(300, 0.5)), 3, means=means, seed=0)
+    assert min(chosen) >= 210  # of the clusters 7, 8 and 9
+    assert len({row // 30 for row in chosen}) == 3
+
+
+def test_rows_of_many_features_are_clustered_in_few_directions():
+    X = draw_clusters()
+    wide = X @ np.random.default_rng(5).normal(size=(20, 300)).astype(np.float32)
+    rows, known = make(wide[150:], np.full(150, 0.5)), np.concatenate([wide[:150], wide[150:210:4]])
+    chosen = choose_rows(rows, 3, labelled=known, seed=0)
+    assert min(chosen) >= 60
+    assert chosen == choose_rows(rows, 3, labelled=known, seed=0, threads=2)
+
+
 def test_few_rows():
     X = np.random.default_rng(0).normal(size=(5, 8)).astype(np.float32)
     rows = Unlabelled(X, np.zeros((5, 1), np.int32), np.full((5, 1), 0.9))

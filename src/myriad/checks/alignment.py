@@ -26,7 +26,7 @@ COARSE_SIDE = 12
 COARSE_CORRELATION, UNALIGNED_CORRELATION = 0.6, 0.3
 """The least correlations of coarse thumbnails and of those of half the size, before they are
 aligned, that are worth the work."""
-CORRELATION, HALF_DETAIL, DETAIL = 0.8, 0.5, 0.87
+CORRELATION, HALF_DETAIL, DETAIL = 0.93, 0.5, 0.87
 """The least correlations of the same picture: of aligned thumbnails of half the size, of the
 details of these, and of the details of whole thumbnails."""
 MOST_CHANGE = 0.2

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
+from myriad.models.novelty import find_directions
+from myriad.randomness import generator
 from myriad.vocabularies import learn_centres, nearest_centres
 
 CLASSES = 2
@@ -26,6 +28,10 @@ NEAR = 0.05
 """Squared distance, as a fraction of the mean one, below which two rows are near-duplicates."""
 LABELLED_SHARE = 2
 """One more cluster for so many labelled rows."""
+MEAN_ROWS = 5
+"""Labelled rows that the mean of a class stands for, where the rows themselves are not known."""
+MOST_FEATURES, SAMPLE_ROWS = 128, 1_000
+"""Rows of more features are clustered in so many main directions, those of a sample of rows."""
 MOST_CLUSTERS = 2_000
 ROUNDS = 8
 """Rounds of k-means."""
@@ -58,6 +64,7 @@ def choose_rows(
     n: int,
     *,
     labelled: Float | None = None,
+    means: Float | None = None,
     seed: int,
     threads: int | None = 1,
 ) -> list[int]:
@@ -68,11 +75,18 @@ def choose_rows(
     Parameters
     ----------
     labelled : float32 array of shape (n_labelled, n_features), rows that have labels; None if they
-        are not known, which makes the choice worse.
+        are not known.
+    means : float32 array of shape (n_classes, n_features), the means of the labelled rows of each
+        class, which stand for them if they are not known. Without both, the choice is worse than
+        one at random.
     """
     n_rows = len(rows.X)
-    known = np.zeros((0, rows.X.shape[1]), np.float32) if labelled is None else labelled
-    Z = _centre(np.concatenate([rows.X, known]))
+    known = np.zeros((0, rows.X.shape[1]), np.float32)
+    if labelled is not None:
+        known = labelled
+    elif means is not None:
+        known = np.repeat(means, MEAN_ROWS, axis=0)
+    Z = _centre(_project(np.concatenate([rows.X, known]), seed))
     n_clusters = min(n + len(known) // LABELLED_SHARE, MOST_CLUSTERS, max(1, n_rows // 2))
     centres = learn_centres(Z, n_clusters, seed=seed, rounds=ROUNDS, threads=threads)
     cluster = nearest_centres(Z, centres)
@@ -120,6 +134,16 @@ def spread_rows(X: Float, n: int) -> list[int]:
         chosen.append(pick)
         distances = np.minimum(distances, 2.0 - 2.0 * (X @ X[pick]))
     return chosen
+
+
+def _project(X: Float, seed: int) -> Float:
+    """Return rows in their main directions, if they have many features."""
+    if X.shape[1] <= MOST_FEATURES:
+        return X
+    sample = generator(seed, "rows to find directions").permutation(len(X))[:SAMPLE_ROWS]
+    mean, directions = find_directions(X[np.sort(sample)], MOST_FEATURES)
+    Z: Float = (X - mean) @ directions.T
+    return Z
 
 
 def _centre(X: Float) -> Float:

@@ -20,6 +20,7 @@ from myriad.images import BadImage, ImageFiles, list_inputs
 from myriad.models import Decider, ModelFolder, Rejection, load_model
 from myriad.parallel import thread_executor
 from myriad.pipelines.describing import describe_images, open_workers, signature_of
+from myriad.pipelines.growth import find_novelty
 from myriad.pipelines.known_rows import read_known
 from myriad.pipelines.label_choice import (
     CLASSES,
@@ -89,7 +90,7 @@ def suggest_labels(
     Parameters
     ----------
     labelled : stores of rows that have labels, such as those that the model was trained on. Without
-        them the choice is not made among what these lack.
+        them, the class means that the model keeps stand for these rows.
     """
     began = time.perf_counter()
     if n < 1:
@@ -101,8 +102,12 @@ def suggest_labels(
     parts = [
         read_labelled(folder, Store.open(path), seed=seed, progress=progress) for path in labelled
     ]
-    if not parts:
-        progress.note("Without --store, the choice does not know which images have labels.")
+    means = None if parts else find_means(folder)
+    if not parts and means is None:
+        progress.note(
+            "Without --store, the choice does not know which images have labels, and may be worse "
+            "than one at random: this model keeps no class means."
+        )
     of_rows = [is_row_data(Path(word)) for word in inputs]
     if any(of_rows) and not all(of_rows):
         raise InputError(f"{inputs[of_rows.index(False)]} is no file of rows, others are.")
@@ -127,8 +132,18 @@ def suggest_labels(
         raise WorkError(f"None of the images could be read: {first_bad}.")
     known = np.concatenate(parts) if parts else None
     with progress.step("Choosing images"):
-        images, novel = pool.choose(n, folder.class_names, known, threads=threads)
+        images, novel = pool.choose(n, folder.class_names, known, means, threads=threads)
     return Suggested(images, novel, bad, pool.considered, time.perf_counter() - began)
+
+
+def find_means(folder: ModelFolder) -> Float | None:
+    """Return the class means that a model keeps, float32 (n_classes, n_features); None for none."""
+    novelty = find_novelty(folder)
+    if novelty is None:
+        return None
+    points = novelty.points[~np.isnan(novelty.points).any(axis=1)]
+    found: Float = points @ novelty.directions + novelty.mean
+    return found
 
 
 def make_decider(folder: ModelFolder) -> Decider:
@@ -193,7 +208,13 @@ class Pool:
                 _keep_first(entries)
 
     def choose(
-        self, n: int, class_names: Sequence[str], labelled: Float | None, *, threads: int | None
+        self,
+        n: int,
+        class_names: Sequence[str],
+        labelled: Float | None,
+        means: Float | None,
+        *,
+        threads: int | None,
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the images to label, and the novel ones, as plain JSON."""
         images: list[dict[str, Any]] = []
@@ -201,7 +222,9 @@ class Pool:
         if self._known:
             rows = Unlabelled(*(np.stack([e[i] for e in self._known]) for i in (2, 3, 4)))
             with thread_executor(1):
-                chosen = choose_rows(rows, n, labelled=labelled, seed=self._seed, threads=threads)
+                chosen = choose_rows(
+                    rows, n, labelled=labelled, means=means, seed=self._seed, threads=threads
+                )
             images = [_describe_entry(self._known[i], class_names, "unsure") for i in chosen]
         novel: list[dict[str, Any]] = []
         _keep_first(self._novel)
