@@ -41,7 +41,6 @@ TITLES = {
     "tiny200": "Tiny-ImageNet, 100 a class (part of what the networks were trained on)",
 }
 BEGIN, END = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
-C = 10.0
 FOLDS = 5
 COLOUR_WEIGHTS = (0.0, 0.25, 0.35, 0.5, 0.7, 1.0)
 COLOUR_WEIGHT = 0.5
@@ -56,11 +55,9 @@ def mean_class_accuracy(y: np.ndarray, guesses: np.ndarray) -> float:
 
 def fit_svm(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
     """Return the exact one-vs-rest SVM with C = 10, that of the comparisons with VLFeat."""
-    from myriad import DualSVM
+    from exact_svm import ExactSVM
 
-    return DualSVM(
-        lam=1 / (C * len(y)), center=False, tol=0.01, calibration="none", random_state=seed
-    ).fit(X, y)
+    return ExactSVM(X, y)
 
 
 def fit_sgd(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
