@@ -16,26 +16,29 @@ EPOCHS = 200
 
 
 @njit(cache=True, fastmath=True)  # type: ignore[untyped-decorator]
-def _ascend(products: np.ndarray, signs: np.ndarray, bound: float, seed: int) -> np.ndarray:
-    """Return the signed dual variables of one class, float32 (n,), all within `bound`.
+def _ascend(products: np.ndarray, signs: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Return the signed dual variables of one class, float32 (n,), none larger than C.
 
-    Ends when no gradient that may be followed is larger than `TOLERANCE`.
+    Ends when no gradient that may be followed is larger than `TOLERANCE`, or with the last epoch.
+
+    Parameters
+    ----------
+    products : float32 array of shape (n, n).
+    signs : float32 array of shape (n,), 1 for rows of the class and -1 for others.
+    orders : int array of shape (epochs, n), the order of rows in each epoch.
     """
-    np.random.seed(seed)
     n = len(signs)
     weights = np.zeros(n, np.float32)
     scores = np.zeros(n, np.float32)
-    order = np.arange(n)
-    for _ in range(EPOCHS):
-        np.random.shuffle(order)
+    for order in orders:
         largest = 0.0
         for i in order:
             gradient = signs[i] * scores[i] - 1.0
             alpha = weights[i] * signs[i]
-            if (alpha <= 0 and gradient >= 0) or (alpha >= bound and gradient <= 0):
+            if (alpha <= 0 and gradient >= 0) or (alpha >= C and gradient <= 0):
                 continue
             largest = max(largest, abs(gradient))
-            moved = min(max(alpha - gradient / products[i, i], 0.0), bound)
+            moved = min(max(alpha - gradient / products[i, i], 0.0), C)
             if moved != alpha:
                 step = np.float32((moved - alpha) * signs[i])
                 weights[i] += step
@@ -57,10 +60,12 @@ def solve(products: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     # A constant feature of 1 stands for the bias.
     products = np.ascontiguousarray(products, np.float32) + np.float32(1)
+    draws = np.random.default_rng(0)
+    orders = np.stack([draws.permutation(len(y)) for _ in range(EPOCHS)])
     found = np.empty((int(y.max()) + 1, len(y)), np.float32)
     for c in range(len(found)):
         signs = np.where(y == c, 1.0, -1.0).astype(np.float32)
-        found[c] = _ascend(products, signs, C, c)
+        found[c] = _ascend(products, signs, orders)
     return found
 
 

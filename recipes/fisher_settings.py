@@ -7,10 +7,9 @@ Time:      one core: 2 to 4 minutes a setting and data set
 Expected:  see docs/recipes.md
 
 The training images of the first split of `photographs.py` are described once for each setting, and
-no test image is used. The inner products of two images are kept for each of the eight regions of the
-pyramid by itself, so that every choice of regions, and colour beside SIFT, follows from the same
-description. All rows of a table share the folds, so that differences are paired; the SVM is that of
-`exact_svm.py`.
+no test image is used. The inner products of two images are kept for each of the eight regions of
+the pyramid by itself, so that every choice of regions follows from the same description. All rows
+of a table share the folds, so that differences are paired; the SVM is that of `exact_svm.py`.
 """
 
 from __future__ import annotations
