@@ -52,17 +52,17 @@ SETTINGS: dict[str, Callable[[], dict[str, Any]]] = {
 }
 """Arguments of `learn_fisher`, 128 Gaussians unless stated."""
 SHOWN = {
-    "earlier": "RootSIFT, contrast 0.001, empty patches kept",
-    "earlier-256": "the same, 256 Gaussians",
-    "default": "plain SIFT, contrast 1e-5, empty patches left out",
-    "default-256": "the same, 256 Gaussians",
-    "coordinates": "the same, `--coordinates`",
-    "coordinates-256": "the same, `--coordinates`, 256 Gaussians",
-    "contrast": "the same, `--contrast 0.001`",
-    "patch-16": "the same, patches from 16 pixels",
-    "step-4": "the same, `--step 4`",
-    "smoothing": "the same, smoothed as VLFeat does",
-    "colour": "colour statistics instead of SIFT",
+    "earlier": "earlier descriptors, 128 Gaussians",
+    "earlier-256": "earlier descriptors, 256 Gaussians",
+    "default": "128 Gaussians",
+    "default-256": "256 Gaussians",
+    "coordinates": "128 Gaussians, `--coordinates`",
+    "coordinates-256": "256 Gaussians, `--coordinates`",
+    "contrast": "128 Gaussians, `--contrast 0.001`",
+    "patch-16": "128 Gaussians, patches from 16 pixels",
+    "step-4": "128 Gaussians, `--step 4`",
+    "smoothing": "128 Gaussians, smoothed as VLFeat does",
+    "colour": "128 Gaussians, `--descriptor colour`",
 }
 PYRAMIDS = {"whole image": [0], "and stripes (4)": [0, 1, 2, 3], "and quarters (8)": [*range(8)]}
 BASE = "earlier-256", "and stripes (4)"

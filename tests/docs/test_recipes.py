@@ -10,6 +10,7 @@ from tests.docs.readme_table import README, fill_table
 
 MARKS = "<!-- tables: written by a command -->", "<!-- end of tables -->"
 PHOTOGRAPHS = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
+SETTINGS = "<!-- settings: written by a command -->", "<!-- end of settings -->"
 
 
 def test_the_comparison_of_the_readme_is_that_of_the_results() -> None:
@@ -24,6 +25,7 @@ def test_the_comparison_of_the_readme_is_that_of_the_results() -> None:
         ("highly_multiclass_tables.py", "recipes.md", MARKS),
         ("calibration_tables.py", "probabilities.md", MARKS),
         ("photographs.py --table", "recipes.md", PHOTOGRAPHS),
+        ("fisher_settings.py --table", "recipes.md", SETTINGS),
         ("evidence.py", "evidence.md", MARKS),
     ],
 )
