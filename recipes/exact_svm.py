@@ -15,7 +15,7 @@ TOLERANCE = 0.02
 EPOCHS = 200
 
 
-@njit(cache=True, fastmath=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, fastmath=True)
 def _ascend(products: np.ndarray, signs: np.ndarray, orders: np.ndarray) -> np.ndarray:
     """Return the signed dual variables of one class, float32 (n,), none larger than C.
 

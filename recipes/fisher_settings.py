@@ -30,10 +30,10 @@ from photograph_rows import (
     draw_split,
     load_images,
 )
-from photographs import ROOT, TITLES, save
+from photographs import ROOT, TITLES, publish, save
 
 RESULTS = ROOT / "benchmarks" / "results" / "fisher_settings.json"
-BEGIN, END = "<!-- settings: written by a command -->", "<!-- end of settings -->"
+MARKS = "<!-- settings: written by a command -->", "<!-- end of settings -->"
 
 SETTINGS: dict[str, Callable[[], dict[str, Any]]] = {
     "earlier": lambda: describe_by(root=True, contrast=0.001, keep_empty=True),
@@ -169,13 +169,6 @@ def show(cells: dict[str, Any], name: str, pyramid: str, base: tuple[str, str]) 
     return f"{cell['accuracy']:.1f} ({difference:+.1f} ± {error:.1f})".replace("-", "−")
 
 
-def write_table(page: Path, table: str) -> None:
-    """Write the table between the two comments of a page."""
-    text = page.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    page.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
-
-
 def main() -> None:
     """Compare what is asked for and is not in the file of results yet."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -189,8 +182,7 @@ def main() -> None:
     parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
     options = parser.parse_args()
     if options.table is not None:
-        table = make_table(json.loads(options.out.read_text(encoding="utf-8")))
-        print(table) if options.table == Path() else write_table(options.table, table)
+        publish(options.out, options.table, make_table, MARKS)
         return
     options.work.mkdir(parents=True, exist_ok=True)
     for problem in ["glyphs"] if options.quick else options.problems.split(","):
