@@ -87,6 +87,9 @@ SIGNATURES: dict[str, Callable[..., Any]] = {
     "fisher-contrast": learn_fisher_of(lambda: describe_by(contrast=0.001)),
     "fisher-step": learn_fisher_of(lambda: describe_by(step=4)),
     "fisher-coordinates": learn_fisher_of(lambda: describe_by() | {"coordinates": True}),
+    "fisher-strong": learn_fisher_of(
+        lambda: describe_by() | {"coordinates": True, "n_components": 256}
+    ),
     "colour": learn_fisher_of(describe_colours),
 }
 """What describes images: functions of the images to learn from and the number of Gaussians, which

@@ -40,8 +40,7 @@ TITLES = {
     "scene15": "Scene 15, 100 a class",
     "tiny200": "Tiny-ImageNet, 100 a class (part of what the networks were trained on)",
 }
-BEGIN, END = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
-C = 10.0
+MARKS = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
 FOLDS = 5
 COLOUR_WEIGHTS = (0.0, 0.25, 0.35, 0.5, 0.7, 1.0)
 COLOUR_WEIGHT = 0.5
@@ -56,11 +55,9 @@ def mean_class_accuracy(y: np.ndarray, guesses: np.ndarray) -> float:
 
 def fit_svm(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
     """Return the exact one-vs-rest SVM with C = 10, that of the comparisons with VLFeat."""
-    from myriad import DualSVM
+    from exact_svm import ExactSVM
 
-    return DualSVM(
-        lam=1 / (C * len(y)), center=False, tol=0.01, calibration="none", random_state=seed
-    ).fit(X, y)
+    return ExactSVM(X, y)
 
 
 def fit_sgd(X: np.ndarray, y: np.ndarray, seed: int) -> Any:
@@ -161,6 +158,7 @@ ARMS: dict[str, Arm] = {
     "fisher-contrast": arm("fisher-contrast", fit_svm),
     "fisher-step": arm("fisher-step", fit_svm),
     "fisher-coordinates": arm("fisher-coordinates", fit_svm),
+    "fisher-strong": arm("fisher-strong", fit_svm),
     "colour": arm("colour", fit_svm),
     "late-colour": late_colour,
 }
@@ -176,6 +174,7 @@ SHOWN = {
     "fisher-contrast": "the same, `--contrast 0.001`",
     "fisher-step": "the same, `--step 4`",
     "fisher-coordinates": "the same, `--coordinates`",
+    "fisher-strong": "the same, `--components 256 --coordinates`",
     "colour": "Fisher vectors of colour alone, SVM",
     "late-colour": "`fisher+0.5*fisher:colour`, SVM",
 }
@@ -185,23 +184,17 @@ BASE = "fisher"
 
 def weigh_colour(rows: Any, training: np.ndarray) -> dict[str, float]:
     """Return the cross-validated accuracy of each weight of colour, on training images alone."""
+    from exact_svm import cross_validate
     from photograph_rows import combine
 
     y = rows.images.labels[training].astype(np.int64)
-    order = np.random.default_rng(0).permutation(len(y))
-    order = order[np.argsort(y[order], kind="stable")]
-    folds = np.empty(len(y), int)
-    folds[order] = np.arange(len(y)) % FOLDS
     sift, colour = rows.load("fisher")[training], rows.load("colour")[training]
     found = {}
     for weight in COLOUR_WEIGHTS:
         X = combine([sift, colour], [1.0, weight]) if weight else sift
-        guesses = np.empty_like(y)
-        for fold in range(FOLDS):
-            kept = folds != fold
-            guesses[~kept] = fit_svm(X[kept], y[kept], 0).predict(X[~kept])
-        found[str(weight)] = round(mean_class_accuracy(y, guesses), 2)
-        print(f"{rows.problem}, colour {weight}: {found[str(weight)]:.2f} % in folds", flush=True)
+        accuracy = 100 * float(cross_validate(X @ X.T, y, folds=FOLDS).mean())
+        found[str(weight)] = round(accuracy, 2)
+        print(f"{rows.problem}, colour {weight}: {accuracy:.2f} % in folds", flush=True)
     return found
 
 
@@ -244,12 +237,15 @@ def make_table(results: dict[str, Any]) -> str:
     return "\n".join([about, *lines])
 
 
-def write_table(page: Path, table: str) -> None:
-    """Write the table between the two comments of a page."""
-    text = page.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    page.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", encoding="utf-8")
+def publish(out: Path, page: Path, make: Callable[..., str], marks: tuple[str, str]) -> None:
+    """Print the table of a file of results, or write it between the two comments of a page."""
+    table = make(json.loads(out.read_text(encoding="utf-8")))
+    if page == Path():
+        print(table)
+        return
+    before, rest = page.read_text(encoding="utf-8").split(marks[0])
+    after = rest.split(marks[1])[1]
+    page.write_text(f"{before}{marks[0]}\n\n{table}\n\n{marks[1]}{after}", encoding="utf-8")
 
 
 def read_results(out: Path, components: int | None) -> dict[str, Any]:
@@ -318,8 +314,7 @@ def main() -> None:
     parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
     options = parser.parse_args()
     if options.table is not None:
-        table = make_table(json.loads(options.out.read_text(encoding="utf-8")))
-        print(table) if options.table == Path() else write_table(options.table, table)
+        publish(options.out, options.table, make_table, MARKS)
         return
     problems = ["glyphs"] if options.quick else options.problems.split(",")
     for problem in problems:

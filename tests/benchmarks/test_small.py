@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from tests.scripts import run_script
+from myriad import DualSVM
+from tests.scripts import ROOT, run_script
 
 pytestmark = pytest.mark.filterwarnings("default")  # as in a program
 
@@ -131,8 +132,33 @@ def test_photographs_resume_from_their_file(run, tmp_path):
     assert {"machine", "commit", "date"} <= set(more)
 
 
-def test_checking(tmp_path):
+def test_checking(run, tmp_path):
     size = ("--rows", 500, "--images", 2)
     found = run("benchmarks/checking.py", *size, out=tmp_path / "checking.json")
     assert found["results"]["copies found"] == found["results"]["copies planted"] == 5
     assert found["results"]["other pairs"] == 0
+
+
+def test_settings_of_fisher_vectors_resume_from_their_file(run, tmp_path):
+    call = ("recipes/fisher_settings.py", "--quick", "--work", tmp_path / "work")
+    out = tmp_path / "found.json"
+    found = run(*call, "--settings", "default", out=out)
+    more = run(*call, "--settings", "default,colour", out=out)
+    cells = more["cells"]["glyphs"]
+    assert cells["default"] == found["cells"]["glyphs"]["default"]
+    assert all(0 <= cell["accuracy"] <= 100 for cell in cells["colour"].values())
+
+
+def test_the_svm_of_the_recipes_is_the_exact_one(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "recipes"))
+    from exact_svm import C, ExactSVM
+
+    draws = np.random.default_rng(0)
+    y = np.repeat(np.arange(3), 20)
+    X = draws.standard_normal((60, 90)).astype(np.float32)
+    X[np.arange(60), y] += 1
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    lam = 1 / (C * len(y))
+    exact = DualSVM(lam=lam, center=False, tol=1e-4, calibration="none", random_state=0).fit(X, y)
+    found = ExactSVM(X, y).decision_function(X)
+    np.testing.assert_allclose(found, exact.decision_function(X), atol=0.1)

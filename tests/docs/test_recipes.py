@@ -11,6 +11,7 @@ from tests.scripts import run_script
 
 MARKS = "<!-- tables: written by a command -->", "<!-- end of tables -->"
 PHOTOGRAPHS = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
+SETTINGS = "<!-- settings: written by a command -->", "<!-- end of settings -->"
 
 
 def test_the_comparison_of_the_readme_is_that_of_the_results() -> None:
@@ -31,6 +32,7 @@ def test_the_counts_of_the_guarantees_are_those_of_the_campaigns() -> None:
         ("highly_multiclass_tables.py", "recipes.md", MARKS),
         ("calibration_tables.py", "probabilities.md", MARKS),
         ("photographs.py --table", "recipes.md", PHOTOGRAPHS),
+        ("fisher_settings.py --table", "recipes.md", SETTINGS),
         ("evidence.py", "evidence.md", MARKS),
     ],
 )
