@@ -50,9 +50,11 @@ def test_the_tables_are_those_of_the_results(
     ("recipe", "name"),
     [("data_faults", "check.md"), ("extending", "extend.md"), ("next_labels", "predict.md")],
 )
-def test_the_tables_of_commands_are_those_of_the_results(recipe: str, name: str) -> None:
-    command = [sys.executable, str(ROOT / "recipes" / f"{recipe}.py"), "--table"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def test_the_tables_of_commands_are_those_of_the_results(
+    recipe: str, name: str, monkeypatch, capsys
+) -> None:
+    run_script(monkeypatch, f"recipes/{recipe}.py", "--table")
+    printed = capsys.readouterr().out
     page = (DOCS / "verbs" / name).read_text(encoding="utf-8")
     for table in printed.split("\n\n"):
         assert table.strip() in page, f"{' '.join(command[1:])} docs/verbs/{name} writes it"
