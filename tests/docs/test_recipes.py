@@ -57,7 +57,7 @@ def test_the_tables_of_commands_are_those_of_the_results(
     printed = capsys.readouterr().out
     page = (DOCS / "verbs" / name).read_text(encoding="utf-8")
     for table in printed.split("\n\n"):
-        assert table.strip() in page, f"{' '.join(command[1:])} docs/verbs/{name} writes it"
+        assert table.strip() in page, f"recipes/{recipe}.py --table docs/verbs/{name} writes it"
 
 
 def test_the_differences_in_the_guide_of_objectives_are_measured() -> None:
