@@ -142,8 +142,7 @@ def _project(X: Float, seed: int) -> Float:
         return X
     sample = generator(seed, "rows to find directions").permutation(len(X))[:SAMPLE_ROWS]
     mean, directions = find_directions(X[np.sort(sample)], MOST_FEATURES)
-    Z: Float = (X - mean) @ directions.T
-    return Z
+    return np.asarray((X - mean) @ directions.T, np.float32)
 
 
 def _centre(X: Float) -> Float:
