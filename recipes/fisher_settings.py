@@ -66,7 +66,6 @@ SHOWN = {
 }
 PYRAMIDS = {"whole image": [0], "and stripes (4)": [0, 1, 2, 3], "and quarters (8)": [*range(8)]}
 BASE = "earlier-256", "and stripes (4)"
-OTHER_BASE = "earlier", "and stripes (4)"
 
 
 def describe(problem: str, name: str, options: argparse.Namespace) -> dict[str, np.ndarray]:
@@ -149,20 +148,19 @@ def make_table(results: dict[str, Any]) -> str:
     lines = [f"{results['date'][:10]}, {results['machine']}."]
     for problem, cells in results["cells"].items():
         known = [name for name in SHOWN if name in cells]
-        base = BASE if BASE[0] in cells else OTHER_BASE
         lines += ["", f"| {TITLES[problem]} | {' | '.join(PYRAMIDS)} |", "|---|---|---|---|"]
         for name in known:
-            row = [show(cells, name, pyramid, base) for pyramid in PYRAMIDS]
+            row = [show(cells, name, pyramid) for pyramid in PYRAMIDS]
             lines.append(f"| {SHOWN[name]} | {' | '.join(row)} |")
     return "\n".join(lines)
 
 
-def show(cells: dict[str, Any], name: str, pyramid: str, base: tuple[str, str]) -> str:
-    """Return an accuracy, and its difference from the base with the standard error."""
+def show(cells: dict[str, Any], name: str, pyramid: str) -> str:
+    """Return an accuracy, and its difference from that of `BASE` with the standard error."""
     cell = cells[name][pyramid]
-    if base[0] not in cells or (name, pyramid) == base:
+    if BASE[0] not in cells or (name, pyramid) == BASE:
         return f"{cell['accuracy']:.1f}"
-    before = cells[base[0]][base[1]]
+    before = cells[BASE[0]][BASE[1]]
     ahead = 100 * (unpack(cell["correct"]) - unpack(before["correct"]))
     error = ahead.std() / np.sqrt(len(ahead))
     difference = cell["accuracy"] - before["accuracy"]
