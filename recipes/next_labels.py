@@ -111,6 +111,9 @@ def write_tables(cells: dict[str, Any]) -> dict[str, str]:
         saved = [count_saved(found[seed], curves["random"][seed]) for seed in seeds]
         error = np.std(saved, ddof=1) / len(saved) ** 0.5 if len(saved) > 1 else np.nan
         gain = "" if way == "random" else f"{np.mean(saved):.0f} ± {error:.0f} %"
+        if np.isnan(saved).any():
+            gain = "not reached"
+        gain = gain.replace(" ± nan", "")
         shown = ", ".join(f"{accuracy:.1f}" for accuracy in mean)
         lines.append(f"| {title} | {shown} | {gain} | {len(seeds)} |")
     return {"labels saved": "\n".join(lines)}
