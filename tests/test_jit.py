@@ -34,6 +34,15 @@ def test_kernels_around_a_kernel_may_be_called():
     assert make_adder(add_two)(39) == 42
 
 
+@jit
+def count_down(x):
+    return 0 if x <= 0 else 1 + count_down(x - 1)
+
+
+def test_a_kernel_may_name_itself():
+    assert count_down(5) == 5
+
+
 def test_kernels_may_call_kernels():
     assert isinstance(add_two, Kernel)
     assert add_two(40) == 42

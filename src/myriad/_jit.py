@@ -42,6 +42,7 @@ class Kernel:
         functools.update_wrapper(self, function)
         self._function, self._make = function, make
         self._made: Any = None
+        self._being_made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the kernel; compile it first if it is neither loaded nor cached."""
@@ -51,9 +52,11 @@ class Kernel:
         """Return Numba's object, the same one each time."""
         if self._made is None:
             with _LOCK:
-                if self._made is None:
-                    _replace_placeholders(self._function)
-                    self._made = self._make(self._function)
+                if self._being_made is not None:  # a kernel that it names, names it as well
+                    return self._being_made
+                self._being_made = self._make(self._function)
+                _replace_placeholders(self._function)
+                self._made = self._being_made  # other threads see it when it is complete
         return self._made
 
     def __getattr__(self, name: str) -> Any:

@@ -229,10 +229,9 @@ def test_sparse_labels_are_those_of_the_matrix_and_hold_ones(digits):
         LinearSGD(**options).fit(X_train, csr_matrix(2 * matrix))
 
 
-@pytest.mark.parametrize("objective", ["multiclass", "softmax"])
-def test_objectives_for_one_label_say_so(digits, objective):
+def test_an_objective_for_one_label_says_so(digits):
     with pytest.raises(InputError, match="one label a row"):
-        LinearSGD(objective=objective, epochs=2).fit(digits[0][:40], [[0, 1], [1]] * 20)
+        LinearSGD(objective="softmax", epochs=2).fit(digits[0][:40], [[0, 1], [1]] * 20)
 
 
 def test_a_weight_is_as_many_steps_and_no_weight_is_no_row(digits):
