@@ -114,9 +114,14 @@ def refuse_special(path: Path) -> None:
         status = os.stat(path)
     except (OSError, ValueError):
         return
-    kernel = status.st_dev in _kernel_devices()
-    if kernel or not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+    regular = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    if is_virtual(status) or not regular:
         raise InputError(f"{path} is not a regular file: copy its content to one.")
+
+
+def is_virtual(status: os.stat_result) -> bool:
+    """Return whether a file or folder is one of the kernel, such as those below /proc."""
+    return status.st_dev in _kernel_devices()
 
 
 @lru_cache(maxsize=1)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -210,4 +211,13 @@ def test_folders_that_cannot_be_read(tmp_path, monkeypatch):
     assert scan.warnings == ["The folder 'b' cannot be read: Permission denied."]
     forbidden = str(tmp_path)
     with pytest.raises(InputError, match="cannot be read: Permission denied"):
+        scan_folder(tmp_path)
+
+
+@pytest.mark.skipif(not os.path.ismount("/proc"), reason="there is no /proc")
+def test_folders_of_the_kernel_are_not_entered(tmp_path):
+    with pytest.raises(InputError, match="a view of the system"):
+        scan_folder(Path("/proc/self"))
+    (tmp_path / "link").symlink_to("/proc/self")
+    with pytest.raises(InputError, match="holds no images"):
         scan_folder(tmp_path)

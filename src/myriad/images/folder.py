@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from myriad.errors import InputError
+from myriad.files import is_virtual
 from myriad.images.archive import Archive
 from myriad.images.listing import FORMATS, SPLITS, ImageList, is_image_name, is_video_name
 
@@ -44,8 +45,10 @@ def scan_folder(root: Path, *, videos: bool = False) -> FolderScan:
         folder = waiting.pop() if waiting else links.popleft()
         try:
             status = os.stat(root / folder)
+            if is_virtual(status) and not folder:
+                raise InputError(f"{root} is no folder on a disk, but a view of the system.")
             key = (status.st_dev, status.st_ino)
-            if key in entered:
+            if key in entered or is_virtual(status):
                 continue
             entered.add(key)
             inner, linked = _scan_one(root, folder, scan, videos=videos)
