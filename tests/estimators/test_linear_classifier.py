@@ -86,3 +86,14 @@ def test_few_groups_make_as_many_folds(n_groups, folds):
     model = LinearClassifier().fit(X, y, groups=np.arange(60) // (60 // n_groups))
     assert model.score(X, y) > 0.8
     assert model.settings_.get("cross_validation", {}).get("folds") == folds
+
+
+def test_missing_labels_of_a_data_frame_are_counted():
+    class Column(list):
+        """A column as pandas has them."""
+
+        def isna(self):
+            return np.array([label is None for label in self])
+
+    with pytest.raises(InputError, match="1 of 3 labels are missing"):
+        LinearClassifier().fit(np.eye(3), Column(["a", "b", None]))

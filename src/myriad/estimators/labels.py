@@ -61,6 +61,14 @@ def encode_sparse(y: Any) -> EncodedSets:
     return np.arange(matrix.shape[1]), sets
 
 
+def refuse_missing(y: Any) -> None:
+    """Raise `InputError` for labels of pandas or polars of which some are missing."""
+    find = getattr(y, "isna", None) or getattr(y, "is_null", None)
+    missing = int(find().sum()) if callable(find) and getattr(y, "ndim", 1) == 1 else 0
+    if missing:
+        raise InputError(f"{missing:,} of {len(y):,} labels are missing: leave these rows out.")
+
+
 def encode_one(y: NDArray[Any]) -> Encoded:
     """Return the classes and the class index of each row."""
     try:

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from myriad.arrays import as_rows, refuse_extreme_scale
 from myriad.errors import InputError
-from myriad.estimators.labels import encode_one, encode_several, has_several
+from myriad.estimators.labels import encode_one, encode_several, has_several, refuse_missing
 from myriad.estimators.parameters import check_parameters, check_seed
 from myriad.estimators.representation import SearchTable
 from myriad.models import (
@@ -189,6 +189,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
                 raise InputError(f"{X.shape[0]} rows need labels for as many, not {len(sets)}.")
             refuse_extreme_scale(X)
             return X, classes, sets
+        refuse_missing(y)
         X, y = validate_data(self, X, y, **options)
         refuse_extreme_scale(X)
         return X, *encode_one(y)
