@@ -225,7 +225,7 @@ def measure_certificates(silhouettes: Path | None, shrink: int) -> list[dict[str
 def measure_agreement(shrink: int) -> list[dict[str, Any]]:
     """Return objectives here and of LIBLINEAR, trained to a tight tolerance."""
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, 20, 2000 // shrink).astype(np.int32)
+    labels = (rng.permutation(2000 // shrink) % 20).astype(np.int32)
     means = 0.4 * rng.standard_normal((20, 64))
     rows = ArrayRows((means[labels] + rng.standard_normal((len(labels), 64))) / 8.0, labels)
     X, lam = rows.X.astype(np.float32).astype(np.float64), 1e-4

@@ -39,7 +39,7 @@ from results import Results, fill_page
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "next_labels.json"
 FIRST, ROUND = 5, 100
-WAYS = {"random": "at random", "next": "`--next --store`", "alone": "`--next`"}
+WAYS = {"random": "at random", "next": "`predict --next --store`", "alone": "`predict --next`"}
 
 
 def draw_first(y: np.ndarray, seed: int) -> np.ndarray:

@@ -27,10 +27,11 @@ INSTALLING = {
     'pip install ".[serve]"',
     "MYRIAD_API_KEY=choose-a-long-one myriad serve birds --host 0.0.0.0",
     "myriad serve birds",
+    "myriad warm-up",
     "myriad serve birds --feedback corrected",
     "myriad train corrected/manifest.csv --out birds2",
 }
-"""Commands that no test runs here: they install, or never end."""
+"""Commands that no test runs here: they install, compile for long, or never end."""
 
 _FENCE = re.compile(r"^```(\w*)$")
 

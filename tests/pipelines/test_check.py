@@ -143,9 +143,9 @@ def test_mirror_images_of_another_class_are_no_copies(tmp_path):
 def test_wrong_labels_are_listed_and_can_be_given_back(tmp_path):
     draws = np.random.default_rng(0)
     for number in range(60):  # a bright stripe whose height is that of the class
-        image = photograph(number) // 4
+        image = photograph(number) // 2
         top = 10 + 30 * (number % 3) + int(draws.integers(0, 8))
-        image[top : top + 16] += np.uint8(150)
+        image[top : top + 16] += np.uint8(100)
         label = "abc"[number % 3] if number else "b"
         write(tmp_path / "photos" / label / f"{number}.png", image)
     checked = check(tmp_path / "photos", tmp_path / "out", labels=True)

@@ -211,7 +211,7 @@ USE_CASES = [
         "evaluate: no such hierarchy",
         "evaluate model images --hierarchy tree.csv",
         2,
-        "tree.csv cannot be read as a hierarchy",
+        "--hierarchy tree.csv cannot be read",
         trained(),
     ),
     Case("evaluate: no data", "evaluate model nowhere", 2, "nowhere does not exist", trained()),

@@ -263,7 +263,7 @@ class Dual(Family):
             coarse[half] = attempt(half, explored, explores=True)
             if find_best_half(coarse) < half:
                 break
-        while find_best_half(coarse) == min(coarse) > STRONGEST_LAM:
+        while min(coarse) > STRONGEST_LAM and rises_to(coarse, min(coarse), min(coarse) + 2):
             half = min(coarse) - 2
             coarse[half] = attempt(half, explored, explores=True)
         centre = find_best_half(coarse)
@@ -273,8 +273,8 @@ class Dual(Family):
             best = find_best_half(fine)
             if best == max(fine) <= LAST_LAM:
                 half = best + 1
-            elif best == min(fine) >= STRONGEST_LAM:
-                half = best - 1
+            elif best >= STRONGEST_LAM and rises_to(fine, min(fine), min(fine) + 1):
+                half = min(fine) - 1
             else:
                 break
             fine[half] = attempt(half, problem, explores=False)
@@ -321,6 +321,15 @@ FAMILIES: dict[str, type[Family]] = {
 def find_best_rate(paths: Mapping[float, list[Trial]]) -> float:
     """Return the learning rate whose path has the best smoothed score; of equals the lowest."""
     return max(sorted(paths), key=lambda rate: max(trial.smooth for trial in paths[rate]))
+
+
+def rises_to(trials: Mapping[int, Trial], half: int, inner: int) -> bool:
+    """Return whether the best value of lam is `half`, and it is better than the one beside it.
+
+    Where classes are easily told apart, scores do not change, and the strongest regularisation that
+    could be tried would give poor probabilities.
+    """
+    return find_best_half(trials) == half and trials[half].score > trials[inner].score
 
 
 def find_best_half(trials: Mapping[int, Trial]) -> int:

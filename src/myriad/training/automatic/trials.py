@@ -112,5 +112,6 @@ def has_peaked(trials: list[Trial]) -> bool:
 
 
 def has_fallen(trials: list[Trial]) -> bool:
-    """Return whether the first point of a path has the best score."""
-    return trials[0].smooth == max(trial.smooth for trial in trials)
+    """Return whether the first point of a path is better than all others."""
+    first, *others = [trial.smooth for trial in trials]
+    return bool(others) and first > max(others)
