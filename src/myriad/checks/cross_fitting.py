@@ -21,7 +21,7 @@ from myriad.models.calibration import LEAST_ROWS, sum_log
 from myriad.models.held_scores import MOST_ROWS
 from myriad.parallel.threads import hold_blas_to_one_thread
 from myriad.store import Rows
-from myriad.training.automatic.folds import draw_folds
+from myriad.training.automatic.folds import count_groups, draw_folds
 from myriad.training.context import DEFAULT_CONTEXT, Context
 from myriad.training.method import Method
 from myriad.training.validation import count_block_rows, cut_ranges
@@ -113,7 +113,9 @@ def cross_fit(
     if method.is_open:
         found = method.fit(rows.select(known), None, n_classes=n_classes, context=context)
         method = method.settled(found)
-    n_folds = min(n_folds, _count_groups(rows, known))
+    n_folds = min(n_folds, count_groups(rows.groups, rows.labels >= 0))
+    if n_folds < 2:
+        raise InputError("Labels cannot be checked: all rows are copies of one another.")
     folds = draw_folds(rows.labels, n_folds, seed=method.seed, groups=rows.groups)
     quiet = replace(context, checkpoint=None, workers=None)
     waiting: list[tuple[HeldScores, NDArray[np.int64]]] = []
@@ -147,17 +149,6 @@ def _score(model: Model, rows: Rows) -> HeldScores:
             scores = model.scores(rows.read(some).astype(np.float32, copy=False))
             parts.append(HeldScores.of(scores, rows.labels[some.start : some.stop]))
     return HeldScores.concatenate(parts)
-
-
-def _count_groups(rows: Rows, known: NDArray[np.int64]) -> int:
-    """Return how many groups rows have that are not divided, rows of no group counted each."""
-    if rows.groups is None:
-        return len(known)
-    groups = rows.groups[known]
-    n_groups = len(np.unique(groups[groups >= 0])) + int((groups < 0).sum())
-    if n_groups < 2:
-        raise InputError("Labels cannot be checked: all rows are copies of one another.")
-    return n_groups
 
 
 def _calibrate(waiting: Sequence[tuple[HeldScores, NDArray[np.int64]]]) -> Calibration:
