@@ -43,6 +43,7 @@ from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr, 
 from myriad.training import Certified, Context, Fitted, Method, hold_out
 from myriad.training.calibrating import add_calibration, exclude, keep_back
 from myriad.training.distributed.workers import TrainingWorkers
+from myriad.training.engine.gram import RowProducts
 from myriad.urls import UrlPath
 
 FLOATS = [np.float32, np.float64, np.float16]
@@ -204,7 +205,8 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         self.label_calibration_: LabelCalibration | None = fitted.label_calibration
 
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
-        context = Context(threads=self.threads, progress=self.progress or SILENT)
+        progress = self.progress or SILENT
+        context = Context(threads=self.threads, progress=progress, products=RowProducts())
         if self.client is None or not method.spreads:
             return self._fit_in(context, data, method)
         with open_cluster(self.client) as executor, _leaving(data.rows) as folder:

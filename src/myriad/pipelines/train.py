@@ -36,6 +36,7 @@ from myriad.serialisation import size_of
 from myriad.store import Rows, Store, check_scale, is_store
 from myriad.training import Automatic, Checkpoint, Context, Fitted, Method
 from myriad.training.calibrating import add_calibration, exclude, keep_back
+from myriad.training.engine.gram import RowProducts
 
 EVIDENCE = "evidence.json"
 """What a report is made from, kept in the model folder."""
@@ -191,6 +192,7 @@ def fit_store(
     context : threads, progress and workers.
     state : a folder for checkpoints, from which an interrupted training resumes.
     """
+    context = replace(context, products=RowProducts())
     progress = context.progress
     n_classes = len(store.class_names)
     splits = set(store.splits.tolist())

@@ -125,12 +125,21 @@ class Rows(ABC):
         finally:
             close()
 
-    def read(self, indices: ArrayLike) -> Float:
-        """Return the rows with the given numbers, float32 (m, dim)."""
+    def read(self, indices: ArrayLike, *, out: Float | None = None) -> Float:
+        """Return the rows with the given numbers, float32 (m, dim).
+
+        Parameters
+        ----------
+        out : an array of at least m rows, of which the first m are overwritten and returned.
+        """
         index = check_indices(indices, self.n_rows)
-        X = np.empty((len(index), self.dim), self.dtype)
+        X = np.empty((len(index), self.dim), self.dtype) if out is None else out[: len(index)]
         self._reader()(index, X)
         return X
+
+    def origin(self) -> tuple[object, NDArray[np.int64]]:
+        """Return what the rows are read from and their numbers there, which identify a row."""
+        return self, np.arange(self.n_rows)
 
     @abstractmethod
     def order(self, *, seed: int, epoch: int) -> NDArray[np.int64]:
@@ -221,6 +230,10 @@ class ArrayRows(Rows):
         selected.groups = None if self.groups is None else self.groups[index]
         selected.chosen = index if self.chosen is None else self.chosen[index]
         return selected
+
+    def origin(self) -> tuple[object, NDArray[np.int64]]:
+        """Return the complete array and the positions of the rows in it."""
+        return self.X, np.arange(self.n_rows) if self.chosen is None else self.chosen
 
     def _reader(self) -> Fill:
         return self._fill

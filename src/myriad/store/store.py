@@ -305,6 +305,10 @@ class StoreRows(Rows):
         """Return the rows with the given numbers; nothing is read or copied."""
         return StoreRows(self.store, self.chosen[check_indices(indices, self.n_rows)])
 
+    def origin(self) -> tuple[object, NDArray[np.int64]]:
+        """Return the store and the numbers of the rows in it."""
+        return self.store, self.chosen
+
     def _reader(self) -> Fill:
         return self._fill_from(_MappedShards(self.store))
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from myriad.parallel import ThreadPool
     from myriad.training.checkpoints import Checkpoint
     from myriad.training.distributed.workers import TrainingWorkers
+    from myriad.training.engine.gram import RowProducts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +29,15 @@ class Context:
     checkpoint : file from which a training that was interrupted resumes; None for none.
     workers : workers that train class shards or shards of rows; None to train in this process.
         Only methods that have `Method.spreads` use them.
+    products : products of rows, which several trainings on rows of the same source share; None to
+        compute them for each.
     """
 
     threads: int | None = None
     progress: Progress = SILENT
     checkpoint: Checkpoint | None = None
     workers: TrainingWorkers | None = None
+    products: RowProducts | None = None
 
     @contextmanager
     def open(self) -> Iterator[RunningContext]:
@@ -46,6 +50,7 @@ class Context:
                 progress=self.progress,
                 checkpoint=self.checkpoint,
                 workers=self.workers,
+                products=self.products,
                 pool=pool,
             )
 

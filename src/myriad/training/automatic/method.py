@@ -117,7 +117,7 @@ class Automatic(CentringMethod):
         choice, scores = self.choice, None
         with context.open() as running:
             if pays(rows.n_rows, rows.dim, n_classes, memory=self.memory):
-                span = find_span(rows, pool=running.pool, progress=running.progress)
+                span = find_span(rows, running)
             if choice is None:
                 state = TrainingState(context.checkpoint and context.checkpoint.beside("search"))
                 if not state.facts:

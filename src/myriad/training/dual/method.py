@@ -143,8 +143,8 @@ class DualMethod(CentringMethod):
         with context.open() as running:
             span = None
             if self._pays_to_span(train, n_classes, running):
-                span = find_span(train, pool=running.pool, progress=running.progress)
-                train, val = span.rows, val and span.project(val)
+                span = find_span(train, running)
+                train, val = span.rows, val and span.project(val, running)
             state = TrainingState(running.checkpoint)
             if not state.facts:
                 lam, table = self._choose(train, val, n_classes, running)
