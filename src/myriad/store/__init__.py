@@ -1,7 +1,7 @@
 """Stores: rows, labels, class names and the recipe on disk, read as shuffled blocks of rows."""
 
 from myriad.store.counting import inform_rows, rows_at_a_time
-from myriad.store.rows import ArrayRows, Block, Rows, check_scale, sample_rows
+from myriad.store.rows import ArrayRows, Block, Rows, check_scale, sample_rows, with_features
 from myriad.store.shards import shard_rows
 from myriad.store.shared_rows import LocalRows, SharedRows, open_rows, share_rows, state_of
 from myriad.store.sparse import SparseRows, as_csr
@@ -35,4 +35,5 @@ __all__ = [
     "share_rows",
     "state_of",
     "unit_variance",
+    "with_features",
 ]

@@ -258,6 +258,14 @@ class ArrayRows(Rows):
         return X, self.chosen
 
 
+def with_features(X: NDArray[Any], rows: Rows) -> ArrayRows:
+    """Return rows with other features, and the same labels, weights and groups."""
+    found = ArrayRows(np.ascontiguousarray(X, np.float32), None, rows.class_names)
+    found.labels, found.sets = rows.labels, rows.sets
+    found.weights, found.groups = rows.weights, rows.groups
+    return found
+
+
 def refuse_bad(X: NDArray[Any], numbers: NDArray[np.int64]) -> None:
     """Raise `InputError` if a row has a value that is not finite; `numbers` are the row numbers."""
     bad = first_bad_row(X)

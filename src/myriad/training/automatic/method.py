@@ -27,6 +27,8 @@ every row with every class."""
 PATIENCE = 2
 """Epochs without a rise of validation accuracy after which the final training stops; averaged
 weights make it smooth."""
+LOADED_BYTES = 256 << 20
+"""Bytes up to which the rows of a search are kept in memory, centred."""
 SEARCHES = {
     "quick": "softmax, one fold",
     "normal": "softmax and SVM",
@@ -122,7 +124,7 @@ class Automatic(CentringMethod):
                 state = TrainingState(context.checkpoint and context.checkpoint.beside("search"))
                 if not state.facts:
                     choice, held = choose(
-                        rows if span is None else span.rows,
+                        load_small(rows) if span is None else span.rows,
                         n_classes,
                         search=self.search,
                         n_rows=train.n_rows,
@@ -196,6 +198,18 @@ def _chosen(fitted: Fitted, choice: Choice, held_scores: HeldScores | None = Non
         held_scores=held_scores,
         choice=choice,
     )
+
+
+def load_small(rows: Rows) -> Rows:
+    """Return rows as they are read, in memory, if they are not too large; else the same rows.
+
+    A search reads them many times, and each time they would be centred.
+    """
+    from myriad.store import with_features
+
+    if 4 * rows.n_rows * rows.dim > LOADED_BYTES:
+        return rows
+    return with_features(rows.read(range(rows.n_rows)), rows)
 
 
 def log_priors(labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float64]:

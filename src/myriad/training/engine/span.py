@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from myriad.models import LinearModel, Model
-from myriad.store import ArrayRows, Rows
+from myriad.store import ArrayRows, Rows, with_features
 from myriad.training.context import RunningContext
 from myriad.training.engine.gram import RowProducts, read_blocks
 
@@ -75,7 +75,7 @@ class Span:
     def project(self, rows: Rows, context: RunningContext) -> ArrayRows:
         """Return other rows by their coordinates in the span, with the same scores as before."""
         products = _multiply_rows(self.source, rows, context)
-        return _with_labels(solve_triangular(self.factor, products, lower=True).T, rows)
+        return with_features(solve_triangular(self.factor, products, lower=True).T, rows)
 
 
 def find_span(rows: Rows, context: RunningContext) -> Span:
@@ -84,17 +84,9 @@ def find_span(rows: Rows, context: RunningContext) -> Span:
     square = max(float(np.trace(K)) / len(K), 1e-30)
     K[np.diag_indices_from(K)] += RIDGE * square
     factor = cholesky(K, lower=True, overwrite_a=True, check_finite=False)
-    return Span(rows, factor, _with_labels(factor, rows))
+    return Span(rows, factor, with_features(factor, rows))
 
 
 def _multiply_rows(rows: Rows, others: Rows | None, context: RunningContext) -> NDArray[np.float64]:
     products = RowProducts() if context.products is None else context.products
     return products.multiply(rows, others, pool=context.pool, progress=context.progress)
-
-
-def _with_labels(X: NDArray[np.float64], rows: Rows) -> ArrayRows:
-    """Return coordinates with labels, weights and groups of the rows that they belong to."""
-    found = ArrayRows(np.ascontiguousarray(X, np.float32), None, rows.class_names)
-    found.labels, found.sets = rows.labels, rows.sets
-    found.weights, found.groups = rows.weights, rows.groups
-    return found
