@@ -58,6 +58,9 @@ def test_rows_of_another_source_are_told_apart(rows, running):
     running.products.multiply(rows, **options)
     found = running.products.multiply(rows.select([1, 2]), other.select([1]), **options)
     np.testing.assert_allclose(found, -2 * rows.X[[1, 2]] @ rows.X[[1]].T, rtol=1e-5, atol=1e-3)
+    wider = ArrayRows(np.hstack([rows.X, rows.X]), rows.labels)
+    found = running.products.multiply(wider, **options)
+    np.testing.assert_allclose(found, 2 * rows.X @ rows.X.T, rtol=1e-5, atol=1e-3)
 
 
 def test_each_pair_of_rows_is_multiplied_once(rows, running, monkeypatch):

@@ -117,7 +117,7 @@ def choose(
 def train_folds(choice: Choice, problem: Problem, running: RunningContext) -> list[LinearModel]:
     """Return models of the chosen candidate, each without the held-out rows of a fold."""
     family, models = FAMILIES[choice.family], []
-    context = replace(running, checkpoint=None, workers=None)
+    context = replace(running, checkpoint=None, workers=None, products=None)
     with running.progress.step("Training without a fold", len(problem.folds), "folds") as advance:
         for fold in problem.folds:
             settings = family.for_rows(choice.settings, fold.train.n_rows / problem.n_rows)

@@ -37,6 +37,7 @@ class RowProducts:
 
     They are products of rows minus the mean of the first rows that were asked for. For rows minus
     another mean they are corrected, which loses no precision as long as the means are similar.
+    Rows of another source, such as another array, begin anew.
     """
 
     def __init__(self) -> None:
@@ -52,8 +53,10 @@ class RowProducts:
         The same mean, if any, must have been subtracted from both.
         """
         plain, mean = _without_mean(rows)
-        if not self._parts:
-            self._mean = mean
+        source, _ = plain.origin()
+        if all(part.source is not source for part in self._parts):  # another problem
+            self._parts, self._mean = [], mean
+            self._values = np.empty((0, 0), np.float32)
         both = [plain] if others is None else [plain, _without_mean(others)[0]]
         positions = [self._find(some, pool, progress) for some in both]
         K = self._values[np.ix_(positions[0], positions[-1])].astype(np.float64)
