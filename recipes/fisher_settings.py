@@ -1,7 +1,7 @@
 """Settings of Fisher vectors, compared by cross-validation inside the training images.
 
 Command:   python recipes/fisher_settings.py --data DATA --work runs/settings
-           [--problems caltech101,scene15] [--settings default,coordinates]
+           [--problems caltech101,scene15] [--settings plain,coordinates]
            [--out benchmarks/results/fisher_settings.json] [--table docs/recipes.md]
 Time:      one core: 2 to 4 minutes a setting and data set
 Expected:  see docs/recipes.md
@@ -35,29 +35,39 @@ from photographs import ROOT, TITLES, publish, save
 RESULTS = ROOT / "benchmarks" / "results" / "fisher_settings.json"
 MARKS = "<!-- settings: written by a command -->", "<!-- end of settings -->"
 
+EARLIER: dict[str, Any] = {"root": True, "contrast": 0.001, "keep_empty": True}
+
+
+def setting(
+    n_components: int = 128, *, coordinates: bool = False, **sift: Any
+) -> Callable[[], dict[str, Any]]:
+    """Return a function that makes the arguments of `learn_fisher`."""
+    return lambda: describe_by(**sift) | {
+        "n_components": n_components,
+        "coordinates": coordinates,
+    }
+
+
 SETTINGS: dict[str, Callable[[], dict[str, Any]]] = {
-    "earlier": lambda: describe_by(root=True, contrast=0.001, keep_empty=True),
-    "earlier-256": lambda: (
-        describe_by(root=True, contrast=0.001, keep_empty=True) | {"n_components": 256}
-    ),
-    "default": describe_by,
-    "default-256": lambda: describe_by() | {"n_components": 256},
-    "coordinates": lambda: describe_by() | {"coordinates": True},
-    "coordinates-256": lambda: describe_by() | {"coordinates": True, "n_components": 256},
-    "contrast": lambda: describe_by(contrast=0.001),
-    "patch-16": lambda: describe_by(patch=16),
-    "step-4": lambda: describe_by(step=4),
-    "smoothing": lambda: describe_by(smoothing=1 / 6),
-    "colour": describe_colours,
+    "earlier": setting(**EARLIER),
+    "earlier-256": setting(256, **EARLIER),
+    "plain": setting(),
+    "plain-256": setting(256),
+    "coordinates": setting(coordinates=True),
+    "coordinates-256": setting(256, coordinates=True),
+    "contrast": setting(contrast=0.001),
+    "patch-16": setting(patch=16),
+    "step-4": setting(step=4),
+    "smoothing": setting(smoothing=1 / 6),
+    "colour": lambda: describe_colours() | {"n_components": 128, "coordinates": False},
 }
-"""Arguments of `learn_fisher`, 128 Gaussians unless stated."""
 SHOWN = {
     "earlier": "earlier descriptors, 128 Gaussians",
     "earlier-256": "earlier descriptors, 256 Gaussians",
-    "default": "128 Gaussians",
-    "default-256": "256 Gaussians",
-    "coordinates": "128 Gaussians, `--coordinates`",
-    "coordinates-256": "256 Gaussians, `--coordinates`",
+    "plain": "128 Gaussians",
+    "plain-256": "256 Gaussians",
+    "coordinates": "128 Gaussians, x and y",
+    "coordinates-256": "256 Gaussians, x and y",
     "contrast": "128 Gaussians, `--contrast 0.001`",
     "patch-16": "128 Gaussians, patches from 16 pixels",
     "step-4": "128 Gaussians, `--step 4`",

@@ -79,17 +79,13 @@ SIGNATURES: dict[str, Callable[..., Any]] = {
     "fisher": learn_fisher_of(describe_by),
     "fisher-earlier": learn_fisher_of(
         lambda: (
-            describe_by(root=True, contrast=0.001, keep_empty=True)
-            | {"n_components": 256, "regions": 4}
+            describe_by(root=True, contrast=0.001, keep_empty=True) | {"coordinates": False}
         )
     ),
-    "fisher-stripes": learn_fisher_of(lambda: describe_by() | {"regions": 4}),
+    "fisher-plain": learn_fisher_of(lambda: describe_by() | {"coordinates": False}),
     "fisher-contrast": learn_fisher_of(lambda: describe_by(contrast=0.001)),
     "fisher-step": learn_fisher_of(lambda: describe_by(step=4)),
-    "fisher-coordinates": learn_fisher_of(lambda: describe_by() | {"coordinates": True}),
-    "fisher-strong": learn_fisher_of(
-        lambda: describe_by() | {"coordinates": True, "n_components": 256}
-    ),
+    "fisher-strong": learn_fisher_of(lambda: describe_by() | {"regions": 8}),
     "colour": learn_fisher_of(describe_colours),
 }
 """What describes images: functions of the images to learn from and the number of Gaussians, which

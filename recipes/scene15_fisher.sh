@@ -9,5 +9,5 @@
 # was developed: 88.3 % is likelier too high than too low. On fresh splits,
 # scene15_splits.py --codes none finds 87.8 % with a deviation of 0.8.
 set -eu
-myriad train "$1" --out "$2" --signature fisher --components 256 --regions 4 --codes none
+myriad train "$1" --out "$2" --signature fisher --no-coordinates --codes none
 myriad evaluate "$2" "$1"

@@ -25,7 +25,7 @@ from tests.docs.sample import make_sample
 IMAGES = DOCS / "images"
 MOST_BYTES = 1_500_000
 """All pictures together."""
-SHOWN = "myriad train letters --out alphabet --signature fisher --components 8 --search quick"
+SHOWN = "myriad train letters --out alphabet --signature fisher --components 16 --search quick"
 """What trains the model of the screenshots, in a few seconds."""
 STYLE = {"figure.figsize": (5.2, 3.8), "savefig.dpi": 96, "font.size": 10}
 

@@ -26,7 +26,7 @@ PHOTOS = range(10)
 PARTS = {"train": range(100, 112), "val": range(112, 114), "test": range(114, 119)}
 GLYPHS = GlyphSet(characters=LETTERS, class_names=LETTERS, ceiling=100.0)
 MORE = GlyphSet(characters=["y", "z"], class_names=["y", "z"], ceiling=100.0)
-TRAINED = "myriad train letters --out letters.model --store letters.store --components 8"
+TRAINED = "myriad train letters --out letters.model --store letters.store --components 16"
 
 
 def make_sample(folder: Path) -> None:

@@ -131,25 +131,3 @@ def test_options_of_other_signatures_are_refused():
         SignatureOptions("fisher", own={"soft": True})
     with pytest.raises(InputError, match="has no vocabulary"):
         SignatureOptions(NETWORK, components=4)
-
-
-@pytest.mark.parametrize(
-    ("word", "stated", "expected"),
-    [
-        ("fisher", None, 8),
-        ("bov", None, 4),
-        ("efficientnet-lite0", None, 1),
-        ("bov+efficientnet-lite0", None, 4),
-        ("bov+fisher", None, 8),
-        ("auto", None, 8),
-        ("fisher", 4, 4),
-    ],
-)
-def test_each_signature_has_its_own_number_of_regions(word, stated, expected):
-    assert SignatureOptions(word, regions=stated).n_regions == expected
-
-
-def test_parts_of_a_combination_keep_their_own_regions():
-    asked = SignatureOptions("bov+fisher", components=2, step=12)
-    bag, fisher = asked.spec.learn(GREY, asked, LearningContext(threads=1)).parts
-    assert (bag.regions, fisher.regions) == (4, 8)

@@ -144,9 +144,9 @@ def _describe(options: Mapping[str, Option]) -> dict[str, Option]:
         else known
         for name, known in options.items()
     }
-    for name in {"components", "regions"}.intersection(described):
-        sizes = [f"{s.name} {getattr(s, name)}" for s in SIGNATURES.values() if getattr(s, name)]
-        described[name] = replace(described[name], default_text=", ".join(sizes))
+    if "components" in described:
+        sizes = [f"{s.name} {s.components}" for s in SIGNATURES.values() if s.components]
+        described["components"] = replace(described["components"], default_text=", ".join(sizes))
     if "ratio" in described:
         described["ratio"] = replace(described["ratio"], default_text=default_ratios())
     return described

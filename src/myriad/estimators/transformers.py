@@ -79,10 +79,10 @@ class FisherVector(_Aggregated):
     def __init__(
         self,
         *,
-        n_components: int = 128,
+        n_components: int = 256,
         weights: bool = False,
-        coordinates: bool = False,
-        regions: int = 8,
+        coordinates: bool = True,
+        regions: int = 4,
         pca_dim: int | None = None,
         whiten: bool = False,
         descriptor: DenseSIFT | LocalColour | str = "sift",

@@ -241,14 +241,14 @@ def plan_extraction(
         steps.append(Step("learn the vocabulary", learning / speed, 0, memory))
     spec = options.coding.spec
     if spec.name != "none":
-        shared = options.n_regions if spec.by_region else 1
+        shared = options.regions if spec.by_region else 1
         vectors = min(-(-CODE_VECTORS // shared), CODE_BYTES // (4 * dim), job.images)
-        work = spec.estimate_work(dim, options.n_regions) / machine.sgemm
+        work = spec.estimate_work(dim, options.regions) / machine.sgemm
         steps.append(
             Step("learn the codes", (vectors * seconds + work) / speed, 0, 2 * vectors * 4 * dim)
         )
     buffers = n_workers * 32 * (row_bytes + 4 * dim / 8) + 2 * SHARD_BYTES
-    code_bytes = (n_workers + 1) * 256 * 4 * dim / options.n_regions
+    code_bytes = (n_workers + 1) * 256 * 4 * dim / options.regions
     writing = job.images * row_bytes / machine.write
     steps.append(
         Step(

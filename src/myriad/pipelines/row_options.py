@@ -111,7 +111,7 @@ class ExtractOptions(SignatureOptions):
         stated = {
             "signature": self.signature,
             "components": self.components,
-            "regions": self.n_regions,
+            "regions": self.regions,
             "step": self.step,
             "codes": self.codes,
             "descriptor": self.descriptor,

@@ -164,9 +164,9 @@ def _weight_gradients(
 def learn_fisher(
     images: Iterable[Bytes] | SpreadImages,
     *,
-    n_components: int = 128,
+    n_components: int = 256,
     weights: bool = False,
-    coordinates: bool = False,
+    coordinates: bool = True,
     **options: Unpack[Learning],
 ) -> FisherSignature:
     """Learn the PCA and the mixture of a Fisher signature from images.
@@ -192,7 +192,7 @@ def learn_fisher(
     return FisherSignature(
         *common_fields(options, pca),
         mixture,
-        options.get("regions", 8),
+        options.get("regions", 4),
         weights=weights,
         coordinates=coordinates,
     )

@@ -27,7 +27,7 @@ class Learning(TypedDict, total=False):
 
     Attributes
     ----------
-    regions : of the pyramid, 1, 4 or 8; by default 8 for Fisher vectors and 4 for the others.
+    regions : of the pyramid, 1, 4 (the default) or 8.
     pca_dim : the length of a projected descriptor; the descriptor's own choice by default.
     whiten : whether projected descriptors are divided by their standard deviation.
     descriptor : the local descriptor of images, dense SIFT by default.

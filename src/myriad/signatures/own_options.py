@@ -27,7 +27,7 @@ class FisherOptions:
     """The options of Fisher vectors."""
 
     weights: bool = option(False, help="fisher: add the gradient of the Gaussians' weights.")
-    coordinates: bool = option(False, help="fisher: add x and y of a patch to its descriptor.")
+    coordinates: bool = option(True, help="fisher: add x and y of a patch to its descriptor.")
 
 
 @dataclass(frozen=True, kw_only=True)

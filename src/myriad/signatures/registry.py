@@ -58,7 +58,7 @@ class SignatureOptions:
         a ``:``, a signature of local descriptors names its own, as in ``fisher:colour``.
     components : Gaussians of the mixture or words of the vocabulary; None for the signature's own
         default.
-    regions : of the spatial pyramid, 1, 4 or 8; None for the signature's own default.
+    regions : of the spatial pyramid, 1, 4 or 8.
     step : pixels from one patch to the next.
     descriptor : a name in `myriad.descriptors.DESCRIPTORS`.
     contrast, root : how SIFT is normalised; see `myriad.descriptors.SiftOptions`.
@@ -74,7 +74,7 @@ class SignatureOptions:
         maximum=65536,
         help="Gaussians (fisher) or words (bov, vlad) of the vocabulary.",
     )
-    regions: int | None = option(None, help="Regions of the spatial pyramid: 1, 4 or 8.")
+    regions: int = option(4, help="Regions of the spatial pyramid: 1, 4 or 8.")
     step: int = same_option(GridOptions, "step")
     descriptor: str = option("sift", help="Local descriptor of a patch")
     contrast: float = same_option(SiftOptions, "contrast")
@@ -111,11 +111,6 @@ class SignatureOptions:
     def described_by(self) -> str:
         """The local descriptor: that of a signature such as ``fisher:colour``, else the option."""
         return self.signature.partition(":")[2] or self.descriptor
-
-    @property
-    def n_regions(self) -> int:
-        """The regions of the spatial pyramid, 1 for a signature without one."""
-        return self.regions or self.spec.regions or 1
 
     @property
     def stated(self) -> list[str]:
@@ -156,7 +151,7 @@ class SignatureOptions:
         """Return the arguments that all functions which learn a vocabulary share."""
         descriptor = find_descriptor(self.described_by)
         return {
-            "regions": self.n_regions,
+            "regions": self.regions,
             "whiten": self.whiten,
             "descriptor": descriptor.make(
                 **{name: getattr(self, name) for name in descriptor.options}
@@ -178,11 +173,6 @@ class AutomaticSpec(SignatureSpec):
     def components(self) -> int | None:  # type: ignore[override]
         """That of Fisher vectors, so that the option is accepted."""
         return SIGNATURES[FISHER].components
-
-    @property
-    def regions(self) -> int | None:  # type: ignore[override]
-        """Those of Fisher vectors."""
-        return SIGNATURES[FISHER].regions
 
     @property
     def options(self) -> type:  # type: ignore[override]
@@ -224,11 +214,6 @@ class CombinedSpec(SignatureSpec):
     def components(self) -> int | None:  # type: ignore[override]
         """The largest default of them."""
         return max((part.components or 0 for part in self.parts), default=0) or None
-
-    @property
-    def regions(self) -> int | None:  # type: ignore[override]
-        """The largest default of them."""
-        return max((part.regions or 0 for part in self.parts), default=0) or None
 
     @property
     def codes(self) -> str:  # type: ignore[override]

@@ -39,7 +39,6 @@ class SignatureSpec(ABC):
     description : one line for the help and the documentation.
     options : dataclass of its own options, each a field declared with `myriad.options.option`.
     components : default number of Gaussians or words; None for a signature without vocabulary.
-    regions : default number of regions of the spatial pyramid; None for a signature without one.
     takes_file : whether the word is followed by ``:FILE``.
     takes_descriptor : whether the word may be followed by ``:DESCRIPTOR``, a local descriptor.
     codes : the code of its rows by default, a name in `myriad.codes.CODES`.
@@ -49,7 +48,6 @@ class SignatureSpec(ABC):
     description: ClassVar[str]
     options: ClassVar[type] = NoOptions
     components: ClassVar[int | None] = None
-    regions: ClassVar[int | None] = None
     takes_file: ClassVar[bool] = False
     takes_descriptor: ClassVar[bool] = False
     codes: ClassVar[str] = "pq"
@@ -79,8 +77,7 @@ class FisherSpec(SignatureSpec):
     name = "fisher"
     description = "differences of patches from each Gaussian of a mixture, in mean and deviation"
     options = FisherOptions
-    components = 128
-    regions = 8
+    components = 256
     takes_descriptor = True
 
     def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
@@ -103,7 +100,6 @@ class BagOfWordsSpec(SignatureSpec):
     description = "counts of each visual word, a typical patch"
     options = BagOfWordsOptions
     components = 1024
-    regions = 4
     takes_descriptor = True
 
     def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
@@ -122,7 +118,6 @@ class VladSpec(SignatureSpec):
     description = "differences of patches from each visual word, summed"
     options = VladOptions
     components = 256
-    regions = 4
     takes_descriptor = True
 
     def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
