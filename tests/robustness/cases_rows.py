@@ -304,7 +304,7 @@ ROW_CASES = [
             ("onnx:net.onnx --components 8", "--components"),
             ("fisher --onnx-size 9", "--image-size belongs to --signature"),
             ("fisher+0.5*fisher:surf", "the descriptor must be one of sift, colour"),
-            ("bov --coordinates", "--coordinates belongs to --signature fisher"),
+            ("bov --no-coordinates", "--coordinates belongs to --signature fisher"),
             ("onnx:net.onnx --augment flip", "--augment must be one of none, mirror, crops"),
         )
     ),
