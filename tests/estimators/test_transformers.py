@@ -19,14 +19,18 @@ def draw(numbers, labels=range(4)):
 
 
 SIGNATURES = {
-    "fisher": (myriad.FisherVector(n_components=4, regions=4, pca_dim=16), 4 * 2 * 4 * 16),
+    "fisher": (myriad.FisherVector(n_components=4, regions=4, pca_dim=16), 4 * 2 * 4 * (16 + 2)),
+    "fisher, no coordinates": (
+        myriad.FisherVector(n_components=4, regions=1, pca_dim=16, coordinates=False),
+        2 * 4 * 16,
+    ),
     "bov": (myriad.BagOfVisualWords(n_words=20, regions=1), 20),
     "vlad": (myriad.VLAD(n_words=5, regions=1, pca_dim=16), 5 * 16),
     "fisher, all options": (
         myriad.FisherVector(
             n_components=4, weights=True, whiten=True, regions=1, descriptor="sift+colour"
         ),
-        4 + 2 * 4 * 128,
+        4 + 2 * 4 * (128 + 2),
     ),
     "bov, all options": (
         myriad.BagOfVisualWords(

@@ -241,13 +241,13 @@ def test_an_image_without_descriptors_has_a_zero_row():
 def test_coordinates_follow_the_projected_descriptors():
     images = [np.random.default_rng(i).integers(0, 256, (60, 80), dtype=np.uint8) for i in range(4)]
     options = {"descriptor": DenseSIFT(step=12), "n_components": 3, "threads": 1, "regions": 1}
-    signature = learn_fisher(images, coordinates=True, **options)
+    signature = learn_fisher(images, **options)
     local = signature.descriptor.describe(images[0])
     values = signature.project(local)
     np.testing.assert_array_equal(values[:, -2:], local.positions - np.float32(0.5))
     np.testing.assert_array_equal(values[:, :-2], signature.pca.project(local.values))
     # The PCA is that of the descriptors alone; the mixture has two dimensions more.
-    plain = learn_fisher(images, **options)
+    plain = learn_fisher(images, coordinates=False, **options)
     np.testing.assert_allclose(signature.pca.mean, plain.pca.mean, atol=1e-6)
     assert signature.mixture.dim == plain.mixture.dim + 2
     assert signature.dim == plain.dim + 3 * 2 * 2

@@ -21,7 +21,7 @@ def crops(count=6):
 
 def test_learns_from_any_iterable_and_describes():
     signature = learn_fisher((image for image in crops()), sample=3000, **SMALL)
-    assert signature.dim == 2 * 8 * 12
+    assert signature.dim == 2 * 8 * (12 + 2)
     first, last = signature.describe(crops()[0]), signature.describe(crops()[-1])
     assert np.linalg.norm(first) == pytest.approx(1, abs=1e-4)
     assert first @ last < 0.95
@@ -57,7 +57,7 @@ def test_learns_from_colour(name):
     descriptor = DESCRIPTORS[name].make(scales=1)
     signature = learn_fisher(images, n_components=4, regions=1, descriptor=descriptor)
     assert signature.colour
-    assert signature.dim == 2 * 4 * descriptor.pca_dim == 8 * (128 if "+" in name else 64)
+    assert signature.dim == 8 * (descriptor.pca_dim + 2) == 8 * (130 if "+" in name else 66)
     recoloured = images[0][:, :, [1, 2, 0]]
     assert signature.describe(images[0]) @ signature.describe(recoloured) < 0.95
 
