@@ -9,7 +9,7 @@ scores are on the scale of the old ones, whichever objective these were trained 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -28,9 +28,12 @@ HALF_DECADES = (6, 8, 9, 10, 11, 12)
 rows, from strong to weak."""
 PATIENCE = 2
 """The path ends when so many values in a row have brought no better accuracy."""
-SEARCH_STEPS, FINAL_STEPS = 30, 60
-"""Most iterations of the optimiser for a value of the path, and at the end."""
-PARTS = 16
+TOL = 1e-3
+"""The optimiser stops when an iteration lowers the objective by less than this fraction of it;
+accuracy does not change below it."""
+MAX_STEPS = 60
+"""Most iterations of the optimiser."""
+PARTS = 8
 """Parts of the rows whose gradients are summed one after the other, for any number of threads."""
 BLOCK_ROWS = 1024
 
@@ -159,48 +162,67 @@ def train_beside(
     problem = Problem(X, targets, n_trained, fixed, scale, anchor, pool)
     # Folds are stratified by the trained classes; rows of fixed ones are all alike here.
     folds = draw_folds(targets + 1, N_FOLDS, seed=seed, groups=groups)
-    held_parts, paths = [], []
+    parts = []
     for fold in choose_folds(folds, N_FOLDS):
         held = np.flatnonzero(folds == fold)
         training = problem.select(np.flatnonzero(folds != fold))
-        paths.append(training.follow_path(X[held], targets[held], fixed.select(held)))
-        held_parts.append(held)
-        advance(1)
-    hits = [
-        np.concatenate([path.hits[number] for path in paths])
-        for number in range(min(len(path.hits) for path in paths))
-    ]
-    best = int(np.argmax([right.mean() for right in hits]))
-    lam = 10.0 ** (-HALF_DECADES[best] / 2)
-    model = problem.make_model(problem.minimise(lam, problem.start(), FINAL_STEPS))
+        parts.append(HeldOut(training, held, X[held], targets[held], fixed.select(held)))
+    # Accuracy changes little along the path: one fold is enough to choose, all of them to measure.
+    lam = parts[0].choose_lam()
     advance(1)
+    found = []
+    for part in parts:
+        found.append(part.train(lam))
+        advance(1)
+    model = problem.make_model(problem.minimise(lam, problem.start()))
+    advance(1)
+    hits = [part.find_hits(scores) for part, scores in zip(parts, found, strict=True)]
     return Trained(
         model,
         lam,
-        100.0 * float(hits[best].mean()),
-        np.concatenate(held_parts),
-        np.concatenate([path.scores[best] for path in paths]),
+        100.0 * float(np.concatenate(hits).mean()),
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate(found),
     )
 
 
-@dataclass
-class LamPath:
-    """A path from strong to weak regularisation, an entry for each value.
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """A fold: the problem of the other rows, and the rows that are held out.
 
     Attributes
     ----------
-    scores : float32 arrays of shape (n_held, n_trained), the scores of held-out rows.
-    hits : bool arrays of shape (n_held,), which of these rows are classified correctly.
+    training : the problem without the held-out rows.
+    rows : int64 array of shape (n_held,), the numbers of the held-out rows.
+    X, targets, fixed : these rows, see `train_beside`.
     """
 
-    scores: list[Float] = field(default_factory=list)
-    hits: list[NDArray[np.bool_]] = field(default_factory=list)
+    training: Problem
+    rows: NDArray[np.int64]
+    X: Float
+    targets: Ints
+    fixed: FixedScores
 
-    @property
-    def has_peaked(self) -> bool:
-        """Whether the last values have brought no better accuracy."""
-        accuracies = [float(right.mean()) for right in self.hits]
-        return accuracies[::-1].index(max(accuracies)) >= PATIENCE
+    def choose_lam(self) -> float:
+        """Train from strong to weak regularisation until held-out rows do no better."""
+        parameters, accuracies = self.training.start(), []
+        for half in HALF_DECADES:
+            parameters = self.training.minimise(10.0 ** (-half / 2), parameters)
+            hits = self.find_hits(self.training.make_model(parameters).scores(self.X))
+            accuracies.append(float(hits.mean()))
+            if accuracies[::-1].index(max(accuracies)) >= PATIENCE:
+                break
+        return 10.0 ** (-HALF_DECADES[int(np.argmax(accuracies))] / 2)
+
+    def train(self, lam: float) -> Float:
+        """Return the scores of the trained classes for the held-out rows, (n_held, n_trained)."""
+        parameters = self.training.minimise(lam, self.training.start())
+        return self.training.make_model(parameters).scores(self.X)
+
+    def find_hits(self, scores: Float) -> NDArray[np.bool_]:
+        """Return which held-out rows are classified correctly, by the scores of trained classes."""
+        beaten = self.training.scale * scores.max(axis=1) > self.fixed.best
+        return np.where(beaten, scores.argmax(axis=1) == self.targets, self.fixed.correct)
 
 
 class Problem:
@@ -223,6 +245,7 @@ class Problem:
     ) -> None:
         self.X, self.targets, self.n_trained, self.fixed = X, targets, n_trained, fixed
         self.scale, self.anchor, self.pool = scale, anchor, pool
+        self.log_sums = fixed.log_sums
         self.mean = X.mean(axis=0, dtype=np.float64)
         square = np.einsum("ij,ij->", X, X, dtype=np.float64) / len(X)
         self.square = max(float(square - self.mean @ self.mean), 1e-30)
@@ -252,17 +275,17 @@ class Problem:
             found[:, -1] = self.scale * self.anchor.biases + self.centre @ self.mean
         else:
             share = max(float((self.targets >= 0).mean()), 1e-9) / self.n_trained
-            found[:, -1] = float(np.median(self.fixed.log_sums)) + np.log(share)
+            found[:, -1] = float(np.median(self.log_sums)) + np.log(share)
         return found
 
-    def minimise(self, lam: float, start: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+    def minimise(self, lam: float, start: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the parameters with the least loss: weights for centred rows, then biases."""
         found = minimize(
             lambda flat: self.value(flat.reshape(start.shape), lam),
             start.ravel(),
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": steps, "maxcor": 8},
+            options={"maxiter": MAX_STEPS, "maxcor": 8, "ftol": TOL},
         )
         solution: NDArray[np.float64] = found.x.reshape(start.shape)
         return solution
@@ -316,7 +339,7 @@ class Problem:
         loss, gradient, by_bias = 0.0, np.zeros_like(W), np.zeros(len(b))
         for start in range(some.start, some.stop, BLOCK_ROWS):
             rows = slice(start, min(start + BLOCK_ROWS, some.stop))
-            X, targets, rest = self.X[rows], self.targets[rows], self.fixed.log_sums[rows]
+            X, targets, rest = self.X[rows], self.targets[rows], self.log_sums[rows]
             logits = (X @ W.T).astype(np.float64) + b
             top = np.maximum(logits.max(axis=1), rest)
             exponentials = np.exp(logits - top[:, None])
@@ -329,17 +352,3 @@ class Problem:
             gradient += exponentials.T.astype(np.float32) @ X
             by_bias += exponentials.sum(axis=0)
         return loss, gradient, by_bias
-
-    def follow_path(self, X: Float, targets: Ints, fixed: FixedScores) -> LamPath:
-        """Train from strong to weak regularisation until held-out rows do no better."""
-        parameters, path = self.start(), LamPath()
-        for half in HALF_DECADES:
-            parameters = self.minimise(10.0 ** (-half / 2), parameters, SEARCH_STEPS)
-            scores = self.make_model(parameters).scores(X)
-            beaten = self.scale * scores.max(axis=1) > fixed.best
-            right = np.where(beaten, scores.argmax(axis=1) == targets, fixed.correct)
-            path.scores.append(scores)
-            path.hits.append(right)
-            if path.has_peaked:
-                break
-        return path
