@@ -1,7 +1,7 @@
 """`LinearClassifier()` beside rivals whose settings are searched, on many problems.
 
 Command:   python recipes/automatic.py DATA --out runs/automatic [--problems digits,omniglot]
-           [--rivals auto,logistic] [--seeds 3] [--table | --summary FILE]
+           [--rivals auto,logistic] [--seeds 3] [--table | --summary FILE [--page FILE]]
 Time:      one thread: auto 1 s (digits) to 2 minutes a seed; rivals up to half an hour each
 Expected:  see docs/automatic.md; --table prints what has been run so far
 
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 from automatic_problems import PROBLEMS, Problem
-from results import describe_run, write_results
+from results import describe_run, fill_page, write_results
 from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
@@ -277,6 +277,54 @@ def print_summary(summary: dict[str, Any]) -> None:
         print(f"\nmean difference over problems: {summary['mean_difference']:+.2f}")
 
 
+TITLES = {
+    "digits": "digits",
+    "omniglot": "Omniglot, pixels",
+    "scene15 network": "Scene 15, network",
+    "scene15 fisher": "Scene 15, Fisher vectors",
+    "caltech101 network": "Caltech-101, network",
+    "caltech101 fisher": "Caltech-101, Fisher vectors",
+    "caltech101 fisher pq": "the same, product codes",
+    "tiny200 network": "Tiny-ImageNet, network",
+    "tiny200 tail": "its long tail, 100 to 2 rows a class",
+    "glyphs": "drawn characters, as `myriad demo` describes them",
+}
+TABLE_HEAD = (
+    "problem",
+    "rows x features, classes",
+    "auto",
+    "seconds",
+    "LogisticRegressionCV, 6 values",
+    "seconds",
+    "auto against the best rival",
+)
+
+
+def make_table(summary: dict[str, Any]) -> str:
+    """Return what `summarise` returns as Markdown."""
+    lines = [f"| {' | '.join(TABLE_HEAD)} |", "|" + "---|" * len(TABLE_HEAD)]
+    for name, title in TITLES.items():
+        problem = summary["problems"].get(name)
+        if problem is None or "auto" not in problem["rivals"]:
+            continue
+        n_splits = len(problem["rivals"]["auto"]["test"])
+        shape = f"{problem['rows']:,} x {problem['features']:,}, {problem['classes']}"
+        cells = [title + (f", {n_splits} splits" if n_splits > 1 else ""), shape]
+        for rival in ("auto", "logistic cv"):
+            found = problem["rivals"].get(rival)
+            seconds = np.mean(found["seconds"]) if found else 0.0
+            shown = f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.1f}"
+            cells += [f"{np.mean(found['test']):.2f}", shown] if found else ["", ""]
+        n_rivals = sum(bool(rival["folds"]) for rival in problem["rivals"].values())
+        if "difference" in problem:
+            ahead = f"{problem['difference']:+.2f} ± {problem['error']:.2f}".replace("-", "−")
+            cells.append(f"{ahead}, of {n_rivals} rivals")
+        else:
+            cells.append("")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def compare(found: list[dict[str, Any]]) -> dict[str, Any]:
     """Return how auto compares with the rival that the folds choose, seed by seed, on average."""
     differences, against, draws = [], [], np.random.default_rng(0)
@@ -316,12 +364,15 @@ def main() -> None:
     parser.add_argument("--label", default="")
     parser.add_argument("--table", action="store_true", help="print what has been run so far")
     parser.add_argument("--summary", type=Path, help="print it, and write it to a JSON file")
+    parser.add_argument("--page", type=Path, help="write its table to a page")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     if options.table or options.summary:
         summary = summarise(options.out)
         print_summary(summary)
         write_results(options.summary, describe_run() | summary)
+        if options.page:
+            fill_page(options.page, {"automatic": make_table(summary)})
         return
     for name in options.problems.split(","):
         for rival in options.rivals.split(","):

@@ -124,5 +124,5 @@ def test_an_anchor_holds_weights_that_need_not_change(pool):
     fixed = FixedScores.of(rest, X, np.where(labels < 5, labels, -1), 1.0, pool)
     targets = np.where(labels == 5, 0, -1).astype(np.int32)
     problem = Problem(X, targets, 1, fixed, 1.0, anchor, pool)
-    found = problem.make_model(problem.minimise(1e3, problem.start(), 50))
+    found = problem.make_model(problem.minimise(1e3, problem.start()))
     np.testing.assert_allclose(found.weights, anchor.weights, atol=1e-3)
