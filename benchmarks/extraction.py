@@ -3,7 +3,7 @@
     python benchmarks/extraction.py FOLDER                       # a folder of images a class
     python benchmarks/extraction.py FOLDER --out benchmarks/results/extraction.json
 
-The signature has 135,168 dimensions (dense SIFT at 5 scales, 256 Gaussians, 4 regions), rows are
+The signature has 131,072 dimensions (dense SIFT at 5 scales, 256 Gaussians, 4 regions), rows are
 product-coded. The vocabulary is learned once and not timed. What it takes until the first images
 are described, by which time all workers have started, is told apart: a run pays it once.
 """

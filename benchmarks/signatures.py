@@ -4,8 +4,8 @@
     python benchmarks/signatures.py --mixture           # also learns from 1M descriptors, a minute
     python benchmarks/signatures.py --out benchmarks/results/signatures.json
 
-The image is 370 x 270, drawn with the spectrum of photographs; the signature has 135,168 dimensions
-(dense SIFT at 5 scales, PCA to 64, x and y, 256 Gaussians, 4 regions).
+The image is 370 x 270, drawn with the spectrum of photographs; the signature has 131,072 dimensions
+(dense SIFT at 5 scales, PCA to 62, x and y, 256 Gaussians, 4 regions).
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ SIGNATURES = {
         myriad.FisherVector(
             n_components=4, weights=True, whiten=True, regions=1, descriptor="sift+colour"
         ),
-        4 + 2 * 4 * (128 + 2),
+        4 + 2 * 4 * 128,
     ),
     "bov, all options": (
         myriad.BagOfVisualWords(

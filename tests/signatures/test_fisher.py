@@ -246,11 +246,11 @@ def test_coordinates_follow_the_projected_descriptors():
     values = signature.project(local)
     np.testing.assert_array_equal(values[:, -2:], local.positions - np.float32(0.5))
     np.testing.assert_array_equal(values[:, :-2], signature.pca.project(local.values))
-    # The PCA is that of the descriptors alone; the mixture has two dimensions more.
+    # The PCA is that of the descriptors alone; x and y take the place of two components.
     plain = learn_fisher(images, coordinates=False, **options)
     np.testing.assert_allclose(signature.pca.mean, plain.pca.mean, atol=1e-6)
-    assert signature.mixture.dim == plain.mixture.dim + 2
-    assert signature.dim == plain.dim + 3 * 2 * 2
+    assert signature.pca.dim == plain.pca.dim - 2
+    assert signature.dim == plain.dim
     again = restore(*flatten(signature))
     np.testing.assert_array_equal(again.describe(images[1]), signature.describe(images[1]))
     with pytest.raises(InputError, match="does not fit"):

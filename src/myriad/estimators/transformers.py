@@ -71,7 +71,8 @@ class FisherVector(_Aggregated):
     weights : whether the gradient with respect to the Gaussians' weights is part of the vector.
     coordinates : whether x and y of a patch are part of its descriptor.
     regions : of the pyramid, 1, 4 or 8.
-    pca_dim : length of a projected descriptor; None for 64, or 128 of SIFT and colour together.
+    pca_dim : length of a projected descriptor; None for 64, or 128 of SIFT and colour together, of
+        which coordinates take two.
     whiten : whether projected descriptors are divided by their deviation.
     descriptor : ``"sift"``, ``"colour"``, ``"sift+colour"``, or a `DenseSIFT` or `LocalColour`.
     """

@@ -28,7 +28,8 @@ class Learning(TypedDict, total=False):
     Attributes
     ----------
     regions : of the pyramid, 1, 4 (the default) or 8.
-    pca_dim : the length of a projected descriptor; the descriptor's own choice by default.
+    pca_dim : the length of a projected descriptor; the descriptor's own choice by default, of which
+        the x and y of Fisher vectors take two.
     whiten : whether projected descriptors are divided by their standard deviation.
     descriptor : the local descriptor of images, dense SIFT by default.
     sample : the most descriptors to learn from, a thousand a Gaussian being plenty; each takes up
@@ -74,7 +75,10 @@ def project_sample(
     coordinates : whether x and y of the patches follow, see `append_coordinates`.
     """
     pyramid_of(regions)
-    pca_dim = descriptor.pca_dim if pca_dim is None else pca_dim
+    if pca_dim is None:
+        # x and y take the place of two components: product codes need multiples of 8 dimensions,
+        # so that features of different Gaussians do not share a code.
+        pca_dim = descriptor.pca_dim - 2 * coordinates
     if not 1 <= pca_dim <= descriptor.dim:
         raise InputError(f"pca_dim must be 1 to {descriptor.dim}, not {pca_dim}.")
     if n_words < 1:
