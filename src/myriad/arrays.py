@@ -56,6 +56,14 @@ SCALES = (1e-15, 1e15)
 SCALED_ROWS = 1024
 
 
+def refuse_dates(X: Any) -> None:
+    """Raise `InputError` for rows of an array or a data frame that has dates or durations."""
+    kinds = getattr(X, "dtypes", None)
+    kinds = [getattr(X, "dtype", None)] if kinds is None else kinds
+    if any(getattr(kind, "kind", "") in tuple("mM") for kind in kinds):
+        raise InputError("Features must be numbers, but there are dates: convert or drop them.")
+
+
 def refuse_extreme_scale(X: Any) -> None:
     """Raise `InputError` if products of rows, dense or sparse, would overflow or vanish in float32.
 

@@ -97,3 +97,18 @@ def test_missing_labels_of_a_data_frame_are_counted():
 
     with pytest.raises(InputError, match="1 of 3 labels are missing"):
         LinearClassifier().fit(np.eye(3), Column(["a", "b", None]))
+
+
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[s]"])
+def test_dates_are_not_features(kind):
+    class Frame:
+        """A data frame as pandas has them."""
+
+        dtypes = (np.dtype(float), np.dtype(kind))
+
+    model = LinearClassifier().fit(np.eye(6), [0, 1] * 3)
+    for X in (np.zeros((6, 2), kind), Frame()):
+        with pytest.raises(InputError, match="there are dates"):
+            LinearClassifier().fit(X, [0, 1] * 3)
+        with pytest.raises(InputError, match="there are dates"):
+            model.predict(X)
