@@ -39,6 +39,9 @@ LEAST_ROWS, LEAST_CLASS_ROWS = 2000, 8
 """Rows, and rows of a class on average, that a search has in any case."""
 DUAL_ROWS = 50_000
 """Rows up to which training in the dual is a candidate: it keeps variables of every row."""
+CALIBRATION_ROWS, CALIBRATION_FOLDS = 1000, 10
+"""Held-out rows of a fold, at least, and folds, at most, where the chosen candidate is trained once
+more to be calibrated."""
 PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
 """Weights of the priors of classes that are tried, in units of the deviation of scores."""
 UNSEARCHED: dict[str, Any] = {"epochs": 16}
@@ -104,6 +107,7 @@ def choose(
         with running.progress.step(f"Trying {name}", None, "epochs") as advance:
             trials += FAMILIES[name](problem, running).search(advance)
     choice = decide(trials, problem)
+    problem = replace(problem, folds=cut_for_calibration(rows, problem))
     models = train_folds(choice, problem, running)
     held = score_held_rows(models, problem)
     if problem.judge.by_class:
@@ -114,15 +118,35 @@ def choose(
     return choice, held
 
 
+def cut_for_calibration(rows: Rows, problem: Problem) -> Sequence[Fold]:
+    """Return the folds whose held-out rows calibrate the chosen candidate.
+
+    A model of two thirds of the rows is less often right than the final one, and probabilities
+    calibrated by it are too low. So where rows are plenty, fewer of them are held out than in the
+    search. Where classes with few rows count as much as others, all rows are needed.
+    """
+    n_folds = min(
+        rows.n_rows // CALIBRATION_ROWS,
+        CALIBRATION_FOLDS,
+        count_groups(rows.groups, rows.labels >= 0),
+    )
+    if problem.is_subsample or problem.judge.by_class or n_folds <= len(problem.folds):
+        return problem.folds
+    folds = draw_folds(rows.labels, n_folds, seed=problem.seed, groups=rows.groups)
+    return cut_folds(rows, folds, choose_folds(folds, n_folds, 2 * CALIBRATION_ROWS))
+
+
 def train_folds(choice: Choice, problem: Problem, running: RunningContext) -> list[LinearModel]:
-    """Return models of the chosen candidate, each without the held-out rows of a fold."""
+    """Return models of the chosen candidate, each without the held-out rows of a fold.
+
+    They have the settings of the final model, so that their scores are as large as its scores.
+    """
     family, models = FAMILIES[choice.family], []
     context = replace(running, checkpoint=None, workers=None, products=None)
     with running.progress.step("Training without a fold", len(problem.folds), "folds") as advance:
         for fold in problem.folds:
-            settings = family.for_rows(choice.settings, fold.train.n_rows / problem.n_rows)
             labels, n_classes = fold.train.labels, problem.n_classes
-            method = family.settle(settings, labels, n_classes, seed=problem.seed)
+            method = family.settle(choice.settings, labels, n_classes, seed=problem.seed)
             fitted = method.fit(fold.train, None, n_classes=n_classes, context=context)
             models.append(cast(LinearModel, fitted.model))
             advance(1)
@@ -204,16 +228,13 @@ def make_problem(
     folds = draw_folds(labels, n_folds, seed=seed, groups=rows.groups)
     enough = ENOUGH_ROWS if rows.n_rows == n_rows else ENOUGH_OF_SUBSAMPLE
     fits = memory // (8 * n_classes * rows.dim)
-    used = [
-        (np.flatnonzero((folds >= 0) & (folds != fold)), np.flatnonzero(folds == fold))
-        for fold in choose_folds(folds, n_folds, enough)[: min(plan.max_folds, max(1, fits))]
-    ]
-    used = [(kept, held) for kept, held in used if len(held) and len(np.unique(labels[kept])) > 1]
+    most = min(plan.max_folds, max(1, fits))
+    used = cut_folds(rows, folds, choose_folds(folds, n_folds, enough)[:most])
     if not used:
         return None
-    judge = Judge.of(labels, np.concatenate([held for _, held in used]), n_classes)
+    judge = Judge.of(labels, np.concatenate([fold.numbers for fold in used]), n_classes)
     return Problem(
-        [Fold(rows.select(kept), rows.select(held), held) for kept, held in used],
+        used,
         n_classes,
         n_rows,
         judge,
@@ -222,6 +243,17 @@ def make_problem(
         balance=judge.by_class,
         is_subsample=rows.n_rows < n_rows,
     )
+
+
+def cut_folds(rows: Rows, folds: NDArray[np.int64], used: Sequence[int]) -> list[Fold]:
+    """Return those folds that hold rows out and leave two classes or more to train on."""
+    found = []
+    for number in used:
+        kept = np.flatnonzero((folds >= 0) & (folds != number))
+        held = np.flatnonzero(folds == number)
+        if len(held) and len(np.unique(rows.labels[kept])) > 1:
+            found.append(Fold(rows.select(kept), rows.select(held), held))
+    return found
 
 
 def subsample(rows: Rows, n_classes: int, *, seed: int) -> NDArray[np.int64] | None:
