@@ -42,10 +42,13 @@ def setting(
     n_components: int = 128, *, coordinates: bool = False, **sift: Any
 ) -> Callable[[], dict[str, Any]]:
     """Return a function that makes the arguments of `learn_fisher`."""
-    return lambda: describe_by(**sift) | {
-        "n_components": n_components,
-        "coordinates": coordinates,
-    }
+    return lambda: (
+        describe_by(**sift)
+        | {
+            "n_components": n_components,
+            "coordinates": coordinates,
+        }
+    )
 
 
 SETTINGS: dict[str, Callable[[], dict[str, Any]]] = {

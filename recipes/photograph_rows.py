@@ -78,9 +78,7 @@ SIGNATURES: dict[str, Callable[..., Any]] = {
     "lite2": open_by_name("efficientnet-lite2"),
     "fisher": learn_fisher_of(describe_by),
     "fisher-earlier": learn_fisher_of(
-        lambda: (
-            describe_by(root=True, contrast=0.001, keep_empty=True) | {"coordinates": False}
-        )
+        lambda: describe_by(root=True, contrast=0.001, keep_empty=True) | {"coordinates": False}
     ),
     "fisher-plain": learn_fisher_of(lambda: describe_by() | {"coordinates": False}),
     "fisher-contrast": learn_fisher_of(lambda: describe_by(contrast=0.001)),

@@ -100,7 +100,7 @@ def test_peers(run, tmp_path):
 
 
 def test_dual(run, tmp_path):
-    parts = ("--parts", "memory,certificates,agreement", "--shrink", "40")
+    parts = ("--parts", "memory,certificates,agreement", "--shrink", "120")
     found = run("benchmarks/dual.py", *parts, out=tmp_path / "dual.json")
     assert found["memory"]["bytes"] < found["memory"]["bytes_if_dense_float32"]
     assert found["certificates"][-1]["gap"] <= 1e-6
@@ -142,10 +142,10 @@ def test_checking(run, tmp_path):
 def test_settings_of_fisher_vectors_resume_from_their_file(run, tmp_path):
     call = ("recipes/fisher_settings.py", "--quick", "--work", tmp_path / "work")
     out = tmp_path / "found.json"
-    found = run(*call, "--settings", "default", out=out)
-    more = run(*call, "--settings", "default,colour", out=out)
+    found = run(*call, "--settings", "plain", out=out)
+    more = run(*call, "--settings", "plain,colour", out=out)
     cells = more["cells"]["glyphs"]
-    assert cells["default"] == found["cells"]["glyphs"]["default"]
+    assert cells["plain"] == found["cells"]["glyphs"]["plain"]
     assert all(0 <= cell["accuracy"] <= 100 for cell in cells["colour"].values())
 
 
