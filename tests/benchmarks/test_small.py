@@ -100,7 +100,7 @@ def test_peers(run, tmp_path):
 
 
 def test_dual(run, tmp_path):
-    parts = ("--parts", "memory,certificates,agreement", "--shrink", "120")
+    parts = ("--parts", "memory,certificates,agreement", "--shrink", "60")
     found = run("benchmarks/dual.py", *parts, out=tmp_path / "dual.json")
     assert found["memory"]["bytes"] < found["memory"]["bytes_if_dense_float32"]
     assert found["certificates"][-1]["gap"] <= 1e-6
