@@ -318,7 +318,7 @@ def make_table(summary: dict[str, Any]) -> str:
         n_rivals = sum(bool(rival["folds"]) for rival in problem["rivals"].values())
         if "difference" in problem:
             ahead = f"{problem['difference']:+.2f} ± {problem['error']:.2f}".replace("-", "−")
-            cells.append(f"{ahead}, of {n_rivals} rivals")
+            cells.append(f"{ahead}, of {n_rivals} rival{'s' * (n_rivals > 1)}")
         else:
             cells.append("")
         lines.append(f"| {' | '.join(cells)} |")
