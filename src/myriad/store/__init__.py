@@ -6,7 +6,14 @@ from myriad.store.shards import shard_rows
 from myriad.store.shared_rows import LocalRows, SharedRows, open_rows, share_rows, state_of
 from myriad.store.sparse import SparseRows, as_csr
 from myriad.store.store import Store, StoreRows, is_store
-from myriad.store.views import BalancedRows, CentredRows, ScaledRows, feature_moments, unit_variance
+from myriad.store.views import (
+    BalancedRows,
+    CentredRows,
+    ScaledRows,
+    feature_means,
+    feature_squares,
+    unit_variance,
+)
 from myriad.store.writing import StoreWriter, holds_only_store
 
 __all__ = [
@@ -24,7 +31,8 @@ __all__ = [
     "StoreWriter",
     "as_csr",
     "check_scale",
-    "feature_moments",
+    "feature_means",
+    "feature_squares",
     "holds_only_store",
     "inform_rows",
     "is_store",

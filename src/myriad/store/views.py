@@ -136,7 +136,7 @@ def unit_variance(rows: Rows) -> Float:
     The factors are scaled so that the mean squared norm of rows does not change, and the same
     learning rates suit both. The variance of features that hardly vary is bounded from below.
     """
-    means, squares = feature_moments(rows)
+    means, squares = _mean_over_rows(rows, _sum_rows, _sum_squares)
     variance = np.maximum(squares - means**2, 0.0)
     floor = 1e-6 * variance.mean()
     if floor == 0.0:
@@ -146,14 +146,34 @@ def unit_variance(rows: Rows) -> Float:
     return scale.astype(np.float32)
 
 
-def feature_moments(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean and the mean square of each feature, estimated from some rows."""
+def feature_means(rows: Rows) -> NDArray[np.float64]:
+    """Return the mean of each feature, estimated from some rows."""
+    return _mean_over_rows(rows, _sum_rows)[0]
+
+
+def feature_squares(rows: Rows) -> NDArray[np.float64]:
+    """Return the mean square of each feature, estimated from some rows."""
+    return _mean_over_rows(rows, _sum_squares)[0]
+
+
+def _mean_over_rows(
+    rows: Rows, *sums: Callable[[Float], NDArray[np.float64]]
+) -> list[NDArray[np.float64]]:
+    """Return the means over some rows of what functions sum over the rows of a block."""
     size = max(1, min(1024, (16 << 20) // (4 * rows.dim)))
-    total, squares, n = np.zeros(rows.dim), np.zeros(rows.dim), 0
+    totals, n = [np.zeros(rows.dim) for _ in sums], 0
     for block in rows.blocks(size):
-        total += block.X.sum(axis=0, dtype=np.float64)
-        squares += np.einsum("ij,ij->j", block.X, block.X, dtype=np.float64)
+        for total, add in zip(totals, sums, strict=True):
+            total += add(block.X)
         n += len(block.X)
         if n >= DEVIATION_ROWS:
             break
-    return total / n, squares / n
+    return [total / n for total in totals]
+
+
+def _sum_rows(X: Float) -> NDArray[np.float64]:
+    return X.sum(axis=0, dtype=np.float64)
+
+
+def _sum_squares(X: Float) -> NDArray[np.float64]:
+    return np.einsum("ij,ij->j", X, X, dtype=np.float64)

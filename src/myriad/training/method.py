@@ -183,9 +183,9 @@ class CentringMethod(Method):
             return self._fit(train, val, n_classes=n_classes, context=context)
         import numpy as np
 
-        from myriad.store import CentredRows, feature_moments
+        from myriad.store import CentredRows, feature_means
 
-        mean = feature_moments(train)[0].astype(np.float32)
+        mean = feature_means(train).astype(np.float32)
         fitted = self._centred(mean)._fit(
             CentredRows(train, mean),
             val and CentredRows(val, mean),

@@ -10,7 +10,7 @@ import numpy as np
 
 from myriad.errors import InputError
 from myriad.models import HeldScores
-from myriad.store import CentredRows, Rows, feature_moments
+from myriad.store import CentredRows, Rows, feature_means
 from myriad.training import METHODS
 from myriad.training.automatic.folds import Judge, draw_folds
 from myriad.training.automatic.method import correct_priors, log_priors
@@ -76,7 +76,7 @@ def read_method(settings: Mapping[str, Any], rows: Rows, n_before: int, *, seed:
 
 def _like_automatic(method: BinaryDual, rows: Rows) -> BinaryDual:
     """Return the method with what the automatic one derives from rows; see `families.Dual`."""
-    mean = feature_moments(rows)[0].astype(np.float32)
+    mean = feature_means(rows).astype(np.float32)
     method = replace(method, bias=float(np.sqrt(mean_square(CentredRows(rows, mean)))))
     n_classes = len(rows.class_names)
     if Judge.of(rows.labels, np.arange(rows.n_rows), n_classes).by_class:

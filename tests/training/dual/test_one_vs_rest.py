@@ -5,11 +5,16 @@ import pytest
 
 from myriad.errors import InputError
 from myriad.measures import LabelSets
+from myriad.parallel import open_threads
 from myriad.progress import Progress
 from myriad.store import ArrayRows
 from myriad.training import BinaryDual, Context, Recall, TopK, TopPush
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.dual.ascent import Certificate
+from myriad.training.dual.one_vs_rest_kernels import collect_variables
+from myriad.training.dual.spaces import sum_signed_columns
+from myriad.training.dual.sparse_duals import SparseDuals
+from myriad.training.dual.sparse_duals_kernels import RowClasses, SparseBlock
 
 METHODS = {
     "topk": TopK(k=2, tol=1e-5, epochs=40, lam=0.003),
@@ -132,3 +137,26 @@ def test_several_labels_in_class_shards():
 def test_top_k_takes_one_label_a_row():
     with pytest.raises(InputError, match="one label each"):
         TopK(k=1, lam=0.01).fit(make_several(), None, n_classes=5, context=Context(threads=1))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_weights_of_dense_and_of_sparse_shards(threads):
+    rng = np.random.default_rng(3)
+    n_rows, n_classes, dim = 300, 40, 700
+    X = rng.standard_normal((n_rows, dim)).astype(np.float32)
+    labels = rng.integers(n_classes, size=n_rows)
+    rows = ArrayRows(X, labels, [str(c) for c in range(n_classes)])
+    shards = [slice(0, 16), slice(16, 32), slice(32, 40)]
+    share = np.array([0.5] * 16 + [0.02] * 16 + [0.3] * 8)  # nonzero variables of each class
+    values = rng.random((n_rows, n_classes)) * (rng.random((n_rows, n_classes)) < share)
+    duals = SparseDuals(n_rows)
+    block = np.zeros(values.shape, np.int32), np.zeros(values.shape), np.zeros(n_rows, np.int32)
+    collect_variables(values.T.copy(), SparseBlock(*block))
+    duals.store(np.arange(n_rows), *block)
+    sets = rows.all_labels
+    with open_threads(threads) as pool:
+        weights = sum_signed_columns(
+            rows, duals, RowClasses(sets.starts, sets.classes), shards, pool, width=dim
+        )
+    signs = np.where(labels[:, None] == np.arange(n_classes), 1.0, -1.0)
+    assert np.allclose(weights, (signs * values).T @ X.astype(np.float64), rtol=1e-10, atol=1e-12)

@@ -29,7 +29,7 @@ from myriad.training.dual.one_vs_rest_kernels import (
     sum_losses,
     sum_variables,
 )
-from myriad.training.dual.spaces import sum_columns
+from myriad.training.dual.spaces import DENSE_ABOVE, sum_signed_columns
 from myriad.training.dual.sparse_duals_kernels import (
     RowClasses,
     SparseBlock,
@@ -41,8 +41,6 @@ from myriad.training.sgd.one_vs_rest_kernels import add_rows
 
 SHARD = 128
 """Classes that one thread trains on a block."""
-DENSE_ABOVE = 0.1
-"""The fraction of nonzero steps from which a product is faster than adding row by row."""
 
 
 class BinaryAscent(Ascent):
@@ -146,10 +144,12 @@ class BinaryAscent(Ascent):
     def _certify(self, pool: ThreadPool) -> Certificate:
         """Compute the weights from the variables, and return the values of every class."""
         positives = self._positives
-        weights = sum_columns(self.rows, self.duals, self.n_classes, pool, positives=positives)
+        weights = sum_signed_columns(
+            self.rows, self.duals, positives, self.shards, pool, width=self.width
+        )
         columns, table = np.zeros((self.n_classes, 1)), self.duals.table()
-        constant = np.full((self.rows.n_rows, 1), self.bias)
-        add_signed_columns(constant, positives, table, columns, 0, 0, 1)
+        constant, none = np.full((self.rows.n_rows, 1), self.bias), np.zeros(self.n_classes, bool)
+        add_signed_columns(constant, positives, table, none, columns, 0, 0, 1)
         constants = columns[:, 0]
         biases = self.bias * constants
 

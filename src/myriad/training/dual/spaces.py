@@ -12,6 +12,8 @@ regularised like any other, as in LIBLINEAR.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.parallel import ThreadPool
+from myriad.products import add_product
 from myriad.store import Rows
 from myriad.training.dual.sparse_duals import SparseDuals
 from myriad.training.dual.sparse_duals_kernels import (
@@ -28,7 +31,9 @@ from myriad.training.dual.sparse_duals_kernels import (
     add_columns,
     add_signed_columns,
     add_to_columns,
+    count_columns,
     spread_columns,
+    spread_signed_columns,
 )
 from myriad.training.engine.chunks import Chunk
 from myriad.training.engine.scores import score_block, score_panels
@@ -37,6 +42,10 @@ from myriad.training.engine.shards import class_shards
 SHARD = 512
 """Features that one thread sums."""
 BLOCK_BYTES = 16 << 20
+DENSE_ABOVE = 0.1
+"""The fraction of nonzero numbers from which a product is faster than adding row by row."""
+
+FloatArray = NDArray[np.float64]
 
 
 class Space(ABC):
@@ -92,7 +101,7 @@ class Space(ABC):
     @abstractmethod
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the weights and constants of the dual variables, computed in float64."""
 
 
@@ -124,7 +133,7 @@ class FeatureSpace(Space):
 
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[FloatArray, FloatArray]:
         """Multiply the dual columns with the rows."""
         weights = sum_columns(rows, duals, len(self.V), pool)
         columns = np.zeros((len(self.V), 1))
@@ -158,14 +167,14 @@ class KernelSpace(Space):
 
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[FloatArray, FloatArray]:
         """Spread the dual columns out."""
         weights = np.zeros(self.V.shape)
         spread_columns(rows.labels, duals.table(), weights)
         return weights, np.zeros(len(weights))
 
 
-def check_gram(K: NDArray[np.float64]) -> None:
+def check_gram(K: FloatArray) -> None:
     """Raise `InputError` unless a matrix can be the products of rows with one another.
 
     Errors of rounding to float32 are tolerated.
@@ -183,36 +192,84 @@ def check_gram(K: NDArray[np.float64]) -> None:
         ) from None
 
 
-def sum_columns(
+def sum_columns(rows: Rows, duals: SparseDuals, n_classes: int, pool: ThreadPool) -> FloatArray:
+    """Return the weights (n_classes, dim) of the dual columns of top-k, summed in float64."""
+    weights = np.zeros((n_classes, rows.dim))
+    table = duals.table()
+
+    def add(X: NDArray[Any], first: int, features: slice) -> None:
+        labels = rows.labels[first : first + len(X)]
+        add_columns(X, labels, table, weights, first, features.start, features.stop)
+
+    _share_features(rows, rows.dim, add, pool)
+    return weights
+
+
+def sum_signed_columns(
     rows: Rows,
     duals: SparseDuals,
-    n_classes: int,
+    positives: RowClasses,
+    shards: list[slice],
     pool: ThreadPool,
     *,
-    positives: RowClasses | None = None,
-) -> NDArray[np.float64]:
-    """Return the weights (n_classes, dim) of dual columns, summed in float64.
+    width: int,
+) -> FloatArray:
+    """Return the weights (n_classes, dim) of the dual columns of one-vs-rest, summed in float64.
+
+    The columns of a class shard with many variables are multiplied with the rows as a matrix. What
+    is decided for a shard depends on its own classes only.
 
     Parameters
     ----------
-    positives : the labels of all rows, if a variable belongs to its class alone, positive for
-        labels of its row and negative for other classes (one-vs-rest); None if it belongs to a
-        wrong class against the true one (top-k).
+    positives : the labels of all rows.
+    shards : class shards; together they are all classes.
+    width : numbers of a row that are held at a time, at least the number of features.
     """
-    weights = np.zeros((n_classes, rows.dim))
-    size = max(1, min(1024, BLOCK_BYTES // (8 * rows.dim)))
-    shards = class_shards(rows.dim, SHARD)
-    first = 0
-    for block in rows.blocks(size):
+    n_classes = shards[-1].stop
+    weights, table = np.zeros((n_classes, rows.dim)), duals.table()
+    counts = np.zeros(n_classes, np.int64)
+    count_columns(table, counts)
+    dense = [shard for shard in shards if counts[shard].mean() > DENSE_ABOVE * rows.n_rows]
+    skipped = np.zeros(n_classes, np.bool_)
+    for shard in dense:
+        skipped[shard] = True
+    columns: list[FloatArray] = []
 
-        def add(shard: slice, X: NDArray[Any] = block.X, first: int = first) -> None:
-            features = shard.start, shard.stop
-            if positives is not None:
-                add_signed_columns(X, positives, duals.table(), weights, first, *features)
-            else:
-                labels = rows.labels[first : first + len(X)]
-                add_columns(X, labels, duals.table(), weights, first, *features)
+    def prepare(X: NDArray[Any], first: int) -> NDArray[Any]:
+        columns[:] = [np.zeros((shard.stop - shard.start, len(X))) for shard in dense]
+        for shard, some in zip(dense, columns, strict=True):
+            spread_signed_columns(positives, table, first, shard.start, some)
+        return X.astype(np.float64, copy=False) if dense else X
 
-        pool.share(add, shards)
-        first += len(block.X)
+    def add(X: NDArray[Any], first: int, features: slice) -> None:
+        for shard, some in zip(dense, columns, strict=True):
+            add_product(some, X[:, features], weights[shard, features])
+        if len(dense) < len(shards):
+            part = features.start, features.stop
+            add_signed_columns(X, positives, table, skipped, weights, first, *part)
+
+    _share_features(rows, width, add, pool, prepare=prepare)
     return weights
+
+
+def _share_features(
+    rows: Rows,
+    width: int,
+    add: Callable[[NDArray[Any], int, slice], None],
+    pool: ThreadPool,
+    *,
+    prepare: Callable[[NDArray[Any], int], NDArray[Any]] = lambda X, first: X,
+) -> None:
+    """Call a function with each block of rows, the number of its first row and some features.
+
+    Threads share the features, so that every weight is one sum in the order of the rows.
+
+    Parameters
+    ----------
+    prepare : called with each block and the number of its first row; it returns the block.
+    """
+    shards, first = class_shards(rows.dim, SHARD), 0
+    for block in rows.blocks(max(1, min(1024, BLOCK_BYTES // (8 * width)))):
+        X = prepare(block.X, first)
+        pool.share(partial(add, X, first), shards)
+        first += len(X)

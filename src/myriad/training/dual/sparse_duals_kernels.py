@@ -152,20 +152,53 @@ def add_columns(X, labels, table, V, first, start_feature, end_feature):
 
 
 @jit
-def add_signed_columns(X, positives, table, V, first, start_feature, end_feature):
+def add_signed_columns(X, positives, table, skipped, V, first, start_feature, end_feature):
     """Add rows to the weights as `add_columns` does, with the dual columns of one-vs-rest.
 
     Parameters
     ----------
     positives : `RowClasses` of all rows.
+    skipped : bool array of shape (n_classes,), the classes whose weights are left as they are.
     """
     part = slice(start_feature, end_feature)
     for i in range(len(X)):
         start, x = table.starts[first + i], X[i, part]
         for m in range(start, start + table.counts[first + i]):
             c = table.classes[m]
-            positive = has_class(positives, first + i, c)  # the sign z of the row for the class
-            add_times(V[c, part], x, table.values[m] if positive else -table.values[m])
+            if not skipped[c]:
+                add_times(V[c, part], x, signed(positives, first + i, c, table.values[m]))
+
+
+@jit
+def spread_signed_columns(positives, table, first, start_class, columns):
+    """Write the dual columns of one-vs-rest of consecutive rows and classes side by side.
+
+    Parameters
+    ----------
+    positives : `RowClasses` of all rows.
+    first, start_class : the number of the first row and of the first class.
+    columns : float64 array of shape (m, n_rows) for m classes, all zero; changed in place.
+    """
+    for i in range(columns.shape[1]):
+        start = table.starts[first + i]
+        for m in range(start, start + table.counts[first + i]):
+            c = table.classes[m]
+            if start_class <= c < start_class + len(columns):
+                columns[c - start_class, i] = signed(positives, first + i, c, table.values[m])
+
+
+@jit
+def count_columns(table, counts):
+    """Add to `counts` (n_classes,) how many rows have a variable of each class."""
+    for i in range(len(table.counts)):
+        for m in range(table.starts[i], table.starts[i] + table.counts[i]):
+            counts[table.classes[m]] += 1
+
+
+@inlined
+def signed(positives, row, c, value):
+    """Return a variable of one-vs-rest with the sign of its row for its class."""
+    return value if has_class(positives, row, c) else -value
 
 
 @inlined

@@ -17,9 +17,11 @@ from myriad.parallel import ThreadPool
 from myriad.progress import Progress
 from myriad.store import CentredRows, Rows
 
-BLOCK_BYTES = 512 << 20
+BLOCK_BYTES = 256 << 20
 """Bytes of a block of rows that is multiplied with others; at most two blocks are in memory."""
-SHARE = 256
+READ_BYTES = 64 << 20
+"""Bytes of a block of rows that are read once: new memory costs more than copying into it."""
+SHARE = 128
 """Rows of a block that one thread multiplies at a time: the same for any number of threads."""
 
 
@@ -150,13 +152,13 @@ def _multiply_vector(rows: Rows, vector: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def read_blocks(rows: Rows) -> Iterator[Float]:
-    """Yield all rows in large blocks, each of which is overwritten by the next."""
-    size = count_block_rows(rows)
+    """Yield all rows in blocks, each of which is overwritten by the next."""
+    size = count_block_rows(rows, n_bytes=READ_BYTES)
     buffer = np.empty((size, rows.dim), np.float32)
     for start in range(0, rows.n_rows, size):
         yield rows.read(range(start, min(start + size, rows.n_rows)), out=buffer)
 
 
-def count_block_rows(rows: Rows) -> int:
+def count_block_rows(rows: Rows, *, n_bytes: int = BLOCK_BYTES) -> int:
     """Return how many rows a block has."""
-    return max(1, min(rows.n_rows, BLOCK_BYTES // (4 * rows.dim)))
+    return max(1, min(rows.n_rows, n_bytes // (4 * rows.dim)))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from myriad.models import LinearModel, Model
+from myriad.products import add_product
 from myriad.store import ArrayRows, Rows, with_features
 from myriad.training.context import RunningContext
 from myriad.training.engine.gram import RowProducts, read_blocks
@@ -68,7 +69,7 @@ class Span:
         W = np.zeros((model.n_classes, self.source.dim), np.float32)
         first = 0
         for X in read_blocks(self.source):
-            W += coefficients[:, first : first + len(X)] @ X
+            add_product(coefficients[:, first : first + len(X)], X, W)
             first += len(X)
         return LinearModel(W, model.biases)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from myriad.models import LinearModel
 from myriad.objectives import BINARY_LOSSES
-from myriad.store import BalancedRows, Rows, ScaledRows, feature_moments, unit_variance
+from myriad.store import BalancedRows, Rows, ScaledRows, feature_squares, unit_variance
 from myriad.training.distributed.class_shards import ClassShards, Problem
 from myriad.training.distributed.rounds import JointRounds
 from myriad.training.distributed.workers import TrainingWorkers
@@ -69,7 +69,7 @@ class Task:
     @cached_property
     def moments(self) -> NDArray[np.float64]:
         """The mean square of each feature."""
-        return feature_moments(self.train)[1]
+        return feature_squares(self.train)
 
     @property
     def unit(self) -> float:
