@@ -104,7 +104,7 @@ def project(X: Float, mean: Float, directions: Float) -> tuple[Float, NDArray[np
     """Return rows in their main directions, and their squared distance from these."""
     away: Float = X - mean
     Z: Float = away @ directions.T
-    whole, inside = (np.square(rows, dtype=np.float64).sum(axis=1) for rows in (away, Z))
+    whole, inside = (np.einsum("ij,ij->i", rows, rows).astype(np.float64) for rows in (away, Z))
     return Z, np.maximum(whole - inside, 0.0)
 
 

@@ -52,9 +52,13 @@ def follow(monkeypatch, primals, right):
 
 def test_values_before_anything_is_learned_do_not_end_the_path(monkeypatch):
     primals = [0.999, 0.998, 0.99, 0.98, 0.97, 0.96, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1]
-    right = [2, 2, 1, 2, 2, 1, 3, 4, 4, 3, 4, 4]
+    right = [2, 2, 1, 2, 2, 1, 2, 3, 3, 2, 3, 3]
     found = follow(monkeypatch, primals, right)
-    assert found == [50, 50, 25, 50, 50, 25, 75, 100, 100, 75, 100]
+    assert found == [50, 50, 25, 50, 50, 25, 50, 75, 75, 50, 75]
+
+
+def test_the_path_ends_at_a_perfect_accuracy(monkeypatch):
+    assert follow(monkeypatch, [0.5] * 12, [2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4]) == [50, 75, 100]
 
 
 def test_the_path_ends_where_accuracy_does_not_rise(monkeypatch):

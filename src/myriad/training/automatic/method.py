@@ -142,7 +142,8 @@ class Automatic(CentringMethod):
         method = choice.method(train, n_classes, seed=self.seed)
         if drawn is None and span is not None:
             fitted = method.fit(span.rows, None, n_classes=n_classes, context=context)
-            fitted = replace(fitted, model=span.expand(fitted.model))
+            with context.open() as running:
+                fitted = replace(fitted, model=span.expand(fitted.model, running.pool))
         elif drawn is not None and val is not None and isinstance(method, SGD):
             # The best number of epochs on a subsample says little of that on all rows.
             method = replace(method, epochs=SGD.epochs, patience=PATIENCE)

@@ -34,6 +34,7 @@ UNSEARCHED_FRACTION = 1e-3
 SEARCH_TOL, SEARCH_EPOCHS = 1e-2, 20
 WORSE_IN_A_ROW = 3
 """After so many values of lam without a better accuracy the path ends."""
+PERFECT = 100.0
 LEARNED = 0.9
 """Those values count only where the objective is below this fraction of the loss before any
 training: above it `lam` outweighs the rows, and accuracies differ by chance."""
@@ -168,12 +169,14 @@ class DualMethod(CentringMethod):
                     advance=advance,
                     state=state,
                 )
-        model, row, certificate = monitor.take(trainer)
+            model, row, certificate = monitor.take(trainer)
+            if span is not None:
+                model = span.expand(model, running.pool)
         self._warn(row, context.progress)
         reached = {n: float(f"{row[n]:.6g}") for n in ("gap", "primal", "dual")}
         settings = self.describe() | {"lam": lam, "tol": self.tol} | reached
         return Certified(
-            model if span is None else span.expand(model),
+            model,
             settings,
             row["epoch"],
             monitor.history,
@@ -232,8 +235,8 @@ class DualMethod(CentringMethod):
     ) -> list[dict[str, Any]]:
         """Train along a path of lam, coarsely; return a table of the accuracy of each value.
 
-        Each value continues from the variables of the one before. The path ends once accuracy has
-        peaked, not counting values so large that nothing is learned.
+        Each value continues from the variables of the one before. The path ends once accuracy is
+        perfect or has peaked, not counting values so large that nothing is learned.
         """
         from myriad.training.dual.gap_stopping import GapStopping
         from myriad.training.loop import run
@@ -265,7 +268,7 @@ class DualMethod(CentringMethod):
                     scores, default=(-1.0, -1.0)
                 ):
                     scores.append(_score(table[-1]))
-                if has_peaked(scores, WORSE_IN_A_ROW):
+                if found.at(1) == PERFECT or has_peaked(scores, WORSE_IN_A_ROW):
                     break
         return table
 

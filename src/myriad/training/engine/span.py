@@ -15,16 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from myriad.arrays import Float
 from myriad.models import LinearModel, Model
+from myriad.parallel import ThreadPool
 from myriad.products import add_product
 from myriad.store import ArrayRows, Rows, with_features
 from myriad.training.context import RunningContext
 from myriad.training.engine.gram import RowProducts, read_blocks
+from myriad.training.engine.shards import class_shards
 
 MIN_GAIN = 1.5
 """How many times more features than rows there must be for the Gram matrix to pay."""
 EPOCHS = 100
 """Epochs that a search and a training take together, about."""
+SHARD = 4096
+"""Features whose weights one thread sums."""
 BYTES = 16
 """Bytes of each product: the factor of the Gram matrix in float64, products and rows in float32."""
 MEMORY = 2 << 30
@@ -60,7 +65,7 @@ class Span:
     factor: NDArray[np.float64]
     rows: ArrayRows
 
-    def expand(self, model: Model) -> LinearModel:
+    def expand(self, model: Model, pool: ThreadPool) -> LinearModel:
         """Return a linear model of the rows of L as a model of rows with all features."""
         assert isinstance(model, LinearModel)
         coefficients = solve_triangular(
@@ -69,7 +74,12 @@ class Span:
         W = np.zeros((model.n_classes, self.source.dim), np.float32)
         first = 0
         for X in read_blocks(self.source):
-            add_product(coefficients[:, first : first + len(X)], X, W)
+            own = coefficients[:, first : first + len(X)]
+
+            def add(features: slice, X: Float = X, own: Float = own) -> None:
+                add_product(own, X[:, features], W[:, features])
+
+            pool.share(add, class_shards(W.shape[1], SHARD))
             first += len(X)
         return LinearModel(W, model.biases)
 
