@@ -3,7 +3,8 @@
 Command:   python recipes/automatic.py DATA --out runs/automatic [--problems digits,omniglot]
            [--rivals auto,logistic] [--seeds 3] [--table | --summary FILE [--page FILE]]
 Time:      one thread: auto 1 s (digits) to 2 minutes a seed; rivals up to half an hour each
-Expected:  see docs/automatic.md; --table prints what has been run so far
+Expected:  see docs/automatic.md; --table prints what has been run so far (wsabie and trace are for
+           two small problems)
 
 DATA is a folder with omniglot_1623.npz, scene15, caltech101.zip and tiny200.zip. Rivals choose
 their settings by three folds of the training rows. The rival that a problem is compared with is
@@ -199,6 +200,8 @@ RIVALS: dict[str, Callable[[Problem, int], dict[str, Any]]] = {
     "softmax": own("LinearSGD", objective="softmax", average=True),
     "dual": own("DualSVM", loss="squared_hinge"),
     "topk": own("TopKSVM"),
+    "wsabie": own("Wsabie"),
+    "trace": own("TraceNormClassifier"),
     "logistic cv": time_logistic_cv,
     "logistic": peer(logistic, CS, normalised=False),
     "logistic normalised": peer(logistic, CS, normalised=True),
