@@ -33,6 +33,17 @@ def test_agrees_with_scikit_learn(digits):
     assert labels.shape == scores.shape == (5, 3)
 
 
+def test_probabilities_by_default(digits):
+    X, y = digits
+    found = NearestMeans(threads=1).fit(X, y)
+    plain = NearestMeans(threads=1, calibration="none").fit(X, y)
+    np.testing.assert_allclose(found.model_.weights, plain.model_.weights, rtol=1e-5, atol=1e-5)
+    assert found.class_count_.sum() == len(X)
+    P = found.predict_proba(X)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-6)
+    np.testing.assert_array_equal(found.classes_[P.argmax(axis=1)], found.predict(X))
+
+
 def test_partial_fit_is_fit_on_all_rows_so_far(digits):
     X, y = digits
     whole = NearestMeans().fit(X, y)

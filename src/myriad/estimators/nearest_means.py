@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,10 @@ from myriad.progress import SILENT, Progress
 from myriad.store import Rows, as_csr
 from myriad.training import ClassSums, Fitted, Means, Method
 from myriad.training.calibrating import add_calibration, keep_back
+from myriad.training.validation import hold_out
+
+HELD_OUT = 0.2
+"""The fraction of the rows of each class that calibrates probabilities before it is added."""
 
 
 class NearestMeans(LinearRowsClassifier):
@@ -28,8 +33,9 @@ class NearestMeans(LinearRowsClassifier):
 
     Parameters
     ----------
-    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
-        ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
+    calibration : rows that calibrate probabilities: ``"auto"``, the validation rows, or a fifth of
+        the rows before they are added to the means of the others; ``"split"``, a fifth of the rows,
+        never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     progress : a `Progress` that is notified while training, or None.
 
@@ -91,11 +97,14 @@ class NearestMeans(LinearRowsClassifier):
 
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         self._sums = ClassSums(len(self.classes_), data.rows.dim)
+        progress = self.progress or SILENT
         kept, kept_back = keep_back(data.rows, method)
-        fitted = self._add(kept)
-        return add_calibration(
-            fitted, method, kept, data.held_out, kept_back, self.progress or SILENT
-        )
+        later = None  # rows that calibrate the means of the others, and then belong to them
+        if method.calibration == "auto" and data.held_out is None:
+            kept, later = hold_out(kept, HELD_OUT, seed=method.seed)
+        val = data.held_out if later is None else later
+        fitted = add_calibration(self._add(kept), method, kept, val, kept_back, progress)
+        return fitted if later is None else replace(fitted, model=self._add(later).model)
 
     def _add(self, rows: Rows) -> Fitted:
         with open_threads(self.threads) as pool:
