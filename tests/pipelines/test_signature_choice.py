@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from myriad.errors import InputError
 from myriad.images import ImageList, choose_glyphs, find_images, split_images, write_glyphs
 from myriad.parallel import LearningContext, open_local
 from myriad.pipelines.extract import extract
@@ -64,8 +65,28 @@ def test_the_cheaper_one_is_preferred_within_the_error():
 
 def test_columns_are_scaled_to_norm_one():
     X = np.array([[3, 4, 0, 1], [0, 0, 0, 5]], np.float32)
-    found = take_columns(X, [slice(0, 2)])
+    found = take_columns(X, [(slice(0, 2), 1.0)])
     np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0]], rtol=1e-6)
+    both = take_columns(X, [(slice(0, 2), 1.0), (slice(2, 4), 0.5)])
+    scaled = np.array([[0.6, 0.8, 0, 0.5], [0, 0, 0, 0.5]])
+    np.testing.assert_allclose(both, scaled / np.linalg.norm(scaled, axis=1)[:, None], rtol=1e-6)
+
+
+def test_a_weight_left_open_is_chosen(characters, tmp_path):
+    word = "efficientnet-lite0+auto*efficientnet-lite2"
+    options = ExtractOptions(signature=word)
+    assert options.is_open
+    tried = tuple(word.replace("auto*", text) for text in ("0.5*", "0.25*", ""))
+    assert options.candidates == tried
+    with pytest.raises(InputError, match="at most 2 weights"):
+        ExtractOptions(signature="bov+auto*vlad+auto*fisher+auto*fisher:colour")
+    with pytest.raises(InputError, match="a weight must be auto, or a number"):
+        ExtractOptions(signature="bov+half*vlad")
+    options = ExtractOptions(signature="bov+auto*bov:colour", components=4, regions=1, step=8)
+    store = extract(characters, tmp_path / "store", options=options, threads=1).store
+    names = [item["signature"] for item in store.plan["choice"]["candidates"]]
+    assert names == ["bov+0.5*bov:colour", "bov+0.25*bov:colour", "bov+bov:colour"]
+    assert store.plan["signature"] in names
 
 
 def test_what_needs_no_comparison(tmp_path):

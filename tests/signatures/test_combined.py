@@ -103,8 +103,8 @@ def test_words():
     [
         ("fisher+", "--signature must be one of auto, fisher"),
         ("fisher+surf", "--signature must be one of auto, fisher"),
-        ("fisher+0*bov", "a weight must be above 0"),
-        ("fisher+two*bov", "a weight must be above 0"),
+        ("fisher+0*bov", "a weight must be auto, or a number above 0"),
+        ("fisher+two*bov", "a weight must be auto, or a number above 0"),
         ("2*fisher", "a weight needs a second signature"),
         ("auto+fisher", "auto stands for itself"),
         ("fisher:surf", "the descriptor must be one of sift, colour"),

@@ -41,7 +41,7 @@ from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.serialisation import fingerprint
 from myriad.signatures import Signature
-from myriad.signatures.registry import AUTO, FISHER
+from myriad.signatures.registry import is_network
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 from myriad.store.manifest import read_plan
 
@@ -115,7 +115,8 @@ def extract(
         advance(len(images))
     for warning in images.warnings:
         progress.note(warning)
-    learning = opened is None and (options.signature != AUTO or options.candidates == (FISHER,))
+    first = options.candidates[0] if options.is_open else options.signature
+    learning = opened is None and not is_network(first)
     if recipe is None:
         require_classes(images, data, learning=learning)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
@@ -123,7 +124,7 @@ def extract(
     described = augment_images(images, options.added_views)
     with (
         open_workers(threads, len(described), cluster=cluster, progress=progress) as executor,
-        open_cache(options.cache, progress, repeats=options.signature == AUTO) as cache,
+        open_cache(options.cache, progress, repeats=options.is_open) as cache,
     ):
         executor.require(images.root)
         with open_shared_workers(executor, worker_files_beside(work)) as workers:

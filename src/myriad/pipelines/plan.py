@@ -23,7 +23,7 @@ from myriad.pipelines.extract import VOCABULARY_IMAGES, ExtractOptions
 from myriad.pipelines.machine import Machine, load_or_measure_machine, repeat
 from myriad.pipelines.signature_choice import count_compared
 from myriad.progress import SILENT, Progress
-from myriad.signatures import AUTO, Signature
+from myriad.signatures import Signature
 from myriad.store.shards import SHARD_BYTES
 from myriad.training import SGD, AtomDescent
 from myriad.training.sgd.search import count_together, grid, plan_rungs, rung_epochs
@@ -210,8 +210,8 @@ def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
 
 
 def settle(options: ExtractOptions) -> ExtractOptions:
-    """Return the options with the signature that is likely: of `AUTO`, the first candidate."""
-    return options.choose(options.candidates[0]) if options.signature == AUTO else options
+    """Return the options with the signature that is likely: of an open one, the first candidate."""
+    return options.choose(options.candidates[0]) if options.is_open else options
 
 
 def plan_extraction(
@@ -226,7 +226,7 @@ def plan_extraction(
     """Return the steps from images to a store; `seconds` is what one image takes."""
     options = settle(job.extracting)
     steps = []
-    if job.extracting.signature == AUTO and len(job.extracting.candidates) > 1:
+    if job.extracting.is_open and len(job.extracting.candidates) > 1:
         compared = count_compared(job.images)
         steps.append(
             Step("choose the signature", 2 * compared * seconds / speed, 0, compared * 4 * dim * 8)

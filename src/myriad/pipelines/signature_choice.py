@@ -1,9 +1,10 @@
 """The signature of ``--signature auto``: candidates compared on some of the training images.
 
-The candidates are a network, Fisher vectors, and both. A bounded sample of the training images is
-described by all of them, the automatic method finds the cross-validated accuracy of each, and the
-best one describes the whole job. A cheaper one is preferred if it is not worse by more than the
-standard error of the difference.
+The candidates are a network, Fisher vectors, and both; or several signatures side by side with the
+weights that are tried where one is left open. A bounded sample of the training images is described
+by all of them, the automatic method finds the cross-validated accuracy of each, and the best one
+describes the whole job. A cheaper one is preferred if it is not worse by more than the standard
+error of the difference.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from myriad.pipelines.row_options import ExtractOptions
 from myriad.progress import SILENT
 from myriad.randomness import generator
 from myriad.signatures import CombinedSignature
-from myriad.signatures.registry import AUTO, FISHER, NETWORK, split_word
+from myriad.signatures.registry import FISHER, NETWORK, split_word
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context
 
@@ -41,7 +42,7 @@ TITLES = {NETWORK: "network", FISHER: "Fisher vectors", f"{NETWORK}+{FISHER}": "
 
 @dataclass(frozen=True)
 class SignatureChoice:
-    """What `AUTO` stands for in a job.
+    """What ``auto`` stands for in a job.
 
     Attributes
     ----------
@@ -74,12 +75,12 @@ def choose_signature(
     before : the plan of the store that is resumed, whose choice stays.
     cache : rows of earlier runs.
     """
-    if options.signature != AUTO:
+    if not options.is_open:
         return SignatureChoice(options, {})
     if before and isinstance(before.get("choice"), dict):
         return SignatureChoice(options.choose(str(before.get("signature"))), before["choice"])
     candidates = options.candidates
-    title = TITLES[candidates[0]]
+    title = _title(candidates[0])
     if len(candidates) == 1:
         named = ", ".join(f"--{name.replace('_', '-')}" for name in options.stated)
         return _settle(options, candidates[0], f"{title}, which {named} belongs to", context)
@@ -93,14 +94,18 @@ def choose_signature(
         return _settle(options, candidates[0], why, context)
     found = compare_signatures(signature, rows, candidates, context)
     word = pick(found)
-    listed = [f"{TITLES[c.word]} {c.accuracy:.1f} ± {c.error:.1f}" for c in found]
+    listed = [f"{_title(c.word)} {c.accuracy:.1f} ± {c.error:.1f}" for c in found]
     facts = {
         "images": rows.n_rows,
         "classes": len(np.unique(rows.labels)),
         "measure": found[0].measure,
         "candidates": [c.to_json() for c in found],
     }
-    return _settle(options, word, f"{', '.join(listed)}: {TITLES[word]}", context, facts)
+    return _settle(options, word, f"{', '.join(listed)}: {_title(word)}", context, facts)
+
+
+def _title(word: str) -> str:
+    return TITLES.get(word, word)
 
 
 def _settle(
@@ -152,7 +157,9 @@ def describe_sample(
 ) -> tuple[CombinedSignature, ArrayRows]:
     """Return all candidates side by side as one signature, and the rows of the sample."""
     word = options.candidates[-1]
-    both = replace(options.choose(word), components=COMPONENTS)
+    both = options.choose(word)
+    if both.spec.components is not None:
+        both = replace(both, components=min(COMPONENTS, both.components or COMPONENTS))
     learned_from = SampledImages(images, sample[:VOCABULARY_IMAGES], options.max_bad, executor)
     signature = both.spec.learn(learned_from, both, context)
     assert isinstance(signature, CombinedSignature)
@@ -207,7 +214,9 @@ def compare_signatures(
     columns = dict(zip(signature.names, signature.blocks, strict=True))
     found = []
     for word in candidates:
-        X = take_columns(rows.X, [columns[name] for name, _ in split_word(word)])
+        X = take_columns(
+            rows.X, [(columns[name], weight or 1.0) for name, weight in split_word(word)]
+        )
         some = ArrayRows(X, rows.labels, groups=rows.groups)
         method = Automatic(seed=context.seed)
         quiet = Context(threads=context.threads, progress=SILENT)
@@ -220,11 +229,16 @@ def compare_signatures(
     return found
 
 
-def take_columns(X: Float, blocks: list[slice]) -> Float:
-    """Return some blocks of columns, each row scaled to norm 1."""
-    chosen = np.hstack([X[:, block] for block in blocks])
-    norms = np.linalg.norm(chosen, axis=1, keepdims=True)
-    return np.ascontiguousarray(chosen / np.maximum(norms, np.float32(1e-12)), np.float32)
+def take_columns(X: Float, blocks: list[tuple[slice, float]]) -> Float:
+    """Return some blocks of columns, each row scaled to the weight of its block, then to norm 1."""
+    chosen = np.hstack([weight * _scale_rows(X[:, block]) for block, weight in blocks])
+    return np.ascontiguousarray(_scale_rows(chosen), np.float32)
+
+
+def _scale_rows(X: Float) -> Float:
+    """Return rows with norm 1; rows of zeros stay."""
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    return np.asarray(X / np.maximum(norms, np.float32(1e-12)))
 
 
 def pick(found: list[Candidate]) -> str:

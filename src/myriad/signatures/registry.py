@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -43,6 +44,9 @@ AUTO = "auto"
 """The word for a signature that is chosen by cross-validation on some of the images."""
 NETWORK, FISHER = "efficientnet-lite0+efficientnet-lite2", "fisher"
 """The candidates of ``auto``, whose combination is the third."""
+TRIED_WEIGHTS = (0.5, 0.25, 1.0)
+"""The weights that ``auto*`` chooses among; the first where there is nothing to choose by."""
+MOST_OPEN_WEIGHTS = 2
 POOLED = ("components", "regions", "step", "descriptor", "contrast", "root", "whiten")
 """The options that all signatures of local descriptors share; networks have none of them."""
 
@@ -54,8 +58,9 @@ class SignatureOptions:
     Attributes
     ----------
     signature : a word of ``--signature``: a name in `SIGNATURES`, with ``:FILE`` if needed; several
-        with ``+`` between them, each after its weight and ``*`` if that is not 1; or `AUTO`. After
-        a ``:``, a signature of local descriptors names its own, as in ``fisher:colour``.
+        with ``+`` between them, each after its weight and ``*`` if that is not 1; or `AUTO`. A
+        weight of ``auto`` is chosen by cross-validation. After a ``:``, a signature of local
+        descriptors names its own, as in ``fisher:colour``.
     components : Gaussians of the mixture or words of the vocabulary; None for the signature's own
         default.
     regions : of the spatial pyramid, 1, 4 or 8.
@@ -94,13 +99,18 @@ class SignatureOptions:
             kinds[self.signature] = spec.options
             own = select_options(kinds, self.signature, given, flag="--signature")
             object.__setattr__(self, "own", own)
-        if self.signature == AUTO:
+        if self.is_open:
             _ = self.candidates
 
     @property
     def spec(self) -> SignatureSpec:
         """The entry of the signature in the registry."""
         return find_signature(self.signature)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the signature, or a weight in it, is left to be chosen by cross-validation."""
+        return self.signature == AUTO or None in _weights_in(self.signature)
 
     @property
     def file(self) -> Path:
@@ -124,11 +134,13 @@ class SignatureOptions:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The signatures that `AUTO` chooses among, the cheapest first.
+        """The signatures that are chosen among, the cheapest first.
 
-        All of them if no option is stated, else the cheapest that has all the stated options.
-        Raises `InputError` where none has.
+        For `AUTO`, all of them if no option is stated, else the cheapest that has all the stated
+        options. Raises `InputError` where none has. For open weights, one for each weight tried.
         """
+        if self.signature != AUTO:
+            return _try_weights(self.signature)
         words = (NETWORK, FISHER, f"{NETWORK}+{FISHER}")
         if not self.stated:
             return words
@@ -191,11 +203,11 @@ class CombinedSpec(SignatureSpec):
 
     Attributes
     ----------
-    words, weights : the signatures and the weight of each.
+    words, weights : the signatures and the weight of each, None if it is left open.
     """
 
     words: tuple[str, ...]
-    weights: tuple[float, ...]
+    weights: tuple[float | None, ...]
 
     name = "combined"
     description = "several signatures side by side"
@@ -238,7 +250,8 @@ class CombinedSpec(SignatureSpec):
     def _combine(self, parts: tuple[Signature, ...]) -> Signature:
         from myriad.signatures.combined import CombinedSignature
 
-        return CombinedSignature(parts, self.weights, self.words)
+        weights = tuple(TRIED_WEIGHTS[0] if w is None else w for w in self.weights)
+        return CombinedSignature(parts, weights, self.words)
 
 
 AUTOMATIC = AutomaticSpec()
@@ -284,12 +297,13 @@ def find_signature(word: str) -> SignatureSpec:
     return spec
 
 
-def split_word(word: str) -> list[tuple[str, float]]:
+def split_word(word: str) -> list[tuple[str, float | None]]:
     """Return the signatures that a word of ``--signature`` names, each with its weight.
 
-    A ``+`` in the name of a file does not separate: what follows it names no signature.
+    A weight that is left open is None. A ``+`` in the name of a file does not separate: what
+    follows it names no signature.
     """
-    terms: list[tuple[str, float]] = []
+    terms: list[tuple[str, float | None]] = []
     for text in word.split("+"):
         before, times, after = text.partition("*")
         name = after if times else text
@@ -302,14 +316,38 @@ def split_word(word: str) -> list[tuple[str, float]]:
     return terms
 
 
-def _parse_weight(text: str, word: str) -> float:
+def _weights_in(word: str) -> list[float | None]:
+    return [weight for _, weight in split_word(word)]
+
+
+def _try_weights(word: str) -> tuple[str, ...]:
+    """Return a word of ``--signature`` with each of the weights tried where one is left open."""
+    terms = split_word(word)
+    n_open = _weights_in(word).count(None)
+    if n_open > MOST_OPEN_WEIGHTS:
+        raise InputError(
+            f"--signature {word}: at most {MOST_OPEN_WEIGHTS} weights can be {AUTO}, not {n_open}."
+        )
+    found = []
+    for tried in product(TRIED_WEIGHTS, repeat=n_open):
+        left = iter(tried)
+        weights = [next(left) if weight is None else weight for _, weight in terms]
+        named = zip((name for name, _ in terms), weights, strict=True)
+        found.append("+".join(name if w == 1 else f"{w:g}*{name}" for name, w in named))
+    return tuple(found)
+
+
+def _parse_weight(text: str, word: str) -> float | None:
+    if text == AUTO:
+        return None
     try:
         weight = float(text)
     except ValueError:
         weight = 0.0
     if not 0 < weight <= 1000:
         raise InputError(
-            f"--signature {word}: a weight must be above 0 and at most 1000, not {text!r}."
+            f"--signature {word}: a weight must be {AUTO}, or a number above 0 and at most 1000, "
+            f"not {text!r}."
         )
     return weight
 
