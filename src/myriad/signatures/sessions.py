@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -41,12 +42,23 @@ def open_session(read: Callable[[], bytes], sha256: str) -> Any:
         return _SESSIONS[sha256]
 
 
-def start_session(graph: bytes, name: str = "The ONNX graph") -> Any:
-    """Return a new session of a graph; raises `InputError` if it cannot be run."""
+def import_onnxruntime() -> Any:
+    """Return the package onnxruntime, which runs graphs.
+
+    From version 1.29 on it reports to its maker how it is used, with the names and hashes of graphs,
+    unless this environment variable is set before it is imported.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime
     except ImportError:
         raise InputError(f"Networks are run by the package onnxruntime: {INSTALL}") from None
+    return onnxruntime
+
+
+def start_session(graph: bytes, name: str = "The ONNX graph") -> Any:
+    """Return a new session of a graph; raises `InputError` if it cannot be run."""
+    onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
