@@ -45,7 +45,7 @@ def open_session(read: Callable[[], bytes], sha256: str) -> Any:
 def import_onnxruntime() -> Any:
     """Return the package onnxruntime, which runs graphs.
 
-    From version 1.29 on it reports to its maker how it is used, with the names and hashes of graphs,
+    From version 1.29 on it reports to its maker how it is used, with names and hashes of graphs,
     unless this environment variable is set before it is imported.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
