@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.parallel import ThreadPool
+from myriad.products import add_product
 from myriad.store import Rows
 from myriad.training.dual.sparse_duals import SparseDuals
 from myriad.training.dual.sparse_duals_kernels import (
@@ -36,6 +37,8 @@ from myriad.training.engine.shards import class_shards
 
 SHARD = 512
 """Features that one thread sums."""
+CLASS_SHARD = 128
+"""Classes whose weights one thread changes."""
 BLOCK_BYTES = 16 << 20
 
 
@@ -90,6 +93,12 @@ class Space(ABC):
         """Change the weights by the steps of a block; see `topk_kernels.step_topk`."""
 
     @abstractmethod
+    def add_matrix(
+        self, X: NDArray[Any], index: NDArray[np.int64], A: NDArray[Any], pool: ThreadPool
+    ) -> None:
+        """Change the weights by the steps of a block, `A` (B, n_classes), most of them not zero."""
+
+    @abstractmethod
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -121,6 +130,18 @@ class FeatureSpace(Space):
         if self.bias:
             constant = np.full((len(X), 1), self.bias, X.dtype)
             add_changes(constant, changes, self.constants[:, None])
+
+    def add_matrix(
+        self, X: NDArray[Any], index: NDArray[np.int64], A: NDArray[Any], pool: ThreadPool
+    ) -> None:
+        """Add the product of the steps and the rows."""
+
+        def add(shard: slice) -> None:
+            add_product(A[:, shard].T, X, self.V[shard])
+
+        pool.share(add, class_shards(len(self.V), CLASS_SHARD))
+        if self.bias:
+            self.constants += self.bias * A.sum(axis=0)
 
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
@@ -155,6 +176,12 @@ class KernelSpace(Space):
     ) -> None:
         """Add the steps to the rows' columns."""
         add_to_columns(index, SparseBlock(changed, steps, n_changed), self.V)
+
+    def add_matrix(
+        self, X: NDArray[Any], index: NDArray[np.int64], A: NDArray[Any], pool: ThreadPool
+    ) -> None:
+        """Add the steps to the rows' columns."""
+        self.V[:, index] += A.T
 
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
