@@ -81,6 +81,25 @@ def bound_gain(setting: Setting, gain: float) -> float:
     return max(1.0, min(gain, MOST_DECAY / decay)) if decay > 0 else gain
 
 
+def make_records(
+    n_settings: int, objective: int, warp: WarpOptions, n_classes: int
+) -> NDArray[Any]:
+    """Return records of `JOINT_SETTING` in which the choice of classes is set, and nothing else."""
+    records = np.zeros(n_settings, JOINT_SETTING)
+    records["objective"] = objective
+    options = records["warp"]
+    options["replacement"], options["exact"] = warp.replacement, warp.exact_rank
+    options["constant"] = warp.constant_weight
+    options["max_draws"] = warp.max_draws or n_classes
+    options["chain"] = min(warp.last_violators, n_classes)
+    return records
+
+
+def make_harmonic(n_classes: int) -> NDArray[np.float64]:
+    """Return the harmonic numbers of all ranks, from ``l_0 = 0`` on."""
+    return np.cumsum(np.r_[0.0, 1.0 / np.arange(1, max(2, n_classes))])
+
+
 class Joint(LinearTrainer):
     """A joint objective in training.
 
@@ -132,7 +151,7 @@ class Joint(LinearTrainer):
         self._class_states["pending_factor"] = 1.0
         self._states = np.zeros(len(self.settings), STATE)
         self._states["sigma"] = 1.0
-        self._harmonic = np.cumsum(np.r_[0.0, 1.0 / np.arange(1, max(2, n_classes))])
+        self._harmonic = make_harmonic(n_classes)
         self._records = self._make_records(warp or WarpOptions(), bias_rate, schedule, gain)
         if sampled is None:
             sampled = objective in DRAWN_OBJECTIVES
@@ -157,8 +176,7 @@ class Joint(LinearTrainer):
     def _make_records(
         self, warp: WarpOptions, bias_rate: float, schedule: Schedule, gain: float
     ) -> NDArray[Any]:
-        records = np.zeros(len(self.settings), JOINT_SETTING)
-        records["objective"] = self.objective
+        records = make_records(len(self.settings), self.objective, warp, self.n_classes)
         gains = np.array([bound_gain(setting, gain) for setting in self.settings])
         records["eta"] = gains * [setting.eta for setting in self.settings]
         records["lam"] = [setting.lam for setting in self.settings]
@@ -169,11 +187,6 @@ class Joint(LinearTrainer):
         records["adagrad"] = self.optimiser.adagrad == "class"
         records["has_options"] = self.optimiser != PLAIN_SGD
         records["inverse_dim"] = 1.0 / self.V.shape[1]
-        options = records["warp"]
-        options["replacement"], options["exact"] = warp.replacement, warp.exact_rank
-        options["constant"] = warp.constant_weight
-        options["max_draws"] = warp.max_draws or self.n_classes
-        options["chain"] = min(warp.last_violators, self.n_classes)
         return records
 
     def scales(self) -> NDArray[np.float64]:
