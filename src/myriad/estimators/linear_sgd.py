@@ -30,6 +30,8 @@ class LinearSGD(LinearRowsClassifier):
         ``"ranking"``, ``"warp"`` [GP, 3], ``"auc"`` [HM, 5.1] or ``"softmax"`` [LS]. All but
         ``softmax`` accept several labels per row.
     loss : of ``ovr``: ``"hinge"``, ``"logistic"``, ``"squared"`` or ``"perceptron"``.
+    k : of ``softmax``: number of guesses that are allowed; the k - 1 largest wrong scores are left
+        out of the loss (truncated top-k entropy [LHS]), which is not convex then.
     beta : of ``ovr``: average number of negatives per positive, ``"all"`` for every row, or
         ``"auto"``.
     eta : learning rate, or ``"auto"``.
@@ -92,6 +94,7 @@ class LinearSGD(LinearRowsClassifier):
         *,
         objective: str = "ovr",
         loss: str = "hinge",
+        k: int = 1,
         beta: float | str = "auto",
         eta: float | str = "auto",
         lam: float | str = 0.0,
@@ -128,6 +131,7 @@ class LinearSGD(LinearRowsClassifier):
     ) -> None:
         self.objective = objective
         self.loss = loss
+        self.k = k
         self.beta = beta
         self.eta = eta
         self.lam = lam

@@ -34,10 +34,10 @@ class TopKSVM(CertifiedClassifier):
     k : number of guesses, from 1 to the number of classes minus one.
     variant : ``"alpha"``, the mean of the k largest margin violations, cut at zero; ``"beta"``,
         the mean of the k largest, each cut at zero; or ``"entropy"``, the softmax loss in which no
-        wrong class counts more than ``1/k`` of all [Lapin, Hein and Schiele 2016]. It keeps a
-        variable for nearly every row and class, 12 bytes each.
-    smoothing : gamma of the smoothed hinge of ``"alpha"`` and ``"beta"`` [Lapin, Hein and Schiele
-        2016], which is below the hinge by at most ``gamma / (2 k)``; 0 for the hinge itself.
+        wrong class counts more than ``1/k`` of all [LHS]. It keeps a variable for nearly every row
+        and class, 12 bytes each.
+    smoothing : gamma of the smoothed hinge of ``"alpha"`` and ``"beta"`` [LHS], which is below the
+        hinge by at most ``gamma / (2 k)``; 0 for the hinge itself.
     lam : regularisation strength, or ``"auto"`` to search for it on held-out rows.
     center : subtract the mean from the rows while training; the model is for rows as they are.
         Not with a kernel.

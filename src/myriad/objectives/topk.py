@@ -19,8 +19,8 @@ import math
 import numpy as np
 
 from myriad._jit import inlined, jit
+from myriad.largest import select_largest
 from myriad.objectives import TOPK_VARIANTS, topk_entropy
-from myriad.objectives.largest import select_largest
 from myriad.projections import topk_beta, topk_simplex
 
 ALPHA, BETA, ENTROPY = (TOPK_VARIANTS[name] for name in ("alpha", "beta", "entropy"))

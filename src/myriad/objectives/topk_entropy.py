@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.objectives.largest import select_largest
+from myriad.largest import select_largest
 from myriad.objectives.softmax import LOWEST, exponentiate
 
 

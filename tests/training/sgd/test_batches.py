@@ -73,6 +73,13 @@ def test_options_of_warp(warp):
     np.testing.assert_allclose(run(trainer, rows).weights()[0], expected, rtol=0, atol=1e-10)
 
 
+def test_softmax_leaves_the_largest_wrong_scores_out():
+    rows, setting = make_rows(), Setting(0.3)
+    W, _ = run(make(rows, [setting], objective="softmax", batch=8, k=3), rows).weights()
+    expected, _ = train_plain(rows, setting, objective="softmax", batch=8, warp={"k": 3})
+    np.testing.assert_allclose(W, expected, rtol=0, atol=1e-10)
+
+
 @pytest.mark.parametrize("batch", [1, 8])
 @pytest.mark.parametrize("beta", [1.0, np.inf])
 @pytest.mark.parametrize("loss", BINARY_LOSSES)
@@ -153,6 +160,11 @@ def test_larger_learning_rates_are_tried_for_larger_batches():
     plain, batched = (grid(SGD(objective="softmax"), 9, 0.5, batch=batch) for batch in (1, 64))
     assert min(s.eta for s in plain) == min(s.eta for s in batched)
     assert max(s.eta for s in batched) == pytest.approx(64 * max(s.eta for s in plain), rel=1e-2)
+
+
+def test_k_belongs_to_softmax():
+    with pytest.raises(InputError, match="k belongs to the objective softmax, not to warp"):
+        SGD(objective="warp", k=2)
 
 
 def test_optimisers_of_single_rows_are_refused():

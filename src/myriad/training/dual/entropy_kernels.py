@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.objectives.largest import select_largest
+from myriad.largest import select_largest
 from myriad.objectives.softmax import exponentiate
 
 MOST_STEPS = 100

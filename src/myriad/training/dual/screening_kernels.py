@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
+from myriad.largest import select_largest
 from myriad.objectives.draws import dot
-from myriad.objectives.largest import select_largest
 from myriad.objectives.topk import value
 
 UNIT = 2.0**-24

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
+from myriad.largest import select_largest
 from myriad.objectives.draws import dot
-from myriad.objectives.largest import select_largest
 from myriad.objectives.topk import ALPHA, BETA, smooth_value
 from myriad.projections import topk_beta, topk_simplex
 from myriad.training.dual.topk_kernels import soften

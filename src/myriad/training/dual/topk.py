@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.objectives.largest import FEW
+from myriad.largest import FEW
 from myriad.objectives.topk import ENTROPY, sum_values
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.objectives.largest import RUN, count_above, select_largest
+from myriad.largest import RUN, count_above, select_largest
 from myriad.objectives.topk import ALPHA
 from myriad.projections import topk_beta, topk_cone, topk_simplex
 

@@ -48,7 +48,8 @@ class EmbeddingOptions:
     adagrad : learning rates shrink with the sum of squared gradients (True), with the number of
         steps (``"count"``), or not at all (False).
     replacement : draw wrong classes with replacement, which may miss a violator.
-    max_draws : maximum number of draws; None for as many as there are classes.
+    max_draws : maximum number of draws; None for as many as there are classes. It is the number of
+        negatives for each positive of [HM, 10], whose best choice was as many as there are classes.
     max_norm : bound on the norms of prototypes and of the rows of the map; None for none.
     """
 
@@ -86,7 +87,7 @@ class EmbeddingOptions:
     max_draws: int | None = option(
         None,
         minimum=1,
-        command=False,
+        panel=PANEL,
         default_text="classes",
         help="Maximum number of wrong classes to draw for a row.",
     )

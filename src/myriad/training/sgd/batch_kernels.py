@@ -11,7 +11,7 @@ import numpy as np
 from myriad._jit import jit
 from myriad.objectives.binary import binary_step
 from myriad.objectives.joint import SOFTMAX, pick_pair
-from myriad.objectives.softmax import probabilities
+from myriad.objectives.softmax import hide_largest, probabilities
 from myriad.randomness import mix
 from myriad.training.sgd.class_columns import draw_next
 from myriad.training.sgd.one_vs_rest_kernels import skip_before
@@ -24,7 +24,7 @@ def find_joint_coefficients(labelled, S, memory, harmonic, setting, key, A):
     Parameters
     ----------
     labelled : `RowLabels` of the B rows.
-    S : float array of shape (B, n_classes), products of rows and weights.
+    S : float array of shape (B, n_classes), products of rows and weights; may be changed.
     memory : `ClassMemory`; the last violators are changed in place, in the order of the rows.
     harmonic : see `objectives.warp`.
     setting : array of `JOINT_SETTING` of one entry.
@@ -39,6 +39,8 @@ def find_joint_coefficients(labelled, S, memory, harmonic, setting, key, A):
             continue
         labels = labelled.classes[target.first : target.last]
         if setting[0].objective == SOFTMAX:
+            if setting[0].n_hidden > 0:
+                hide_largest(S[i], memory.biases, 1.0, labels[0], setting[0].n_hidden)
             probabilities(S[i], memory.biases, 1.0, A[i], scratch)
             A[i, labels[0]] -= 1.0
             for c in range(A.shape[1]):

@@ -10,6 +10,7 @@ gradient of a larger one is summed up first.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,11 +75,11 @@ class BatchTrainer(LinearTrainer):
         self._bias_sums = np.zeros_like(self._biases)
         self._n_summed = np.zeros(len(self.settings), np.int64)
 
+    @abstractmethod
     def _find_coefficients(
         self, number: int, chunk: Chunk, block: slice, S: NDArray[Any], A: NDArray[Any]
     ) -> None:
         """Write the coefficients of a batch's rows for all classes to `A`, shaped like `S`."""
-        raise NotImplementedError
 
     def scales(self) -> NDArray[np.float64]:
         """Return the scale of each row of V: weights are stored as they are."""
@@ -178,7 +179,7 @@ class JointBatches(BatchTrainer):
     Parameters
     ----------
     objective : one of `JOINT_OBJECTIVES`.
-    warp : options of the objective ``warp``.
+    warp, k : options of the objectives ``warp`` and ``softmax``, see `Joint`.
     more : see `BatchTrainer`.
     """
 
@@ -192,12 +193,12 @@ class JointBatches(BatchTrainer):
         *,
         objective: str,
         warp: WarpOptions | None = None,
+        k: int = 1,
         **more: Any,
     ) -> None:
         super().__init__(settings, n_classes, dim, **more)
         self._last = np.full((len(self.settings), n_classes), -1, np.int64)
-        number, warp = JOINT_OBJECTIVES[objective], warp or WarpOptions()
-        self._record = make_records(1, number, warp, n_classes)
+        self._record = make_records(1, JOINT_OBJECTIVES[objective], warp, n_classes, k)
         self._states, self._harmonic = np.zeros(1, STATE), make_harmonic(n_classes)
         self._class_states = np.zeros(n_classes, CLASS_STATE)
 

@@ -197,7 +197,7 @@ def trainer_options(method: SGD, square: float) -> dict[str, Any]:
     }
     if method.objective == "ovr":
         return options | {"loss": BINARY_LOSSES[method.loss]}
-    return options | {"objective": method.objective, "warp": method.warp}
+    return options | {"objective": method.objective, "warp": method.warp, "k": method.k}
 
 
 def count_classes(rows: Rows, n_classes: int) -> NDArray[np.int64]:

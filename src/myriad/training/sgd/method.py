@@ -99,6 +99,13 @@ class SGD(GradientMethod, CentringMethod):
     loss: str = option(
         "hinge", choices=tuple(BINARY_LOSSES), only=("ovr",), panel=SGD_PANEL, help="Loss function."
     )
+    k: int = option(
+        1,
+        minimum=1,
+        only=("softmax",),
+        panel=SGD_PANEL,
+        help="Number of guesses: the k - 1 largest wrong scores are left out of the loss.",
+    )
     beta: float | None = option(
         None,
         above=0,
@@ -147,6 +154,8 @@ class SGD(GradientMethod, CentringMethod):
             raise InputError(
                 f"beta belongs to the objective ovr; {self.objective} draws no negatives."
             )
+        if self.objective != "softmax" and self.k != 1:
+            raise InputError(f"k belongs to the objective softmax, not to {self.objective}.")
         if self.objective == "ovr" and self.balanced:
             raise InputError(
                 "balanced belongs to the joint objectives; ovr balances a class by beta."
@@ -263,7 +272,13 @@ class SGD(GradientMethod, CentringMethod):
             found["t0"] = self.schedule.t0
         found |= {"loss": self.loss} if self.objective == "ovr" else {}
         values, known = flat_values(self), self.command_options(self.objective)
-        changeable = (*options_of(OptimiserOptions), "balanced", "batch", *options_of(WarpOptions))
+        changeable = (
+            *options_of(OptimiserOptions),
+            "balanced",
+            "batch",
+            "k",
+            *options_of(WarpOptions),
+        )
         found |= {
             name: values[name]
             for name in changeable

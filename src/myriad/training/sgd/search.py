@@ -76,6 +76,8 @@ def grid(
     if batch > 1:
         factors = widen(factors, batch)
     etas = [float(f"{factor * unit:.3g}") for factor in factors]
+    if batch > 1:  # a step may not shrink the weights below nothing
+        etas = [eta for eta in etas if eta * (method.lam or 0.0) < 1.0] or etas[:1]
     if method.eta is not None:
         etas = [method.eta]
     betas: list[float] | list[None] = [None]
