@@ -39,7 +39,7 @@ def find_start(ascent: BinaryAscent, X: NDArray[np.float64]) -> dict[str, NDArra
     """Return the variables of the start, as `restore` takes them."""
     n, n_classes = len(X), ascent.n_classes
     positive = ascent.rows.labels[:, None] == np.arange(n_classes)
-    counts = positive.sum(axis=0)
+    counts = np.maximum(positive.sum(axis=0), 1)
     shares = np.where(positive, 1.0 / counts, 1.0 / (n - counts))  # of sum 1 on either side
     W = np.where(positive, shares, -shares).T @ X
     upper, ridge = (ascent._sides[name] for name in ("upper", "ridge"))
@@ -47,7 +47,7 @@ def find_start(ascent: BinaryAscent, X: NDArray[np.float64]) -> dict[str, NDArra
     bounds = np.where(positive, upper[:, 1], upper[:, 0]) / shares
     # The dual is lam (2 a - a^2 / 2 (|w|^2 + ridge |shares|^2)) for a times the shares.
     best = 2.0 / ((W**2).sum(axis=1) + costs.sum(axis=0))
-    values = np.minimum(best, bounds.min(axis=0)) * shares
+    values = np.minimum(best, bounds.min(axis=0)) * shares * positive.any(axis=0)
     return {
         "starts": np.arange(n, dtype=np.int64) * n_classes,
         "counts": np.full(n, n_classes, np.int32),

@@ -295,6 +295,6 @@ class SGD(GradientMethod, CentringMethod):
             beta=setting.beta,
             lam=setting.lam,
             scale=setting.scale,
-            schedule=replace(self.schedule, t0=self.schedule.t0 or setting.t0 or 1.0),
+            schedule=replace(self.schedule, t0=self.schedule.t0 or setting.t0),
             epochs=fitted.epochs,
         )
