@@ -1,7 +1,7 @@
 """A mean-separating start of one-vs-rest in the dual: epochs to a gap, beside a start from zero.
 
     python benchmarks/mean_start.py
-    python benchmarks/mean_start.py --silhouettes FILE.mat --out benchmarks/results/mean-start.json
+    python benchmarks/mean_start.py --silhouettes FILE.mat --out benchmarks/results/mean_start.json
 
 Schultheis and Babbar (2022) begin every class at the weights that separate the mean of its rows
 from the mean of all others. The same in the dual: the variables of the positives of a class are
