@@ -192,7 +192,7 @@ class WsabieMethod(GradientMethod, CentringMethod):
         """Train on rows as they are.
 
         Further members of an ensemble are trained like the first, for as many epochs as it took. Of
-        several runs, the one of the best validation accuracy is kept [HM, 8.4].
+        several runs, the one of the best validation accuracy is kept [HM, 8].
         """
         from myriad.models.embedding import EmbeddingModel, concatenate
         from myriad.training.checkpoints import TrainingState
