@@ -8,7 +8,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "myriad"
 
 BASE = {"errors", "progress", "files", "serialisation", "arrays", "products", "tiles", "panels"}
-BASE |= {"_jit", "arrow", "kernel_cache", "lazy", "locks", "options", "randomness", "urls"}
+BASE |= {"_jit", "arrow", "kernel_cache", "largest", "lazy", "locks", "options", "randomness"}
+BASE |= {"urls"}
 ROOMS = [
     "parallel",
     "measures",
@@ -18,8 +19,8 @@ ROOMS = [
     "signatures",
     "codes",
     "store",
-    "objectives",
     "projections",
+    "objectives",
     "models",
     "training",
     "checks",

@@ -107,6 +107,13 @@ def test_dual(run, tmp_path):
     assert all(abs(row["relative"]) < 1e-3 for row in found["agreement"])
 
 
+def test_mean_start(run, tmp_path):
+    found = run("benchmarks/mean_start.py", "--shrink", "20", out=tmp_path / "means.json")
+    assert {row["data"] for row in found["table"]} == {"digits", "overlapping classes"}
+    assert all(row["zero"]["first_gap"] == 1.0 for row in found["table"])
+    assert any(row["means"]["first_gap"] < 1.0 for row in found["table"])
+
+
 def test_automatic(run, tmp_path):
     found = run("benchmarks/automatic.py", "--shrink", "50", out=tmp_path / "automatic.json")
     assert found["default"]["ratio"] > 0

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 import myriad
+from myriad.objectives import TOPK_VARIANTS
 from tests.fingerprints.data import draw_rows, draw_sets
 from tests.fingerprints.recording import Case
 
@@ -35,6 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "adagrad feature": {"adagrad": "feature", "lam": 1e-3},
     "scale": {"scale": True, "lam": 1e-3},
     "balanced": {"balanced": True},
+    "batch": {"batch": 32, "lam": 1e-3},
     "max norm": {"max_norm": 0.5},
     "schedule lam": {"schedule": "lam", "lam": 1e-2},
     "schedule decay": {"schedule": "decay", "t0": 100.0},
@@ -60,6 +62,7 @@ WSABIE: dict[str, dict[str, Any]] = {
     "adagrad count": {"adagrad": "count"},
     "no adagrad": {"adagrad": False},
     "ensemble": {"ensemble": 2},
+    "runs": {"runs": 2, "early_stopping": True},
     "replacement": {"replacement": True, "max_draws": 4},
     "ivf": {"index": "ivf"},
     "proper": {
@@ -119,12 +122,14 @@ def _list_sgd() -> Iterator[Case]:
 
 def _list_duals() -> Iterator[Case]:
     make = myriad.TopKSVM
-    for variant in ("alpha", "beta"):
+    for variant in TOPK_VARIANTS:
         for k in (1, 3):
             given = {"k": k, "variant": variant, "lam": 0.01, "max_epochs": 20}
             name = f"topk {variant} {k}"
             yield _fit(name, make, given)
             yield _fit(f"{name} bias", make, given | {"bias": 1.0})
+            if variant != "entropy":
+                yield _fit(f"{name} smoothed", make, given | {"smoothing": 1.0})
             yield _fit(f"{name} float64", make, given | {"tol": 1e-7})
             yield _fit(f"{name} auto", make, {"k": k, "variant": variant, "max_epochs": 20})
             yield _fit(f"{name} kernel", make, given | {"kernel": _square})

@@ -40,6 +40,12 @@ def test_values_agree_with_scikit_learn():
     assert np.mean(logistic) == pytest.approx(log_loss(signs, 1 / (1 + np.exp(-scores))))
 
 
+def test_the_perceptron_leaves_zero_weights():
+    perceptron = BINARY_LOSSES["perceptron"]
+    assert [binary_step(perceptron, z, 0.0) for z in (1.0, -1.0)] == [1.0, -1.0]
+    assert binary_value(perceptron, 1.0, 0.5) == 0.0
+
+
 def test_logistic_does_not_overflow():
     assert binary_value(BINARY_LOSSES["logistic"], 1.0, -1e4) == 1e4
     assert binary_step(BINARY_LOSSES["logistic"], -1.0, 1e4) == -1.0

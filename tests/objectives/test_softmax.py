@@ -5,6 +5,7 @@ import numpy as np
 from myriad.objectives.softmax import (
     exponentiate,
     exponentiate_single,
+    hide_largest,
     largest,
     largest_single,
     probabilities,
@@ -75,3 +76,15 @@ def test_probabilities_sum_to_one_without_overflow():
     np.testing.assert_allclose(out, [1, 0, 0], atol=1e-300)
     probabilities(np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 0.0]), 1.0, out, np.empty(3))
     np.testing.assert_allclose(out, 1 / 3)
+
+
+def test_the_largest_wrong_scores_are_hidden():
+    products, biases = np.array([1.0, 5.0, 2.0, 2.0, 2.0]), np.array([0.5, 0.0, 0.0, 0.0, -1.0])
+    # With the label 1, classes 2 and 3 are the largest; the lower of the equals is hidden first.
+    for n_hidden, hidden in ((1, [2]), (2, [2, 3]), (3, [0, 2, 3])):
+        found = products.copy()
+        hide_largest(found, biases, 1.0, 1, n_hidden)
+        assert np.flatnonzero(np.isinf(found)).tolist() == hidden
+    found = products.copy()
+    hide_largest(found, biases, 3.0, 1, 3)  # with this scale class 4 is above class 0
+    assert np.flatnonzero(np.isinf(found)).tolist() == [2, 3, 4]

@@ -69,7 +69,10 @@ def push(objective, scores, labels, key, options, last):
         last[label] = -1
         return coefficients
     if objective == "softmax":
-        p = np.exp(scores - scores.max())
+        wrong = [c for c in range(len(scores)) if c != label]
+        wrong.sort(key=lambda c: (-scores[c], c))
+        hidden = np.isin(np.arange(len(scores)), wrong[: options.get("k", 1) - 1])
+        p = np.where(hidden, 0.0, np.exp(scores - scores.max()))
         coefficients -= p / p.sum()
         coefficients[label] += 1
         return coefficients

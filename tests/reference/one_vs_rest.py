@@ -13,6 +13,8 @@ def coefficient(loss, sign, score):
         return sign if sign * score < 1 else 0.0
     if loss == "logistic":
         return sign / (1 + math.exp(sign * score))
+    if loss == "perceptron":
+        return sign if sign * score <= 0 else 0.0
     return 2 * (sign - score)
 
 

@@ -33,8 +33,9 @@ def show(evaluated: Evaluated, run: Run) -> None:
     print_accuracies(evaluated.measures, split=evaluated.split)
     rows = {
         "Class-confusion loss": evaluated.class_confusion,
-        "Sibling precision": evaluated.sibling,
     }
+    for k, value in (evaluated.siblings or {}).items():
+        rows["Sibling precision" if k == 1 else f"Sibling precision at {k}"] = value
     facts = {name: f"{value:.2f} %" for name, value in rows.items() if value is not None}
     print_facts(facts | describe_probabilities(evaluated))
     if evaluated.sets is not None:

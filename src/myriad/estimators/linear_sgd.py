@@ -29,7 +29,9 @@ class LinearSGD(LinearRowsClassifier):
     objective : ``"ovr"``, one class against the rest; or all classes jointly: ``"multiclass"``,
         ``"ranking"``, ``"warp"`` [GP, 3], ``"auc"`` [HM, 5.1] or ``"softmax"`` [LS]. All but
         ``softmax`` accept several labels per row.
-    loss : of ``ovr``: ``"hinge"``, ``"logistic"`` or ``"squared"``.
+    loss : of ``ovr``: ``"hinge"``, ``"logistic"``, ``"squared"`` or ``"perceptron"``.
+    k : of ``softmax``: number of guesses that are allowed; the k - 1 largest wrong scores are left
+        out of the loss (truncated top-k entropy [LHS]), which is not convex then.
     beta : of ``ovr``: average number of negatives per positive, ``"all"`` for every row, or
         ``"auto"``.
     eta : learning rate, or ``"auto"``.
@@ -39,9 +41,12 @@ class LinearSGD(LinearRowsClassifier):
     scale : scale each feature to unit variance, True or False, or ``"auto"`` to find out whether
         that helps, unless `lam` is stated. The weights are for unscaled rows all the same.
     balanced : of the joint objectives: draw classes uniformly, then a row of each [GP, Eq. 4].
+    batch : rows of a mini-batch, whose mean gradient makes one step; ``"all"`` for gradient descent
+        on all rows, 1 for a step after each row.
     schedule : ``"fixed"`` learning rate; ``"lam"``, 1 / (lam (t + t0)) with t0 such that it begins
         at `eta`; or ``"decay"``, eta t0 / (t + t0).
-    t0 : of ``decay``: steps after which the learning rate has halved.
+    t0 : of ``decay``: steps after which the learning rate has halved; ``"auto"`` searches for it
+        together with `eta`.
     adagrad : ``"class"``: the learning rate of a class shrinks by the root of its squared gradients
         [HM, 7]; ``"feature"``: that of a feature does; or ``"none"``.
     average : average the weights over the latest steps, at least half of all.
@@ -89,14 +94,16 @@ class LinearSGD(LinearRowsClassifier):
         *,
         objective: str = "ovr",
         loss: str = "hinge",
+        k: int = 1,
         beta: float | str = "auto",
         eta: float | str = "auto",
         lam: float | str = 0.0,
         center: bool = True,
         scale: bool | str = "auto",
         balanced: bool = False,
+        batch: int | str = 1,
         schedule: str = "fixed",
-        t0: float = 1000.0,
+        t0: float | str = 1000.0,
         adagrad: str = "none",
         average: bool = False,
         max_norm: float | None = None,
@@ -124,12 +131,14 @@ class LinearSGD(LinearRowsClassifier):
     ) -> None:
         self.objective = objective
         self.loss = loss
+        self.k = k
         self.beta = beta
         self.eta = eta
         self.lam = lam
         self.center = center
         self.scale = scale
         self.balanced = balanced
+        self.batch = batch
         self.schedule = schedule
         self.t0 = t0
         self.adagrad = adagrad

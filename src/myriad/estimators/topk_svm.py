@@ -1,4 +1,4 @@
-"""`TopKSVM`: the top-k multiclass SVM, with a certificate of its distance to the optimum."""
+"""`TopKSVM`: the top-k multiclass SVM and smooth top-k losses, with a certificate of optimality."""
 
 from __future__ import annotations
 
@@ -27,13 +27,17 @@ class TopKSVM(CertifiedClassifier):
 
     It minimises ``lam/2 |W|^2 + mean loss`` by coordinate ascent in the dual, until the relative
     duality gap, recomputed in float64, is at most `tol`. With ``k=1`` it is the multiclass SVM of
-    Crammer and Singer.
+    Crammer and Singer, and with ``variant="entropy"`` multinomial logistic regression.
 
     Parameters
     ----------
     k : number of guesses, from 1 to the number of classes minus one.
-    variant : ``"alpha"``, the mean of the k largest margin violations, cut at zero; or ``"beta"``,
-        the mean of the k largest, each cut at zero.
+    variant : ``"alpha"``, the mean of the k largest margin violations, cut at zero; ``"beta"``,
+        the mean of the k largest, each cut at zero; or ``"entropy"``, the softmax loss in which no
+        wrong class counts more than ``1/k`` of all [LHS]. It keeps a variable for nearly every row
+        and class, 12 bytes each.
+    smoothing : gamma of the smoothed hinge of ``"alpha"`` and ``"beta"`` [LHS], which is below the
+        hinge by at most ``gamma / (2 k)``; 0 for the hinge itself.
     lam : regularisation strength, or ``"auto"`` to search for it on held-out rows.
     center : subtract the mean from the rows while training; the model is for rows as they are.
         Not with a kernel.
@@ -71,6 +75,7 @@ class TopKSVM(CertifiedClassifier):
         *,
         k: int = 1,
         variant: str = "alpha",
+        smoothing: float = 0.0,
         lam: float | str = "auto",
         center: bool = True,
         tol: float = 1e-3,
@@ -87,6 +92,7 @@ class TopKSVM(CertifiedClassifier):
     ) -> None:
         self.k = k
         self.variant = variant
+        self.smoothing = smoothing
         self.lam = lam
         self.center = center
         self.tol = tol

@@ -53,6 +53,8 @@ class Wsabie(RowsClassifier):
     center : subtract the mean from the rows while training; the model is for rows as they are.
         Only with the Euclidean discriminant.
     ensemble : number of embeddings that are trained one after the other and concatenated.
+    runs : number of embeddings that are trained with different seeds; the one of the best held-out
+        accuracy is kept, and `refit` trains with its seed.
     replacement, max_draws : draw wrong classes with replacement; maximum number of draws, None for
         as many as there are classes.
     max_norm : bound on the norms of prototypes and of the rows of the map, or None.
@@ -89,6 +91,7 @@ class Wsabie(RowsClassifier):
         eta: float | str = "auto",
         center: bool = False,
         ensemble: int = 1,
+        runs: int = 1,
         replacement: bool = False,
         max_draws: int | None = None,
         max_norm: float | None = None,
@@ -117,6 +120,7 @@ class Wsabie(RowsClassifier):
         self.eta = eta
         self.center = center
         self.ensemble = ensemble
+        self.runs = runs
         self.replacement = replacement
         self.max_draws = max_draws
         self.max_norm = max_norm

@@ -10,27 +10,30 @@ from numpy.typing import NDArray
 from myriad.arrays import Float, Ints
 from myriad.measures import LabelSets, Truths, rank_truths
 from myriad.models.decisions import Decider
+from myriad.models.ranking import select_top
 from myriad.models.scored_blocks import ScoredBlock
 
 Judged = dict[str, NDArray[Any]]
 """Arrays with an entry for each row: ``ranks`` (of the true class), ``guesses`` (the best class);
-with probabilities also ``confidence`` (of the best class), ``true`` (of the true class) and
-``squares`` (the sum of all, squared); with sets ``set_sizes`` and ``covered``; with rejection
-``answered``; with a hierarchy ``levels`` and ``level_right`` (of the answer), ``level_N`` (whether
-the best group of level N is right).
+where that is asked for ``best`` (the best classes, a column for each rank); with probabilities also
+``confidence`` (of the best class), ``true`` (of the true class) and ``squares`` (the sum of all,
+squared); with sets ``set_sizes`` and ``covered``; with rejection ``answered``; with a hierarchy
+``levels`` and ``level_right`` (of the answer), ``level_N`` (whether the best group of level N is
+right).
 
 Where rows have several labels, with probabilities of labels: ``confidence`` (of the best label),
 ``expected`` (the sum of the probabilities), ``log_loss`` and ``brier`` (sums over labels), and with
 an entry for each block and label ``right``, ``given`` and ``present`` (counts of rows)."""
 
 
-def judge(decider: Decider, X: Float, truths: Truths) -> Judged:
+def judge(decider: Decider, X: Float, truths: Truths, n_best: int = 0) -> Judged:
     """Return how the decisions for rows compare with their true classes.
 
     Parameters
     ----------
     truths : the class of each row, -1 for one that the model does not know; or the sets of classes,
         of which only ranks and guesses are found.
+    n_best : how many of the best classes of each row are wanted as well.
     """
     parts = []
     for chunk, block in decider.blocks(X):
@@ -40,6 +43,8 @@ def judge(decider: Decider, X: Float, truths: Truths) -> Judged:
             "ranks": rank_truths(block.logits, some),
             "guesses": block.logits.argmax(axis=1).astype(np.int32),
         }
+        if n_best > 0:
+            found["best"] = rank_logits(block.logits, n_best)
         if decider.calibration is not None and not several:
             assert not isinstance(some, LabelSets)
             found |= judge_block(decider, block, X[chunk], some)
@@ -47,6 +52,14 @@ def judge(decider: Decider, X: Float, truths: Truths) -> Judged:
             found |= judge_labels(decider, block, some)
         parts.append(found)
     return join_judged(parts)
+
+
+def rank_logits(logits: Float, n_best: int) -> NDArray[np.int32]:
+    """Return the best classes of each row of logits, best first; all if there are fewer."""
+    shape = len(logits), min(n_best, logits.shape[1])
+    labels, values = np.empty(shape, np.int32), np.empty(shape, logits.dtype)
+    select_top(logits, labels, values)
+    return labels
 
 
 def judge_block(decider: Decider, block: ScoredBlock, X: Float, truths: Ints) -> Judged:

@@ -9,7 +9,7 @@ handed to a Numba kernel would miss its disk cache. It imports no kernel, so tha
 1. write ``objectives/huber.py`` with two kernels (`myriad._jit.inlined`): ``value(sign, score)``,
    the loss, and ``step(sign, score)``, minus its derivative with respect to the score; `logistic`
    is the example to start from;
-2. add ``"huber": 3`` to `BINARY_LOSSES` below. The file is found by the name.
+2. add ``"huber": 4`` to `BINARY_LOSSES` below. The file is found by the name.
 
 ``tests/objectives/test_binary.py`` then checks the derivative of the new loss, and the option
 ``--loss`` of the command and of `LinearSGD` accepts it.
@@ -24,7 +24,7 @@ kernel that picks that class, a line in `JOINT_OBJECTIVES` and a branch of `join
 
 from typing import NamedTuple
 
-BINARY_LOSSES = {"hinge": 0, "logistic": 1, "squared": 2}
+BINARY_LOSSES = {"hinge": 0, "logistic": 1, "squared": 2, "perceptron": 3}
 """Losses of one class against the rest: each name is also that of its file."""
 
 DUAL_LOSSES = {"hinge": 0, "squared_hinge": 1}
@@ -33,8 +33,8 @@ DUAL_LOSSES = {"hinge": 0, "squared_hinge": 1}
 JOINT_OBJECTIVES = {"multiclass": 0, "ranking": 1, "warp": 2, "auc": 3, "softmax": 4}
 """Objectives over all classes of a row."""
 
-TOPK_VARIANTS = {"alpha": 0, "beta": 1}
-"""The two top-k hinge losses of [TK]."""
+TOPK_VARIANTS = {"alpha": 0, "beta": 1, "entropy": 2}
+"""The two top-k hinge losses of [TK], and the top-k entropy loss of Lapin et al. 2016."""
 
 
 class Discriminant(NamedTuple):

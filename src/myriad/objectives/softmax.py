@@ -1,4 +1,7 @@
-"""The multinomial logistic loss, ``log sum_c exp(s_c) - s_y`` [LS].
+"""The multinomial logistic loss, ``log sum_c exp(s_c) - s_y`` [LS], also truncated [LHS, 2.3].
+
+The truncated top-k entropy loss is the same without the k - 1 largest wrong scores, which k guesses
+leave room for. It is not convex.
 
 Its exponentials are computed many at once, in vector registers, for arguments up to 700.
 """
@@ -8,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit, jit_fused, jit_reassociated
+from myriad.largest import select_largest
 
 LOWEST = -700.0  # below, the result is that of LOWEST, 1e-304
 LOG2_E = 1.4426950408889634
@@ -115,6 +119,33 @@ def largest_single(scores):
         top = max(top, bits[c] ^ ((bits[c] >> SIGN) & MAGNITUDE))
     found = np.array([top ^ ((top >> SIGN) & MAGNITUDE)], np.int32)
     return found.view(np.float32)[0]
+
+
+@jit
+def hide_largest(products, biases, sigma, label, n_hidden):
+    """Set the products of the wrong classes of the largest scores to minus infinity.
+
+    Of equal scores those of the lowest classes are hidden.
+
+    Parameters
+    ----------
+    products : float array of shape (n_classes,); changed in place. The scores are ``sigma *
+        products + biases``.
+    n_hidden : how many, fewer than there are wrong classes.
+    """
+    scores = np.empty(len(products), np.float64)
+    for c in range(len(products)):
+        scores[c] = sigma * products[c] + biases[c]
+    scores[label] = -np.inf
+    top = select_largest(scores, n_hidden)
+    spare = n_hidden  # how many of those equal to the smallest of the largest are hidden
+    for j in range(n_hidden):
+        spare -= top[j] > top[n_hidden - 1]
+    for c in range(len(products)):
+        equal = scores[c] == top[n_hidden - 1]
+        if scores[c] > top[n_hidden - 1] or (equal and spare > 0):
+            spare -= equal
+            products[c] = -np.inf
 
 
 @inlined

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,9 @@ from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
 from myriad.store.formats import FileRows, is_row_data
 
+SIBLINGS_AT = (1, 5, 10)
+"""Numbers of best classes for which the sibling precision is measured [HM, 10]."""
+
 
 @dataclass(frozen=True)
 class Evaluated:
@@ -52,8 +55,13 @@ class Evaluated:
     scored: Scored
     split: str
     bad: list[dict[str, str]]
-    sibling: float | None = None
+    siblings: Mapping[int, float | None] | None = None
     level_names: tuple[str, ...] = ()
+
+    @property
+    def sibling(self) -> float | None:
+        """The sibling precision of the best class; None without a hierarchy."""
+        return None if self.siblings is None else self.siblings[1]
 
     @property
     def calibration(self) -> CalibrationMeasures | None:
@@ -123,6 +131,9 @@ class Evaluated:
             "split": self.split,
             "class_confusion": self.class_confusion,
             "sibling_top1": self.sibling,
+            "sibling_at": None
+            if self.siblings is None
+            else {str(k): value for k, value in self.siblings.items()},
             "calibration": self.calibration and self.calibration.to_json(),
             "sets": self.sets,
             "rejection": self.rejection,
@@ -167,6 +178,7 @@ def evaluate(
         if folder.calibration is None:  # sibling precision needs no probabilities
             deciding = replace(deciding, hierarchy=None)
     deciding.make_decider(folder)  # options that do not fit the model are an error at once
+    n_best = 0 if hierarchy is None else max(SIBLINGS_AT)
     precisions: tuple[float | None, float | None] = (None, None)
     truths: Truths
     of_rows = is_row_data(data) and not is_store(data)
@@ -190,6 +202,7 @@ def evaluate(
             str(data),
             threads=threads,
             deciding=deciding,
+            n_best=n_best,
             progress=progress,
         )
         if isinstance(truths, LabelSets):
@@ -209,6 +222,7 @@ def evaluate(
             cluster=cluster,
             scoring=remote,
             deciding=deciding,
+            n_best=n_best,
             progress=progress,
         )
         if isinstance(truths, LabelSets):
@@ -230,6 +244,7 @@ def evaluate(
             threads=threads,
             cluster=cluster,
             deciding=deciding,
+            n_best=n_best,
             progress=progress,
         )
     seconds = time.perf_counter() - began
@@ -242,13 +257,18 @@ def evaluate(
         seconds=seconds,
         precisions=precisions,
     )
-    sibling: float | None = None
+    siblings: dict[int, float | None] | None = None
     names: tuple[str, ...] = ()
     if hierarchy is not None:
         parents = hierarchy.levels[0].members
-        sibling = sibling_precision(scored.truths, scored.guesses[:, None], parents)
+        best = scored.judged.get("best", scored.guesses[:, None])
+        siblings = {
+            k: sibling_precision(scored.truths, best[:, :k], parents)
+            for k in SIBLINGS_AT
+            if k <= best.shape[1]
+        }
         names = ("label", *(level.name for level in hierarchy.levels))
-    return Evaluated(measures, scored, split, bad, sibling, names)
+    return Evaluated(measures, scored, split, bad, siblings, names)
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:

@@ -55,6 +55,7 @@ def score_images(
     threads: int | None,
     cluster: Any = None,
     deciding: DecisionOptions | None = None,
+    n_best: int = 0,
     progress: Progress,
 ) -> tuple[Scored, Truths, list[dict[str, str]]]:
     """Describe and rank images; return them, their true classes by number, and the bad ones.
@@ -62,8 +63,9 @@ def score_images(
     Parameters
     ----------
     deciding : what is decided for each image; None to rank classes by their scores.
+    n_best : how many of the best classes of each image are kept.
     """
-    judge_rows = make_judge(folder, deciding)
+    judge_rows = make_judge(folder, deciding, n_best)
     signature = signature_of(folder)
     bad = BadImages(len(images), max_bad)
     known, truths = match_truths(images.class_names, folder.class_names, images)
@@ -108,6 +110,7 @@ def score_store(
     cluster: Any = None,
     scoring: StoreScoring | None = None,
     deciding: DecisionOptions | None = None,
+    n_best: int = 0,
     progress: Progress,
 ) -> tuple[Scored, Truths]:
     """Rank the rows of a store; return them and their true classes by number.
@@ -115,14 +118,21 @@ def score_store(
     Parameters
     ----------
     cluster, scoring : workers, and what they do, if they are to rank.
-    deciding : see `score_images`; workers rank by scores alone.
+    deciding, n_best : see `score_images`; workers rank by scores alone, and keep the best class.
     """
     folder = match_store(folder, store)
     rows = store.rows(None if split == "all" else split)
     name = str(store.path)
     if scoring is None:
         return score_rows(
-            folder, rows, rows.paths, name, threads=threads, deciding=deciding, progress=progress
+            folder,
+            rows,
+            rows.paths,
+            name,
+            threads=threads,
+            deciding=deciding,
+            n_best=n_best,
+            progress=progress,
         )
     known, truths = match_truths(rows.class_names, folder.class_names, rows)
     with (
@@ -158,10 +168,11 @@ def score_rows(
     *,
     threads: int | None,
     deciding: DecisionOptions | None = None,
+    n_best: int = 0,
     progress: Progress,
 ) -> tuple[Scored, Truths]:
     """Rank rows, called `name` in errors; return the scored rows and their true classes."""
-    judge_rows = make_judge(folder, deciding)
+    judge_rows = make_judge(folder, deciding, n_best)
     if rows.dim != folder.model.dim:
         raise InputError(
             f"The rows of {name} have {rows.dim} features, the model takes "
@@ -244,14 +255,18 @@ def slice_truths(truths: Truths, rows: slice) -> Truths:
 JudgeRows = Callable[[NDArray[np.float32], Any], Judged]
 
 
-def make_judge(folder: ModelFolder, deciding: DecisionOptions | None) -> JudgeRows:
+def make_judge(folder: ModelFolder, deciding: DecisionOptions | None, n_best: int = 0) -> JudgeRows:
     """Return the function that compares the decisions for rows with their true classes."""
     calibrated = folder.calibration is not None or folder.label_calibration is not None
-    if deciding is None or (not calibrated and deciding == DecisionOptions()):
-        return lambda X, truths: dict(
-            zip(("ranks", "guesses"), folder.model.judge(X, truths), strict=True)
-        )
-    return partial(judge, deciding.make_decider(folder))
+    if deciding is not None and (calibrated or deciding != DecisionOptions()):
+        return partial(judge, deciding.make_decider(folder), n_best=n_best)
+
+    def judge_scores(X: NDArray[np.float32], truths: Any) -> Judged:
+        ranks, guesses = folder.model.judge(X, truths)
+        best = {"best": folder.model.rank(X, n_best)[0]} if n_best else {}
+        return {"ranks": ranks, "guesses": guesses, **best}
+
+    return judge_scores
 
 
 def judge_batches(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.objectives.largest import select_largest, sort_down
+from myriad.largest import select_largest, sort_down
 from myriad.projections.knapsack import clip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import jit
-from myriad.objectives.largest import select_largest
+from myriad.largest import select_largest
 from myriad.projections.knapsack import clip, find_threshold
 from myriad.projections.topk_cone import find_cone_thresholds, sort_candidates
 

@@ -30,7 +30,8 @@ class Schedule:
     ----------
     name : ``fixed``: eta. ``lam``: 1 / (lam (t + t0)) with t0 = 1 / (lam eta). ``decay``:
         eta t0 / (t + t0).
-    t0 : steps after which ``decay`` has halved the learning rate.
+    t0 : steps after which ``decay`` has halved the learning rate; None to search for it together
+        with eta.
     """
 
     name: str = option(
@@ -40,12 +41,13 @@ class Schedule:
         panel=SGD_PANEL,
         help="How the learning rate shrinks.",
     )
-    t0: float = option(
+    t0: float | None = option(
         1000.0,
         above=0,
+        words={"auto": None},
         needs=("schedule", "decay"),
         panel=SGD_PANEL,
-        help="Steps after which --schedule decay has halved the learning rate.",
+        help="Steps after which --schedule decay has halved the learning rate, or auto.",
     )
 
     def __post_init__(self) -> None:
@@ -56,10 +58,15 @@ class Schedule:
         """The number of the schedule in kernels."""
         return list(SCHEDULES).index(self.name)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether t0 is left to be searched for."""
+        return self.name == "decay" and self.t0 is None
+
     def delay(self, setting: Setting) -> float:
         """Return the t0 of a setting."""
         if self.name != "lam":
-            return self.t0
+            return self.t0 or setting.t0 or 1.0
         if setting.lam <= 0:
             raise InputError("The schedule lam needs a lam above 0.")
         return 1.0 / (setting.lam * setting.eta)

@@ -23,23 +23,27 @@ class Setting:
     lam : regularisation strength, the weight of the squared norm.
     scale : whether features are scaled to unit variance; the weights returned are for the rows as
         they were before.
+    t0 : steps after which the learning rate has halved, where that is searched; else None.
     """
 
     eta: float
     beta: float | None = None
     lam: float = 0.0
     scale: bool = False
+    t0: float | None = None
 
     @classmethod
     def from_json(cls, settings: Mapping[str, Any]) -> Self:
         """Return the setting among the numbers that `to_json` gave."""
         beta = settings.get("beta")
         beta = math.inf if beta == "all" else beta
-        return cls(settings["eta"], beta, settings["lam"], settings["scale"])
+        return cls(settings["eta"], beta, settings["lam"], settings["scale"], settings.get("t0"))
 
     def to_json(self) -> dict[str, Any]:
         """Return the setting with ``beta`` as the word ``"all"`` where it is infinite."""
         found = asdict(self)
+        if self.t0 is None:
+            del found["t0"]
         if self.beta is None:
             del found["beta"]
         elif math.isinf(self.beta):

@@ -2,24 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from myriad.objectives.topk import ALPHA, BETA, TOPK_VARIANTS, conjugate, value
 from myriad.parallel import open_threads
-from myriad.store import ArrayRows
 from myriad.training import loop
 from myriad.training.dual.gap_stopping import GapStopping, plan_check
 from myriad.training.dual.sparse_duals import SparseDuals
 from myriad.training.dual.topk import TopKAscent
 from tests.reference import topk as reference
+from tests.reference.topk import dense_columns, make_rows
 
 N_CLASSES, LAM, SEED = 7, 0.02, 3
-
-
-def make_rows(n=60, dim=9, n_classes=N_CLASSES, dtype=np.float64):
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, n_classes, n).astype(np.int32)
-    X = rng.standard_normal((n, dim)) + 0.7 * rng.standard_normal((n_classes, dim))[labels]
-    return ArrayRows(X, labels, dtype=dtype)
 
 
 def train(ascent, pool, **options):
@@ -29,23 +23,25 @@ def train(ascent, pool, **options):
     return monitor.history
 
 
-def dense_columns(ascent):
-    A = np.zeros((ascent.n_classes, ascent.rows.n_rows))
-    starts, counts, classes, values = ascent.duals.table()
-    for i, label in enumerate(ascent.rows.labels):
-        part = slice(starts[i], starts[i] + counts[i])
-        A[classes[part], i] = -values[part]
-        A[label, i] = values[part].sum()
-    return A
-
-
 @pytest.mark.parametrize("block", [1, 7, 64])
-@pytest.mark.parametrize(("k", "variant"), [(1, "alpha"), (3, "alpha"), (3, "beta"), (6, "alpha")])
-def test_equals_plain_ascent(k, variant, block):
+@pytest.mark.parametrize(
+    ("k", "variant", "gamma"),
+    [
+        (1, "alpha", 0.0),
+        (3, "alpha", 0.0),
+        (3, "beta", 0.0),
+        (6, "alpha", 0.0),
+        (1, "alpha", 1.0),
+        (3, "alpha", 0.5),
+        (3, "beta", 0.1),
+        (6, "alpha", 5.0),
+    ],
+)
+def test_equals_plain_ascent(k, variant, gamma, block):
     rows, narrow = make_rows(), []
     number = TOPK_VARIANTS[variant]
     options = {"k": k, "variant": number, "lam": LAM, "dtype": np.float64, "block": block}
-    ascent = TopKAscent(rows, N_CLASSES, **options)
+    ascent = TopKAscent(rows, N_CLASSES, smoothing=gamma, **options)
     with open_threads(1) as pool:
         for epoch in range(9):
             ascent.narrow = ascent.narrow and epoch != 5
@@ -53,9 +49,9 @@ def test_equals_plain_ascent(k, variant, block):
             ascent.run_epoch(ascent.rows, seed=SEED, pool=pool, advance=lambda n: None)
         certificate = ascent.certify(pool)
     assert narrow[0] == 2  # the first two epochs are over all classes, later ones of both kinds
-    assert {3, 4, 6, 7, 8} & set(narrow)
+    assert gamma or {3, 4, 6, 7, 8} & set(narrow)
     orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(9)]
-    plain = {"k": k, "lam": LAM, "variant": variant}
+    plain = {"k": k, "lam": LAM, "variant": variant, "gamma": gamma}
     W, A = reference.train(rows.X, rows.labels, orders, n_classes=N_CLASSES, narrow=narrow, **plain)
     assert np.abs(W).max() > 0.1
     np.testing.assert_allclose(ascent.weights()[0], W, rtol=0, atol=1e-8)
@@ -99,10 +95,11 @@ def test_every_size_of_block_gives_the_same():
 
 
 @pytest.mark.parametrize("variant", [ALPHA, BETA])
-@pytest.mark.parametrize("bias", [0.0, 1.0])
-def test_gap_closes_and_lam_can_change(variant, bias):
+@pytest.mark.parametrize(("bias", "smoothing"), [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)])
+def test_gap_closes_and_lam_can_change(variant, bias, smoothing):
     rows = make_rows(n=200)
     options = {"k": 3, "variant": variant, "dtype": np.float64, "bias": bias}
+    options["smoothing"] = smoothing
     warm, cold = (TopKAscent(rows, N_CLASSES, lam=lam, **options) for lam in (0.1, 0.05))
     with open_threads(1) as pool:
         train(warm, pool, tol=1e-6, epochs=300, watched=True)
@@ -157,23 +154,76 @@ def test_losses_are_ordered():
     for _ in range(300):
         n_classes = int(rng.integers(2, 12))
         scores, label = 3 * rng.standard_normal(n_classes), int(rng.integers(n_classes))
-        most = value(scores, label, 1, ALPHA)
+        most = value(scores, label, 1, ALPHA, 0.0)
         assert most == pytest.approx(max(0, np.delete(1 + scores - scores[label], label).max()))
         for k in range(1, n_classes):
-            alpha, beta = value(scores, label, k, ALPHA), value(scores, label, k, BETA)
+            alpha, beta = (value(scores, label, k, variant, 0.0) for variant in (ALPHA, BETA))
             assert alpha <= beta + 1e-12
             assert beta <= most + 1e-12
             assert alpha == pytest.approx(reference.loss(scores, label, k, "alpha"))
             assert beta == pytest.approx(reference.loss(scores, label, k, "beta"))
 
 
+@pytest.mark.parametrize("variant", ["alpha", "beta"])
+@pytest.mark.parametrize("gamma", [0.01, 1.0, 30.0])
+def test_smoothed_losses(variant, gamma):
+    rng, number = np.random.default_rng(1), TOPK_VARIANTS[variant]
+    for _ in range(40):
+        n_classes = int(rng.integers(2, 9))
+        scores, label = 3 * rng.standard_normal(n_classes), int(rng.integers(n_classes))
+        for k in range(1, n_classes):
+            smooth = value(scores, label, k, number, gamma)
+            plain = value(scores, label, k, number, 0.0)
+            assert plain - gamma / (2 * k) - 1e-12 <= smooth <= plain + 1e-12
+            expected = reference.loss(scores, label, k, variant, gamma)
+            assert smooth == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("variant", [ALPHA, BETA])
+def test_rows_of_no_norm_do_not_keep_the_gap_open(variant):
+    rows = make_rows()
+    rows.X[:5] = 0.0
+    for smoothing in (0.0, 0.5):
+        options = {"k": 2, "variant": variant, "lam": 0.1, "smoothing": smoothing}
+        ascent = TopKAscent(rows, N_CLASSES, dtype=np.float64, **options)
+        with open_threads(1) as pool:
+            assert train(ascent, pool, tol=1e-6, epochs=300, watched=True)[-1]["gap"] <= 1e-6
+
+
+@pytest.mark.parametrize(("k", "variant"), [(1, "alpha"), (2, "alpha"), (2, "beta")])
+def test_smoothed_optimum_is_that_of_a_general_solver(k, variant):
+    rows, n_classes, gamma = make_rows(n=40, n_classes=4), 4, 0.5
+    options = {"k": k, "variant": TOPK_VARIANTS[variant], "smoothing": gamma}
+    ascent = TopKAscent(rows, n_classes, lam=LAM, dtype=np.float64, **options)
+    with open_threads(1) as pool:
+        train(ascent, pool, tol=1e-8, epochs=600)
+
+    def primal(flat):
+        """Return the objective and its gradient: that of the loss is the best x."""
+        W = flat.reshape(n_classes, -1)
+        total, G = LAM / 2 * (W**2).sum(), LAM * W
+        for row, label in zip(rows.X, rows.labels, strict=True):
+            s = W @ row
+            total += reference.loss(s, label, k, variant, gamma) / rows.n_rows
+            h = np.delete(1 + s - s[label], label)
+            x = reference.project(h / gamma, k, 1.0, variant, rho=0.0)
+            G += np.outer(np.insert(x, label, -x.sum()), row) / rows.n_rows
+        return total, G.ravel()
+
+    found = minimize(primal, np.zeros(4 * rows.dim), jac=True, method="L-BFGS-B", tol=1e-12)
+    assert ascent.certificate.primals[0] == pytest.approx(found.fun, rel=1e-7)
+    np.testing.assert_allclose(ascent.weights()[0].ravel(), found.x, atol=1e-3)
+
+
 def test_conjugates_know_their_domain():
     inside, uneven, far = np.array([0.5, 0.5]), np.array([0.9, 0.1]), np.array([0.6, 0.6])
-    assert conjugate(inside, 2, ALPHA, 1.0) == conjugate(inside, 2, BETA, 1.0) == -1.0
-    assert conjugate(uneven, 2, ALPHA, 1.0) == conjugate(uneven, 2, BETA, 1.0) == np.inf
-    assert conjugate(far, 1, ALPHA, 1.0) == conjugate(far, 1, BETA, 1.0) == np.inf
-    assert conjugate(np.array([0.4, 0.1]), 2, BETA, 1.0) == -0.5
-    assert conjugate(np.array([0.4, 0.1]), 2, ALPHA, 1.0) == np.inf
+    for variant in (ALPHA, BETA):
+        assert conjugate(inside, 2, variant, 1.0, 0.0) == -1.0
+        assert conjugate(inside, 2, variant, 1.0, 3.0) == -0.25
+        assert conjugate(uneven, 2, variant, 1.0, 0.0) == np.inf
+        assert conjugate(far, 1, variant, 1.0, 0.0) == np.inf
+    assert conjugate(np.array([0.4, 0.1]), 2, BETA, 1.0, 0.0) == -0.5
+    assert conjugate(np.array([0.4, 0.1]), 2, ALPHA, 1.0, 0.0) == np.inf
 
 
 def test_sparse_variables_are_kept_in_proportion():

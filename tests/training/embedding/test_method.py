@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.progress import Progress
 from myriad.store import ArrayRows
@@ -14,6 +15,7 @@ from myriad.training import (
     WsabieMethod,
     make_method,
 )
+from myriad.training.embedding.method import member_seed
 from myriad.training.embedding.search import grid
 
 
@@ -50,10 +52,10 @@ def make_rows(n=400, n_classes=10, seed=0):
     return ArrayRows(X.astype(np.float32), labels, [str(c) for c in range(n_classes)])
 
 
-@pytest.mark.parametrize("after", [1, 5, 9])
-def test_a_run_broken_off_ends_with_the_same_model(tmp_path, after):
+@pytest.mark.parametrize(("after", "several"), [(1, "ensemble"), (5, "ensemble"), (9, "runs")])
+def test_a_run_broken_off_ends_with_the_same_model(tmp_path, after, several):
     train, val = make_rows(), make_rows(100, seed=1)
-    method = WsabieMethod(dim=6, epochs=5, ensemble=2, patience=5)
+    method = WsabieMethod(dim=6, epochs=5, patience=5, **{several: 2})
     whole = method.fit(train, val, n_classes=10, context=Context(threads=1))
 
     def keep():
@@ -136,3 +138,34 @@ def test_forgetting_last_violators_lets_no_class_starve():
     assert count_starved(forget=False) >= 10
     assert count_starved() <= 2
     assert count_starved(last_violators=0) <= 2
+
+
+def test_the_best_of_several_runs_is_kept():
+    train, val = make_rows(), make_rows(100, seed=1)
+    context, options = Context(threads=1), {"dim": 2, "eta": 0.1, "margin": 0.03, "epochs": 3}
+    method = WsabieMethod(**options, runs=3)
+    found = method.fit(train, val, n_classes=10, context=context)
+    alone = [
+        WsabieMethod(**options, seed=member_seed(0, run)).fit(
+            train, val, n_classes=10, context=context
+        )
+        for run in range(3)
+    ]
+    means = [np.mean([row["top1"] for row in one.history[: one.epochs]]) for one in alone]
+    assert len(set(means)) > 1
+    assert found.settings["runs"] == 3
+    best = found.settings["run"]
+    assert means[best] == max(means)
+    np.testing.assert_array_equal(found.model.prototypes, alone[best].model.prototypes)
+    assert found.history[-1]["top1"] == alone[best].history[-1]["top1"]
+    settled = method.settled(found)
+    assert not settled.is_open
+    assert settled.seed == member_seed(0, best)
+    # Without rows to compare them on there is one run.
+    plain = method.fit(train, None, n_classes=10, context=context)
+    assert "run" not in plain.settings
+
+
+def test_runs_do_not_go_with_an_ensemble():
+    with pytest.raises(InputError, match="only one can be above 1"):
+        WsabieMethod(runs=2, ensemble=2)

@@ -89,6 +89,24 @@ def test_equals_plain_sgd(objective, warp, lam, block, sampled):
     np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("block", [1, 7, 64])
+@pytest.mark.parametrize("k", [2, 8])
+def test_softmax_leaves_the_largest_wrong_scores_out(k, block):
+    rows, setting = make_rows(), Setting(0.02, lam=0.01)
+    options = {"objective": "softmax", "block": block}
+    W, b = train_fast(rows, [setting], k=k, **options).weights()
+    expected_W, expected_b = train_plain(rows, "softmax", setting, warp={"k": k})
+    np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
+    plain, _ = train_fast(rows, [setting], **options).weights()
+    assert np.abs(W - plain).max() > 1e-3
+
+
+def test_softmax_has_fewer_guesses_than_classes():
+    with pytest.raises(InputError, match="at most 8"):
+        train_fast(make_rows(), [Setting(0.02)], objective="softmax", k=9)
+
+
 @pytest.mark.parametrize("objective", JOINT_OBJECTIVES)
 def test_equals_plain_sgd_in_float32(objective):
     rows, setting = make_rows(), Setting(0.02, lam=0.001)

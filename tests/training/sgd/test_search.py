@@ -1,6 +1,7 @@
 """The search of the settings of SGD, and training that resumes."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from myriad.store import ArrayRows
 from myriad.training import SGD, Checkpoint, Context, hold_out
 from myriad.training.engine.linear_trainer import LinearTrainer
+from myriad.training.optimiser import Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd import search
 from myriad.training.sgd.search import Rung, decays, default_betas, grid, plan_rungs
@@ -112,7 +114,28 @@ def test_lam_is_tried_on_small_data():
     method = SGD(objective="multiclass", lam=None, scale=False, epochs=12)
     fitted = method.fit(train, val, n_classes=6, context=Context(threads=1))
     assert len({row["lam"] for row in fitted.table}) == 4
-    assert all(setting.eta * setting.lam < 0.5 for setting in decays(Setting(0.5), 10, 6))
+    assert all(setting.eta * setting.lam < 0.5 for setting in decays(Setting(0.5), 10))
+
+
+@pytest.mark.parametrize(("objective", "batch"), [("ovr", 1), ("softmax", 1), ("softmax", 16)])
+def test_t0_is_searched_together_with_the_learning_rate(objective, batch):
+    train, val = hold_out(make_rows(n=300), 0.3, seed=0)
+    schedule, beta = Schedule("decay", t0=None), 2.0 if objective == "ovr" else None
+    method = SGD(objective=objective, batch=batch, beta=beta, schedule=schedule, scale=False)
+    method = replace(method, epochs=6)
+    assert replace(method, eta=0.1).is_open
+    fitted = method.fit(train, val, n_classes=6, context=Context(threads=1))
+    steps = train.n_rows / 6 * 3 if objective == "ovr" else train.n_rows / batch
+    tried = {(row["eta"], row["t0"]) for row in fitted.table}
+    delays = {t0 for _, t0 in tried}
+    assert delays == {float(f"{factor * steps:.3g}") for factor in search.DELAYS}
+    assert len(tried) >= 3 * len(delays)
+    settled = method.settled(fitted)
+    assert not settled.is_open
+    assert settled.schedule.t0 == fitted.settings["t0"] in delays
+    # Where nothing is held out, the learning rate halves in the first epoch.
+    alone = replace(method, eta=0.1).fit(train, None, n_classes=6, context=Context(threads=1))
+    assert alone.settings["t0"] == pytest.approx(steps)
 
 
 def test_training_goes_on_from_a_checkpoint_to_the_same_weights(tmp_path, monkeypatch):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
+from myriad.largest import select_largest
 from myriad.objectives.draws import dot
-from myriad.objectives.largest import select_largest
 from myriad.objectives.topk import value
 
 UNIT = 2.0**-24
@@ -34,7 +34,7 @@ def sum_screened_values(X, S, labels, W, biases, size, k, variant):
     labels : int32 array of shape (m,)
     W, biases : float64 arrays of shapes (n_classes, n_features) and (n_classes,).
     size : the largest norm of a class's weights, its bias as one of them.
-    k, variant : of the loss, see `objectives.topk`.
+    k, variant : of the loss, which is not smoothed; see `objectives.topk`.
     """
     exact = np.empty(S.shape[1])
     total = 0.0
@@ -58,7 +58,7 @@ def sum_screened_values(X, S, labels, W, biases, size, k, variant):
             if c != label and not S[i, c] < least:  # NaN counts as possible
                 exact[n] = dot(W[c], X[i]) + biases[c]
                 n += 1
-        total += value(exact[:n], 0, k, variant)
+        total += value(exact[:n], 0, k, variant, 0.0)
     return total
 
 

@@ -41,6 +41,8 @@ from myriad.training.engine.shards import class_shards
 
 SHARD = 512
 """Features that one thread sums."""
+CLASS_SHARD = 128
+"""Classes whose weights one thread changes."""
 BLOCK_BYTES = 16 << 20
 DENSE_ABOVE = 0.1
 """The fraction of nonzero numbers from which a product is faster than adding row by row."""
@@ -99,6 +101,12 @@ class Space(ABC):
         """Change the weights by the steps of a block; see `topk_kernels.step_topk`."""
 
     @abstractmethod
+    def add_matrix(
+        self, X: NDArray[Any], index: NDArray[np.int64], A: NDArray[Any], pool: ThreadPool
+    ) -> None:
+        """Change the weights by the steps of a block, `A` (B, n_classes), most of them not zero."""
+
+    @abstractmethod
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
     ) -> tuple[FloatArray, FloatArray]:
@@ -130,6 +138,18 @@ class FeatureSpace(Space):
         if self.bias:
             constant = np.full((len(X), 1), self.bias, X.dtype)
             add_changes(constant, changes, self.constants[:, None])
+
+    def add_matrix(
+        self, X: NDArray[Any], index: NDArray[np.int64], A: NDArray[Any], pool: ThreadPool
+    ) -> None:
+        """Add the product of the steps and the rows."""
+
+        def add(shard: slice) -> None:
+            add_product(A[:, shard].T, X, self.V[shard])
+
+        pool.share(add, class_shards(len(self.V), CLASS_SHARD))
+        if self.bias:
+            self.constants += self.bias * A.sum(axis=0)
 
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
@@ -164,6 +184,12 @@ class KernelSpace(Space):
     ) -> None:
         """Add the steps to the rows' columns."""
         add_to_columns(index, SparseBlock(changed, steps, n_changed), self.V)
+
+    def add_matrix(
+        self, X: NDArray[Any], index: NDArray[np.int64], A: NDArray[Any], pool: ThreadPool
+    ) -> None:
+        """Add the steps to the rows' columns."""
+        self.V[:, index] += A.T
 
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool

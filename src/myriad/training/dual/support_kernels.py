@@ -11,10 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
+from myriad.largest import select_largest
 from myriad.objectives.draws import dot
-from myriad.objectives.largest import select_largest
-from myriad.objectives.topk import ALPHA, BETA
+from myriad.objectives.topk import ALPHA, BETA, smooth_value
 from myriad.projections import topk_beta, topk_simplex
+from myriad.training.dual.topk_kernels import soften
 
 
 @jit
@@ -28,7 +29,7 @@ def step_support(X, numbers, labels, table, V, constants, sums, setting):
     table : `DualTable`; counts, classes and values are changed in place: a row only ever shrinks.
     V, constants : the weights (n_classes, n_features), and those of the constant feature; changed
         in place.
-    sums : array of `GAP_SUMS` of one entry, see `topk_kernels`; added to.
+    sums : array of `GAP_SUMS` of one entry, see `gap_kernels`; added to.
     setting : array of `TOPK` of one entry.
     """
     bias = setting[0].bias
@@ -43,13 +44,14 @@ def step_support(X, numbers, labels, table, V, constants, sums, setting):
         classes, values = table.classes[own], table.values[own]
         total = values.sum()
         truth = dot(V[label], X[i]) + bias * constants[label]
+        size, rho = soften(square, setting)
         for m in range(n):
             c = classes[m]
             h[m] = 1.0 + dot(V[c], X[i]) + bias * constants[c] - truth
             # [TK, Proposition 4] with the row's own part, x_c + 1'x, taken out of the products.
-            b[m] = h[m] / square + values[m] + total
+            b[m] = h[m] / size + rho * values[m] + rho * total
         add_row_sums(h[:n], values, sums, setting)
-        origin, t, u = find_thresholds(b[:n], setting)
+        origin, t, u = find_thresholds(b[:n], rho, setting)
         kept, left = 0, 0.0
         for m in range(n):
             c, value = classes[m], values[m]
@@ -66,22 +68,26 @@ def step_support(X, numbers, labels, table, V, constants, sums, setting):
 @inlined
 def add_row_sums(h, values, sums, setting):
     """Add a row to the sums: its loss, as if other classes had none, and its variables."""
-    top = select_largest(h, min(setting[0].k, len(h)))
-    loss = 0.0
-    for j in range(len(top)):
-        loss += max(0.0, top[j]) if setting[0].variant == BETA else top[j]
-    sums[0].loss += max(0.0, loss / setting[0].k)
+    gamma, r = setting[0].gamma, setting[0].r
+    if gamma > 0.0:
+        sums[0].loss += smooth_value(h, setting[0].k, setting[0].variant, gamma)
+    else:
+        top = select_largest(h, min(setting[0].k, len(h)))
+        loss = 0.0
+        for j in range(len(top)):
+            loss += max(0.0, top[j]) if setting[0].variant == BETA else top[j]
+        sums[0].loss += max(0.0, loss / setting[0].k)
     for m in range(len(h)):
         sums[0].product += values[m] * (1.0 - h[m])
-        sums[0].variables += values[m]
+        sums[0].conjugates += 0.5 * gamma / r * values[m] * values[m] - values[m]
 
 
 @inlined
-def find_thresholds(b, setting):
+def find_thresholds(b, rho, setting):
     """Return origin, t and u of the best variables ``min(max(0, (b - origin) - t), u)``."""
     if setting[0].variant == ALPHA:
-        return topk_simplex.find_thresholds(b, setting[0].k, 1.0, setting[0].r)
-    return topk_beta.find_thresholds(b, setting[0].k, 1.0, setting[0].r)
+        return topk_simplex.find_thresholds(b, setting[0].k, rho, setting[0].r)
+    return topk_beta.find_thresholds(b, setting[0].k, rho, setting[0].r)
 
 
 @inlined

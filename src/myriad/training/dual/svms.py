@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TopK(DualMethod):
-    """The top-k multiclass SVM  [TK].
+    """The top-k multiclass SVM  [TK], and the smooth top-k losses that followed it.
 
     Attributes
     ----------
-    k : number of guesses, 1 to C - 1; 1 is the SVM of Crammer and Singer.
+    k : number of guesses, 1 to C - 1; 1 is the SVM of Crammer and Singer, or with the variant
+        entropy multinomial logistic regression.
     kernel : whether rows are those of a Gram matrix; `lam` must then be given.
     """
 
@@ -42,6 +43,13 @@ class TopK(DualMethod):
     )
     variant: str = option(
         "alpha", choices=tuple(TOPK_VARIANTS), panel=DUAL_PANEL, help="Variant of the top-k loss."
+    )
+    smoothing: float = option(
+        0.0,
+        minimum=0,
+        maximum=1e6,
+        panel=DUAL_PANEL,
+        help="Smoothing (gamma) of the hinge of alpha and beta; 0 for none.",
     )
     kernel: bool = False
     bias: float = option(
@@ -58,34 +66,45 @@ class TopK(DualMethod):
             object.__setattr__(self, "center", False)
         if self.kernel and (self.lam is None or self.bias > 0):
             raise InputError("With a kernel, lam must be a number and bias 0.")
+        if self.smoothing > 0 and self.variant == "entropy":
+            raise InputError(
+                "smoothing is for the variants alpha and beta: the entropy loss is smooth already."
+            )
 
     def _pays_to_span(self, rows: Rows, n_classes: int, running: RunningContext) -> bool:
         return not self.kernel and super()._pays_to_span(rows, n_classes, running)
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> TopKAscent:
         """Return the dual variables to train in this process."""
+        from myriad.training.dual.entropy import EntropyAscent
         from myriad.training.dual.topk import TopKAscent
 
         check_k(self.k, n_classes)
         check_labels(rows, n_classes)
-        return TopKAscent(
-            rows,
-            n_classes,
-            k=self.k,
-            variant=TOPK_VARIANTS[self.variant],
-            lam=lam,
-            bias=self.bias,
-            kernel=self.kernel,
-            dtype=self.dtype,
-        )
+        options: dict[str, Any] = {"k": self.k, "lam": lam, "bias": self.bias}
+        options |= {"kernel": self.kernel, "dtype": self.dtype}
+        if self.variant == "entropy":
+            return EntropyAscent(rows, n_classes, tol=self.tol, **options)
+        options |= {"variant": TOPK_VARIANTS[self.variant], "smoothing": self.smoothing}
+        return TopKAscent(rows, n_classes, **options)
 
     def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
-        """Return the loss of zero scores, which miss the margin of 1 by all of it."""
-        return 1.0
+        """Return the loss of zero scores.
+
+        The entropy of all classes alike is the logarithm of their number. The hinge misses the
+        margin of 1 by all of it; smoothed, with the sum s of equal variables, it is the largest ``s
+        - gamma/2 s^2 / (C - 1)``.
+        """
+        if self.variant == "entropy":
+            return math.log(len(positives))
+        n_wrong = len(positives) - 1
+        s = min(1.0, n_wrong / self.smoothing) if self.smoothing > 0 else 1.0
+        return s - 0.5 * self.smoothing * s * s / n_wrong
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that are the method's own."""
-        return {"k": self.k, "variant": self.variant}
+        smoothed = {"smoothing": self.smoothing} if self.smoothing > 0 else {}
+        return {"k": self.k, "variant": self.variant} | smoothed
 
 
 @dataclass(frozen=True, kw_only=True)

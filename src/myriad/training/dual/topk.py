@@ -13,24 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.objectives.largest import FEW
-from myriad.objectives.topk import sum_values
+from myriad.largest import FEW
+from myriad.objectives.topk import ENTROPY, sum_values
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance
 from myriad.store import Rows
 from myriad.training.dual.ascent import Ascent, Certificate
+from myriad.training.dual.gap_kernels import (
+    GAP_SUMS,
+    add_gap_sums,
+    dot_columns,
+    sum_conjugates,
+    sum_squares,
+)
 from myriad.training.dual.screening_kernels import sum_screened_values
 from myriad.training.dual.spaces import FeatureSpace, KernelSpace, Space
 from myriad.training.dual.sparse_duals_kernels import SparseBlock
 from myriad.training.dual.support_kernels import step_support
-from myriad.training.dual.topk_kernels import (
-    GAP_SUMS,
-    TOPK,
-    add_gap_sums,
-    dot_columns,
-    step_topk,
-    sum_conjugates,
-)
+from myriad.training.dual.topk_kernels import TOPK, step_topk
 from myriad.training.engine.chunks import Chunk
 
 WIDE = 2
@@ -51,18 +51,20 @@ class TopKAscent(Ascent):
     k : 1 to n_classes - 1.
     variant : number of the loss, see `TOPK_VARIANTS`.
     lam : regularisation strength.
+    smoothing : gamma of the smoothed loss, 0 for the hinge.
     bias : value of a constant feature, 0 for none; not with `kernel`.
     dtype : of weights and scores in training.
 
     Attributes
     ----------
+    narrows : whether there are epochs over the support alone.
     narrow : whether the next epoch is over the support alone.
     """
 
     BLOCK = 48
     """Rows whose scores come from one product: the Gram matrices of larger blocks cost too much."""
 
-    estimates = True
+    estimates = narrows = True
     narrow = False
 
     def __init__(
@@ -73,6 +75,7 @@ class TopKAscent(Ascent):
         k: int,
         variant: int,
         lam: float,
+        smoothing: float = 0.0,
         bias: float = 0.0,
         kernel: bool = False,
         dtype: Any = np.float32,
@@ -84,8 +87,9 @@ class TopKAscent(Ascent):
         self._setting = np.zeros(1, TOPK)
         self._setting["k"], self._setting["variant"] = k, variant
         self._setting["r"], self._setting["bias"] = 1.0 / (lam * rows.n_rows), bias
+        self._setting["gamma"] = smoothing
         self._certified = np.zeros((0, 0)), np.zeros(0)
-        self._square = self._total = 0.0  # of the weights, and of the variables
+        self._square = 0.0  # of the weights
         self._gap_sums = np.zeros(1, GAP_SUMS)
         self._begun = 0  # the epoch in which lam was set
         self._target = np.inf  # of the gap among the support
@@ -105,14 +109,24 @@ class TopKAscent(Ascent):
         if not self.narrow:
             self._target = SETTLED * self.estimate
         begun = self.epoch - self._begun >= WIDE and isinstance(self.space, FeatureSpace)
-        self.narrow = begun and self.estimate > self._target
+        self.narrow = self.narrows and begun and self.estimate > self._target
 
     def _estimate(self) -> float:
         """Return the relative gap over the rows that were tallied  [TK, Theorem 1]."""
         sums = self._gap_sums[0]
-        loss, square, total = (sums[n] / sums["n_rows"] for n in ("loss", "product", "variables"))
-        square, total = (self.lam * self.rows.n_rows) * np.array([square, total])
-        return float((loss + square - total) / max(loss + 0.5 * square, np.finfo(np.float64).tiny))
+        loss, square, conjugate = (
+            sums[name] / sums["n_rows"] for name in ("loss", "product", "conjugates")
+        )
+        square, conjugate = (self.lam * self.rows.n_rows) * np.array([square, conjugate])
+        primal = max(loss + 0.5 * square, np.finfo(np.float64).tiny)
+        return float((loss + square + conjugate) / primal)
+
+    def _add_gap_sums(
+        self, S: NDArray[Any], labels: NDArray[np.int32], variables: SparseBlock, start: int
+    ) -> None:
+        """Add some rows of a block, the first of which is number `start` of the epoch."""
+        every = max(1, self.rows.n_rows // SAMPLE)
+        add_gap_sums(S, labels, variables, self._gap_sums, self._setting, -start % every, every)
 
     def _step_chunk(self, chunk: Chunk, pool: ThreadPool) -> None:
         if self.narrow:
@@ -135,16 +149,14 @@ class TopKAscent(Ascent):
 
     def _step_blocks(self, chunk: Chunk, pool: ThreadPool) -> None:
         """Train on a chunk over all classes."""
-        every = max(1, self.rows.n_rows // SAMPLE)
         for number, block in enumerate(chunk.blocks(self.block)):
             X, index, labels = chunk.X[block], chunk.index[block], chunk.labels[block]
             S = self.space.score(chunk, number, block, pool)
             counts, n_changed = self._counts[: len(X)], self._n_changed[: len(X)]
             self.duals.load(index, self._classes, self._values, counts)
-            first = -(chunk.start + block.start) % every
             variables = SparseBlock(self._classes, self._values, counts)
             changes = SparseBlock(self._changed, self._steps, n_changed)
-            add_gap_sums(S, labels, variables, self._gap_sums, self._setting, first, every)
+            self._add_gap_sums(S, labels, variables, chunk.start + block.start)
             gram = self.space.gram(chunk, number, block, index)
             step_topk(gram, labels, S, variables, changes, self._setting)
             self.duals.store(index, self._classes, self._values, counts)
@@ -155,12 +167,13 @@ class TopKAscent(Ascent):
         weights, constants = self.space.rebuild(self.rows, self.duals, pool)
         biases = self.space.bias * constants
         screened = isinstance(self.space, FeatureSpace) and self.dtype == np.float32
-        if screened and self._setting["k"][0] <= FEW:
+        hinge = self._setting["variant"][0] != ENTROPY and self._setting["gamma"][0] == 0.0
+        if screened and hinge and self._setting["k"][0] <= FEW:
             loss, square = self._sum_screened(weights, constants, biases, pool)
         else:
             loss, square = self._sum_plainly(weights, biases, pool)
         conjugates = sum_conjugates(self.duals.table(), self._setting)
-        self._certified, self._square, self._total = (weights, biases), square, -conjugates
+        self._certified, self._square = (weights, biases), square
         self.space.V[:], self.space.constants[:] = weights, constants
         self.narrow = False  # if training continues, the gap is larger than expected
         norm = 0.5 * self.lam * square
@@ -178,7 +191,7 @@ class TopKAscent(Ascent):
             S = X.astype(np.float64, copy=False) @ weights.T
             S += biases
             labels = self.rows.labels[some.start : some.stop]
-            loss = sum_values(S, labels, setting["k"], setting["variant"])
+            loss = sum_values(S, labels, setting["k"], setting["variant"], setting["gamma"])
             return np.array([loss, dot_columns(S, labels, table, some.start)])
 
         loss, square = self.sum_ranges(measure, pool)
@@ -212,11 +225,18 @@ class TopKAscent(Ascent):
 
     def change_lam(self, lam: float) -> None:
         """Continue with another `lam`, from the best multiple of the variables that it allows."""
-        most = self.lam / lam  # the new set is so many times as large
-        best = self._total / self._square if self._square > 0.0 else most
-        factor = min(best, most)
+        factor = self._find_factor(lam)
         self.duals.scale(factor)
         self.space.V *= factor
         self.space.constants *= factor
         self.lam, self._begun, self.narrow = lam, self.epoch, False
         self._setting["r"] = 1.0 / (lam * self.rows.n_rows)
+
+    def _find_factor(self, lam: float) -> float:
+        """Return the best multiple of the variables to continue with another `lam`."""
+        most = self.lam / lam  # the new set is so many times as large
+        table, (gamma, r) = self.duals.table(), self._setting[["gamma", "r"]][0]
+        squares = gamma / r * sum_squares(table)
+        total = 0.5 * squares - sum_conjugates(table, self._setting)  # of the variables
+        curvature = self._square + squares / most
+        return min(total / curvature, most) if curvature > 0.0 else most

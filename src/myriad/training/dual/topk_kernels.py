@@ -7,6 +7,10 @@ new x minimises ``|b - x|^2 + (1'x)^2`` over the loss's set of radius ``r = 1 / 
 = (q_c + 1 - q_y) / |x_i|^2`` for the wrong classes c. Scores within a block are corrected by the
 changes of the rows before, so that they are those of plain Prox-SDCA.
 
+Where the loss is smoothed, ``gamma / (2 r) |x|^2`` is added to the problem of a row [LHS]: with
+``size = |x_i|^2 + gamma / r`` and ``rho = |x_i|^2 / size`` the new x minimises ``|b - x|^2 + rho
+(1'x)^2``, where ``b = (q_c + 1 - q_y) / size``. Below, `square` and `size` are these two.
+
 Most of x is zero. The kernels work on the products q_c above a bound below which no variable can be
 positive, and never form b for all classes.
 """
@@ -16,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.objectives.largest import RUN, count_above, select_largest
-from myriad.objectives.topk import ALPHA, conjugate, value
+from myriad.largest import RUN, count_above, select_largest
+from myriad.objectives.topk import ALPHA
 from myriad.projections import topk_beta, topk_cone, topk_simplex
 
 TOPK = np.dtype(
@@ -26,17 +30,9 @@ TOPK = np.dtype(
         ("k", np.int64),
         ("r", np.float64),  # the radius of the row's set, 1 / (lam n)
         ("bias", np.float64),  # the value of the constant feature, 0 for none
+        ("gamma", np.float64),  # how much the loss is smoothed, 0 for not at all
     ]
 )
-GAP_SUMS = np.dtype(
-    [
-        ("loss", np.float64),
-        ("product", np.float64),  # of the dual columns with the scores: over all rows, |W|^2
-        ("variables", np.float64),
-        ("n_rows", np.float64),
-    ]
-)
-"""Sums over rows from which the duality gap is estimated during an epoch [TK, Theorem 1]."""
 SLACK = 1e-9
 """How far below a sure bound entries are still looked at, as a part: more than rounding."""
 START = 15
@@ -91,6 +87,13 @@ def correct_scores(gram, changes, S, i):
 
 
 @inlined
+def soften(square, setting):
+    """Return the size and the rho of a row's problem from the row's squared norm."""
+    size = square + setting[0].gamma / setting[0].r
+    return size, square / size
+
+
+@inlined
 def remove_own_part(classes, values, q, label, square):
     """Subtract a row's own part from its products: ``q = W x_i - |x_i|^2 a_i``, in place."""
     total = 0.0
@@ -112,36 +115,37 @@ def find_variables(old_classes, q, classes, values, label, square, setting):
     classes, values : int32 and float64 arrays of shape (n_classes,); the first entries are written.
     square : the row's squared norm.
     """
-    if square <= 0.0:
+    size, rho = soften(square, setting)
+    if size <= 0.0:
         return fill_vertex(classes, values, label, setting[0].k, setting[0].r)
-    # b = (q + shift) / square; minus infinity keeps the label out of every search below.
+    # b = (q + shift) / size; minus infinity keeps the label out of every search below.
     shift = 1.0 - np.float64(q[label])
     q[label] = -np.inf
     if len(old_classes) == 0:
-        return begin_variables(q, classes, values, shift, square, setting)
-    n = renew_variables(old_classes, q, classes, values, shift, square, setting)
+        return begin_variables(q, classes, values, shift, size, rho, setting)
+    n = renew_variables(old_classes, q, classes, values, shift, size, rho, setting)
     if n >= 0:
         return n
     # The old variables did not settle it: all products above a bound that is always safe.
-    n = gather(q, classes, values, bound_products(q, shift, square, setting))
-    return solve(classes, values, n, shift, square, setting)[0]
+    n = gather(q, classes, values, bound_products(q, shift, size, rho, setting))
+    return solve(classes, values, n, shift, size, rho, setting)[0]
 
 
 @jit
-def begin_variables(q, classes, values, shift, square, setting):
+def begin_variables(q, classes, values, shift, size, rho, setting):
     """Write the variables of a row that had none: at most `START` more than k are above zero.
 
     Weights that have hardly been trained would spread them over many classes, to no avail; the
     row's next step has the choice among all.
     """
     most = min(setting[0].k + START, len(q) - 1)
-    least = max(select_largest(q, most)[most - 1], bound_products(q, shift, square, setting))
+    least = max(select_largest(q, most)[most - 1], bound_products(q, shift, size, rho, setting))
     n = keep_largest(classes, values, gather(q, classes, values, least), most)
-    return solve(classes, values, n, shift, square, setting)[0]
+    return solve(classes, values, n, shift, size, rho, setting)[0]
 
 
 @jit
-def renew_variables(old_classes, q, classes, values, shift, square, setting):
+def renew_variables(old_classes, q, classes, values, shift, size, rho, setting):
     """Write the best variables if those above zero so far determine which others may be, else -1.
 
     The problem is first solved over the old classes alone. Its threshold is close to the one over
@@ -153,40 +157,40 @@ def renew_variables(old_classes, q, classes, values, shift, square, setting):
         classes[m], values[m] = old_classes[m], q[old_classes[m]]
     if n < k:  # the set of the k largest needs k entries
         return -1
-    n, least = solve(classes, values, n, shift, square, setting)
+    n, least = solve(classes, values, n, shift, size, rho, setting)
     if n == 0:
         return -1
     # Nothing above the threshold but the solution itself: it is the solution over all classes.
-    bound = least - SLACK * (abs(least) + abs(shift) + square)
+    bound = least - SLACK * (abs(least) + abs(shift) + size)
     if count_from(q, bound) == n:
         return n
     n = gather(q, classes, values, bound)
     if n < k:
         return -1
-    n, least = solve(classes, values, n, shift, square, setting)
+    n, least = solve(classes, values, n, shift, size, rho, setting)
     return n if least >= bound else -1
 
 
 @jit
-def bound_products(q, shift, square, setting):
+def bound_products(q, shift, size, rho, setting):
     """Return the product from which on variables may be above zero; infinity if none can."""
     k, r = setting[0].k, setting[0].r
     # Bounds of t in units of b, from its largest and its k-th largest entry; see `projections`.
     top = select_largest(q, k)
-    first, last = (top[0] + shift) / square, (top[k - 1] + shift) / square
+    first, last = (top[0] + shift) / size, (top[k - 1] + shift) / size
     if setting[0].variant == ALPHA:
         if top.sum() + k * shift <= 0.0:
             return np.inf
-        bound = topk_cone.bound_threshold(first, last, k, 1.0, r)
+        bound = topk_cone.bound_threshold(first, last, k, rho, r)
     else:
         if first <= 0.0:
             return np.inf
         bound = topk_beta.bound_threshold(last, k, r)
-    return (bound - SLACK * (abs(bound) + abs(first))) * square - shift
+    return (bound - SLACK * (abs(bound) + abs(first))) * size - shift
 
 
 @jit
-def solve(classes, values, n, shift, square, setting):
+def solve(classes, values, n, shift, size, rho, setting):
     """Replace the first `n` products by the best variables above zero.
 
     Returns
@@ -198,11 +202,11 @@ def solve(classes, values, n, shift, square, setting):
     if n == 0:
         return 0, np.inf
     for m in range(n):
-        values[m] = (values[m] + shift) / square
+        values[m] = (values[m] + shift) / size
     if setting[0].variant == ALPHA:
-        origin, t, u = topk_simplex.find_thresholds(values[:n], k, 1.0, r)
+        origin, t, u = topk_simplex.find_thresholds(values[:n], k, rho, r)
     else:
-        origin, t, u = topk_beta.find_thresholds(values[:n], k, 1.0, r)
+        origin, t, u = topk_beta.find_thresholds(values[:n], k, rho, r)
     if u == 0.0:
         return 0, np.inf
     # x = min(max(0, b - t), u), compacted in place: `kept` never overtakes m.
@@ -212,7 +216,7 @@ def solve(classes, values, n, shift, square, setting):
         if x > 0.0:
             classes[kept], values[kept] = classes[m], x
             kept += 1
-    return kept, (origin + t) * square - shift
+    return kept, (origin + t) * size - shift
 
 
 @jit
@@ -302,51 +306,3 @@ def find_changes(old_classes, old_values, new_classes, new_values, changed, step
         changed[n], steps[n] = label, total
         n += 1
     return n
-
-
-@jit
-def sum_conjugates(table, setting):
-    """Return the sum of the conjugates of all rows; infinite if one is outside its domain."""
-    total = 0.0
-    for i in range(len(table.starts)):
-        x = table.values[table.starts[i] : table.starts[i] + table.counts[i]]
-        total += conjugate(x, setting[0].k, setting[0].variant, setting[0].r)
-    return total
-
-
-@jit
-def dot_columns(S, labels, table, first):
-    """Return the sum of the products of the rows' dual columns with their scores.
-
-    Over all rows this is the squared norm of the weights: ``sum_i a_i' W x_i = |W|^2``.
-
-    Parameters
-    ----------
-    S, labels : scores (m, n_classes) and labels (m,) of the rows from number `first` on.
-    table : `DualTable` of all rows.
-    """
-    total = 0.0
-    for i in range(len(labels)):
-        start = table.starts[first + i]
-        for m in range(start, start + table.counts[first + i]):
-            total += table.values[m] * (S[i, labels[i]] - S[i, table.classes[m]])
-    return total
-
-
-@jit
-def add_gap_sums(S, labels, variables, sums, setting, first, every):
-    """Add rows `first`, ``first + every``, ... of a block to the sums that estimate the gap.
-
-    Parameters
-    ----------
-    S, labels : scores (B, n_classes) before any step of the block, and labels (B,).
-    variables : `SparseBlock` of the rows.
-    sums : array of `GAP_SUMS` of one entry; added to.
-    """
-    for i in range(first, len(labels), every):
-        sums[0].loss += value(S[i], labels[i], setting[0].k, setting[0].variant)
-        for m in range(variables.counts[i]):
-            c, x = variables.classes[i, m], variables.values[i, m]
-            sums[0].product += x * (S[i, labels[i]] - S[i, c])
-            sums[0].variables += x
-        sums[0].n_rows += 1.0

@@ -12,6 +12,7 @@ from myriad.progress import Progress
 from myriad.store import Rows
 from myriad.training.distributed.rounds import EmbeddingRounds
 from myriad.training.distributed.workers import TrainingWorkers
+from myriad.training.embedding.method import member_seed
 from myriad.training.embedding.trainer import Embedding
 from myriad.training.settings import mean_square
 
@@ -83,5 +84,5 @@ class Task:
         return trainer
 
     def seed(self, member: int = 0) -> int:
-        """Return the seed of a member of the ensemble."""
-        return (self.method.seed + 1_000_003 * member) % 2**63
+        """Return the seed of a member of the ensemble, or of a run."""
+        return member_seed(self.method.seed, member)

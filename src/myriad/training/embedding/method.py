@@ -48,7 +48,8 @@ class EmbeddingOptions:
     adagrad : learning rates shrink with the sum of squared gradients (True), with the number of
         steps (``"count"``), or not at all (False).
     replacement : draw wrong classes with replacement, which may miss a violator.
-    max_draws : maximum number of draws; None for as many as there are classes.
+    max_draws : maximum number of draws; None for as many as there are classes. It is the number of
+        negatives for each positive of [HM, 10], whose best choice was as many as there are classes.
     max_norm : bound on the norms of prototypes and of the rows of the map; None for none.
     """
 
@@ -86,7 +87,7 @@ class EmbeddingOptions:
     max_draws: int | None = option(
         None,
         minimum=1,
-        command=False,
+        panel=PANEL,
         default_text="classes",
         help="Maximum number of wrong classes to draw for a row.",
     )
@@ -146,6 +147,12 @@ class WsabieMethod(GradientMethod, CentringMethod):
     ensemble: int = option(
         1, minimum=1, panel=PANEL, help="Number of embeddings to train and concatenate."
     )
+    runs: int = option(
+        1,
+        minimum=1,
+        panel=PANEL,
+        help="Number of embeddings to train with different seeds; the best one is kept.",
+    )
     index: str = option(
         "exact",
         choices={"exact": "", "ivf": "approximate, for very many classes"},
@@ -158,6 +165,8 @@ class WsabieMethod(GradientMethod, CentringMethod):
         super().__post_init__()
         if self.center and self.options.discriminant != "euclidean":
             raise InputError("center goes with the Euclidean discriminant only.")
+        if self.runs > 1 and self.ensemble > 1:
+            raise InputError("Of runs and ensemble only one can be above 1.")
 
     @property
     def spreads(self) -> bool:
@@ -166,8 +175,8 @@ class WsabieMethod(GradientMethod, CentringMethod):
 
     @property
     def is_open(self) -> bool:
-        """Whether learning rate or margin is left to be searched for."""
-        return self.eta is None or self.margin is None
+        """Whether learning rate or margin is searched for, or the best of several runs."""
+        return self.eta is None or self.margin is None or self.runs > 1
 
     def dim_for(self, n_features: int) -> int:
         """Return the dimensions of the embedding of rows with so many features."""
@@ -182,7 +191,8 @@ class WsabieMethod(GradientMethod, CentringMethod):
     def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Fitted:
         """Train on rows as they are.
 
-        Further members of an ensemble are trained like the first, for as many epochs as it took.
+        Further members of an ensemble are trained like the first, for as many epochs as it took. Of
+        several runs, the one of the best validation accuracy is kept [HM, 8].
         """
         from myriad.models.embedding import EmbeddingModel, concatenate
         from myriad.training.checkpoints import TrainingState
@@ -195,16 +205,19 @@ class WsabieMethod(GradientMethod, CentringMethod):
             if not state.facts:
                 setting: Pair = self.stated(task.dim)
                 table: list[dict[str, Any]] = []
-                if val is not None and self.is_open:
+                if val is not None and (self.eta is None or self.margin is None):
                     setting, table = find_setting(task, val, running=running)
                 state.facts = {"setting": setting, "table": table, "member": 0, "history": []}
                 state.save()
-            while state.facts["member"] < self.ensemble:
+            n_runs = 1 if val is None else self.runs
+            while state.facts["member"] < max(self.ensemble, n_runs):
                 self._train_member(task, val, state, running)
         facts, form = state.facts, self.options.discriminant
         weights = [[state.arrays[f"{m}.{name}"] for name in "VP"] for m in range(self.ensemble)]
         model = concatenate([EmbeddingModel(V, P, form) for V, P in weights])
         settings = self._describe(task, facts["setting"])
+        if n_runs > 1:
+            settings |= {"runs": n_runs, "run": facts["run"]}
         if self.index == "ivf":
             model, settings["recall"] = self._index(model, val or train, context.progress)
         return Fitted(model, settings, facts["epochs"], facts["history"], facts["table"])
@@ -212,13 +225,17 @@ class WsabieMethod(GradientMethod, CentringMethod):
     def _train_member(
         self, task: Task, val: Rows | None, state: TrainingState, running: RunningContext
     ) -> None:
-        """Train the next member of the ensemble; only the first one is validated."""
+        """Train the next member of the ensemble, or the next run.
+
+        Of an ensemble only the first member is validated, of several runs each one.
+        """
         from myriad.training.loop import run, start_clock
         from myriad.training.stopping import AccuracyMonitor, EarlyStopping, default_patience
 
         member, rows = state.facts["member"], task.train
-        held = val if member == 0 else None
-        epochs = self.epochs if member == 0 else state.facts["epochs"]
+        judged = member == 0 or self.runs > 1
+        held = val if judged else None
+        epochs = self.epochs if judged else state.facts["epochs"]
         eta, margin = state.facts["setting"]
         trainer = task.make((eta, margin), member)
         patience = self.patience or default_patience(held.n_rows if held else 0)
@@ -239,9 +256,13 @@ class WsabieMethod(GradientMethod, CentringMethod):
                 state=state,
             )
         (V, P), reached = monitor.take_final(trainer)
-        state.arrays |= {f"{member}.V": V, f"{member}.P": P}
-        if member == 0:
+        best = monitor.rules[0].best
+        if member == 0 or (judged and list(best) > state.facts["best"]):
             state.facts |= {"epochs": reached, "history": monitor.history}
+            state.facts |= {"best": list(best), "run": member}
+            state.arrays |= {"0.V": V, "0.P": P}
+        elif not judged:
+            state.arrays |= {f"{member}.V": V, f"{member}.P": P}
         state.facts["member"] = member + 1
         state.save()
 
@@ -286,5 +307,16 @@ class WsabieMethod(GradientMethod, CentringMethod):
         """Return the method with nothing left to search for or to stop early."""
         found = fitted.settings
         return replace(
-            self, dim=found["dim"], eta=found["eta"], margin=found["margin"], epochs=fitted.epochs
+            self,
+            dim=found["dim"],
+            eta=found["eta"],
+            margin=found["margin"],
+            epochs=fitted.epochs,
+            runs=1,
+            seed=member_seed(self.seed, found.get("run", 0)),
         )
+
+
+def member_seed(seed: int, member: int) -> int:
+    """Return the seed of a member of an ensemble, or of a run."""
+    return (seed + 1_000_003 * member) % 2**63

@@ -7,6 +7,7 @@ objectives in rounds over shards of rows.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from myriad.training.distributed.rounds import JointRounds
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.training.engine.linear_trainer import LinearTrainer
 from myriad.training.settings import Setting, mean_square
+from myriad.training.sgd.batches import BinaryBatches, JointBatches
 from myriad.training.sgd.joint import Joint
 from myriad.training.sgd.one_vs_rest import OneVsRest
 from myriad.training.stopping import default_patience
@@ -83,8 +85,17 @@ class Task:
         """The setting that the method states, with modest numbers for what it leaves open."""
         method = self.method
         beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
-        eta = method.eta or UNSEARCHED_ETA * self.unit
-        return Setting(eta, beta, method.lam or 0.0, method.scale or False)
+        batch = method.count_batch(self.train.n_rows)
+        eta = method.eta or UNSEARCHED_ETA * self.unit * math.sqrt(batch)
+        setting = Setting(eta, beta, method.lam or 0.0, method.scale or False)
+        return replace(setting, t0=self.count_steps(beta)) if method.schedule.is_open else setting
+
+    def count_steps(self, beta: float | None) -> float:
+        """Return how many steps an epoch has; of one-vs-rest, those of a class on average."""
+        n_rows = self.train.n_rows
+        if beta is None or self.method.batch != 1:
+            return n_rows / self.method.count_batch(n_rows)
+        return n_rows / self.n_classes * (1.0 + min(beta, self.n_classes - 1.0))
 
     @property
     def patience(self) -> int:
@@ -163,11 +174,16 @@ def make_trainer(
     counts : number of rows of each class and of all, by default as in `rows`.
     """
     options = trainer_options(method, square) | {"moments": moments}
+    binary: type[OneVsRest | BinaryBatches] = OneVsRest
+    joint: type[Joint | JointBatches] = Joint
+    if method.batch != 1:
+        binary, joint = BinaryBatches, JointBatches
+        options["batch"] = method.count_batch(rows.n_rows)
     if method.objective == "ovr":
         own, n_rows = counts or (count_classes(rows, n_classes), rows.n_rows)
-        trainer: LinearTrainer = OneVsRest(settings, own, rows.dim, n_rows=n_rows, **options)
+        trainer: LinearTrainer = binary(settings, own, rows.dim, n_rows=n_rows, **options)
     else:
-        trainer = Joint(settings, n_classes, rows.dim, **options)
+        trainer = joint(settings, n_classes, rows.dim, **options)
     trainer.modest = UNSEARCHED_ETA / square
     return trainer
 
@@ -181,7 +197,7 @@ def trainer_options(method: SGD, square: float) -> dict[str, Any]:
     }
     if method.objective == "ovr":
         return options | {"loss": BINARY_LOSSES[method.loss]}
-    return options | {"objective": method.objective, "warp": method.warp}
+    return options | {"objective": method.objective, "warp": method.warp, "k": method.k}
 
 
 def count_classes(rows: Rows, n_classes: int) -> NDArray[np.int64]:

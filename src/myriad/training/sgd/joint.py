@@ -24,6 +24,7 @@ from myriad.parallel import ThreadPool
 from myriad.parallel.work_queue import LATE, close_queue, make_queue
 from myriad.store.rows import refuse_bad
 from myriad.tiles import LANES
+from myriad.training.dual.method import check_k
 from myriad.training.engine.chunks import CHUNK_ROWS, Chunk, ChunkLayout, EpochCost
 from myriad.training.engine.linear_trainer import LinearTrainer
 from myriad.training.engine.steps import StoredWeights
@@ -81,6 +82,28 @@ def bound_gain(setting: Setting, gain: float) -> float:
     return max(1.0, min(gain, MOST_DECAY / decay)) if decay > 0 else gain
 
 
+def make_records(
+    n_settings: int, objective: int, warp: WarpOptions | None, n_classes: int, k: int
+) -> NDArray[Any]:
+    """Return records of `JOINT_SETTING` in which the choice of classes is set, and nothing else."""
+    if k > 1:
+        check_k(k, n_classes)
+    warp = warp or WarpOptions()
+    records = np.zeros(n_settings, JOINT_SETTING)
+    records["objective"], records["n_hidden"] = objective, k - 1
+    options = records["warp"]
+    options["replacement"], options["exact"] = warp.replacement, warp.exact_rank
+    options["constant"] = warp.constant_weight
+    options["max_draws"] = warp.max_draws or n_classes
+    options["chain"] = min(warp.last_violators, n_classes)
+    return records
+
+
+def make_harmonic(n_classes: int) -> NDArray[np.float64]:
+    """Return the harmonic numbers of all ranks, from ``l_0 = 0`` on."""
+    return np.cumsum(np.r_[0.0, 1.0 / np.arange(1, max(2, n_classes))])
+
+
 class Joint(LinearTrainer):
     """A joint objective in training.
 
@@ -93,6 +116,7 @@ class Joint(LinearTrainer):
     schedule : how the learning rate shrinks.
     sampled : whether only the classes that are compared are scored; by default where they are
         drawn without scores.
+    k : of softmax: the k - 1 largest wrong scores are left out.
     gain : factor of the learning rates of the settings; see `rounds`.
     more : see `LinearTrainer`.
     """
@@ -118,6 +142,7 @@ class Joint(LinearTrainer):
         dtype: Any = np.float32,
         block: int | None = None,
         sampled: bool | None = None,
+        k: int = 1,
         gain: float = 1.0,
         **more: Any,
     ) -> None:
@@ -132,8 +157,9 @@ class Joint(LinearTrainer):
         self._class_states["pending_factor"] = 1.0
         self._states = np.zeros(len(self.settings), STATE)
         self._states["sigma"] = 1.0
-        self._harmonic = np.cumsum(np.r_[0.0, 1.0 / np.arange(1, max(2, n_classes))])
-        self._records = self._make_records(warp or WarpOptions(), bias_rate, schedule, gain)
+        self._harmonic = make_harmonic(n_classes)
+        choice = make_records(len(self.settings), self.objective, warp, n_classes, k)
+        self._records = self._fill_records(choice, bias_rate, schedule, gain)
         if sampled is None:
             sampled = objective in DRAWN_OBJECTIVES
         if sampled and objective not in (*DRAWN_OBJECTIVES, "warp"):
@@ -154,11 +180,9 @@ class Joint(LinearTrainer):
         )
         return EpochCost(objective, (2.0 if drawn else float(n_classes)) * dim, layout)
 
-    def _make_records(
-        self, warp: WarpOptions, bias_rate: float, schedule: Schedule, gain: float
+    def _fill_records(
+        self, records: NDArray[Any], bias_rate: float, schedule: Schedule, gain: float
     ) -> NDArray[Any]:
-        records = np.zeros(len(self.settings), JOINT_SETTING)
-        records["objective"] = self.objective
         gains = np.array([bound_gain(setting, gain) for setting in self.settings])
         records["eta"] = gains * [setting.eta for setting in self.settings]
         records["lam"] = [setting.lam for setting in self.settings]
@@ -169,11 +193,6 @@ class Joint(LinearTrainer):
         records["adagrad"] = self.optimiser.adagrad == "class"
         records["has_options"] = self.optimiser != PLAIN_SGD
         records["inverse_dim"] = 1.0 / self.V.shape[1]
-        options = records["warp"]
-        options["replacement"], options["exact"] = warp.replacement, warp.exact_rank
-        options["constant"] = warp.constant_weight
-        options["max_draws"] = warp.max_draws or self.n_classes
-        options["chain"] = min(warp.last_violators, self.n_classes)
         return records
 
     def scales(self) -> NDArray[np.float64]:

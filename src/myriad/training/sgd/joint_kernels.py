@@ -36,6 +36,7 @@ JOINT_SETTING = np.dtype(
         ("adagrad", np.bool_),  # whether a class's steps shrink by the root of squared gradients
         ("has_options", np.bool_),  # whether any of `OptimiserOptions` is set
         ("inverse_dim", np.float64),  # one over the number of features
+        ("n_hidden", np.int64),  # of softmax: the largest wrong scores that are left out
         ("warp", WARP),
     ]
 )

@@ -19,7 +19,7 @@ from myriad.training.method import (
     GradientMethod,
     rounds_option,
 )
-from myriad.training.optimiser import OptimiserOptions, Schedule
+from myriad.training.optimiser import PLAIN_SGD, OptimiserOptions, Schedule
 from myriad.training.settings import Setting
 
 if TYPE_CHECKING:
@@ -99,6 +99,13 @@ class SGD(GradientMethod, CentringMethod):
     loss: str = option(
         "hinge", choices=tuple(BINARY_LOSSES), only=("ovr",), panel=SGD_PANEL, help="Loss function."
     )
+    k: int = option(
+        1,
+        minimum=1,
+        only=("softmax",),
+        panel=SGD_PANEL,
+        help="Number of guesses: the k - 1 largest wrong scores are left out of the loss.",
+    )
     beta: float | None = option(
         None,
         above=0,
@@ -121,6 +128,13 @@ class SGD(GradientMethod, CentringMethod):
     balanced: bool = option(
         False, only=JOINT, panel=SGD_PANEL, help="Draw classes uniformly, then a row of each."
     )
+    batch: int | None = option(
+        1,
+        minimum=1,
+        words={"all": None},
+        panel=SGD_PANEL,
+        help="Rows of a mini-batch, whose mean gradient makes one step, or all.",
+    )
     schedule: Schedule = option_group(Schedule)
     optimiser: OptimiserOptions = option_group(OptimiserOptions)
     warp: WarpOptions = option_group(WarpOptions, only=("warp",))
@@ -140,9 +154,16 @@ class SGD(GradientMethod, CentringMethod):
             raise InputError(
                 f"beta belongs to the objective ovr; {self.objective} draws no negatives."
             )
+        if self.objective != "softmax" and self.k != 1:
+            raise InputError(f"k belongs to the objective softmax, not to {self.objective}.")
         if self.objective == "ovr" and self.balanced:
             raise InputError(
                 "balanced belongs to the joint objectives; ovr balances a class by beta."
+            )
+        if self.batch != 1 and self.optimiser != PLAIN_SGD:
+            raise InputError(
+                "batch goes neither with adagrad nor with average or max_norm: these are for a "
+                "step after each row."
             )
         if self.scale is None and self.lam:
             object.__setattr__(self, "scale", False)
@@ -157,15 +178,22 @@ class SGD(GradientMethod, CentringMethod):
 
     @property
     def spreads(self) -> bool:
-        """Whether workers can train shards: rates of features and averages need all rows."""
+        """Whether workers can train shards: mini-batches, rates of features and averages cannot."""
         optimiser = self.optimiser
+        if self.batch != 1:
+            return False
         return optimiser.adagrad != "feature" and (self.objective == "ovr" or not optimiser.average)
+
+    def count_batch(self, n_rows: int) -> int:
+        """Return for how many of so many rows a step is made."""
+        return n_rows if self.batch is None else min(self.batch, n_rows)
 
     @property
     def is_open(self) -> bool:
         """Whether a number is left to be searched for."""
         open_beta = self.objective == "ovr" and self.beta is None
-        return self.eta is None or open_beta or self.scale is None or self.lam is None
+        open_numbers = self.eta is None or self.lam is None or self.schedule.is_open
+        return open_numbers or open_beta or self.scale is None
 
     def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Fitted:
         """Train on rows as they are."""
@@ -240,15 +268,23 @@ class SGD(GradientMethod, CentringMethod):
     def stated_json(self) -> dict[str, Any]:
         """Return what is not searched for, as plain JSON; options at their default are left out."""
         found: dict[str, Any] = {"schedule": self.schedule.name}
-        found |= {"t0": self.schedule.t0} if self.schedule.name == "decay" else {}
+        if self.schedule.name == "decay" and self.schedule.t0 is not None:
+            found["t0"] = self.schedule.t0
         found |= {"loss": self.loss} if self.objective == "ovr" else {}
         values, known = flat_values(self), self.command_options(self.objective)
-        changeable = (*options_of(OptimiserOptions), "balanced", *options_of(WarpOptions))
-        return found | {
+        changeable = (
+            *options_of(OptimiserOptions),
+            "balanced",
+            "batch",
+            "k",
+            *options_of(WarpOptions),
+        )
+        found |= {
             name: values[name]
             for name in changeable
             if name in known and values[name] != known[name].default
         }
+        return found | ({"batch": "all"} if self.batch is None else {})
 
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with nothing left to search for or to stop early."""
@@ -259,5 +295,6 @@ class SGD(GradientMethod, CentringMethod):
             beta=setting.beta,
             lam=setting.lam,
             scale=setting.scale,
+            schedule=replace(self.schedule, t0=self.schedule.t0 or setting.t0),
             epochs=fitted.epochs,
         )

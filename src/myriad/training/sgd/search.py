@@ -8,7 +8,7 @@ rung by rung. The best one has lost nothing: its training continues where the se
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,35 +46,68 @@ MORE_NEGATIVES = 4.0
 """Factor of beta in such an extension."""
 KEEP = 1 / 4
 """Fraction of the candidates that is kept for the next rung."""
+DELAYS = (0.1, 1.0, 10.0)
+"""Values of `t0` tried, as multiples of the steps of an epoch."""
 DECAYS = (0.03, 0.3, 3.0)
 """Values of `lam` tried, as the decay of the logarithm of the weights in an epoch."""
 DECAY_ROWS, DECAY_EPOCHS = 20_000, 10
 """Rows up to which `lam` is searched, and for how many epochs [GP, 5.2]."""
 
 
-def grid(method: SGD, n_classes: int, unit: float) -> list[Setting]:
+def grid(
+    method: SGD,
+    n_classes: int,
+    unit: float,
+    *,
+    batch: int = 1,
+    count_steps: Callable[[float | None], float] | None = None,
+) -> list[Setting]:
     """Return the settings to try; a number that the method states is not searched.
 
     Parameters
     ----------
     unit : the learning rate that would undo a row's own loss.
+    batch : rows of a mini-batch.
+    count_steps : returns the steps of an epoch for a beta; needed where t0 is searched.
     """
     factors = {"ovr": ETAS, "softmax": SOFTMAX_ETAS}.get(method.objective, JOINT_ETAS)
     if method.optimiser.adagrad != "none":
         factors = ADAGRAD_ETAS
+    if batch > 1:
+        factors = widen(factors, batch)
     etas = [float(f"{factor * unit:.3g}") for factor in factors]
+    if batch > 1:  # a step may not shrink the weights below nothing
+        etas = [eta for eta in etas if eta * (method.lam or 0.0) < 1.0] or etas[:1]
     if method.eta is not None:
         etas = [method.eta]
     betas: list[float] | list[None] = [None]
     if method.objective == "ovr":
         betas = default_betas(n_classes) if method.beta is None else [method.beta]
     scales = [False, True] if method.scale is None else [method.scale]
-    return [
+    settings = [
         Setting(eta, beta, method.lam or 0.0, scale)
         for scale in scales
         for beta in betas
         for eta in etas
     ]
+    if not method.schedule.is_open or count_steps is None:
+        return settings
+    # Learning rate and t0 depend on each other: both are searched together [LS].
+    return [
+        replace(setting, t0=float(f"{delay * count_steps(setting.beta):.3g}"))
+        for setting in settings
+        for delay in DELAYS
+    ]
+
+
+def widen(factors: tuple[float, ...], batch: int) -> tuple[float, ...]:
+    """Return learning rates for mini-batches, up to `batch` times as large.
+
+    The mean gradient of a batch is as long as that of a row if its rows agree, and shorter by the
+    number of rows if only one of them makes a step.
+    """
+    size = len(factors) + round(math.log(batch, 3))
+    return tuple(np.geomspace(factors[0], factors[-1] * batch, size))
 
 
 def default_betas(n_classes: int) -> list[float]:
@@ -91,11 +124,13 @@ def default_betas(n_classes: int) -> list[float]:
     return betas
 
 
-def decays(setting: Setting, n_rows: int, n_classes: int) -> list[Setting]:
-    """Return a setting with each value of `lam` to try, its own first."""
-    n_steps = float(n_rows)
-    if setting.beta is not None:  # a class has its own rows, and so many negatives for each
-        n_steps = n_rows / n_classes * (1.0 + min(setting.beta, n_classes - 1.0))
+def decays(setting: Setting, n_steps: float) -> list[Setting]:
+    """Return a setting with each value of `lam` to try, its own first.
+
+    Parameters
+    ----------
+    n_steps : steps of an epoch.
+    """
     lams = [float(f"{factor / (setting.eta * n_steps):.3g}") for factor in DECAYS]
     return [setting, *(replace(setting, lam=lam) for lam in lams if lam * setting.eta < 0.5)]
 
@@ -177,7 +212,8 @@ class Search:
     def run(self) -> Searched:
         """Find the best setting of the grid and, where rows are few, the best `lam` for it."""
         task, method = self.task, self.task.method
-        alive, trainers = grid(method, task.n_classes, task.unit), None
+        batch, trainers = method.count_batch(task.train.n_rows), None
+        alive = grid(method, task.n_classes, task.unit, batch=batch, count_steps=task.count_steps)
         sample = subsample(task.train, len(alive), task.n_classes, seed=method.seed)
         if sample is not task.train:
             alive, _ = self._climb(alive, None, sample, SAMPLE_EPOCHS)
@@ -185,7 +221,7 @@ class Search:
             alive, trainers = self._climb(alive, trainers, task.train, target)
         alive, trainers = self._extend(alive, trainers)
         if method.lam is None and task.train.n_rows <= DECAY_ROWS:
-            alive = decays(alive[0], task.train.n_rows, task.n_classes)
+            alive = decays(alive[0], task.count_steps(alive[0].beta))
             epochs = min(DECAY_EPOCHS, method.epochs)
             alive, trainers = self._climb(alive, None, task.train, epochs)
         best = alive[0]

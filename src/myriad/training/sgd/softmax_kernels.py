@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.objectives.softmax import probabilities
+from myriad.objectives.softmax import hide_largest, probabilities
 from myriad.panels import add_rows, count_panels, multiply, put_tile
 from myriad.parallel.work_queue import (
     add_tasks,
@@ -108,9 +108,12 @@ def step_softmax(gram, targets, classes, setting, work, memory, state):
         for j in range(inside):
             factors[j] = gram[i, i - inside + j]
         add_four(factors, A, inside, S[i])
+        label = classes[target.first]
+        if setting[0].n_hidden > 0:  # the products of a row are not used after its step
+            hide_largest(S[i], memory.biases, now.sigma, label, setting[0].n_hidden)
         probabilities(S[i], memory.biases, now.sigma, p, scratch)
         eta = decay_weights(setting[0], now)
-        p[classes[target.first]] -= ONE
+        p[label] -= ONE
         work.sigma_sums[i] = now.sigma_sum
         step_all(p, eta, gram[i, i], A[inside], target, memory, setting[0], now)
         now.n_averaged += 1

@@ -1,0 +1,70 @@
+"""The top-k entropy loss, for k = 1 multinomial logistic regression, by Prox-SDCA in blocks [LHS].
+
+Minimises ``lam/2 |W|^2 + 1/n sum_i loss_i`` through its dual, as the top-k SVM is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from myriad.objectives.topk import ENTROPY
+from myriad.parallel import ThreadPool
+from myriad.store import Rows
+from myriad.training.dual.entropy_kernels import collect_shares, spread_shares, step_entropy
+from myriad.training.dual.gap_kernels import sum_conjugates
+from myriad.training.dual.sparse_duals_kernels import SparseBlock
+from myriad.training.dual.topk import TopKAscent
+from myriad.training.engine.chunks import Chunk
+
+DROPPED = 0.125
+"""Variables are dropped whose sum, relative to all of a row's, is this fraction of the tolerance:
+they cost the gap, relative to the row's loss, at most as much."""
+
+
+class EntropyAscent(TopKAscent):
+    """The dual of the top-k entropy loss in training.
+
+    Parameters
+    ----------
+    rows, n_classes, k, lam, bias, kernel, dtype, block : see `TopKAscent`.
+    tol : the relative gap that training is for.
+    """
+
+    narrows = False
+
+    def __init__(self, rows: Rows, n_classes: int, *, k: int, tol: float, **options: Any) -> None:
+        super().__init__(rows, n_classes, k=k, variant=ENTROPY, **options)
+        self._drop = min(DROPPED * tol, 0.5 / k)  # at least k variables are left
+        self._Z = np.empty((self.block, n_classes))
+        self._A = np.empty((self.block, n_classes), self.dtype)
+
+    def _step_blocks(self, chunk: Chunk, pool: ThreadPool) -> None:
+        r = float(self._setting["r"][0])
+        for number, block in enumerate(chunk.blocks(self.block)):
+            X, index, labels = chunk.X[block], chunk.index[block], chunk.labels[block]
+            S = self.space.score(chunk, number, block, pool)
+            counts = self._counts[: len(X)]
+            self.duals.load(index, self._classes, self._values, counts)
+            variables = SparseBlock(self._classes, self._values, counts)
+            self._add_gap_sums(S, labels, variables, chunk.start + block.start)
+            Z, A = self._Z[: len(X)], self._A[: len(X)]
+            spread_shares(variables, r, Z)
+            gram = self.space.gram(chunk, number, block, index)
+            step_entropy(gram, labels, S, Z, A, self._setting, self._drop)
+            collect_shares(Z, r, variables)
+            self.duals.store(index, self._classes, self._values, counts)
+            self.space.add_matrix(X, index, A, pool)
+
+    def _find_factor(self, lam: float) -> float:
+        """Return a multiple of the variables to continue with: the best of a few by the dual."""
+        most = self.lam / lam
+        setting, table = self._setting.copy(), self.duals.table()
+        setting["r"] *= most
+
+        def measure(factor: float) -> float:
+            scaled = table._replace(values=factor * table.values)
+            return float(-sum_conjugates(scaled, setting) - 0.5 * factor**2 * self._square)
+
+        return max((min(most, most**power) for power in (1.0, 0.5, 0.0)), key=measure)
