@@ -8,7 +8,17 @@ import pytest
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "myriad"
 
 BASE = {"errors", "progress", "files", "serialisation", "arrays", "products", "tiles", "panels"}
-BASE |= {"_jit", "arrow", "kernel_cache", "lazy", "locks", "options", "randomness", "urls"}
+BASE |= {
+    "_jit",
+    "arrow",
+    "kernel_cache",
+    "lazy",
+    "locks",
+    "options",
+    "randomness",
+    "urls",
+    "byte_tiles",
+}
 ROOMS = [
     "parallel",
     "measures",
