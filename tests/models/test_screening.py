@@ -17,7 +17,7 @@ N, CLASSES, FEATURES = screening.BLOCK + 7, 613, 75
 
 @pytest.fixture(autouse=True)
 def _screen_few(monkeypatch):
-    for name in ("SCREENED_ROWS", "SCREENED_CLASSES", "SCREENED_FEATURES"):
+    for name in ("SCREENED_ROWS", "SCREENED_CLASSES", "SCREENED_FEATURES", "SCREENED_WORK"):
         monkeypatch.setattr(linear, name, 1)
     monkeypatch.setattr(screening, "MOST_SCORED", 1.0)
 

@@ -16,9 +16,12 @@ from myriad.models.model import Model
 if TYPE_CHECKING:
     from myriad.models.screening import RoundedWeights
 
-SCREENED_ROWS, SCREENED_CLASSES, SCREENED_FEATURES, SCREENED_BEST = 512, 8192, 256, 32
+SCREENED_ROWS, SCREENED_CLASSES, SCREENED_FEATURES, SCREENED_BEST = 1024, 8192, 256, 32
 """From so many rows, classes and features on, and up to so many best classes, ranking screens
 classes: see `benchmarks/screening.py`."""
+SCREENED_WORK = 1e11
+"""Least multiply-adds of such a product: some seconds, as its kernels take when they are compiled
+for the first time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +93,11 @@ class LinearModel(Model, kind="linear"):
 
     def _is_worth_screening(self, n_samples: int, k: int) -> bool:
         """Return whether a product of bytes is likely to be the faster way, and possible here."""
-        large = n_samples >= SCREENED_ROWS and self.n_classes >= SCREENED_CLASSES
-        if not (large and self.dim >= SCREENED_FEATURES and k <= SCREENED_BEST):
+        work = float(n_samples) * self.n_classes * self.dim
+        many = n_samples >= SCREENED_ROWS and self.n_classes >= SCREENED_CLASSES
+        if not (many and self.dim >= SCREENED_FEATURES and work >= SCREENED_WORK):
+            return False
+        if k > SCREENED_BEST:
             return False
         from myriad.byte_tiles import is_available
 
