@@ -9,7 +9,8 @@ processor time, the least of some runs; memory is the most private memory above 
 before, without the rows. The bare product of rows and weights is measured in the same way. Growth
 is given as an exponent: doubling a size multiplies by ``2 ** exponent``; 1 is the straight line. It
 is that of the line through the logarithms of all sizes. Workers: an epoch of one-vs-rest on a
-local cluster of 1, 2 and 4 workers of one thread each, elapsed time.
+local cluster of 1, 2 and 4 workers of one thread each, elapsed time, beside what ``myriad plan``
+expects from the time of one.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ from record import describe_run, write_results
 
 from myriad.models import LinearModel
 from myriad.parallel import ThreadPool, open_cluster
+from myriad.pipelines.cluster_plan import Cluster, plan_clusters
+from myriad.pipelines.machine import load_or_measure_machine
+from myriad.pipelines.plan import Job as PlannedJob
+from myriad.pipelines.plan import Planned, Step
 from myriad.store import ArrayRows
 from myriad.training import SGD
 from myriad.training.settings import mean_square
@@ -138,7 +143,27 @@ def measure_workers(share: float) -> dict[str, Any]:
             with open_cluster(f"local:{workers}") as executor:
                 found[str(workers)] = time_ovr(store, folder, executor)
             print(f"{workers} workers {found[str(workers)]:.2f} s", flush=True)
-    return {"shape": sizes, "seconds": found}
+    expected = expect_workers(sizes, found["1"])
+    print("expected", expected)
+    return {"shape": sizes, "seconds": found, "expected": expected}
+
+
+def expect_workers(shape: dict[str, int], alone: float) -> dict[str, float]:
+    """Return the seconds that ``plan --workers`` expects of an epoch, from those of one worker.
+
+    The workers share the cores and the disk of this machine.
+    """
+    machine = load_or_measure_machine()
+    job = PlannedJob(
+        images=shape["rows"], classes=shape["classes"], dim=shape["dim"], epochs=1, workers=1
+    )
+    step = Step("train", alone, 0.0, 0.0)
+    planned = Planned(job, machine, {}, job.dim or 0, 4 * shape["dim"], [step, step], [])
+    shared = Cluster(network=machine.read, shared=machine.read, cores=machine.cores)
+    return {
+        str(scaled.workers): round(scaled.seconds, 3)
+        for scaled in plan_clusters(planned, [1, 2, 4], shared)
+    }
 
 
 def print_table(results: dict[str, Any]) -> None:
