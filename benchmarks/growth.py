@@ -169,7 +169,7 @@ def expect_workers(shape: dict[str, int], alone: float) -> dict[str, float]:
     planned = Planned(job, machine, {}, job.dim or 0, 4 * shape["dim"], [step, step], [])
     shared = Cluster(network=machine.read, shared=machine.read, cores=machine.cores)
     return {
-        str(scaled.workers): round(scaled.seconds, 3)
+        str(scaled.workers): round(float(scaled.seconds), 3)
         for scaled in plan_clusters(planned, [1, 2, 4], shared)
     }
 
