@@ -151,6 +151,18 @@ inlined = _compiler(inline="always")
 """A small function that is inlined into the kernels calling it: a call with arrays is not free."""
 
 
+@functools.cache
+def has_instructions(name: str) -> bool:
+    """Return whether Numba compiles for a processor with these instructions, such as ``avx2``."""
+    config = _import_numba().config
+    features = getattr(config, "CPU_FEATURES", None)
+    if features or getattr(config, "CPU_NAME", None):  # the user has stated a processor
+        return f"+{name}" in (features or "").split(",")
+    from llvmlite.binding import get_host_cpu_features
+
+    return bool(get_host_cpu_features().get(name, False))
+
+
 def intrinsic(function: Any) -> Any:
     """Return a function whose code is written by hand, in LLVM's intermediate representation."""
     return Kernel(function, _make_intrinsic)

@@ -169,3 +169,31 @@ def test_the_svm_of_the_recipes_is_the_exact_one(monkeypatch):
     exact = DualSVM(lam=lam, center=False, tol=1e-4, calibration="none", random_state=0).fit(X, y)
     found = ExactSVM(X, y).decision_function(X)
     np.testing.assert_allclose(found, exact.decision_function(X), atol=0.1)
+
+
+def test_screening(run, tmp_path):
+    size = ["--rows", "40", "--classes", "300", "--features", "40"]
+    found = run("benchmarks/screening.py", *size, out=tmp_path / "screening.json")
+    for measured in found["measured"].values():
+        assert measured["rows with the same labels"] == 40
+
+
+def test_growth(run, tmp_path):
+    size = ["--parts", "classes", "--jobs", "product;ovr, beta = 64", "--repeats", "1"]
+    found = run(
+        "benchmarks/growth.py", *size, "--doublings", "2", "--rows", "64", out=tmp_path / "g.json"
+    )
+    assert set(found["classes"]["jobs"]) == {"product", "ovr, beta = 64"}
+
+
+@pytest.mark.parametrize("job", ["web97k", "imagenet10k"])
+def test_papers_scale_continues_where_it_stopped(run, tmp_path, job):
+    size = [job, "--rows", 300, "--classes", 30, "--features", 64, "--epochs", 1]
+    size += ["--work", tmp_path / "work"]
+    out = tmp_path / "scale.json"
+    assert not run("benchmarks/papers_scale.py", *size, "--minutes", 0, out=out)["complete"]
+    found = run("benchmarks/papers_scale.py", *size, "--minutes", 5, out=out)
+    assert found["complete"]
+    assert found["steps"]["ovr, ranked"]["top5"] > 0
+    again = run("benchmarks/papers_scale.py", *size, "--minutes", 0, out=out)
+    assert again["steps"] == found["steps"]

@@ -14,11 +14,19 @@ def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):
     assert found["advice"]
     shown = call(capsys, "plan", "--images", 200, "--classes", 10, "--components", 4)
     assert "learn the codes" in shown.out
+    scaled = call_json(capsys, "plan", "--like", "web97k", "--workers", "1,8,512")["clusters"]
+    assert [row["workers"] for row in scaled] == [1, 8, 512]
+    assert scaled[2]["limit"] == "exchanging weights"
+    shown = call(capsys, "plan", "--like", "web97k", "--workers", "1,8,512")
+    assert "Limited by" in shown.out
     for wrong in (
         ["--like", "mnist"],
         ["--images", 10],
         ["--like", "web97k", "--images", 3],
         ["--images", 9, "--classes", 3, "--memory", "much"],
         ["--images", 9, "--classes", 3, "--objective", "best"],
+        ["--images", 9, "--classes", 3, "--workers", "1,0"],
+        ["--images", 9, "--classes", 3, "--workers", "many"],
+        ["--images", 9, "--classes", 3, "--stragglers", "1"],
     ):
         call_json(capsys, "plan", *wrong, status=2)

@@ -1,13 +1,13 @@
 """Compiling kernels ahead: the jobs that are run, and what is reported of them."""
 
 from myriad.pipelines import warm_up
-from myriad.pipelines.warm_up import IMAGES, Job, list_jobs
+from myriad.pipelines.warm_up import IMAGES, RANKING, Job, list_jobs
 from myriad.training import METHODS
 from tests.cli.calling import call, call_json
 
 
 def test_images_and_every_method_are_jobs():
-    assert list_jobs() == [IMAGES, *METHODS]
+    assert list_jobs() == [IMAGES, RANKING, *METHODS]
 
 
 def test_a_job_is_run_in_a_worker_and_leaves_nothing(capsys, monkeypatch, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from myriad.pipelines.plan import Planned
 
 
+MOST_WORKERS = 1_000_000
 read_described = choose_extraction("signature", "components", "regions", "step", "codes")
 
 
@@ -52,6 +54,36 @@ def show(planned: Planned, run: Run) -> None:
     )
     for sentence in planned.advice:
         print(sentence)
+    if planned.clusters:
+        print()
+        print_table(
+            ["Workers", "Time", "Efficiency", "Limited by"],
+            [
+                [
+                    f"{scaled.workers:,}",
+                    format_days(scaled.seconds),
+                    f"{100 * scaled.efficiency:.0f} %",
+                    f"{scaled.limit} ({100 * scaled.share:.0f} %)",
+                ]
+                for scaled in planned.clusters
+            ],
+            right=("Workers", "Time", "Efficiency"),
+        )
+
+
+def read_counts(text: str | None) -> list[int]:
+    """Return the numbers of workers that a text such as ``1,8,64`` states."""
+    words = [] if text is None else text.split(",")
+    try:
+        counts = [int(word) for word in words]
+    except ValueError:
+        counts = [0]
+    if any(not 1 <= count <= MOST_WORKERS for count in counts):
+        raise InputError(
+            f"--workers must be a number from 1 to {MOST_WORKERS:,}, or several such as 1,8,64, "
+            f"not {text!r}."
+        )
+    return counts
 
 
 @verb(show=show, lists={"extracting": read_described})
@@ -78,8 +110,20 @@ def plan(
     beta: Annotated[float, typer.Option(help="Negatives per positive of ovr.")] = 64.0,
     epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.")] = 20,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Number of cores, here or on a cluster.")
+        str | None,
+        typer.Option(help="Number of cores, here or on a cluster; or several, such as 1,8,64,512."),
     ] = None,
+    network: Annotated[
+        str, typer.Option(help="Of several --workers: bytes a second of a machine's network link.")
+    ] = "1.25GB",
+    shared: Annotated[
+        str,
+        typer.Option(help="Of several --workers: bytes a second of the shared file system."),
+    ] = "2GB",
+    stragglers: Annotated[
+        float,
+        typer.Option(help="Of several --workers: deviation of the time of a task, of its mean."),
+    ] = 0.1,
     memory: Annotated[
         str | None,
         typer.Option(help="Available memory, such as 16GB.", show_default="this machine's"),
@@ -97,6 +141,7 @@ def plan(
     """
     import shutil
 
+    from myriad.pipelines.cluster_plan import Cluster, plan_clusters
     from myriad.pipelines.plan import LIKE, Job
     from myriad.pipelines.plan import plan as work
 
@@ -111,6 +156,10 @@ def plan(
         objective = known.objective if objective == "ovr" else objective
     if images is None or classes is None:
         raise InputError("State --images and --classes, or a job of the papers with --like.")
+    counts = read_counts(workers)
+    cluster = Cluster(
+        parse_bytes(network, "--network"), parse_bytes(shared, "--shared"), stragglers
+    )
     job = Job(
         images=images,
         classes=classes,
@@ -120,9 +169,9 @@ def plan(
         objective=objective,
         beta=beta,
         epochs=epochs,
-        workers=workers or run.threads,
+        workers=1 if len(counts) > 1 else (*counts, run.threads)[0],
     )
-    return work(
+    planned = work(
         job,
         memory=None if memory is None else parse_bytes(memory, "--memory"),
         disk=shutil.disk_usage(Path()).free if disk is None else parse_bytes(disk, "--disk"),
@@ -130,3 +179,6 @@ def plan(
         again=measure,
         progress=run.progress,
     )
+    if len(counts) > 1:
+        return replace(planned, clusters=plan_clusters(planned, counts, cluster))
+    return planned

@@ -12,16 +12,23 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from myriad.cli.text import printable
+from myriad.lazy import LazyModule
 
 if TYPE_CHECKING:
+    import rich.box as rich_box
+    import rich.table as rich_table
+    import rich.text as rich_text
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     from myriad.measures import Measures
     from myriad.models import Calibration, LabelCalibration
+else:  # not needed with --json, where imports are most of the time of a prediction
+    rich_box = LazyModule("rich.box")
+    rich_table = LazyModule("rich.table")
+    rich_text = LazyModule("rich.text")
 
 _UNBOUNDED = 100_000
 SPLITS = {
@@ -74,7 +81,7 @@ def print_table(
         _print_rows(console, table)
     if same:
         facts = ", ".join(f"{name} {_write_cell(value)}" for name, value in same.items())
-        console.print(Text(printable(f"In all rows: {facts}")))
+        console.print(rich_text.Text(printable(f"In all rows: {facts}")))
 
 
 def _is_too_wide(console: Console, table: Table) -> bool:
@@ -86,13 +93,13 @@ def _print_records(console: Console, columns: Sequence[str], rows: Sequence[Sequ
     """Print the first column of each row as a title, and the others as a list below it."""
     width = max(map(len, columns[1:]), default=0)
     for row in rows:
-        console.print(Text(printable(row[0]), style="bold"), soft_wrap=True)
-        table = Table(box=None, show_header=False, padding=(0, 0, 0, 2))
+        console.print(rich_text.Text(printable(row[0]), style="bold"), soft_wrap=True)
+        table = rich_table.Table(box=None, show_header=False, padding=(0, 0, 0, 2))
         table.add_column(style="dim", no_wrap=True, min_width=width)
         table.add_column(overflow="fold")
         for name, value in zip(columns[1:], row[1:], strict=True):
             if value != "":
-                table.add_row(Text(printable(name)), _write_cell(value))
+                table.add_row(rich_text.Text(printable(name)), _write_cell(value))
         console.print(table)
 
 
@@ -103,8 +110,8 @@ def _make_table(
     console: Console,
 ) -> Table:
     """Return a table; where it is too wide, lines of words are broken, and numbers are not."""
-    table = Table(
-        box=box.SIMPLE_HEAD if console.is_terminal else None,
+    table = rich_table.Table(
+        box=rich_box.SIMPLE_HEAD if console.is_terminal else None,
         pad_edge=False,
         padding=(0, 1, 0, 0) if console.is_terminal else (0, 2, 0, 0),
         header_style="bold",
@@ -113,7 +120,7 @@ def _make_table(
         numbers = bool(rows) and all(_is_number(row[index]) for row in rows)
         to_right = numbers or name in right
         side: Any = "right" if to_right else "left"
-        title = Text(printable(name))
+        title = rich_text.Text(printable(name))
         table.add_column(title, justify=side, overflow="fold", no_wrap=to_right)
     for row in rows:
         table.add_row(*(_write_cell(value) for value in row))
@@ -170,11 +177,11 @@ def describe_calibration(calibration: Calibration | LabelCalibration | None) -> 
 def print_facts(facts: Mapping[str, Any], *, title: str = "") -> None:
     """Print a list of names and values."""
     console = _open_console()
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table = rich_table.Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(Text(printable(name)), _write_cell(value))
+        table.add_row(rich_text.Text(printable(name)), _write_cell(value))
     _print_title(console, title)
     _print_rows(console, table)
 
@@ -192,19 +199,27 @@ def print_summary(paths: Mapping[str, Any], commands: Iterable[Sequence[Any]] = 
     console.print()
     width = max(map(len, paths), default=0)
     for name, path in paths.items():
-        line = Text(f"{name:<{width}}  ", style="bold") + Text(printable(path), style="not bold")
+        line = rich_text.Text(f"{name:<{width}}  ", style="bold")
+        line += rich_text.Text(printable(path), style="not bold")
         console.print(line, soft_wrap=True)
     typed = [shlex.join(str(word) for word in words) for words in commands]
     if typed:
         console.print("\nNext:" if paths else "Next:")
     for command in typed:
-        console.print(Text(f"  {printable(command)}", style="cyan"), soft_wrap=True)
+        console.print(rich_text.Text(f"  {printable(command)}", style="cyan"), soft_wrap=True)
 
 
 def _open_console() -> Console:
     """Return a console on stdout as it is now; only a terminal gets colours, rules and folding."""
+    from rich.console import Console
+
+    class Stdout(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to the caller, where rich would exit with a status of its own."""
+            raise BrokenPipeError
+
     terminal = sys.stdout.isatty()
-    return _Stdout(
+    return Stdout(
         file=sys.stdout,
         force_terminal=terminal,
         width=None if terminal else _UNBOUNDED,
@@ -213,15 +228,9 @@ def _open_console() -> Console:
     )
 
 
-class _Stdout(Console):
-    def on_broken_pipe(self) -> None:
-        """Leave it to the caller, where rich would exit with a status of its own."""
-        raise BrokenPipeError
-
-
 def _print_title(console: Console, title: str) -> None:
     if title:
-        console.print(Text(printable(title), style="bold"), soft_wrap=True)
+        console.print(rich_text.Text(printable(title), style="bold"), soft_wrap=True)
 
 
 def _print_rows(console: Console, table: Table) -> None:
@@ -240,14 +249,14 @@ def _is_number(value: Any) -> bool:
 
 def _write_cell(value: Any) -> Text:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return Text("-")
+        return rich_text.Text("-")
     if isinstance(value, bool):
-        return Text("yes" if value else "no")
+        return rich_text.Text("yes" if value else "no")
     if isinstance(value, int):
-        return Text(f"{value:,}")
+        return rich_text.Text(f"{value:,}")
     if isinstance(value, float):
-        return Text(f"{value:,.2f}")
-    return Text(printable(value))
+        return rich_text.Text(f"{value:,.2f}")
+    return rich_text.Text(printable(value))
 
 
 def print_accuracies(measures: Measures, *, split: str) -> None:

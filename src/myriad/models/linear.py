@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError
 from myriad.models.model import Model
+
+if TYPE_CHECKING:
+    from myriad.models.screening import RoundedWeights
+
+SCREENED_ROWS, SCREENED_CLASSES, SCREENED_FEATURES, SCREENED_BEST = 1024, 8192, 256, 32
+"""From so many rows, classes and features on, and up to so many best classes, ranking screens
+classes: see `benchmarks/screening.py`."""
+SCREENED_WORK = 1e11
+"""Least multiply-adds of such a product: some seconds, as its kernels take when they are compiled
+for the first time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +69,50 @@ class LinearModel(Model, kind="linear"):
     def scores(self, X: Float) -> Float:
         """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
         return self.scores_of(X, slice(None))
+
+    def rank(self, X: Float, k: int) -> tuple[NDArray[np.int32], Float]:
+        """Return the `k` best classes of each row and their scores, best first; see `Model.rank`.
+
+        Of many rows and classes, most are excluded by a bound: see `models.screening`. Labels and
+        scores are those of all scores, but for the rounding of float32 sums.
+        """
+        k = self.best_of(k)
+        if not self._is_worth_screening(len(X), k):
+            return super().rank(X, k)
+        from myriad.models.screening import rank_screened
+
+        rounded = self._rounded
+        labels, best = np.empty((len(X), k), np.int32), np.empty((len(X), k), np.float32)
+        done = 0
+        if rounded is not None:
+            rows = np.ascontiguousarray(X, np.float32)
+            done = rank_screened(rows, self.weights, self.biases, rounded, labels, best)
+        if done < len(X):
+            labels[done:], best[done:] = super().rank(X[done:], k)
+        return labels, best
+
+    def _is_worth_screening(self, n_samples: int, k: int) -> bool:
+        """Return whether a product of bytes is likely to be the faster way, and possible here."""
+        work = float(n_samples) * self.n_classes * self.dim
+        many = n_samples >= SCREENED_ROWS and self.n_classes >= SCREENED_CLASSES
+        if not (many and self.dim >= SCREENED_FEATURES and work >= SCREENED_WORK):
+            return False
+        if k > SCREENED_BEST:
+            return False
+        from myriad.byte_tiles import is_available
+
+        return is_available()
+
+    @cached_property
+    def _rounded(self) -> RoundedWeights | None:
+        """The weights as bytes, a quarter of their memory; computed at first use."""
+        from myriad.models.screening import round_weights
+
+        return round_weights(self.weights, self.biases)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the fields, without the weights as bytes."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def class_weights(self, label: int) -> tuple[Float, float]:
         """Return the weights and the bias of a class."""

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from myriad.codes import BlockCode, Code, FloatCode
 from myriad.errors import InputError
 from myriad.parallel import LearningContext
+from myriad.pipelines.cluster_plan import Scaled
 from myriad.pipelines.code_learning import CODE_BYTES, CODE_VECTORS, list_blocks
 from myriad.pipelines.describing import describe_one
 from myriad.pipelines.epoch_timing import Epochs, measure_speed
@@ -120,6 +121,7 @@ class Planned:
     paces : multiply-adds a second of each kind of epochs that training makes, of all cores here.
     rows : its steps, the whole last.
     advice : what to change if it does not fit.
+    clusters : the time on several numbers of workers, if they are wanted.
     """
 
     job: Job
@@ -129,6 +131,7 @@ class Planned:
     bytes_per_row: int
     rows: list[Step]
     advice: list[str]
+    clusters: list[Scaled] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``plan`` prints."""
@@ -140,6 +143,7 @@ class Planned:
             "paces": self.paces,
             "dim": self.dim,
             "bytes_per_row": self.bytes_per_row,
+            "clusters": [scaled.to_json() for scaled in self.clusters],
         }
 
 

@@ -13,8 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from myriad.byte_tiles import is_available
 from myriad.images import choose_glyphs, write_glyphs
+from myriad.models.screening import rank_screened, round_weights
 from myriad.parallel import open_processes, thread_count
 from myriad.pipelines.importing import ImportOptions, import_rows
 from myriad.pipelines.installation import describe_caches
@@ -25,6 +28,7 @@ from myriad.progress import SILENT, Progress
 from myriad.training import METHODS, make_method
 
 IMAGES, ROWS, LABELS, STORE = "images", "rows.npy", "labels.npy", "rows.store"
+RANKING = "ranking of many classes"
 CLASSES, CLASS_IMAGES, CLASS_ROWS, FEATURES = 10, 12, 20, 48
 THREADS = 1, 2
 """Work that threads share has kernels of its own."""
@@ -84,14 +88,27 @@ def warm_up(*, threads: int | None = None, progress: Progress = SILENT) -> Warme
     )
 
 
+def compile_screening(X: NDArray[np.float32]) -> None:
+    """Rank rows as if there were many classes, where the processor can screen them."""
+    if is_available():
+        biases = np.zeros(len(X), np.float32)
+        labels, best = np.empty((len(X), 2), np.int32), np.empty((len(X), 2), np.float32)
+        rounded = round_weights(X, biases)
+        assert rounded is not None
+        rank_screened(X, X, biases, rounded, labels, best)
+
+
 def list_jobs() -> list[str]:
     """Return the names of all jobs."""
-    return [IMAGES, *METHODS]
+    return [IMAGES, RANKING, *METHODS]
 
 
 @dataclass(frozen=True)
 class Job:
-    """Runs a job by its name: `IMAGES`, or a training method; changes nothing outside `folder`."""
+    """Runs a job by its name: `IMAGES`, `RANKING`, or a training method.
+
+    It changes nothing outside `folder`.
+    """
 
     folder: Path
 
@@ -114,6 +131,9 @@ class Job:
             options = ExtractOptions(signature="fisher", cache=False)
             train(self.folder / IMAGES, model, extracting=options, threads=1)
             predict(model, [str(self.folder / IMAGES / "test")], threads=1)
+            return
+        if name == RANKING:
+            compile_screening(np.load(self.folder / ROWS))
             return
         for threads in THREADS:
             method = make_method(METHODS, name)
