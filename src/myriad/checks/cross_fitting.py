@@ -87,10 +87,14 @@ class HeldProbabilities:
     @classmethod
     def concatenate(cls, parts: Sequence[HeldProbabilities]) -> Self:
         """Return the probabilities of several sets of rows as one, in the order of the rows."""
-        names = ("numbers", "labels", "given", "classes", "probabilities")
-        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-        order = np.argsort(arrays["numbers"], kind="stable")
-        return cls(**{name: array[order] for name, array in arrays.items()})
+        names = ("labels", "given", "classes", "probabilities")
+        numbers = np.concatenate([part.numbers for part in parts])
+        order = np.argsort(numbers, kind="stable")
+        # One array after the other: together they are most of what a check keeps in memory.
+        arrays = {
+            name: np.concatenate([getattr(part, name) for part in parts])[order] for name in names
+        }
+        return cls(numbers[order], **arrays)
 
 
 def cross_fit(
