@@ -56,6 +56,8 @@ def test_rows_that_are_excluded_are_scored_and_not_trained_on():
     plain = cross_fit(SOFTMAX, rows, n_classes=6, context=Context(threads=1))
     assert held.numbers.tolist() == list(range(180))
     assert held.given[excluded].mean() < plain.given[excluded].mean()
+    few = cross_fit(SOFTMAX, rows.select(np.arange(50)), n_classes=6, excluded=excluded[:50])
+    assert len(few) == 50  # all of them calibrate, as fewer would be too few
 
 
 def test_probabilities_are_those_of_the_calibration():

@@ -82,6 +82,14 @@ def test_average_precisions_of_images_are_those_of_their_rows(several, capsys, m
     assert images["labels"]["macro"]["f1"] == pytest.approx(sum(f1) / len(f1))
 
 
+def test_images_of_one_label_each(several, photos, capsys):
+    """A model of several labels is measured on them too."""
+    found = call_json(capsys, "evaluate", several / "model", photos, "--split", "test")
+    assert found["map"] is None
+    assert found["labels"]["present"] == 1.0
+    assert all(one["average_precision"] is None for one in found["labels"]["each"])
+
+
 def test_the_report_of_several_labels(several):
     evidence = json.loads((several / "model" / "evidence.json").read_text())
     classes = {record["name"]: record for record in evidence["classes"]}

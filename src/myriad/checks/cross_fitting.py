@@ -87,13 +87,19 @@ class HeldProbabilities:
     @classmethod
     def concatenate(cls, parts: Sequence[HeldProbabilities]) -> Self:
         """Return the probabilities of several sets of rows as one, in the order of the rows."""
-        names = ("labels", "given", "classes", "probabilities")
         numbers = np.concatenate([part.numbers for part in parts])
         order = np.argsort(numbers, kind="stable")
-        # One array after the other: together they are most of what a check keeps in memory.
-        arrays = {
-            name: np.concatenate([getattr(part, name) for part in parts])[order] for name in names
-        }
+        positions = np.empty(len(order), np.int64)
+        positions[order] = np.arange(len(order))
+        arrays, start = {}, 0
+        for name in ("labels", "given", "classes", "probabilities"):
+            array = getattr(parts[0], name)
+            arrays[name] = np.empty((len(numbers), *array.shape[1:]), array.dtype)
+        for part in parts:  # into their rows at once: the arrays are most of what a check keeps
+            own = positions[start : start + len(part)]
+            for name, array in arrays.items():
+                array[own] = getattr(part, name)
+            start += len(part)
         return cls(numbers[order], **arrays)
 
 
@@ -193,7 +199,10 @@ def _score(model: Model, rows: Rows, numbers: NDArray[np.int64]) -> Iterator[Sco
 
 
 def _calibrate(waiting: Sequence[Scored], left_out: NDArray[np.bool_]) -> Calibration:
-    held = [one.select(np.flatnonzero(~left_out[numbers])) for one, numbers in waiting]
+    held = [one for one, _ in waiting]
+    kept = [np.flatnonzero(~left_out[numbers]) for _, numbers in waiting]
+    if sum(len(rows) for rows in kept) >= LEAST_ROWS:  # else all rows are needed
+        held = [one.select(rows) for one, rows in zip(held, kept, strict=True)]
     found = calibrate(HeldScores.concatenate(held), "cross-fitted") if held else None
     if found is None:
         n_held = sum(len(one) for one in held)

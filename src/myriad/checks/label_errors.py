@@ -118,9 +118,11 @@ def find_label_errors(
     The ranking, and the probabilities of the first round, in which no row is left out.
     """
     method = settle(method, rows, n_classes, context)
-    first, ranked, excluded = None, None, None
+    first: HeldProbabilities | None = None
+    excluded: NDArray[np.bool_] | None = None
     scores, votes = np.zeros(0), np.zeros(0, np.int64)
     for draw in range(ROUNDS):
+        held = ranked = None  # are not kept in memory while others are found
         held = cross_fit(
             method,
             rows,
@@ -131,6 +133,7 @@ def find_label_errors(
             context=context,
         )
         if first is not None and not np.array_equal(first.numbers, held.numbers):
+            ranked = rank_labels(first, n_classes)
             break  # a fold could not be trained without the rows left out
         ranked = rank_labels(held, n_classes)
         if first is None:
