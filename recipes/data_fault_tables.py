@@ -44,7 +44,8 @@ def write_copy_table(cells: dict[str, Any]) -> str:
 def write_label_table(cells: dict[str, Any]) -> str:
     """Return how well wrong labels are ranked, and what dropping them gains."""
     head = ["", "5 % wrong", "average precision", "cleanlab", "difference", "listed that are wrong"]
-    head += ["wrong that are listed", "accuracy with them", "without", "true labels"]
+    head += ["wrong that are listed", "top that is wrong", "accuracy with them", "without the top"]
+    head += ["true labels"]
     head += ["seeds"]
     lines = [head, ["---"] * len(head)]
     for problem, name in NAMES.items():
@@ -61,7 +62,9 @@ def write_label_table(cells: dict[str, Any]) -> str:
                 np.mean([one["accuracy"][key] for one in found]) for key in found[0]["accuracy"]
             ]
             line = [name, fault, f"{ours.mean():.3f}", f"{theirs.mean():.3f}"]
+            top = np.mean([one["top_and_wrong"] / max(1, one["top"]) for one in found])
             line += [show_difference(ours - theirs), f"{precision:.2f}", f"{recall:.2f}"]
+            line += [f"{top:.2f}"]
             line += [f"{accuracy:.1f}" for accuracy in accuracies]
             lines.append([*line, str(len(found))])
     return show_lines(lines)

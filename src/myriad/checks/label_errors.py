@@ -38,9 +38,6 @@ ALTERNATIVE_WEIGHT, FLOOR = 0.5, 0.003
 before their logarithm is taken. Larger values of both rank errors between similar classes better,
 and random ones worse: chosen on training images of Scene 15 and Caltech-101, see
 ``recipes/data_faults.py``."""
-LEAST_SCORE = 3.5
-"""Score, averaged over rounds, that a label must have to be listed: where the other label has the
-probability 0.8, that of its own is below 0.024. Chosen as the weight above."""
 TWIN_SHARE = 0.5
 """Two classes are taken for one if the rows of each give the other at least so much of the
 probability that they give their own."""
@@ -106,8 +103,8 @@ def find_label_errors(
 ) -> tuple[RankedLabels, HeldProbabilities]:
     """Rank rows by how surely another label than their own is right, in several rounds.
 
-    A label is probably wrong if all rounds say so, and surely enough. Probabilities and suggestions
-    are those of the last round.
+    A label is probably wrong if most rounds say so. Probabilities and suggestions are those of the
+    last round.
 
     Parameters
     ----------
@@ -144,9 +141,7 @@ def find_label_errors(
         excluded = find_excluded(ranked, rows.n_rows, n_classes)
     assert ranked is not None
     assert first is not None
-    scores /= n_rounds
-    wrong = (votes == n_rounds) & (scores >= LEAST_SCORE)
-    return replace(ranked, score=scores, wrong=wrong), first
+    return replace(ranked, score=scores / n_rounds, wrong=2 * votes > n_rounds), first
 
 
 def find_excluded(ranked: RankedLabels, n_rows: int, n_classes: int) -> NDArray[np.bool_]:
