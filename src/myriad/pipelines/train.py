@@ -301,6 +301,7 @@ def _gather(
 ) -> dict[str, Any]:
     train_rows = store.rows("train")
     of_row, classes = train_rows.all_labels.pairs()
+    paths = train_rows.paths
     counts = np.bincount(classes, minlength=len(store.class_names))
     return gather_evidence(
         scored,
@@ -309,7 +310,7 @@ def _gather(
         split="validation",
         class_names=store.class_names,
         train_counts=counts,
-        train_samples=sample_paths(classes, [train_rows.paths[i] for i in of_row]),
+        train_samples=sample_paths(classes, [paths[i] for i in of_row]),
         history=fitted.history,
         search=fitted.table,
         settings=settings
