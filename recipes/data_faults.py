@@ -1,7 +1,8 @@
 """Planted faults: how many near duplicates and wrong labels ``myriad check`` finds.
 
 Command:   python recipes/data_faults.py DATA --work runs/data_faults --out FILE.json
-           [--problems scene15,tiny200] [--faults copies,random,confusable] [--seeds 5] [--quick]
+           [--problems scene15,tiny200] [--faults copies,random,confusable,memory] [--seeds 5]
+           [--quick]
            python recipes/data_faults.py --table [docs/verbs/check.md]
 Time:      describing 5,000 images once, then about a minute a seed and problem, two cores
 Expected:  see docs/verbs/check.md
@@ -18,9 +19,11 @@ the data have of themselves are subtracted, which are those that are found witho
 
 Wrong labels: a quarter of the images is set apart with its labels as they are. Of the others 5 %
 get a random other label, or that of the class whose mean is nearest. Images are ranked by how
-surely their label is wrong, by `rank_labels` and by cleanlab (pip install cleanlab) from the same
-held-out probabilities. Then a classifier is trained with all images, without those that are
-probably wrong, and with the true labels, and its accuracy on the images set apart is compared.
+surely their label is wrong, by `find_label_errors`, as ``myriad check --labels`` does, and by
+cleanlab (pip install cleanlab) from the held-out probabilities of its first round, those of all
+classes. Then a classifier is trained with all images, without those at the
+top of the list, and with the true labels, and its accuracy on the images set apart is compared.
+Memory is what ranking labels of 1,000 classes takes, beyond rows and models.
 """
 
 from __future__ import annotations
@@ -39,17 +42,19 @@ from PIL import Image, ImageEnhance
 from sklearn.metrics import average_precision_score
 
 from myriad.checks.components import join_pairs
-from myriad.checks.cross_fitting import HeldProbabilities, cross_fit
+from myriad.checks.cross_fitting import HeldProbabilities
 from myriad.checks.duplicates import find_equal, find_near_images
-from myriad.checks.label_errors import rank_labels
+from myriad.checks.label_errors import find_label_errors
 from myriad.images import ImageList, find_images
 from myriad.pipelines.check import SIGNATURE
 from myriad.pipelines.image_scan import scan_images
 from myriad.signatures.registry import open_network
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context
+from myriad.training.baselines.nearest_means import Means
 
 sys.path.insert(0, str(Path(__file__).parent))
+from data_fault_tables import write_tables
 from results import Results, fill_page
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "data_faults.json"
@@ -59,7 +64,14 @@ IMAGES = {"scene15": 1500, "caltech101": 1515, "tiny200": 2000}
 COPIES = 60
 """Images that each kind of copy is made of, for a seed."""
 WRONG = 0.05
+TOP_SCORE = 3.5
+"""Labels with at least this score are the top of the list: where the other label has the
+probability 0.8, that of the label is below 0.024."""
+CHOSEN_BY = 5
+"""The ranking of labels was chosen with the seeds below this one, and is measured with others."""
 SET_APART = 0.25
+MEMORY_ROWS, MEMORY_CLASSES, MEMORY_FEATURES, MEMORY_BLOCK = 50_000, 1_000, 16, 500
+"""The size of the problem with which memory is measured, and rows that are scored at a time."""
 
 
 def crop(image: Image.Image) -> Image.Image:
@@ -179,18 +191,49 @@ def change_labels(
     return changed
 
 
-def rank_by_cleanlab(held: HeldProbabilities, n_classes: int) -> tuple[np.ndarray, int]:
-    """Return how surely labels are wrong by cleanlab, and the most bytes that it took."""
-    from cleanlab.rank import get_label_quality_scores
-
-    tracemalloc.start()
+def fill_matrix(held: HeldProbabilities, n_classes: int) -> np.ndarray:
+    """Return held-out probabilities of all classes as a matrix, as cleanlab takes them."""
     probabilities = np.zeros((len(held), n_classes))
     np.put_along_axis(probabilities, held.classes.astype(np.int64), held.probabilities, axis=1)
-    probabilities /= probabilities.sum(axis=1, keepdims=True)
-    scores = get_label_quality_scores(held.labels.astype(np.int64), probabilities)
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return -np.asarray(scores), most
+    return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+
+def rank_by_cleanlab(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Return how surely labels are wrong by cleanlab."""
+    from cleanlab.rank import get_label_quality_scores
+
+    return -np.asarray(get_label_quality_scores(labels.astype(np.int64), probabilities))
+
+
+def measure_memory(n_rows: int, n_classes: int) -> dict[str, Any]:
+    """Return the most bytes that ranking labels takes, beyond rows and models.
+
+    The models are class means, which take little memory themselves, of rows of few features. What
+    cleanlab is given is filled some rows at a time, in float32.
+    """
+    draws = np.random.default_rng(0)
+    y = draws.integers(0, n_classes, n_rows).astype(np.int32)
+    X = draws.standard_normal((n_classes, MEMORY_FEATURES), dtype=np.float32)[y]
+    X += 0.5 * draws.standard_normal(X.shape, dtype=np.float32)
+    rows, context = ArrayRows(X, y), Context(threads=1)
+    model = Means().fit(rows, None, n_classes=n_classes, context=context).model
+
+    def rank_theirs() -> None:
+        probabilities = np.empty((n_rows, n_classes), np.float32)
+        for start in range(0, n_rows, MEMORY_BLOCK):
+            some = slice(start, start + MEMORY_BLOCK)
+            np.exp(model.scores(X[some]), out=probabilities[some])
+            probabilities[some] /= probabilities[some].sum(axis=1, keepdims=True)
+        rank_by_cleanlab(y, probabilities)
+
+    rank_ours = partial(find_label_errors, Means(), rows, n_classes=n_classes, context=context)
+    found: dict[str, Any] = {"rows": n_rows, "classes": n_classes}
+    for name, rank in (("ours", rank_ours), ("cleanlab", rank_theirs)):
+        tracemalloc.start()
+        rank()
+        found[f"{name}_bytes"] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    return found
 
 
 def measure_labels(known: dict[str, Any], kind: str, seed: int, threads: int) -> dict[str, Any]:
@@ -204,22 +247,16 @@ def measure_labels(known: dict[str, Any], kind: str, seed: int, threads: int) ->
     z = change_labels(X, y, kind, draws)
     context, method = Context(threads=threads), Automatic(search="quick", seed=seed)
     options: dict[str, Any] = {"n_classes": n_classes, "context": context}
-    held = cross_fit(method, ArrayRows(X, z), n_kept=n_classes, **options)
+    ranked, first = find_label_errors(method, ArrayRows(X, z), n_kept=n_classes, **options)
+    held = ranked.held
     wrong = held.labels != y[held.numbers]
-    tracemalloc.start()
-    few = HeldProbabilities(
-        held.numbers, held.labels, held.given, held.classes[:, :10], held.probabilities[:, :10]
-    )
-    ranked = rank_labels(few, n_classes)
-    memory = tracemalloc.get_traced_memory()[1]
-    memory += sum(one.nbytes for one in (few.given, few.classes, few.probabilities))
-    tracemalloc.stop()
-    peer, peer_memory = rank_by_cleanlab(held, n_classes)
-    kept = np.setdiff1d(np.arange(len(z)), held.numbers[ranked.list_wrong()])
+    peer = rank_by_cleanlab(first.labels, fill_matrix(first, n_classes))
+    top = ranked.wrong & (ranked.score >= TOP_SCORE)
+    kept = np.setdiff1d(np.arange(len(z)), held.numbers[top])
     accuracies = {}
     for name, rows, labels in (
         ("with wrong labels", np.arange(len(z)), z),
-        ("without those found", kept, z[kept]),
+        ("without the top", kept, z[kept]),
         ("with true labels", np.arange(len(z)), y),
     ):
         fitted = method.fit(ArrayRows(X[rows], labels), None, **options)
@@ -231,83 +268,12 @@ def measure_labels(known: dict[str, Any], kind: str, seed: int, threads: int) ->
         "cleanlab": float(average_precision_score(wrong, peer)),
         "listed": int(ranked.wrong.sum()),
         "listed_and_wrong": int((ranked.wrong & wrong).sum()),
+        "top": int(top.sum()),
+        "top_and_wrong": int((top & wrong).sum()),
         "wrong": int(wrong.sum()),
-        "memory_ratio": peer_memory / memory,
         "accuracy": accuracies,
         "classes": n_classes,
     }
-
-
-NAMES = {"scene15": "Scene 15", "caltech101": "Caltech-101", "tiny200": "Tiny-ImageNet"}
-
-
-def write_tables(cells: dict[str, Any]) -> dict[str, str]:
-    """Return the results as tables of Markdown, means over seeds, by the names of their marks."""
-    return {
-        "copies": write_copy_table(cells),
-        "wrong labels": write_label_table(cells),
-    }
-
-
-def collect(cells: dict[str, Any], problem: str, fault: str) -> list[dict[str, Any]]:
-    """Return the results of all seeds."""
-    return [cell for key, cell in cells.items() if key.startswith(f"{problem} {fault} ")]
-
-
-def write_copy_table(cells: dict[str, Any]) -> str:
-    """Return how many copies are found, and how many pairs are no copies."""
-    head = ["", "images", *COPYING, "new pairs that are no copies, in 1,000 images", "seeds"]
-    lines = [head, ["---"] * len(head)]
-    for problem, name in NAMES.items():
-        found = collect(cells, problem, "copies")
-        if not found:
-            continue
-        recall = [np.mean([one["recall"][kind] for one in found]) for kind in COPYING]
-        false = sum(one["false_pairs"] for one in found)
-        images = sum(one["images"] for one in found)
-        line = [name, f"{found[0]['images']:,}", *(f"{share:.3f}" for share in recall)]
-        lines.append([*line, f"{1000 * false / images:.2f}", str(len(found))])
-    return show_lines(lines)
-
-
-def write_label_table(cells: dict[str, Any]) -> str:
-    """Return how well wrong labels are ranked, and what dropping them gains."""
-    head = ["", "5 % wrong", "average precision", "cleanlab", "difference", "listed that are wrong"]
-    head += ["wrong that are listed", "accuracy with them", "without", "true labels"]
-    head += ["memory of cleanlab", "seeds"]
-    lines = [head, ["---"] * len(head)]
-    for problem, name in NAMES.items():
-        for fault in ("random", "confusable"):
-            found = collect(cells, problem, fault)
-            if not found:
-                continue
-            ours, theirs = (
-                np.array([one[key] for one in found]) for key in ("average_precision", "cleanlab")
-            )
-            precision = np.mean([one["listed_and_wrong"] / one["listed"] for one in found])
-            recall = np.mean([one["listed_and_wrong"] / one["wrong"] for one in found])
-            accuracies = [
-                np.mean([one["accuracy"][key] for one in found]) for key in found[0]["accuracy"]
-            ]
-            ratio = np.mean([one["memory_ratio"] for one in found])
-            line = [name, fault, f"{ours.mean():.3f}", f"{theirs.mean():.3f}"]
-            line += [show_difference(ours - theirs), f"{precision:.2f}", f"{recall:.2f}"]
-            line += [f"{accuracy:.1f}" for accuracy in accuracies]
-            lines.append([*line, f"{ratio:.0f} x", str(len(found))])
-    return show_lines(lines)
-
-
-def show_difference(differences: np.ndarray) -> str:
-    """Return the mean of paired differences, with its standard error."""
-    if len(differences) < 2:
-        return f"{differences.mean():+.3f}"
-    error = differences.std(ddof=1) / len(differences) ** 0.5
-    return f"{differences.mean():+.3f} ± {error:.3f}"
-
-
-def show_lines(lines: list[list[str]]) -> str:
-    """Return the lines of a table in Markdown."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:
@@ -317,7 +283,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=Path("runs/data_faults"))
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--problems", default=",".join(PROBLEMS))
-    parser.add_argument("--faults", default="copies,random,confusable")
+    parser.add_argument("--faults", default="copies,random,confusable,memory")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help="300 images, one seed")
@@ -330,20 +296,29 @@ def main() -> None:
     if given.data is None:
         parser.error("the folder of the data is missing")
     given.work.mkdir(parents=True, exist_ok=True)
+    faults = given.faults.split(",")
+    if "memory" in faults:
+        faults.remove("memory")
+        n_rows = 1000 if given.quick else MEMORY_ROWS
+        run_memory = partial(measure_memory, n_rows, MEMORY_CLASSES)
+        name = f"memory {n_rows} {MEMORY_CLASSES}"
+        print(name, results.fill(name, run_memory), flush=True)
     size = "quick" if given.quick else "all"
     for problem in given.problems.split(","):
         n_images = 300 if given.quick else IMAGES[problem]
         images = choose_images(given.data / PROBLEMS[problem], n_images)
         known = describe(images, given.work / f"{size}-{problem}.npz", given.threads)
         for seed in range(1 if given.quick else given.seeds):
-            for fault in given.faults.split(","):
+            for fault in faults:
+                number = seed
                 if fault == "copies":
                     n = 10 if given.quick else COPIES
                     work = given.work / problem
                     run = partial(measure_copies, images, known, seed, n, work, given.threads)
                 else:
-                    run = partial(measure_labels, known, fault, seed, given.threads)
-                name = f"{problem} {fault} {seed}"
+                    number = seed + CHOSEN_BY
+                    run = partial(measure_labels, known, fault, number, given.threads)
+                name = f"{problem} {fault} {number}"
                 print(name, results.fill(name, run), flush=True)
 
 

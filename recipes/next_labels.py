@@ -2,7 +2,7 @@
 
 Command:   python recipes/next_labels.py DATA --work runs --out FILE.json [--seeds 5] [--rounds 10]
            python recipes/next_labels.py --table [docs/verbs/predict.md]
-Time:      two threads: about five minutes a seed
+Time:      one thread: about two minutes a seed
 Expected:  see docs/verbs/predict.md
 
 A model of 200 classes begins with 5 labelled images a class. In each round 100 of the other 19,000

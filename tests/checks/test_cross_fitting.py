@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from myriad.checks import cross_fitting
 from myriad.checks.cross_fitting import HeldProbabilities, cross_fit
 from myriad.errors import InputError
 from myriad.models import HeldScores, calibrate
@@ -29,6 +30,34 @@ def test_every_row_is_scored_once_and_probabilities_are_those_of_all_classes():
     given = held.probabilities[held.classes == y[:, None]]
     np.testing.assert_allclose(held.given, given, atol=1e-5)
     assert (held.classes[:, 0] == y).mean() > 0.9
+
+
+def test_the_scores_of_most_rows_are_not_kept(monkeypatch):
+    """Where rows are many, some of a fold calibrate, and the others are scored block by block."""
+    X, y = draw_problem()
+    every = cross_fit(SOFTMAX, ArrayRows(X, y), n_classes=6, context=Context(threads=1))
+    monkeypatch.setattr(cross_fitting, "CALIBRATION_ROWS", 20)
+    monkeypatch.setattr(cross_fitting, "LEAST_ROWS", 20)
+    monkeypatch.setattr("myriad.models.calibration.LEAST_ROWS", 20)
+    monkeypatch.setattr(cross_fitting, "BLOCK_ROWS", 7)
+    few = cross_fit(SOFTMAX, ArrayRows(X, y), n_classes=6, context=Context(threads=1))
+    assert few.numbers.tolist() == list(range(180))
+    assert (few.classes[:, 0] == every.classes[:, 0]).mean() > 0.99
+    np.testing.assert_allclose(few.probabilities.sum(axis=1), 1, atol=1e-4)
+
+
+def test_rows_that_are_excluded_are_scored_and_not_trained_on():
+    X, y = draw_problem()
+    wrong = y.copy()
+    wrong[y == 0] = 1  # all rows of a class have the label of another
+    excluded = (y == 0) & (np.arange(180) >= 6)
+    rows = ArrayRows(X, wrong)
+    held = cross_fit(SOFTMAX, rows, n_classes=6, excluded=excluded, context=Context(threads=1))
+    plain = cross_fit(SOFTMAX, rows, n_classes=6, context=Context(threads=1))
+    assert held.numbers.tolist() == list(range(180))
+    assert held.given[excluded].mean() < plain.given[excluded].mean()
+    few = cross_fit(SOFTMAX, rows.select(np.arange(50)), n_classes=6, excluded=excluded[:50])
+    assert len(few) == 50  # all of them calibrate, as fewer would be too few
 
 
 def test_probabilities_are_those_of_the_calibration():

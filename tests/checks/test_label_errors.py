@@ -2,7 +2,18 @@ import numpy as np
 import pytest
 
 from myriad.checks.cross_fitting import HeldProbabilities
-from myriad.checks.label_errors import find_thresholds, find_twins, rank_labels
+from myriad.checks.label_errors import (
+    find_excluded,
+    find_label_errors,
+    find_thresholds,
+    find_twins,
+    rank_labels,
+)
+from myriad.store import ArrayRows
+from myriad.training import Context
+from myriad.training.sgd.method import SGD
+
+SOFTMAX = SGD(objective="softmax", eta=1.0, epochs=4, scale=False)
 
 
 def hold(probabilities, labels, n_kept=10):
@@ -82,3 +93,36 @@ def test_classes_under_two_names_are_found():
     assert (twins.first, twins.second) == (5, 6)
     assert twins.share > 0.6
     assert find_twins(hold(*draw_confident()[:2]), 8) == []
+
+
+def test_rounds_find_errors_that_models_learn_to_believe():
+    """Wrong labels of one class are all of the same other one, so that models believe them."""
+    draws = np.random.default_rng(0)
+    truth = np.arange(240) % 4
+    X = draws.standard_normal((4, 8))[truth] + 0.6 * draws.standard_normal((240, 8))
+    labels = truth.astype(np.int32)
+    wrong = np.flatnonzero(truth == 0)[:16]
+    labels[wrong] = 1
+    rows = ArrayRows(X.astype(np.float32), labels)
+    ranked, first = find_label_errors(SOFTMAX, rows, n_classes=4, context=Context(threads=1))
+    assert first.numbers.tolist() == ranked.held.numbers.tolist() == list(range(240))
+    once = rank_labels(first, 4)
+    found, before = (np.isin(wrong, np.argsort(-one.score)[:16]).sum() for one in (ranked, once))
+    assert found >= before
+    assert np.isin(ranked.list_wrong(), wrong).mean() > 0.8
+    # The models of the last round were trained without them, and are surer that they are wrong.
+    assert ranked.held.given[wrong].mean() < first.given[wrong].mean()
+    again, _ = find_label_errors(SOFTMAX, rows, n_classes=4, context=Context(threads=2))
+    np.testing.assert_array_equal(ranked.score, again.score)
+
+
+def test_no_class_is_excluded_as_a_whole():
+    P = np.full((40, 3), 0.02)
+    labels = np.repeat([0, 1, 2], [20, 10, 10])
+    P[np.arange(40), labels] = 0.96
+    P[20:28] = [0.95, 0.03, 0.02]
+    ranked = rank_labels(hold(P, labels), 3)
+    assert ranked.wrong.sum() == 8
+    excluded = find_excluded(ranked, 50, 3)
+    assert excluded.shape == (50,)
+    assert np.flatnonzero(excluded).tolist() == ranked.list_wrong()[:5].tolist()

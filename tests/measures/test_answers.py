@@ -1,9 +1,16 @@
 """Measures of probabilities and of answers, against scikit-learn and plain counts."""
 
 import numpy as np
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, precision_recall_fscore_support
 
-from myriad.measures import measure_calibration, measure_levels, measure_rejection, measure_sets
+from myriad.measures import (
+    list_labels,
+    measure_calibration,
+    measure_labels,
+    measure_levels,
+    measure_rejection,
+    measure_sets,
+)
 from myriad.measures.calibration import calibration_error, chance_error, risk_coverage
 
 RNG = np.random.default_rng(0)
@@ -68,3 +75,24 @@ def test_levels():
     species, genus = measure_levels(["label", "genus"], right, levels, answers)
     np.testing.assert_allclose([species["accuracy"], genus["accuracy"]], [100 / 3, 200 / 3])
     assert species["precision"] == genus["precision"] == 100.0
+
+
+def test_given_labels_agree_with_scikit_learn():
+    true, given = RNG.random((2, 60, 5)) < 0.4
+    true[:, 3] = False  # a label that no row has
+    given[:, 4] = False  # and one that is never given
+    counts = [(true & given).sum(axis=0), given.sum(axis=0), true.sum(axis=0)]
+    names, precisions = list("abcde"), np.array([50.0, 60.0, 70.0, np.nan, 0.0])
+    each = list_labels(names, *counts, precisions)
+    found = precision_recall_fscore_support(true, given, zero_division=0)
+    for c in range(3):
+        expected = [100.0 * values[c] for values in found[:3]]
+        rates = [each[c][name] for name in ("precision", "recall", "f1")]
+        np.testing.assert_allclose(rates, expected)
+    assert each[3]["recall"] is None
+    assert each[3]["average_precision"] is None
+    assert each[4]["precision"] is None
+    assert each[4]["recall"] == each[4]["f1"] == 0.0
+    assert [one["label"] for one in each] == names
+    macro = measure_labels(*counts, 60)["macro"]["f1"]
+    np.testing.assert_allclose(macro, 100.0 * np.mean([found[2][c] for c in (0, 1, 2, 4)]))

@@ -94,7 +94,7 @@ def test_page_is_balanced_and_asks_for_nothing(n_classes: int, tmp_path: Path) -
 def test_every_section_is_there(tmp_path: Path) -> None:
     evidence = invent_evidence(200)
     evidence["ceiling"] = 97.3
-    evidence["measures"].update(map=55.5, unknown=2, top1=71.2)
+    evidence["measures"].update(unknown=2, top1=71.2)
     markup = Markup(make_page(evidence, tmp_path))
     sections = [section["id"] for section in markup.find("section")]
     assert sections == ["accuracy", "extremes", "confused", "classes", "search", "settings", "bad"]
@@ -108,7 +108,6 @@ def test_every_section_is_there(tmp_path: Path) -> None:
         "top-1, over samples 71.2 % 95 % interval 69.2 to 73.1 %",
         "top-5, mean over classes",
         "No model can exceed 97.3 % top-1",
-        "Mean average precision over classes: 55.5 %",
         "2 images of classes that the model does not know count as wrong",
         "signature.gaussians 128",
         "train/rose/2.jpg the file ends too early",
@@ -116,6 +115,29 @@ def test_every_section_is_there(tmp_path: Path) -> None:
         "model of 12.3 MB",
     ):
         assert words in text
+
+
+def test_several_labels_an_image(tmp_path: Path) -> None:
+    evidence = invent_evidence(30)
+    rates = {"precision": 60.0, "recall": 50.0, "f1": 54.5}
+    evidence["measures"]["map"] = 55.5
+    evidence["labels"] = {"micro": rates, "macro": rates, "given": 1.5, "present": 1.8}
+    evidence["labels"] |= {"calibration_error": 0.01, "brier": 0.1, "log_loss": 0.3}
+    for i, item in enumerate(evidence["classes"]):
+        item |= {"average_precision": 3.0 * i, **rates}
+    markup = Markup(make_page(evidence, tmp_path))
+    text = markup.read()
+    for words in (
+        "mean average precision 55.5 %",
+        "F1, mean over labels 54.5 %",
+        "An image has 1.80 labels on average, is given 1.50",
+        "lowest average precision",
+    ):
+        assert words in text
+    keys = [head["data-key"] for head in markup.find("th") if "data-key" in head]
+    assert keys == ["name", "train", "n", "average_precision", "precision", "recall", "f1"]
+    evidence["labels"] = None
+    assert "it gives no labels" in Markup(make_page(evidence, tmp_path)).read()
 
 
 def test_hostile_strings_stay_text(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ does not grow with the number of classes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -18,8 +18,8 @@ from myriad.arrays import Float, Ints
 from myriad.errors import InputError
 from myriad.models import Calibration, HeldScores, Model, calibrate
 from myriad.models.calibration import LEAST_ROWS, sum_log
-from myriad.models.held_scores import MOST_ROWS
 from myriad.parallel.threads import hold_blas_to_one_thread
+from myriad.randomness import generator
 from myriad.store import Rows
 from myriad.training.automatic.folds import count_groups, draw_folds
 from myriad.training.context import DEFAULT_CONTEXT, Context
@@ -27,6 +27,13 @@ from myriad.training.method import Method
 from myriad.training.validation import count_block_rows, cut_ranges
 
 N_FOLDS = 5
+DRAW_STRIDE = 100
+"""Seeds of further draws of folds are so far apart, so that they are not those of other runs."""
+CALIBRATION_ROWS = 2_000
+"""Held-out rows that calibrate. The scores of others need not be kept: memory does not grow with
+the number of classes."""
+BLOCK_ROWS = 256
+"""Rows whose scores are in memory at a time, by all classes."""
 KEPT_CLASSES = 10
 """Best classes of a row whose probabilities are kept."""
 
@@ -80,10 +87,20 @@ class HeldProbabilities:
     @classmethod
     def concatenate(cls, parts: Sequence[HeldProbabilities]) -> Self:
         """Return the probabilities of several sets of rows as one, in the order of the rows."""
-        names = ("numbers", "labels", "given", "classes", "probabilities")
-        arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-        order = np.argsort(arrays["numbers"], kind="stable")
-        return cls(**{name: array[order] for name, array in arrays.items()})
+        numbers = np.concatenate([part.numbers for part in parts])
+        order = np.argsort(numbers, kind="stable")
+        positions = np.empty(len(order), np.int64)
+        positions[order] = np.arange(len(order))
+        arrays, start = {}, 0
+        for name in ("labels", "given", "classes", "probabilities"):
+            array = getattr(parts[0], name)
+            arrays[name] = np.empty((len(numbers), *array.shape[1:]), array.dtype)
+        for part in parts:  # into their rows at once: the arrays are most of what a check keeps
+            own = positions[start : start + len(part)]
+            for name, array in arrays.items():
+                array[own] = getattr(part, name)
+            start += len(part)
+        return cls(numbers[order], **arrays)
 
 
 def cross_fit(
@@ -93,16 +110,67 @@ def cross_fit(
     n_classes: int,
     n_folds: int = N_FOLDS,
     n_kept: int = KEPT_CLASSES,
+    excluded: NDArray[np.bool_] | None = None,
+    draw: int = 0,
     context: Context = DEFAULT_CONTEXT,
 ) -> HeldProbabilities:
     """Return the probabilities of all labelled rows, each by a model trained without its fold.
 
-    Settings that the method leaves open are searched on all rows first. Groups of rows are not
-    divided among folds, so that a copy of a row does not vouch for its label.
+    Settings that the method leaves open are searched on all rows first; see `settle`. Groups of
+    rows are not divided among folds, so that a copy of a row does not vouch for its label.
 
     Parameters
     ----------
     n_kept : best classes of a row whose probabilities are kept.
+    excluded : bool array of shape (n_rows,), rows that are scored, but neither trained on nor used
+        for the calibration.
+    draw : number of the draw of folds; other ones divide the rows in other ways.
+    """
+    method = settle(method, rows, n_classes, context)
+    left_out = np.zeros(rows.n_rows, bool) if excluded is None else excluded
+    n_folds = min(n_folds, count_groups(rows.groups, rows.labels >= 0))
+    if n_folds < 2:
+        raise InputError("Labels cannot be checked: all rows are copies of one another.")
+    seed = method.seed + DRAW_STRIDE * draw
+    folds = draw_folds(rows.labels, n_folds, seed=seed, groups=rows.groups)
+    quiet = replace(context, checkpoint=None, workers=None)
+    waiting: list[Scored] = []
+    done: list[HeldProbabilities] = []
+    calibration: Calibration | None = None
+    draws = generator(seed, "calibration of held-out rows")
+    with context.progress.step("Scoring held-out rows", n_folds, "folds") as advance:
+        for fold in range(n_folds):
+            kept = np.flatnonzero((folds >= 0) & (folds != fold) & ~left_out)
+            held = folds == fold
+            if not held.any() or len(np.unique(rows.labels[kept])) < 2:
+                continue
+            fitted = method.fit(rows.select(kept), None, n_classes=n_classes, context=quiet)
+            numbers = np.flatnonzero(held)
+            if calibration is None and len(numbers) > CALIBRATION_ROWS:
+                drawn = np.sort(draws.permutation(numbers)[:CALIBRATION_ROWS])
+                sample = list(_score(fitted.model, rows, drawn))
+                calibration = _calibrate([*waiting, *sample], left_out)
+            if calibration is None:
+                waiting += _score(fitted.model, rows, numbers)
+                if sum(len(one) for one, _ in waiting) >= CALIBRATION_ROWS:
+                    calibration = _calibrate(waiting, left_out)
+            else:
+                scored = _score(fitted.model, rows, numbers)
+                done += (HeldProbabilities.of(*some, calibration, n_kept) for some in scored)
+            if calibration is not None:
+                done += [HeldProbabilities.of(*one, calibration, n_kept) for one in waiting]
+                waiting = []
+            advance(1)
+    if calibration is None:
+        calibration = _calibrate(waiting, left_out)
+        done += [HeldProbabilities.of(*one, calibration, n_kept) for one in waiting]
+    return HeldProbabilities.concatenate(done)
+
+
+def settle(method: Method, rows: Rows, n_classes: int, context: Context) -> Method:
+    """Return a method with the settings that a search on all labelled rows chooses.
+
+    Raises `InputError` if labels of such rows cannot be checked.
     """
     known = np.flatnonzero(rows.labels >= 0)
     if rows.sets is not None or len(known) < LEAST_ROWS or len(np.unique(rows.labels[known])) < 2:
@@ -110,49 +178,31 @@ def cross_fit(
             f"Labels are checked where there are two classes and {LEAST_ROWS} rows or more, with "
             "one label each."
         )
-    if method.is_open:
-        found = method.fit(rows.select(known), None, n_classes=n_classes, context=context)
-        method = method.settled(found)
-    n_folds = min(n_folds, count_groups(rows.groups, rows.labels >= 0))
-    if n_folds < 2:
-        raise InputError("Labels cannot be checked: all rows are copies of one another.")
-    folds = draw_folds(rows.labels, n_folds, seed=method.seed, groups=rows.groups)
-    quiet = replace(context, checkpoint=None, workers=None)
-    waiting: list[tuple[HeldScores, NDArray[np.int64]]] = []
-    done: list[HeldProbabilities] = []
-    calibration: Calibration | None = None
-    with context.progress.step("Scoring held-out rows", n_folds, "folds") as advance:
-        for fold in range(n_folds):
-            kept, held = np.flatnonzero((folds >= 0) & (folds != fold)), folds == fold
-            if not held.any() or len(np.unique(rows.labels[kept])) < 2:
-                continue
-            fitted = method.fit(rows.select(kept), None, n_classes=n_classes, context=quiet)
-            numbers = np.flatnonzero(held)
-            waiting.append((_score(fitted.model, rows.select(numbers)), numbers))
-            if calibration is None and sum(len(one) for one, _ in waiting) >= MOST_ROWS:
-                calibration = _calibrate(waiting)
-            if calibration is not None:
-                done += [HeldProbabilities.of(*one, calibration, n_kept) for one in waiting]
-                waiting = []
-            advance(1)
-    if calibration is None:
-        calibration = _calibrate(waiting)
-        done += [HeldProbabilities.of(*one, calibration, n_kept) for one in waiting]
-    return HeldProbabilities.concatenate(done)
+    if not method.is_open:
+        return method
+    found = method.fit(rows.select(known), None, n_classes=n_classes, context=context)
+    return method.settled(found)
 
 
-def _score(model: Model, rows: Rows) -> HeldScores:
-    """Return the scores of rows, the best ones of each."""
-    parts = []
-    with hold_blas_to_one_thread():  # the bits must not depend on the number of threads
-        for some in cut_ranges(rows, count_block_rows(rows.dim, model.n_classes)):
-            scores = model.scores(rows.read(some).astype(np.float32, copy=False))
-            parts.append(HeldScores.of(scores, rows.labels[some.start : some.stop]))
-    return HeldScores.concatenate(parts)
+Scored = tuple[HeldScores, NDArray[np.int64]]
+"""The best scores of some rows, and the numbers of the rows."""
 
 
-def _calibrate(waiting: Sequence[tuple[HeldScores, NDArray[np.int64]]]) -> Calibration:
+def _score(model: Model, rows: Rows, numbers: NDArray[np.int64]) -> Iterator[Scored]:
+    """Yield the best scores of rows, some rows at a time."""
+    held = rows.select(numbers)
+    for some in cut_ranges(held, count_block_rows(rows.dim, model.n_classes, most=BLOCK_ROWS)):
+        part = slice(some.start, some.stop)
+        with hold_blas_to_one_thread():  # the bits must not depend on the number of threads
+            scores = model.scores(held.read(some).astype(np.float32, copy=False))
+        yield HeldScores.of(scores, held.labels[part]), numbers[part]
+
+
+def _calibrate(waiting: Sequence[Scored], left_out: NDArray[np.bool_]) -> Calibration:
     held = [one for one, _ in waiting]
+    kept = [np.flatnonzero(~left_out[numbers]) for _, numbers in waiting]
+    if sum(len(rows) for rows in kept) >= LEAST_ROWS:  # else all rows are needed
+        held = [one.select(rows) for one, rows in zip(held, kept, strict=True)]
     found = calibrate(HeldScores.concatenate(held), "cross-fitted") if held else None
     if found is None:
         n_held = sum(len(one) for one in held)

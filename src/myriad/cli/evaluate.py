@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,8 @@ from myriad.pipelines.row_options import SEVERAL
 if TYPE_CHECKING:
     from myriad.pipelines.evaluate import Evaluated
 
+MOST_LABELS = 20
+"""Labels that are printed; all are in the JSON object."""
 read_limit = choose_extraction("max_bad", *SEVERAL)
 """The limit of bad images, and labels of manifests: options of extraction."""
 
@@ -46,9 +48,21 @@ def show(evaluated: Evaluated, run: Run) -> None:
         names = {"all labels together": "micro", "mean over labels": "macro"}
         columns = ["Labels given, %", "Precision", "Recall", "F1"]
         print_table(columns, [[name, *labels[key].values()] for name, key in names.items()])
+        show_labels(labels["each"])
     if evaluated.levels is not None:
         columns = ["Level", "Accuracy in %", "Answered in %", "Right in %"]
         print_table(columns, [list(level.values()) for level in evaluated.levels])
+
+
+def show_labels(each: list[dict[str, Any]]) -> None:
+    """Print how well each label is given: of many, those with the lowest F1."""
+    known = [label for label in each if label["present"]]
+    shown = sorted(known, key=lambda label: label["f1"])[:MOST_LABELS]
+    if len(known) <= MOST_LABELS:
+        shown = known
+    columns = ["Label", "Images", "Given", "Precision", "Recall", "F1", "Average precision"]
+    title = "" if shown is known else f"The {MOST_LABELS} labels with the lowest F1"
+    print_table(columns, [list(label.values()) for label in shown], title=title)
 
 
 def describe_probabilities(evaluated: Evaluated) -> dict[str, str]:

@@ -260,7 +260,10 @@ def _write_cell(value: Any) -> Text:
 
 
 def print_accuracies(measures: Measures, *, split: str) -> None:
-    """Print top-1 and top-5 accuracy, over samples and as the mean over classes."""
+    """Print top-1 and top-5 accuracy, over samples and as the mean over classes.
+
+    Where rows have several labels, the mean average precision is printed as well.
+    """
     counts = f"{measures.n:,} {SPLITS.get(split, split)}, {measures.classes:,} classes"
     if measures.unknown:
         counts += f", {measures.unknown:,} of classes that the model does not know"
@@ -274,3 +277,6 @@ def print_accuracies(measures: Measures, *, split: str) -> None:
         ],
         title=counts,
     )
+    if measures.map is not None and measures.map11 is not None:
+        shown = f"{measures.map:.2f} % ({measures.map11:.2f} % by eleven points)"
+        print_facts({"Mean average precision": shown})

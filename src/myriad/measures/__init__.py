@@ -10,6 +10,7 @@ from myriad.measures.accuracy import (
     select_truths,
 )
 from myriad.measures.answers import (
+    list_labels,
     measure_labels,
     measure_levels,
     measure_rejection,
@@ -23,10 +24,11 @@ from myriad.measures.confusion import (
     sibling_precision,
 )
 from myriad.measures.label_sets import LabelSets
-from myriad.measures.precision import average_precisions
+from myriad.measures.precision import ClassPrecisions, average_precisions
 
 __all__ = [
     "CalibrationMeasures",
+    "ClassPrecisions",
     "Confusion",
     "LabelSets",
     "Measures",
@@ -34,6 +36,7 @@ __all__ = [
     "average_precisions",
     "class_confusion",
     "count_confusions",
+    "list_labels",
     "measure",
     "measure_calibration",
     "measure_labels",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from myriad._jit import jit
 from myriad.errors import InputError
 from myriad.measures.label_sets import LabelSets
+from myriad.measures.precision import ClassPrecisions
 
 DEPTH = 10
 """Accuracies are reported at k = 1 to 10."""
@@ -184,7 +185,7 @@ def measure(
     n_classes: int,
     bad: int = 0,
     seconds: float = 0.0,
-    precisions: tuple[float | None, float | None] = (None, None),
+    precisions: ClassPrecisions | None = None,
 ) -> Measures:
     """Compute accuracies from ranks.
 
@@ -195,6 +196,7 @@ def measure(
         that the mean over classes counts them as classes that are always wrong. With several
         classes a row, rows without one are left out.
     n_classes : how many classes the model knows; accuracy at k beyond it is that at `n_classes`.
+    precisions : average precisions, where rows have several classes.
     """
     by_row = np.arange(len(ranks))
     if isinstance(truths, LabelSets):
@@ -213,4 +215,5 @@ def measure(
         sizes = np.bincount(present)
         by_class = [np.bincount(present, weights=column[by_row]) / sizes for column in hits.T]
         class_at = tuple(float(100.0 * column.mean()) for column in by_class)
-    return Measures(n, bad, unknown, n_classes, sample_at, class_at, seconds, *precisions)
+    means = (None, None) if precisions is None else precisions.means()
+    return Measures(n, bad, unknown, n_classes, sample_at, class_at, seconds, *means)

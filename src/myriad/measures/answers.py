@@ -80,6 +80,36 @@ def measure_labels(
     }
 
 
+def list_labels(
+    names: Sequence[str],
+    right: NDArray[np.int64],
+    given: NDArray[np.int64],
+    present: NDArray[np.int64],
+    precisions: NDArray[np.float64],
+) -> list[dict[str, Any]]:
+    """Return precision, recall and F1 of each label, in %; None where they are not defined.
+
+    Parameters
+    ----------
+    names : of the labels.
+    right, given, present : as for `measure_labels`.
+    precisions : float64 array of shape (n_classes,), average precisions in percent; NaN for none.
+    """
+    divisors = {"precision": given, "recall": present, "f1": given + present}
+    columns = {
+        name: np.where(divisors[name] > 0, values, np.nan)
+        for name, values in _rate(right, given, present)
+    } | {"average_precision": precisions}
+    return [
+        {"label": name, "present": int(present[c]), "given": int(given[c])}
+        | {
+            key: None if np.isnan(values[c]) else float(values[c])
+            for key, values in columns.items()
+        }
+        for c, name in enumerate(names)
+    ]
+
+
 def _total(*counts: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return [count.sum(keepdims=True) for count in counts]
 

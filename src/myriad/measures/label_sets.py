@@ -87,13 +87,17 @@ class LabelSets:
 
     def renumbered(self, numbers: NDArray[np.int32]) -> LabelSets:
         """Return the labels with class c renamed ``numbers[c]``; -1 removes a class."""
-        changed = numbers[self.classes]
-        rows = np.repeat(np.arange(len(self)), self.sizes)
+        rows, classes = self.pairs()
+        changed = numbers[classes]
         kept = changed >= 0
         order = np.lexsort((changed[kept], rows[kept]))
         counts = np.bincount(rows[kept], minlength=len(self))
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         return LabelSets(starts, changed[kept][order].astype(np.int32))
+
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return every label of every row: the numbers of the rows, and the labels."""
+        return np.repeat(np.arange(len(self)), self.sizes), self.classes
 
     def counts(self, n_classes: int) -> NDArray[np.int64]:
         """Return how many rows each class has."""
@@ -102,5 +106,5 @@ class LabelSets:
     def to_matrix(self, n_classes: int) -> NDArray[np.bool_]:
         """Return a bool matrix (n_rows, n_classes), true where a row has a class."""
         matrix = np.zeros((len(self), n_classes), np.bool_)
-        matrix[np.repeat(np.arange(len(self)), self.sizes), self.classes] = True
+        matrix[self.pairs()] = True
         return matrix

@@ -5,26 +5,48 @@ Ties count against the classifier: a row of another class with an equal score ra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 POINTS = np.linspace(0.0, 1.0, 11)
 
 
-def average_precisions(
-    scores: NDArray[np.float32], positive: NDArray[np.bool_]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the average precision of each class, in percent; NaN for one without a row.
+@dataclass(frozen=True, eq=False)
+class ClassPrecisions:
+    """The average precision of each class, in percent; NaN for one without a row.
+
+    Attributes
+    ----------
+    areas : float64 array of shape (n_classes,), areas under the curve of precision over recall.
+    elevens : float64 array of shape (n_classes,), VOC's means over eleven recalls.
+    """
+
+    areas: NDArray[np.float64]
+    elevens: NDArray[np.float64]
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[ClassPrecisions]) -> ClassPrecisions:
+        """Return the precisions of several groups of classes as one."""
+        names = ("areas", "elevens")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def means(self) -> tuple[float | None, float | None]:
+        """Return the means over the classes that have rows; None where none has."""
+        if np.isnan(self.areas).all():
+            return None, None
+        return float(np.nanmean(self.areas)), float(np.nanmean(self.elevens))
+
+
+def average_precisions(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> ClassPrecisions:
+    """Return the average precision of each class.
 
     Parameters
     ----------
     scores : float array of shape (n_samples, n_classes)
     positive : bool array of the same shape, true where a row has the class.
-
-    Returns
-    -------
-    The area under the curve of precision over recall, and VOC's mean of the highest precisions at
-    the recalls 0, 0.1, ... 1.
     """
     n_classes = scores.shape[1]
     areas, elevens = np.full(n_classes, np.nan), np.full(n_classes, np.nan)
@@ -33,7 +55,7 @@ def average_precisions(
             precisions = precisions_at_hits(scores[:, c], positive[:, c])
             areas[c] = 100.0 * precisions.mean()
             elevens[c] = 100.0 * eleven_points(precisions)
-    return areas, elevens
+    return ClassPrecisions(areas, elevens)
 
 
 def precisions_at_hits(

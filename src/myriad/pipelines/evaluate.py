@@ -15,26 +15,23 @@ from myriad.errors import InputError
 from myriad.images import ONE_LABEL, SeveralLabels, find_images
 from myriad.measures import (
     CalibrationMeasures,
-    LabelSets,
     Measures,
     Truths,
     class_confusion,
     measure,
     measure_calibration,
-    measure_labels,
     measure_levels,
     measure_rejection,
     measure_sets,
     sibling_precision,
 )
-from myriad.measures.calibration import calibration_error
-from myriad.models import CodedModel, load_model, match_rows
+from myriad.models import CodedModel, load_model
 from myriad.pipelines.deciding import DecisionOptions, read_hierarchy
 from myriad.pipelines.evidence import Scored
+from myriad.pipelines.label_evidence import describe_labels
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.pipelines.scoring import (
     StoreScoring,
-    mean_precisions,
     score_images,
     score_rows,
     score_store,
@@ -55,6 +52,7 @@ class Evaluated:
     scored: Scored
     split: str
     bad: list[dict[str, str]]
+    class_names: Sequence[str]
     siblings: Mapping[int, float | None] | None = None
     level_names: tuple[str, ...] = ()
 
@@ -100,21 +98,7 @@ class Evaluated:
     @property
     def labels(self) -> dict[str, Any] | None:
         """How the labels given to rows that may have several compare with those they have."""
-        judged = self.scored.judged
-        if "given" not in judged:
-            return None
-        right, given, present = (judged[name].sum(axis=0) for name in ("right", "given", "present"))
-        found = measure_labels(right, given, present, len(judged["confidence"]))
-        if found is None:
-            return None
-        n_labels = len(given)
-        error = calibration_error(judged["confidence"], self._correct)
-        return found | {
-            "expected": float(judged["expected"].mean()),
-            "calibration_error": error,
-            "log_loss": float(judged["log_loss"].mean()) / n_labels,
-            "brier": float(judged["brier"].mean()) / n_labels,
-        }
+        return describe_labels(self.scored, self.class_names)
 
     @property
     def _correct(self) -> NDArray[np.bool_]:
@@ -179,7 +163,6 @@ def evaluate(
             deciding = replace(deciding, hierarchy=None)
     deciding.make_decider(folder)  # options that do not fit the model are an error at once
     n_best = 0 if hierarchy is None else max(SIBLINGS_AT)
-    precisions: tuple[float | None, float | None] = (None, None)
     truths: Truths
     of_rows = is_row_data(data) and not is_store(data)
     if (labels or column) and not of_rows:
@@ -205,8 +188,6 @@ def evaluate(
             n_best=n_best,
             progress=progress,
         )
-        if isinstance(truths, LabelSets):
-            precisions = mean_precisions(folder, table, threads=threads, progress=progress)
         bad: list[dict[str, str]] = []
     elif is_store(data):
         store = Store.open(data)
@@ -225,12 +206,6 @@ def evaluate(
             n_best=n_best,
             progress=progress,
         )
-        if isinstance(truths, LabelSets):
-            rows = store.rows(None if split == "all" else split)
-            matched = match_rows(folder.model, store.code, str(data))
-            precisions = mean_precisions(
-                replace(folder, model=matched), rows, threads=threads, progress=progress
-            )
         bad = []
     else:
         images = find_images(data, several=several)
@@ -255,7 +230,7 @@ def evaluate(
         n_classes=n_classes,
         bad=len(bad),
         seconds=seconds,
-        precisions=precisions,
+        precisions=scored.precisions,
     )
     siblings: dict[int, float | None] | None = None
     names: tuple[str, ...] = ()
@@ -268,7 +243,7 @@ def evaluate(
             if k <= best.shape[1]
         }
         names = ("label", *(level.name for level in hierarchy.levels))
-    return Evaluated(measures, scored, split, bad, siblings, names)
+    return Evaluated(measures, scored, split, bad, folder.class_names, siblings, names)
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
@@ -19,7 +19,13 @@ from myriad.errors import MyriadError
 from myriad.images import read_image
 from myriad.images.archive import Archive, open_archive
 from myriad.images.thumbnails import make_thumbnail
-from myriad.measures import Confusion, Measures, count_confusions
+from myriad.measures import (
+    ClassPrecisions,
+    Confusion,
+    LabelSets,
+    Measures,
+    count_confusions,
+)
 from myriad.models import ClassPictures, Judged
 from myriad.parallel import map_ordered, thread_count, thread_executor
 
@@ -40,7 +46,7 @@ A model that ranks {classes:,} classes, made by myriad.
 |---|---|---|
 | over samples | {top1} | {top5} |
 | mean over classes | {class_top1} | {class_top5} |
-
+{several}
 Settings and the number of epochs were chosen on these images, so other images may do worse.
 
 ## Use
@@ -53,6 +59,10 @@ or in Python:
     labels, scores = myriad.load("{title}").predict_topk(["photo.jpg"], 5)
 
 `model.safetensors` holds all arrays, `config.json` settings and class names. Loading runs no code.
+"""
+SEVERAL = """
+Images may have several labels, and count as right where one of them is ranked first, or among the
+first five. The mean average precision over labels is {map:.1f} %.
 """
 
 
@@ -67,6 +77,9 @@ class Scored:
     ranks : int32, the rank of the truth.
     paths : where the row's image is, or an empty string.
     judged : what else is known of the rows; see `models.judging`.
+    sets : all known classes of each row, where it may have several, of which `truths` has one; None
+        where each has one.
+    precisions : the average precision of each class, where rows may have several.
     suspects : rows whose label is probably wrong, plain JSON; see `list_suspects`.
     """
 
@@ -76,6 +89,13 @@ class Scored:
     paths: Sequence[str]
     judged: Judged = field(default_factory=dict)
     suspects: list[dict[str, Any]] = field(default_factory=list)
+    sets: LabelSets | None = None
+    precisions: ClassPrecisions | None = None
+
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return every known class of every row: the numbers of the rows, and the classes."""
+        sets = LabelSets.from_labels(self.truths) if self.sets is None else self.sets
+        return sets.pairs()
 
 
 def gather_evidence(
@@ -87,6 +107,7 @@ def gather_evidence(
     class_names: Sequence[str],
     train_counts: NDArray[np.int64] | None,
     train_samples: dict[int, str],
+    labels: dict[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
     """Return a report's evidence as plain JSON.
@@ -95,19 +116,25 @@ def gather_evidence(
     ----------
     train_counts : training rows of each class, if known.
     train_samples : a training image of each class, if known.
+    labels : what is known of given labels, where rows may have several; see `describe_labels`.
     more : further keys: history, search, settings, bad, data, model_bytes, ceiling,
         calibration.
     """
-    confusions = count_confusions(scored.truths, scored.guesses, n_classes=len(class_names))
+    confusions = find_confusions(scored, len(class_names))
     by_truth: dict[int, list[Confusion]] = defaultdict(list)
     for confusion in confusions:
         by_truth[confusion.truth].append(confusion)
+    classes = _classes(scored, class_names, train_counts, train_samples, by_truth)
+    if labels is not None:
+        for record, found in zip(classes, labels["each"], strict=True):
+            record |= {name: found[name] for name in ("precision", "recall", "f1")}
     return {
         "title": title,
         "split": split,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "measures": measures.to_json(),
-        "classes": _classes(scored, class_names, train_counts, train_samples, by_truth),
+        "classes": classes,
+        "labels": labels and {name: value for name, value in labels.items() if name != "each"},
         "pairs": [
             {
                 "truth": class_names[confusion.truth],
@@ -127,6 +154,18 @@ def gather_evidence(
     } | more
 
 
+def find_confusions(scored: Scored, n_classes: int) -> list[Confusion]:
+    """Return the pairs of a class and of the class that its rows were taken for.
+
+    A row of several classes whose best class is none of them is a mistake for each of its classes.
+    """
+    rows, classes = scored.pairs()
+    missed = scored.truths[rows] != scored.guesses[rows]
+    rows, classes = rows[missed], classes[missed]
+    found = count_confusions(classes, scored.guesses[rows], n_classes=n_classes)
+    return [replace(confusion, row=int(rows[confusion.row])) for confusion in found]
+
+
 def _classes(
     scored: Scored,
     class_names: Sequence[str],
@@ -134,15 +173,15 @@ def _classes(
     train_samples: dict[int, str],
     by_truth: dict[int, list[Confusion]],
 ) -> list[dict[str, Any]]:
-    known = scored.truths >= 0
-    truths, ranks = scored.truths[known], scored.ranks[known]
-    n_classes = len(class_names)
+    rows, truths = scored.pairs()
+    ranks, n_classes = scored.ranks[rows], len(class_names)
     sizes = np.bincount(truths, minlength=n_classes)
     hits = {
         k: np.bincount(truths, weights=ranks <= min(k, n_classes), minlength=n_classes)
         for k in (1, 5)
     }
-    first = {int(t): int(i) for i, t in reversed(list(enumerate(scored.truths)))}
+    first = dict(zip(truths[::-1].tolist(), rows[::-1].tolist(), strict=True))
+    areas = None if scored.precisions is None else scored.precisions.areas
     return [
         {
             "name": name,
@@ -160,6 +199,7 @@ def _classes(
                 for confusion in by_truth[c][:MOST_TAKEN_FOR]
             ],
         }
+        | ({} if areas is None else {"average_precision": areas[c] if sizes[c] else None})
         for c, name in enumerate(class_names)
     ]
 
@@ -225,7 +265,12 @@ def write_card(title: str, measures: Measures, facts: Mapping[str, Any]) -> str:
     }
     lines = "\n".join(f"| {name} | {_escape(value)} |" for name, value in facts.items())
     return CARD.format(
-        title=_escape(title), classes=measures.classes, n=measures.n, facts=lines, **numbers
+        title=_escape(title),
+        classes=measures.classes,
+        n=measures.n,
+        facts=lines,
+        several="" if measures.map is None else SEVERAL.format(map=measures.map),
+        **numbers,
     )
 
 

@@ -11,9 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.checks.cross_fitting import HeldProbabilities, cross_fit
+from myriad.checks.cross_fitting import HeldProbabilities
 from myriad.checks.findings import DuplicateGroup, Finding, Sample
-from myriad.checks.label_errors import RankedLabels, TwinClasses, find_twins, rank_labels
+from myriad.checks.label_errors import (
+    RankedLabels,
+    TwinClasses,
+    find_label_errors,
+    find_twins,
+    rank_labels,
+)
 from myriad.files import atomic_write
 from myriad.models import HeldScores
 from myriad.progress import Progress
@@ -62,8 +68,9 @@ def check_labels(
     method = Automatic(seed=seed, search="quick")
     context = Context(threads=threads, progress=progress)
     n_classes = len(sample.class_names)
-    held = cross_fit(method, group_rows(rows, groups), n_classes=n_classes, context=context)
-    ranked = rank_labels(held, n_classes)
+    ranked, held = find_label_errors(
+        method, group_rows(rows, groups), n_classes=n_classes, context=context
+    )
     checked = CheckedLabels(ranked, ranked.list_wrong(), find_twins(held, n_classes), file)
     write_suggestions(sample, checked)
     return checked

@@ -1,11 +1,15 @@
-"""Which unlabelled rows to label next: typical ones of what the model does not know yet.
+"""Which unlabelled rows to label next: those after which least is unknown of all others.
 
-The rows are clustered, together with those that have labels already. Clusters with the fewest
-labelled rows come first, and among them those whose rows the model doubts most, in sum: so large
-groups of unlike rows that it is unsure of. Of each cluster the row nearest to its centre is taken,
-as in TypiClust (G. Hacohen, A. Dekel, D. Weinshall, ICML 2022). With few labels a class, the rows
-that a model is least sure of are mostly odd ones, and teach it less than rows drawn at random; see
-``recipes/next_labels.py``.
+Were a linear model fitted to the labelled rows by ridge regression, then ``x' S x`` would be the
+variance of its prediction for a row x, with ``S = (lam I + sum of x x' over labelled rows)^-1``. It
+does not depend on the labels, so what a further row would do to it is known before it has one. Rows
+are chosen one by one, each of which lowers most the sum of the variances of all unlabelled rows,
+weighted by how much the model doubts them. So they are neither like rows that have labels, nor odd:
+a row unlike all others lowers no variance but its own. This is the criterion of V-optimal design
+(K. Yu, J. Bi, V. Tresp, ICML 2006, who call it transductive) with weights like those that the
+Fisher information of a classifier has (J. Ash et al., Gone fishing, NeurIPS 2021). With few labels
+a class, rows that a model is least sure of are mostly odd ones, and teach it less than rows drawn
+at random; see ``recipes/next_labels.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +22,6 @@ from numpy.typing import NDArray
 from myriad.arrays import Float, Ints
 from myriad.models.novelty import find_directions
 from myriad.randomness import generator
-from myriad.vocabularies import learn_centres, nearest_centres
 
 CLASSES = 2
 """Best classes of a row whose probabilities count."""
@@ -26,15 +29,12 @@ MOST_ROWS = 20_000
 """Unlabelled rows, and labelled ones, among which the choice is made; of more, some are drawn."""
 NEAR = 0.05
 """Squared distance, as a fraction of the mean one, below which two rows are near-duplicates."""
-LABELLED_SHARE = 2
-"""One more cluster for so many labelled rows."""
+RIDGE = 1.0
+"""What is added to the sum of squares of labelled rows, which have length 1."""
 MEAN_ROWS = 5
 """Labelled rows that the mean of a class stands for, where the rows themselves are not known."""
 MOST_FEATURES, SAMPLE_ROWS = 128, 1_000
-"""Rows of more features are clustered in so many main directions, those of a sample of rows."""
-MOST_CLUSTERS = 2_000
-ROUNDS = 8
-"""Rounds of k-means."""
+"""Rows of more features are compared in so many main directions, those of a sample of rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,6 @@ def choose_rows(
     labelled: Float | None = None,
     means: Float | None = None,
     seed: int,
-    threads: int | None = 1,
 ) -> list[int]:
     """Return the numbers of up to `n` rows to label, the most urgent first.
 
@@ -77,8 +76,8 @@ def choose_rows(
     labelled : float32 array of shape (n_labelled, n_features), rows that have labels; None if they
         are not known.
     means : float32 array of shape (n_classes, n_features), the means of the labelled rows of each
-        class, which stand for them if they are not known. Without both, the choice is worse than
-        one at random.
+        class, which stand for them if they are not known.
+    seed : draws the rows that main directions are found from.
     """
     n_rows = len(rows.X)
     known = np.zeros((0, rows.X.shape[1]), np.float32)
@@ -86,36 +85,42 @@ def choose_rows(
         known = labelled
     elif means is not None:
         known = np.repeat(means, MEAN_ROWS, axis=0)
-    Z = _centre(_project(np.concatenate([rows.X, known]), seed))
-    n_clusters = min(n + len(known) // LABELLED_SHARE, MOST_CLUSTERS, max(1, n_rows // 2))
-    centres = learn_centres(Z, n_clusters, seed=seed, rounds=ROUNDS, threads=threads)
-    cluster = nearest_centres(Z, centres)
-    covered = np.bincount(cluster[n_rows:], minlength=n_clusters)
-    doubts = np.bincount(cluster[:n_rows], weights=rows.doubt, minlength=n_clusters)
-    Z, cluster = Z[:n_rows], cluster[:n_rows]
-    away = Z - centres[cluster]
-    distances = np.einsum("ij,ij->i", away, away, dtype=np.float64)
-    members = np.lexsort((distances, cluster))
-    starts = np.searchsorted(cluster[members], np.arange(n_clusters + 1))
-    queues = [
-        members[starts[c] : starts[c + 1]].tolist()[::-1]
-        for c in np.lexsort((-doubts, covered))
-        if starts[c] < starts[c + 1]
-    ]
-    return _take_turns(Z, queues, n)
+    Z = _centre(_project(np.concatenate([rows.X, known]), seed)).astype(np.float64)
+    return reduce_variance(Z[:n_rows], np.maximum(rows.doubt, 0.0), Z[n_rows:], n)
 
 
-def _take_turns(Z: Float, queues: list[list[int]], n: int) -> list[int]:
-    """Return up to `n` rows: the last one of each queue in turn, without near-duplicates."""
+def reduce_variance(
+    Z: NDArray[np.float64], weights: NDArray[np.float64], known: NDArray[np.float64], n: int
+) -> list[int]:
+    """Return up to `n` rows, each of which lowers most the weighted sum of variances of all.
+
+    Parameters
+    ----------
+    Z : float64 array of shape (n_rows, d), unlabelled rows of length 1.
+    weights : float64 array of shape (n_rows,), how much the variance of each row counts.
+    known : float64 array of shape (n_labelled, d), rows that have labels.
+    """
+    S = np.linalg.inv(RIDGE * np.eye(Z.shape[1]) + known.T @ known)
+    M = (Z * weights[:, None]).T @ Z
+    # A row x that gets a label with the weight w changes S to S - c v v', where v = S x and
+    # c = w / (1 + w x' v), and lowers the sum of variances, tr(S M), by c v' M v.
+    of_rows = Z @ S
+    variances = np.einsum("ij,ij->i", of_rows, Z)
+    shares = np.einsum("ij,ij->i", of_rows @ M, of_rows)  # v' M v of each row
+    free = np.ones(len(Z), bool)
     chosen: list[int] = []
-    while len(chosen) < n and queues:
-        for queue in queues:
-            if len(chosen) == n:
-                break
-            row = queue.pop()
-            if not chosen or float((Z[chosen] @ Z[row]).max()) < 1.0 - NEAR:
-                chosen.append(row)
-        queues = [queue for queue in queues if queue]
+    while len(chosen) < n and free.any():
+        gains = weights * shares / (1.0 + weights * variances)
+        i = int(np.argmax(np.where(free, gains, -1.0)))
+        chosen.append(i)
+        v = S @ Z[i]
+        c = weights[i] / (1.0 + weights[i] * variances[i])
+        along, across = Z @ v, Z @ (S @ (M @ v))
+        shares += c * along * (c * (v @ M @ v) * along - 2.0 * across)
+        variances -= c * along**2
+        S -= c * np.outer(v, v)
+        free &= Z @ Z[i] < 1.0 - NEAR  # which is false for the row itself
+        free[i] = False
     return chosen
 
 

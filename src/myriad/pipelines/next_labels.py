@@ -132,7 +132,7 @@ def suggest_labels(
         raise WorkError(f"None of the images could be read: {first_bad}.")
     known = np.concatenate(parts) if parts else None
     with progress.step("Choosing images"):
-        images, novel = pool.choose(n, folder.class_names, known, means, threads=threads)
+        images, novel = pool.choose(n, folder.class_names, known, means)
     return Suggested(images, novel, bad, pool.considered, time.perf_counter() - began)
 
 
@@ -213,8 +213,6 @@ class Pool:
         class_names: Sequence[str],
         labelled: Float | None,
         means: Float | None,
-        *,
-        threads: int | None,
     ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the images to label, and the novel ones, as plain JSON."""
         images: list[dict[str, Any]] = []
@@ -222,9 +220,7 @@ class Pool:
         if self._known:
             rows = Unlabelled(*(np.stack([e[i] for e in self._known]) for i in (2, 3, 4)))
             with thread_executor(1):
-                chosen = choose_rows(
-                    rows, n, labelled=labelled, means=means, seed=self._seed, threads=threads
-                )
+                chosen = choose_rows(rows, n, labelled=labelled, means=means, seed=self._seed)
             images = [_describe_entry(self._known[i], class_names, "unsure") for i in chosen]
         novel: list[dict[str, Any]] = []
         _keep_first(self._novel)

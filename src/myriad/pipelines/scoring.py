@@ -16,7 +16,6 @@ from myriad.images import BadImage, ImageList
 from myriad.measures import (
     LabelSets,
     Truths,
-    average_precisions,
     select_truths,
 )
 from myriad.models import (
@@ -34,6 +33,7 @@ from myriad.parallel import Executor, open_cluster, thread_executor
 from myriad.pipelines.deciding import DecisionOptions
 from myriad.pipelines.describing import BadImages, describe_images, open_workers, signature_of
 from myriad.pipelines.evidence import Scored
+from myriad.pipelines.label_precision import ImageScores, find_precisions
 from myriad.progress import Advance, Progress
 from myriad.serialisation import fingerprint
 from myriad.store import Rows, Store, StoreRows, state_of
@@ -41,8 +41,6 @@ from myriad.store.manifest import STORE
 
 BATCH = 64
 """Minimum number of rows that one product scores."""
-PRECISION_BYTES = 256 << 20
-"""Number of scores in memory at a time for the average precision of classes."""
 BLOCKS = 8
 """Number of blocks of rows that a worker ranks in one task."""
 
@@ -70,6 +68,7 @@ def score_images(
     bad = BadImages(len(images), max_bad)
     known, truths = match_truths(images.class_names, folder.class_names, images)
     kept: list[int] = []
+    scores = ImageScores(folder.model, len(images)) if isinstance(known, LabelSets) else None
 
     def known_of(indices: list[int]) -> Truths:
         return select_truths(known, np.array(indices, np.int64))
@@ -93,11 +92,11 @@ def score_images(
                 yield np.stack(batch), known_of(kept[-len(batch) :])
 
     with progress.step("Scoring images", len(images), "images") as advance:
-        judged = judge_batches(judge_rows, rows(advance))
+        judged = judge_batches(judge_rows, rows(advance), scores)
     paths = [images.locate(i) for i in kept]
-    guesses = judged["guesses"]
-    shown = show_truths(known_of(kept), guesses)
-    scored = Scored(shown, guesses, judged["ranks"], paths, judged)
+    scored = gather_scored(known_of(kept), judged, paths)
+    if scores is not None and scored.sets is not None:
+        scored = replace(scored, precisions=scores.find_precisions(scored.sets))
     return scored, select_truths(truths, np.array(kept, np.int64)), bad.found
 
 
@@ -140,7 +139,9 @@ def score_store(
         progress.step("Scoring rows", rows.n_rows, "rows") as advance,
     ):
         found = rank_store(scoring, known, block_size(rows.dim), executor, advance)
-    return Scored(show_truths(known, found[1]), found[1], found[0], rows.paths), truths
+    judged = dict(zip(("ranks", "guesses"), found, strict=True))
+    scored = gather_scored(known, judged, rows.paths)
+    return add_precisions(scored, folder, rows, threads=threads, progress=progress), truths
 
 
 def match_store(folder: ModelFolder, store: Store) -> ModelFolder:
@@ -187,50 +188,29 @@ def score_rows(
 
     with progress.step("Scoring rows", rows.n_rows, "rows") as advance, thread_executor(threads):
         judged = judge_batches(judge_rows, batches(advance))
-    guesses = judged["guesses"]
-    scored = Scored(show_truths(known, guesses), guesses, judged["ranks"], paths, judged)
-    return scored, truths
+    scored = gather_scored(known, judged, paths)
+    return add_precisions(scored, folder, rows, threads=threads, progress=progress), truths
 
 
-def show_truths(known: Truths, guesses: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return one class for each row, also where it has several."""
-    return nearest_truths(known, guesses) if isinstance(known, LabelSets) else known
+def gather_scored(known: Truths, judged: Judged, paths: list[str]) -> Scored:
+    """Return scored rows; of a row with several classes, one is its truth, and all are its set."""
+    ranks, guesses = judged["ranks"], judged["guesses"]
+    if isinstance(known, LabelSets):
+        return Scored(nearest_truths(known, guesses), guesses, ranks, paths, judged, sets=known)
+    return Scored(known, guesses, ranks, paths, judged)
 
 
-def mean_precisions(
-    folder: ModelFolder, rows: Rows, *, threads: int | None, progress: Progress
-) -> tuple[float | None, float | None]:
-    """Return the mean average precision of rows with several labels: area, and eleven points.
-
-    Classes are scored in groups, to bound the memory.
-    """
-    known, _ = match_truths(rows.class_names, folder.class_names, rows)
-    assert isinstance(known, LabelSets)
-    n_classes = len(folder.class_names)
-    size = max(1, PRECISION_BYTES // (5 * max(1, rows.n_rows)))
-    groups = [slice(c, min(c + size, n_classes)) for c in range(0, n_classes, size)]
-    areas, elevens = [], []
-    work = len(groups) * rows.n_rows
-    with (
-        progress.step("Ranking rows for each class", work, "rows") as advance,
-        thread_executor(threads),
-    ):
-        for group in groups:
-            width = group.stop - group.start
-            scores = np.empty((rows.n_rows, width), np.float32)
-            for block in rows.blocks(block_size(rows.dim)):
-                scores[block.index] = folder.model.scores_of(block.X, group)
-                advance(len(block.X))
-            numbers = np.arange(n_classes) - group.start
-            numbers[(numbers < 0) | (numbers >= width)] = -1
-            positive = known.renumbered(numbers.astype(np.int32)).to_matrix(width)
-            area, eleven = average_precisions(scores, positive)
-            areas.append(area)
-            elevens.append(eleven)
-    found = [np.concatenate(values) for values in (areas, elevens)]
-    if np.isnan(found[0]).all():
-        return None, None
-    return float(np.nanmean(found[0])), float(np.nanmean(found[1]))
+def add_precisions(
+    scored: Scored, folder: ModelFolder, rows: Rows, *, threads: int | None, progress: Progress
+) -> Scored:
+    """Return scored rows with average precisions, if rows have several labels."""
+    if scored.sets is None:
+        return scored
+    with thread_executor(threads):
+        found = find_precisions(
+            folder.model, rows, scored.sets, block=block_size(rows.dim), progress=progress
+        )
+    return replace(scored, precisions=found)
 
 
 def block_size(dim: int) -> int:
@@ -241,8 +221,8 @@ def block_size(dim: int) -> int:
 def nearest_truths(sets: LabelSets, guesses: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return one label for each row: the prediction where it is right, else the lowest label."""
     labels = sets.first()
-    rows = np.repeat(np.arange(len(sets)), sets.sizes)
-    right = rows[sets.classes == guesses[rows]]
+    rows, classes = sets.pairs()
+    right = rows[classes == guesses[rows]]
     labels[right] = guesses[right]
     return labels
 
@@ -270,10 +250,22 @@ def make_judge(folder: ModelFolder, deciding: DecisionOptions | None, n_best: in
 
 
 def judge_batches(
-    judge_rows: JudgeRows, batches: Iterator[tuple[NDArray[np.float32], Any]]
+    judge_rows: JudgeRows,
+    batches: Iterator[tuple[NDArray[np.float32], Any]],
+    scores: ImageScores | None = None,
 ) -> Judged:
-    """Return how the decisions for all rows compare with their true classes."""
-    return join_judged([judge_rows(X, labels) for X, labels in batches])
+    """Return how the decisions for all rows compare with their true classes.
+
+    Parameters
+    ----------
+    scores : what the scores of the rows are added to, if they are needed later.
+    """
+    parts = []
+    for X, labels in batches:
+        parts.append(judge_rows(X, labels))
+        if scores is not None:
+            scores.add(X)
+    return join_judged(parts)
 
 
 def match_truths(

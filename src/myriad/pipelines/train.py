@@ -17,9 +17,11 @@ from myriad.images.corrections import correct_labels, read_corrections
 from myriad.measures import Measures, measure
 from myriad.models import ClassPictures, Model, ModelFolder, load_model, make_plain, save_model
 from myriad.pipelines.calibration_evidence import describe_calibration
+from myriad.pipelines.deciding import DecisionOptions
 from myriad.pipelines.evidence import Scored, gather_evidence, gather_pictures, write_card
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.label_checking import list_suspects
+from myriad.pipelines.label_evidence import describe_labels
 from myriad.pipelines.neighbourhoods import describe_embedding
 from myriad.pipelines.outputs import (
     check_model_output,
@@ -216,10 +218,23 @@ def fit_store(
         )
     began = time.perf_counter()
     plain = make_plain(fitted.model, store.code)
-    folder = ModelFolder(plain, store.class_names, None, {})
-    scored, truths = score_store(folder, store, "val", threads=context.threads, progress=progress)
+    folder = ModelFolder(
+        plain, store.class_names, None, {}, label_calibration=fitted.label_calibration
+    )
+    scored, truths = score_store(
+        folder,
+        store,
+        "val",
+        threads=context.threads,
+        deciding=DecisionOptions(),
+        progress=progress,
+    )
     validation = measure(
-        scored.ranks, truths, n_classes=n_classes, seconds=time.perf_counter() - began
+        scored.ranks,
+        truths,
+        n_classes=n_classes,
+        seconds=time.perf_counter() - began,
+        precisions=scored.precisions,
     )
     if "val" in store.trained_splits:
         again = method.settled(fitted)
@@ -285,7 +300,9 @@ def _gather(
     data: Path,
 ) -> dict[str, Any]:
     train_rows = store.rows("train")
-    counts = np.bincount(train_rows.labels, minlength=len(store.class_names))
+    of_row, classes = train_rows.all_labels.pairs()
+    paths = train_rows.paths
+    counts = np.bincount(classes, minlength=len(store.class_names))
     return gather_evidence(
         scored,
         validation,
@@ -293,7 +310,7 @@ def _gather(
         split="validation",
         class_names=store.class_names,
         train_counts=counts,
-        train_samples=sample_paths(train_rows.labels, train_rows.paths),
+        train_samples=sample_paths(classes, [paths[i] for i in of_row]),
         history=fitted.history,
         search=fitted.table,
         settings=settings
@@ -303,6 +320,7 @@ def _gather(
         model_bytes=size_of(fitted.model),
         calibration=describe_calibration(fitted.calibration, len(store.class_names)),
         suspects=scored.suspects,
+        labels=describe_labels(scored, store.class_names),
         **describe_embedding(fitted.model, store.class_names),
     )
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from myriad.report.entries import LARGEST_COUNT, Entry, clean_text
-from myriad.report.probability_evidence import Calibration, read_calibration
+from myriad.report.probability_evidence import (
+    Calibration,
+    GivenLabels,
+    read_calibration,
+    read_labels,
+)
 
 DEEPEST_SETTING = 6
 MOST_SETTINGS = 500
@@ -45,7 +50,11 @@ class Confusion:
 
 @dataclass(frozen=True)
 class ClassRecord:
-    """One class: training images, evaluated images, accuracies (None if none was evaluated)."""
+    """One class: training images, evaluated images, accuracies (None if none was evaluated).
+
+    Where images may have several labels, there is an average precision; and if the model gives
+    labels, their precision, recall and F1.
+    """
 
     name: str
     train: int
@@ -54,6 +63,15 @@ class ClassRecord:
     top5: float | None
     sample: str | None
     taken_for: tuple[Confusion, ...]
+    average_precision: float | None = None
+    precision: float | None = None
+    recall: float | None = None
+    f1: float | None = None
+
+    @property
+    def rate(self) -> float | None:
+        """The percentage by which classes are compared: average precision, else top-1 accuracy."""
+        return self.top1 if self.average_precision is None else self.average_precision
 
 
 @dataclass(frozen=True)
@@ -143,6 +161,12 @@ class Evidence:
     points: tuple[MapPoint, ...] = ()
     calibration: Calibration | None = None
     suspects: tuple[Suspect, ...] = ()
+    labels: GivenLabels | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether images may have several labels."""
+        return self.measures.mean_precision is not None
 
 
 def read_evidence(content: Any) -> Evidence:
@@ -168,6 +192,7 @@ def read_evidence(content: Any) -> Evidence:
         points=source.items("places", _read_point),
         calibration=read_calibration(source.entry("calibration")),
         suspects=source.items("suspects", _read_suspect),
+        labels=read_labels(source.entry("labels")),
     )
 
 
@@ -199,6 +224,10 @@ def _read_class(entry: Entry) -> ClassRecord:
         top5=entry.percent("top5") if n else None,
         sample=entry.path("sample"),
         taken_for=entry.items("taken_for", _read_confusion),
+        average_precision=entry.percent("average_precision"),
+        precision=entry.percent("precision"),
+        recall=entry.percent("recall"),
+        f1=entry.percent("f1"),
     )
 
 

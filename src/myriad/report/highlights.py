@@ -83,16 +83,16 @@ class Highlights:
 def choose_extremes(
     classes: Sequence[ClassRecord], most: int = MOST_CLASSES
 ) -> tuple[list[ClassRecord], list[ClassRecord]]:
-    """Return the worst and the best classes by top-1 accuracy, none in both.
+    """Return the worst and the best classes by their rates, none in both.
 
-    Among equals the class with more images goes first, because its accuracy is better known.
-    A class that is always right is not bad, one that is never right is not good.
+    Among equals the class with more images goes first, because its rate is better known. A class
+    that is always right is not bad, one that is never right is not good.
     """
-    known = [item for item in classes if item.top1 is not None]
-    poor = [item for item in known if item.top1 != 100]
-    good = [item for item in known if item.top1 != 0]
-    poor.sort(key=lambda item: (item.top1, -item.n, item.top5 or 0))
-    good.sort(key=lambda item: (-(item.top1 or 0), -item.n, -(item.top5 or 0)))
+    known = [item for item in classes if item.rate is not None]
+    poor = [item for item in known if item.rate != 100]
+    good = [item for item in known if item.rate != 0]
+    poor.sort(key=lambda item: (item.rate, -item.n, item.top5 or 0))
+    good.sort(key=lambda item: (-(item.rate or 0), -item.n, -(item.top5 or 0)))
     n_worst = max((len(known) + 1) // 2, len(known) - len(good))
     worst = poor[: min(most, n_worst)]
     taken = {id(item) for item in worst}

@@ -88,7 +88,7 @@ def render_report(
 ) -> str:
     """Return the report as the text of an HTML page."""
     highlights = gather_highlights(evidence, Thumbnails(read_image), progress, explain)
-    evaluated = [item for item in evidence.classes if item.top1 is not None]
+    evaluated = [item for item in evidence.classes if item.rate is not None]
     n_classes = len(evidence.classes) or evidence.measures.classes
     return render_page(
         "report.html",
@@ -102,7 +102,9 @@ def render_report(
         numbers=_list_numbers(evidence, n_classes),
         plots=_draw_plots(evidence, evaluated, n_classes),
         search=_arrange_search(evidence.search),
-        table=embed_json(_pack_classes(evidence.classes)),
+        table=embed_json(_pack_classes(evidence)),
+        columns=_list_columns(evidence),
+        rate_name=_name_rate(evidence),
         bad_reasons=Counter(item.reason for item in evidence.bad).most_common(5),
         bad=[(item.path, item.reason) for item in evidence.bad[:MOST_BAD_SHOWN]],
         limits={"many_bad": MANY_BAD, "many_trials": MANY_TRIALS},
@@ -153,8 +155,56 @@ def _read_template(name: str) -> str:
     return file.read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
+def _name_rate(evidence: Evidence) -> str:
+    """Return what classes are compared by."""
+    return "average precision" if evidence.several else "top-1 accuracy"
+
+
+def _list_columns(evidence: Evidence) -> dict[str, str]:
+    """Return the attributes of a class that the table of classes shows, with their titles."""
+    if evidence.several:
+        rates = {"precision": "precision, %", "recall": "recall, %", "f1": "F1, %"}
+        shown = rates if evidence.labels is not None else {}
+        return {"average_precision": "average precision, %", **shown}
+    return {"top1": "top-1, %", "top5": "top-5, %"}
+
+
+def _list_label_numbers(evidence: Evidence) -> list[dict[str, str]]:
+    """Return the numbers at the top of a report of images with several labels."""
+    measures, labels = evidence.measures, evidence.labels
+    images = f"{evidence.split} images"
+    values = {
+        "mean average precision": (
+            measures.mean_precision,
+            f"How far the {images} that have a label rank above those that have not, on average "
+            "over labels.",
+        ),
+        "top-1": (measures.top1, f"of all {images} have one of their labels ranked first."),
+    }
+    if labels is not None:
+        values |= {
+            "F1, all labels together": (
+                labels.micro.f1,
+                f"Precision {wording.show_percent(labels.micro.precision)}, recall "
+                f"{wording.show_percent(labels.micro.recall)} of the labels that are given.",
+            ),
+            "F1, mean over labels": (
+                labels.macro.f1,
+                f"Precision {wording.show_percent(labels.macro.precision)}, recall "
+                f"{wording.show_percent(labels.macro.recall)}; rare labels weigh as much as "
+                "common ones.",
+            ),
+        }
+    return [
+        {"name": name, "value": wording.show_percent(value), "meaning": meaning, "note": ""}
+        for name, (value, meaning) in values.items()
+    ]
+
+
 def _list_numbers(evidence: Evidence, n_classes: int) -> list[dict[str, str]]:
     """Return the four numbers at the top, each with its k, its averaging and what it means."""
+    if evidence.several:
+        return _list_label_numbers(evidence)
     measures = evidence.measures
     images = f"{evidence.split} images"
     meanings = {
@@ -196,14 +246,16 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
     curve = [item for item in measures.accuracy_at if item[0] <= max(n_classes, 2)]
     epochs = [item for item in evidence.history if item.top1 is not None or item.top5 is not None]
     plotted = evaluated if len(evaluated) >= FEWEST_TO_PLOT else []
-    accuracies = [item.top1 for item in plotted if item.top1 is not None]
+    rates = [item.rate for item in plotted if item.rate is not None]
+    mean = measures.mean_precision if evidence.several else measures.class_top1
+    name = _name_rate(evidence)
     ranks = plots.plot_ranks(evidence.search)
     return {
         "accuracy_at": plots.plot_accuracy_at(curve, evidence.ceiling) if len(curve) > 1 else None,
         "history": plots.plot_history(epochs) if len(epochs) > 1 else None,
         "gaps": plots.plot_gaps(evidence.history),
-        "histogram": plots.plot_histogram(accuracies, measures.class_top1) if accuracies else None,
-        "by_training": plots.plot_by_training(plotted),
+        "histogram": plots.plot_histogram(rates, mean, name) if rates else None,
+        "by_training": plots.plot_by_training(plotted, name),
         "search": [*plots.plot_trials(evidence.search), *([ranks] if ranks else [])],
         "class_map": plots.plot_class_map(evidence.points),
         "reliability": plots.plot_reliability(calibration.bins) if calibration else None,
@@ -222,13 +274,13 @@ def _arrange_search(trials: tuple[Trial, ...]) -> dict[str, Any]:
     return {"names": names, "rows": rows}
 
 
-def _pack_classes(classes: tuple[ClassRecord, ...]) -> list[list[Any]]:
-    """Return the class table for the script: name, train, n, top-1, top-5, taken for."""
+def _pack_classes(evidence: Evidence) -> list[list[Any]]:
+    """Return the class table for the script: name, train, n, percentages, taken for."""
     packed = []
-    for item in classes:
+    for item in evidence.classes:
         often = sorted(item.taken_for, key=lambda confusion: -confusion.count)[:MOST_TAKEN_FOR]
         taken_for = [[confusion.name, confusion.count] for confusion in often]
-        top1 = None if item.top1 is None else round(item.top1, 2)
-        top5 = None if item.top5 is None else round(item.top5, 2)
-        packed.append([item.name, item.train, item.n, top1, top5, taken_for])
+        rates = [getattr(item, name) for name in _list_columns(evidence)]
+        shown = [None if rate is None else round(rate, 2) for rate in rates]
+        packed.append([item.name, item.train, item.n, *shown, taken_for])
     return packed

@@ -1,4 +1,4 @@
-"""The part of a report's evidence that is about probabilities and prediction sets."""
+"""The part of a report's evidence that is about probabilities, prediction sets and given labels."""
 
 from __future__ import annotations
 
@@ -42,6 +42,56 @@ class Calibration:
     bins: tuple[ReliabilityBin, ...]
     curve: tuple[tuple[float, float], ...]
     sets: tuple[SetRecord, ...]
+
+
+@dataclass(frozen=True)
+class LabelRates:
+    """How the labels given to images compare with those they have, in percent."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+@dataclass(frozen=True)
+class GivenLabels:
+    """The labels given to images that may have several.
+
+    Attributes
+    ----------
+    micro, macro : of all labels together, and as the mean over labels.
+    given, present, expected : labels an image is given, has, and has by the sum of probabilities.
+    brier, log_loss : means over images and labels.
+    """
+
+    micro: LabelRates
+    macro: LabelRates
+    given: float | None
+    present: float | None
+    expected: float | None
+    calibration_error: float | None
+    brier: float | None
+    log_loss: float | None
+
+
+def read_labels(entry: Entry) -> GivenLabels | None:
+    """Return what is known of the labels given to images; None if nothing is."""
+    if not entry.content:
+        return None
+    return GivenLabels(
+        micro=_read_rates(entry.entry("micro")),
+        macro=_read_rates(entry.entry("macro")),
+        given=entry.number("given", LARGEST_COUNT),
+        present=entry.number("present", LARGEST_COUNT),
+        expected=entry.number("expected", LARGEST_COUNT),
+        calibration_error=entry.number("calibration_error", 1.0),
+        brier=entry.number("brier", 1.001),
+        log_loss=entry.number("log_loss", LARGEST_COUNT),
+    )
+
+
+def _read_rates(entry: Entry) -> LabelRates:
+    return LabelRates(*(entry.percent(name) for name in ("precision", "recall", "f1")))
 
 
 def read_calibration(entry: Entry) -> Calibration | None:

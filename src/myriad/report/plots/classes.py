@@ -30,19 +30,22 @@ LETTER = 8.5
 """The width of a letter, about."""
 
 
-def plot_histogram(accuracies: Sequence[float], mean: float | None) -> Markup:
-    """Draw how many classes have which top-1 accuracy, in bars ten points wide.
+def plot_histogram(
+    rates: Sequence[float], mean: float | None, name: str = "top-1 accuracy"
+) -> Markup:
+    """Draw how many classes have which accuracy, in bars ten points wide.
 
     Parameters
     ----------
-    accuracies : percentages, one a class; 100 falls into the last bar.
+    rates : percentages, one a class; 100 falls into the last bar.
     mean : their mean, marked if given.
+    name : what the percentages are.
     """
-    counts, edges = np.histogram(np.asarray(accuracies, dtype=np.float64), bins=10, range=(0, 100))
+    counts, edges = np.histogram(np.asarray(rates, dtype=np.float64), bins=10, range=(0, 100))
     canvas = Canvas(
         make_whole_percent_axis(),
         make_count_axis(float(counts.max())),
-        x_title="top-1 accuracy of a class, %",
+        x_title=f"{name} of a class, %",
         y_title="classes",
     )
     summary = []
@@ -58,7 +61,7 @@ def plot_histogram(accuracies: Sequence[float], mean: float | None) -> Markup:
         shift = -6 if mean > 50 else 6
         label = f"mean {show_percent(mean)}"
         canvas.add("text", label, x=across + shift, y=16.5, text_anchor=side, class_="note")
-    return canvas.render("Histogram of the top-1 accuracy of classes. " + "; ".join(summary) + ".")
+    return canvas.render(f"Histogram of the {name} of classes. " + "; ".join(summary) + ".")
 
 
 def _draw_bar(canvas: Canvas, ends: tuple[float, float], count: int, tip: str) -> None:
@@ -85,13 +88,13 @@ def _draw_bar(canvas: Canvas, ends: tuple[float, float], count: int, tip: str) -
     )
 
 
-def plot_by_training(classes: Sequence[ClassRecord]) -> Markup | None:
-    """Draw top-1 accuracy against the number of training images, with a running median.
+def plot_by_training(classes: Sequence[ClassRecord], name: str = "top-1 accuracy") -> Markup | None:
+    """Draw the rates of classes against their training images, with a running median.
 
     Classes that coincide are one dot whose area grows with their number; of thousands, those that
     nearly coincide. None if all have the same number of training images: there is nothing to see.
     """
-    known = [item for item in classes if item.top1 is not None and item.train > 0]
+    known = [item for item in classes if item.rate is not None and item.train > 0]
     if len({item.train for item in known}) < 2:
         return None
     canvas = Canvas(
@@ -104,17 +107,17 @@ def plot_by_training(classes: Sequence[ClassRecord]) -> Markup | None:
     unit = min(SINGLE_DOT, LARGEST_DOT / max(len(dot) for dot in dots) ** 0.5)
     for dot in dots:
         x = float(np.median([item.train for item in dot]))
-        across, down = canvas.locate(x, float(np.mean([item.top1 for item in dot])))
+        across, down = canvas.locate(x, float(np.mean([item.rate for item in dot])))
         radius = max(1.5, unit * len(dot) ** 0.5)
-        tip = _describe_dot(dot)
+        tip = _describe_dot(dot, name)
         canvas.add("circle", cx=across, cy=down, r=radius, class_="dot cloud", data_tip=tip)
-    median = find_running_median([(item.train, item.top1 or 0.0) for item in known])
+    median = find_running_median([(item.train, item.rate or 0.0) for item in known])
     key = [("cloud", "a class")]
     if median:
         canvas.add_line(median, "series-2")
         key.append(("series-2", "running median"))
     canvas.add_key(key)
-    return canvas.render(_describe_training(known, median))
+    return canvas.render(_describe_training(known, median, name))
 
 
 def find_running_median(points: Sequence[Point], most: int = 40) -> list[Point]:
@@ -140,22 +143,22 @@ def _gather(classes: Sequence[ClassRecord], axis: Axis) -> list[list[ClassRecord
     exact: dict[Point, list[ClassRecord]] = {}
     coarse: dict[Point, list[ClassRecord]] = {}
     for item in classes:
-        top1 = item.top1 or 0.0
-        exact.setdefault((item.train, round(top1, 1)), []).append(item)
-        column, level = int(axis.locate(item.train) * COLUMNS), round(top1 / 100 * LEVELS)
+        rate = item.rate or 0.0
+        exact.setdefault((item.train, round(rate, 1)), []).append(item)
+        column, level = int(axis.locate(item.train) * COLUMNS), round(rate / 100 * LEVELS)
         coarse.setdefault((column, level), []).append(item)
     dots = exact if len(exact) <= CROWDED else coarse
     return sorted(dots.values(), key=lambda dot: -len(dot))
 
 
-def _describe_dot(dot: Sequence[ClassRecord]) -> str:
+def _describe_dot(dot: Sequence[ClassRecord], name: str) -> str:
     names = [item.name if len(item.name) <= 40 else item.name[:39] + "…" for item in dot]
     summary = ", ".join(names[:NAMES_SHOWN])
     if len(names) > NAMES_SHOWN:
         summary += f" and {show_count(len(names) - NAMES_SHOWN)} more"
     train = _show_range([show_count(item.train) for item in dot], [i.train for i in dot])
-    top1 = _show_range([show_percent(item.top1) for item in dot], [i.top1 or 0 for i in dot])
-    return f"{summary}\ntraining images: {train}, top-1: {top1}"
+    rate = _show_range([show_percent(item.rate) for item in dot], [i.rate or 0 for i in dot])
+    return f"{summary}\ntraining images: {train}, {name}: {rate}"
 
 
 def _show_range(shown: Sequence[str], values: Sequence[float]) -> str:
@@ -167,11 +170,11 @@ def _note_log(values: Sequence[float]) -> str:
     return " (log scale)" if make_value_axis(values).log else ""
 
 
-def _describe_training(classes: Sequence[ClassRecord], median: Sequence[Point]) -> str:
+def _describe_training(classes: Sequence[ClassRecord], median: Sequence[Point], name: str) -> str:
     counts = [item.train for item in classes]
     summary = (
-        f"Top-1 accuracy of {show_count(len(classes))} classes against their number of training "
-        f"images, from {show_count(min(counts))} to {show_count(max(counts))}."
+        f"{name.capitalize()} of {show_count(len(classes))} classes against their number of "
+        f"training images, from {show_count(min(counts))} to {show_count(max(counts))}."
     )
     if median:
         summary += (

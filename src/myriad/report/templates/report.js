@@ -4,8 +4,10 @@
 "use strict";
 (() => {
   const PAGE = 25;
-  const COLUMNS = { name: 0, train: 1, n: 2, top1: 3, top5: 4 };
-  const ACCURACIES = new Set(["top1", "top5"]);
+  /* name, train, n, percentages: as the head of the table states them; what it was taken for last */
+  const KEYS = [...document.querySelectorAll("th[data-key]")].map((head) => head.dataset.key);
+  const COLUMNS = Object.fromEntries(KEYS.map((key, i) => [key, i]));
+  const PERCENTAGES = KEYS.slice(3);
   const find = (id) => document.getElementById(id);
   const state = { q: "", sort: "name", down: false, page: 1 };
   const table = find("class-data");  /* a report of a store has none */
@@ -62,7 +64,7 @@
     head.scope = "row";
     head.dir = "auto";
     line.append(head, make("td", "right", showCount(row[1])), make("td", "right", showCount(row[2])));
-    for (const key of ACCURACIES) {
+    for (const key of PERCENTAGES) {
       const value = row[COLUMNS[key]];
       const cell = make("td", "right accuracy");
       cell.append(make("span", "", showPercent(value)));
@@ -74,7 +76,7 @@
       line.append(cell);
     }
     const taken = make("td", "taken-for");
-    row[5].forEach(([name, count], i) => {
+    row[KEYS.length].forEach(([name, count], i) => {
       if (i) taken.append(", ");
       taken.append(makeLink(name), make("span", "times", "\u00a0×\u00a0" + showCount(count)));
     });
@@ -91,7 +93,7 @@
     const body = find("class-table").tBodies[0];
     if (!shown.length) {
       const cell = make("td", "", rows.length ? "No class has this in its name." : "There are no classes.");
-      cell.colSpan = 6;
+      cell.colSpan = KEYS.length + 1;
       shown.push(make("tr"));
       shown[0].append(cell);
     }

@@ -1,0 +1,93 @@
+"""The tables of `data_faults.py`, means over seeds in Markdown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+NAMES = {"scene15": "Scene 15", "caltech101": "Caltech-101", "tiny200": "Tiny-ImageNet"}
+
+
+def write_tables(cells: dict[str, Any]) -> dict[str, str]:
+    """Return the results as tables of Markdown, means over seeds, by the names of their marks."""
+    return {
+        "copies": write_copy_table(cells),
+        "wrong labels": write_label_table(cells),
+        "memory": write_memory_table(cells),
+    }
+
+
+def collect(cells: dict[str, Any], problem: str, fault: str) -> list[dict[str, Any]]:
+    """Return the results of all seeds."""
+    return [cell for key, cell in cells.items() if key.startswith(f"{problem} {fault} ")]
+
+
+def write_copy_table(cells: dict[str, Any]) -> str:
+    """Return how many copies are found, and how many pairs are no copies."""
+    recalls = [cell["recall"] for cell in cells.values() if "recall" in cell]
+    kinds = list(recalls[0]) if recalls else []
+    head = ["", "images", *kinds, "new pairs that are no copies, in 1,000 images", "seeds"]
+    lines = [head, ["---"] * len(head)]
+    for problem, name in NAMES.items():
+        found = collect(cells, problem, "copies")
+        if not found:
+            continue
+        recall = [np.mean([one["recall"][kind] for one in found]) for kind in kinds]
+        false = sum(one["false_pairs"] for one in found)
+        images = sum(one["images"] for one in found)
+        line = [name, f"{found[0]['images']:,}", *(f"{share:.3f}" for share in recall)]
+        lines.append([*line, f"{1000 * false / images:.2f}", str(len(found))])
+    return show_lines(lines)
+
+
+def write_label_table(cells: dict[str, Any]) -> str:
+    """Return how well wrong labels are ranked, and what dropping them gains."""
+    head = ["", "5 % wrong", "average precision", "cleanlab", "difference", "listed that are wrong"]
+    head += ["wrong that are listed", "top that is wrong", "accuracy with them", "without the top"]
+    head += ["true labels"]
+    head += ["seeds"]
+    lines = [head, ["---"] * len(head)]
+    for problem, name in NAMES.items():
+        for fault in ("random", "confusable"):
+            found = collect(cells, problem, fault)
+            if not found:
+                continue
+            ours, theirs = (
+                np.array([one[key] for one in found]) for key in ("average_precision", "cleanlab")
+            )
+            precision = np.mean([one["listed_and_wrong"] / one["listed"] for one in found])
+            recall = np.mean([one["listed_and_wrong"] / one["wrong"] for one in found])
+            accuracies = [
+                np.mean([one["accuracy"][key] for one in found]) for key in found[0]["accuracy"]
+            ]
+            line = [name, fault, f"{ours.mean():.3f}", f"{theirs.mean():.3f}"]
+            top = np.mean([one["top_and_wrong"] / max(1, one["top"]) for one in found])
+            line += [show_difference(ours - theirs), f"{precision:.2f}", f"{recall:.2f}"]
+            line += [f"{top:.2f}"]
+            line += [f"{accuracy:.1f}" for accuracy in accuracies]
+            lines.append([*line, str(len(found))])
+    return show_lines(lines)
+
+
+def write_memory_table(cells: dict[str, Any]) -> str:
+    """Return how much memory ranking takes."""
+    lines = [["", "rows", "classes", "memory in MB"], ["---"] * 4]
+    for found in (cell for key, cell in cells.items() if key.startswith("memory ")):
+        for name, title in (("ours", "`check --labels`"), ("cleanlab", "cleanlab")):
+            megabytes = f"{found[f'{name}_bytes'] / 1e6:.0f}"
+            lines.append([title, f"{found['rows']:,}", f"{found['classes']:,}", megabytes])
+    return show_lines(lines)
+
+
+def show_difference(differences: np.ndarray) -> str:
+    """Return the mean of paired differences, with its standard error."""
+    if len(differences) < 2:
+        return f"{differences.mean():+.3f}"
+    error = differences.std(ddof=1) / len(differences) ** 0.5
+    return f"{differences.mean():+.3f} ± {error:.3f}"
+
+
+def show_lines(lines: list[list[str]]) -> str:
+    """Return the lines of a table in Markdown."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

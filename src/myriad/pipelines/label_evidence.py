@@ -1,0 +1,36 @@
+"""What is known of the labels given to rows, of which each may have several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from myriad.measures import list_labels, measure_labels
+from myriad.measures.calibration import calibration_error
+from myriad.pipelines.evidence import Scored
+
+
+def describe_labels(scored: Scored, class_names: Sequence[str]) -> dict[str, Any] | None:
+    """Return how the labels given to rows compare with those they have, as plain JSON.
+
+    None if the model has no thresholds, as that of rows with one label each.
+    """
+    judged = scored.judged
+    if "given" not in judged:
+        return None
+    right, given, present = (judged[name].sum(axis=0) for name in ("right", "given", "present"))
+    found = measure_labels(right, given, present, len(judged["confidence"]))
+    if found is None:
+        return None
+    n_labels, precisions = len(given), scored.precisions
+    areas = np.full(n_labels, np.nan) if precisions is None else precisions.areas
+    correct = scored.guesses == scored.truths
+    return found | {
+        "expected": float(judged["expected"].mean()),
+        "calibration_error": calibration_error(judged["confidence"], correct),
+        "log_loss": float(judged["log_loss"].mean()) / n_labels,
+        "brier": float(judged["brier"].mean()) / n_labels,
+        "each": list_labels(class_names, right, given, present, areas),
+    }
