@@ -15,7 +15,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-import evidence_others
+import evidence_classes
+import evidence_codes
+import evidence_lecture
 import evidence_practice
 import evidence_topk
 from highly_multiclass_tables import write_tables
@@ -23,7 +25,9 @@ from highly_multiclass_tables import write_tables
 
 def format_tables() -> str:
     """Return all tables of the page."""
-    sections = (evidence_topk, evidence_practice, evidence_others)
+    sections = (
+        evidence_topk, evidence_practice, evidence_codes, evidence_classes, evidence_lecture
+    )  # fmt: skip
     return "\n\n".join(part for section in sections for part in section.list_parts())
 
 

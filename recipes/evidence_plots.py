@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evidence_claims import average, read
+from evidence_codes import GAUSSIANS
 from evidence_practice import BETAS, STRATEGIES, TABLE, list_features
 from evidence_topk import DEPTHS, SILHOUETTES
 
@@ -51,15 +52,21 @@ def draw_silhouettes(cells: dict[str, Any]) -> Any:
     figure = Figure(figsize=(6.4, 3.4), layout="constrained")
     ax = figure.subplots()
     base = cells.get("top-1 alpha", {}).get("test")
-    shown = ("OVA", "TopPush", "Recall@1", "W++, Q=0", "top-10 alpha", "top-20 alpha", "top-10 beta")
+    shown = (
+        "OVA",
+        "TopPush",
+        "Recall@1",
+        "W++, Q=0",
+        "top-10 alpha",
+        "top-20 alpha",
+        "top-10 beta",
+    )
     positions = range(len(DEPTHS))
     for number, name in enumerate(shown):
         if base is None or name not in cells:
             continue
         ours = [a - b for a, b in zip(cells[name]["test"], base, strict=True)]
-        paper = [
-            a - b for a, b in zip(SILHOUETTES[name], SILHOUETTES["top-1 alpha"], strict=True)
-        ]
+        paper = [a - b for a, b in zip(SILHOUETTES[name], SILHOUETTES["top-1 alpha"], strict=True)]
         ax.plot(positions, ours, color=f"C{number}", marker="o", markersize=3, label=name)
         ax.plot(positions, paper, color=f"C{number}", linestyle=":")
     ax.axhline(0, color="grey", linewidth=0.8)
@@ -109,19 +116,18 @@ def draw_codes(cells: dict[str, Any]) -> Any:
 
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")
     ax = figure.subplots()
-    lines = dict.fromkeys(name.split("/")[0] for name in cells if "/" in name)
-    for line in lines:
-        found = sorted(
-            (int(name.split("/")[1]), cell["class_top1"])
-            for name, cell in cells.items()
-            if name.split("/")[0] == line and line != "none"
-        )
-        if found:
-            ax.plot(*zip(*found, strict=True), marker="o", markersize=3, label=line)
-    if "none/1" in cells:
-        ax.axhline(cells["none/1"]["class_top1"], color="grey", linewidth=0.8)
+    own = {name: cell for name, cell in cells.items() if name.startswith(f"{GAUSSIANS}/")}
+    points: dict[str, list[tuple[int, float]]] = {}
+    for name, cell in own.items():
+        if name.count("/") == 2:
+            _, line, ratio = name.split("/")
+            points.setdefault(line, []).append((int(ratio), cell["class_top1"]))
+    for _, plain in points.pop("none", []):
+        ax.axhline(plain, color="grey", linewidth=0.8)
+    for line, found in points.items():
+        ax.plot(*zip(*sorted(found), strict=True), marker="o", markersize=3, label=line)
     ax.set_xscale("log", base=2)
-    ratios = sorted({int(n.split("/")[1]) for n in cells if "/" in n and not n.startswith("none")})
+    ratios = sorted({ratio for found in points.values() for ratio, _ in found})
     ax.set_xticks(ratios, [str(ratio) for ratio in ratios])
     ax.set(xlabel="compression ratio", ylabel="top-1, mean over classes, %")
     ax.legend(fontsize=7)

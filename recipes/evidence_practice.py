@@ -164,7 +164,9 @@ def advices(cells: dict[str, Any]) -> Iterator[Claim]:
     shown = f"{min(means):+.1f} to {max(means):+.1f}; above a point on {helps} of {len(means)}"
     yield claim, "a must", shown if means else "–", verdict if means else NOT_RUN
     found = [test(line) for line in STRATEGIES]
-    claim = "3. early stopping replaces regularisation (Figure 2: (iii) beside the better of (i), (ii))"
+    claim = (
+        "3. early stopping replaces regularisation (Figure 2: (iii) beside the better of (i), (ii))"
+    )
     if None in found:
         yield claim, "similar", "–", NOT_RUN
     else:

@@ -174,9 +174,7 @@ def run_feature(feature: str, rows: Rows, results: Results, options: argparse.Na
     for seed in range(options.seeds):
         for line, method in list_lines(options.epochs, alone=seed > 0):
             name = f"{feature}/{line}/{seed}"
-            cell = results.fill(
-                name, lambda method=method, seed=seed: train(method, rows, seed)
-            )
+            cell = results.fill(name, lambda method=method, seed=seed: train(method, rows, seed))
             show(line, cell, seed)
     if feature != options.largest:
         return
@@ -208,7 +206,11 @@ def main() -> None:
             write_glyphs(data, choose_glyphs(10), images=12, seed=0, splits=(0.7, 0, 0.3))
         else:
             data = need(options.data, "images in train/CLASS and test/CLASS")
-        described = {"recipe": "good_practice", "classes": options.classes, "images": options.images}
+        described = {
+            "recipe": "good_practice",
+            "classes": options.classes,
+            "images": options.images,
+        }
         described["data"] = "glyphs" if options.quick else data.stem
         results = Results(options.out, described)
         for feature in features.split(","):

@@ -41,11 +41,9 @@ class Rows:
     class_names: list[str]
 
 
-def load_rows(
-    data: Path, feature: str, n_classes: int, most: int, work: Path | None
-) -> Rows:
+def load_rows(data: Path, feature: str, n_classes: int, most: int, work: Path | None) -> Rows:
     """Return the rows of a kind of features, from the folder `work` if it keeps them."""
-    kept = None if work is None else work / f"{feature}-{n_classes}x{most}.npz"
+    kept = None if work is None else work / f"{data.stem}-{feature}-{n_classes}x{most}.npz"
     if kept is None or not kept.exists():
         found = describe(feature, *read_images(data, n_classes, most))
         if kept is None:
