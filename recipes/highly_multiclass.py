@@ -188,7 +188,7 @@ class Notebook:
 
     def add(self, table: str, line: str, seed: int, cell: dict[str, Any]) -> None:
         """Enter a result, and write all of them down."""
-        self.cells[f"{table}/{line}/{seed}"] = cell
+        self.cells[f"{table}/{line}/{seed}"] = cell | describe_run()
         told = f"{cell['test']:6.2f} %  {cell['seconds']:7.1f} s"
         print(f"seed {seed}  {table:<7} {line:<38} {told}", flush=True)
         if self._path is None:
@@ -378,7 +378,8 @@ def main() -> None:
     dims = DIMS[:2] if options.quick else DIMS
     faiss.omp_set_num_threads(1)
     X, y = read_rows(options, n_classes)
-    notebook = Notebook(options.out, {"set": options.set, "classes": n_classes, "rows": len(y)})
+    described = {"recipe": "highly_multiclass", "set": options.set}
+    notebook = Notebook(options.out, described | {"classes": n_classes, "rows": len(y)})
     for seed in range(options.seeds or (1 if options.quick else 5)):
         run_seed(notebook, split(X, y, seed), seed, dims, linear=options.linear)
     for table, lines in notebook.summarise().items():

@@ -1,6 +1,8 @@
 """Labels that `predict --next` saves against a random choice, on Tiny-ImageNet.
 
-Command:   python recipes/next_labels.py DATA --work runs --out FILE.json [--seeds 5] [--rounds 10]
+Command:   python recipes/next_labels.py --data DATA --work runs --out FILE.json [--seeds 5]
+           [--rounds 10]
+           python recipes/next_labels.py --quick             # digits of scikit-learn, seconds
            python recipes/next_labels.py --table [docs/verbs/predict.md]
 Time:      two threads: about five minutes a seed
 Expected:  see docs/verbs/predict.md
@@ -34,8 +36,8 @@ from myriad.store import ArrayRows
 from myriad.training import Automatic, Context, Method
 
 sys.path.insert(0, str(Path(__file__).parent))
-from automatic_problems import PROBLEMS, Problem
-from results import Results, fill_page
+from automatic_problems import DATA, PROBLEMS, Problem
+from results import Results, fill_page, need
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "next_labels.json"
 FIRST, ROUND = 5, 100
@@ -122,22 +124,27 @@ def write_tables(cells: dict[str, Any]) -> dict[str, str]:
 def main() -> None:
     """Run the curves that are missing, and print them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--work", type=Path, default=Path("runs"))
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
+    parser.add_argument("--quick", action="store_true", help="digits, one seed, two rounds")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--ways", nargs="*", default=list(WAYS))
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--table", action="store_true", help="write the table into DATA, a page")
+    parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
     given = parser.parse_args()
-    results = Results(given.out, {"recipe": "next_labels", "rounds": given.rounds})
-    if given.table:
-        fill_page(given.data, write_tables(results.cells))
+    if given.quick:
+        given.seeds, given.rounds, given.threads = 1, 2, 1
+    out = given.out or (None if given.quick else RESULTS)
+    results = Results(out, {"recipe": "next_labels", "rounds": given.rounds})
+    if given.table is not None:
+        fill_page(given.table, write_tables(results.cells))
         return
-    if given.data is None:
-        parser.error("the folder of the data is missing")
-    problem = PROBLEMS["tiny200 network"](given.data, given.work, 0)
+    if not given.quick:
+        need(given.data, DATA)
+    name = "digits" if given.quick else "tiny200 network"
+    problem = PROBLEMS[name](given.data, given.work, 0)
     context = Context(threads=given.threads)
 
     @cache
