@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 from automatic_problems import DATA, NETWORK, PROBLEMS, Problem, load_store
 from calibration_peers import mapie_sets, novelty_scores, temperature_only
+from results import keep_folder, need
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -237,7 +238,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--out", type=Path, help="a folder that keeps stores and results")
     parser.add_argument("--problems", default=",".join(n for n in MEASURED if n != QUICK))
-    parser.add_argument("--quick", action="store_true", help="digits, softmax, one seed")
+    parser.add_argument("--quick", action="store_true", help="digits, dual, one seed")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--novelty", action="store_true")
@@ -256,7 +257,7 @@ def main() -> None:
             options.save.write_text(json.dumps(facts | found, indent=1) + "\n")
         return
     if options.quick:
-        options.problems, options.methods, options.seeds = QUICK, "softmax", 1
+        options.problems, options.methods, options.seeds = QUICK, "dual", 1
     else:
         need(options.data, DATA)
     for seed in range(options.seeds):

@@ -71,12 +71,10 @@ class RecallPlanes(PairTrainer):
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
         """Search the line to the present weights, add a cut, and move to the least of all cuts."""
-        if self._best_scores is None:
-            self._best_scores = self.score(self._best, pool)
-        towards, change = self._W - self._best, self.score(self._W, pool) - self._best_scores
-        step = self._search(towards, change)
-        self._best = self._best + step * towards
-        self._best_scores += np.float32(step) * change
+        S = self.score(self._best, pool) if self._best_scores is None else self._best_scores
+        towards, change = self._W - self._best, self.score(self._W, pool) - S
+        step = self._search(towards, S, change)
+        self._best, self._best_scores = self._best + step * towards, S + np.float32(step) * change
         beyond = self._best_scores + np.float32(BEYOND * (1.0 - step)) * change
         M, missed, _ = select_pairs(beyond, self.rows.labels, self.k)
         cut = (self.combine(M, pool) / self.rows.n_rows).astype(np.float32)
@@ -85,7 +83,9 @@ class RecallPlanes(PairTrainer):
         self.epoch += 1
         advance(self.rows.n_rows)
 
-    def _search(self, towards: NDArray[np.float64], change: NDArray[Any]) -> float:
+    def _search(
+        self, towards: NDArray[np.float64], scores: NDArray[Any], change: NDArray[Any]
+    ) -> float:
         """Return the fraction of the way to other weights at which the value is least.
 
         The value is convex along the line: halving by the sign of its slope finds it.
@@ -93,17 +93,16 @@ class RecallPlanes(PairTrainer):
         Parameters
         ----------
         towards : other weights minus the best ones.
+        scores : those of the best weights (n_rows, n_classes).
         change : scores of the others minus those of the best ones.
         """
-        assert self._best_scores is not None
         n, labels = self.rows.n_rows, self.rows.labels
         square, along = float((towards**2).sum()), float((towards * self._best).sum())
         norm = float((self._best**2).sum())
 
         def probe(step: float) -> tuple[float, float]:
             """Return the value and its slope."""
-            S = self._best_scores + np.float32(step) * change
-            M, _, xi = select_pairs(S, labels, self.k)
+            M, _, xi = select_pairs(scores + np.float32(step) * change, labels, self.k)
             chosen = M != 0
             rise = float((M[chosen] * change[chosen]).sum(dtype=np.float64)) / n
             penalty = 0.5 * self.lam * (norm + 2.0 * step * along + step**2 * square)
