@@ -37,7 +37,7 @@ IDLE = 30
 HALVINGS = 6
 """How often the search along a line halves the interval that holds the best point."""
 BEYOND = 0.1
-"""Where the next cut is taken, as a fraction of the way from the best weights to those of the cuts."""
+"""Where the next cut is taken: the fraction of the way from the best weights to the new ones."""
 ROUNDS = 20_000
 """Most steps of the quadratic problem over the cuts."""
 TOLERANCE = 1e-3
