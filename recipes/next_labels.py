@@ -41,13 +41,15 @@ from results import Results, fill_page, need
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "next_labels.json"
 FIRST, ROUND = 5, 100
+QUICK_FIRST = 30
+"""Labelled images a class at the beginning; fewer digits would not be enough for probabilities."""
 WAYS = {"random": "at random", "next": "`predict --next --store`", "alone": "`predict --next`"}
 
 
-def draw_first(y: np.ndarray, seed: int) -> np.ndarray:
-    """Return the numbers of the images that are labelled at the beginning."""
+def draw_first(y: np.ndarray, seed: int, count: int) -> np.ndarray:
+    """Return the numbers of the images that are labelled at the beginning, `count` a class."""
     draws = np.random.default_rng(seed)
-    parts = [draws.permutation(np.flatnonzero(y == c))[:FIRST] for c in range(int(y.max()) + 1)]
+    parts = [draws.permutation(np.flatnonzero(y == c))[:count] for c in range(int(y.max()) + 1)]
     return np.concatenate(parts)
 
 
@@ -60,10 +62,17 @@ def find_means(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def follow(
-    problem: Problem, way: str, method: Method, scale: Any, seed: int, rounds: int, context: Context
+    problem: Problem,
+    way: str,
+    method: Method,
+    scale: Any,
+    first: np.ndarray,
+    seed: int,
+    rounds: int,
+    context: Context,
 ) -> list[float]:
-    """Return the accuracy after each round."""
-    labelled, accuracies = draw_first(problem.y, seed), []
+    """Return the accuracy after each round, beginning with the labels of the rows `first`."""
+    labelled, accuracies = first, []
     y = problem.y.astype(np.int32)
     for number in range(rounds + 1):
         rows = ArrayRows(problem.X[labelled], y[labelled])
@@ -145,11 +154,11 @@ def main() -> None:
         need(given.data, DATA)
     name = "digits" if given.quick else "tiny200 network"
     problem = PROBLEMS[name](given.data, given.work, 0)
-    context = Context(threads=given.threads)
+    context, count = Context(threads=given.threads), QUICK_FIRST if given.quick else FIRST
 
     @cache
     def search(seed: int) -> tuple[Method, Any]:
-        first = draw_first(problem.y, seed)
+        first = draw_first(problem.y, seed, count)
         rows = ArrayRows(problem.X[first], problem.y[first].astype(np.int32))
         method = Automatic(search="quick")
         fitted = method.fit(rows, None, n_classes=problem.n_classes, context=context)
@@ -157,7 +166,8 @@ def main() -> None:
         return method.settled(fitted), calibrate(fitted.held_scores, "cross-fitted")
 
     def draw_curve(way: str, seed: int) -> dict[str, Any]:
-        curve = follow(problem, way, *search(seed), seed, given.rounds, context)
+        first = draw_first(problem.y, seed, count)
+        curve = follow(problem, way, *search(seed), first, seed, given.rounds, context)
         return {"accuracies": curve}
 
     for seed in range(given.seeds):
