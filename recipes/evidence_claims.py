@@ -56,6 +56,8 @@ def weigh(gains: Sequence[float], *, least: float = 0.0, sign: int = 1) -> tuple
         error = float(np.std(gains, ddof=1)) / len(gains) ** 0.5
         text, noise = f"{mean:+.1f} ± {error:.1f}", 2 * error
     ahead = sign * mean - least
+    if not any(gains) and least == 0.0:  # the same model in every seed
+        return "0.0, the same", FAILS
     return text, UNDECIDED if abs(ahead) <= noise else HOLDS if ahead > 0 else FAILS
 
 

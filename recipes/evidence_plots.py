@@ -85,8 +85,8 @@ def draw_practice(cells: dict[str, Any]) -> Any:
     imbalance, regularisation, length = figure.subplots(1, 3)
     features = list_features(cells)
     for feature in features:
-        found = [cells.get(f"{feature}/{line}/0") for line in BETAS]
-        points = [(i, cell["top1"]) for i, cell in enumerate(found) if cell]
+        found = [average(cells, f"{feature}/{line}", "top1") for line in BETAS]
+        points = [(i, mean[0]) for i, mean in enumerate(found) if mean]
         imbalance.plot(*zip(*points, strict=True), marker="o", markersize=3, label=feature)
     imbalance.set_xticks(range(len(BETAS)), ["1", "4", "16", "64", "all"])
     imbalance.set(xlabel="beta", ylabel="top-1, %", title="Figure 1: imbalance")
@@ -99,8 +99,8 @@ def draw_practice(cells: dict[str, Any]) -> Any:
     regularisation.set_title("Figure 2: regularisation")
     fisher = [feature for feature in features if feature.startswith("fv")]
     for line in ("u-OVR", *TABLE):
-        found = [(int(f.split("-")[1]), average(cells, f"{f}/{line}", "top1")) for f in fisher]
-        points = [(math.log2(n), mean[0]) for n, mean in found if mean]
+        means = [(int(f.split("-")[1]), average(cells, f"{f}/{line}", "top1")) for f in fisher]
+        points = [(math.log2(n), mean[0]) for n, mean in means if mean]
         length.plot(*zip(*points, strict=True), marker="o", markersize=3, label=line)
     length.set_xticks([math.log2(int(f.split("-")[1])) for f in fisher], [f[3:] for f in fisher])
     length.set(xlabel="Gaussians", ylabel="top-1, %", title="Figure 3: length")

@@ -60,11 +60,10 @@ def table_of_imbalance(cells: dict[str, Any]) -> str:
     """Return [GP, Figure 1] in numbers: a row a feature, a column a beta."""
     rows = []
     for feature in list_features(cells):
-        found = [cells.get(f"{feature}/{line}/0") for line in BETAS]
-        chosen = cells.get(f"{feature}/w-OVR/0")
-        beta = chosen["settings"]["beta"] if chosen else None
-        told = "–" if beta is None else "all" if beta in ("all", float("inf")) else f"{beta:g}"
-        rows.append([feature, *(f"{c['top1']:.1f}" if c else "–" for c in found), told])
+        found = [average(cells, f"{feature}/{line}", "top1") for line in BETAS]
+        chosen = [cells[n]["settings"]["beta"] for n in cells if n.startswith(f"{feature}/w-OVR/")]
+        told = ", ".join("all" if b in ("all", float("inf")) else f"{b:g}" for b in chosen)
+        rows.append([feature, *(f"{mean[0]:.1f}" if mean else "–" for mean in found), told])
     heads = [line.replace("beta=", "beta = ").replace("u-OVR", "all (u-OVR)") for line in BETAS]
     return format_table(["top-1", *heads, "beta chosen (w-OVR)"], rows)
 
@@ -210,11 +209,12 @@ def list_parts() -> Iterator[str]:
     yield (
         f"`recipes/good_practice.py`: photographs of {found['data']}, the first "
         f"{found['classes']} classes; top-1 and top-5 are means over classes. The lines of Table 2 "
-        f"are means of {seeds} seeds, which draw the validation images; all others have one seed. "
+        f"and every beta are means of {seeds} seeds, which draw the validation images; all others "
+        "have one seed. "
         f"{tell_origin(cells)}"
     )
     yield table_of_objectives(cells)
-    yield "Figure 1: top-1 against the number of negatives a positive, one seed."
+    yield "Figure 1: top-1 against the number of negatives a positive."
     yield table_of_imbalance(cells)
     yield "![Accuracy against imbalance, regularisation and length](images/evidence/practice.png)"
     if any(name.split("/")[1] in STRATEGIES for name in cells):

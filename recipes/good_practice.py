@@ -12,7 +12,7 @@ features). Rows are not centred, as in the paper, except in the lines that say s
 A fifth of the training images of each class, drawn by the seed, chooses learning rate and, where
 they are open, beta and lam, by successive halving; training stops at the best of at most 60 epochs
 on them. The test images are measured once: accuracies are means over classes, as in the paper. Seed
-0 has all lines, the other seeds the objectives of Table 2 alone.
+0 has all lines, the other seeds the objectives of Table 2 and the values of beta.
 
 Each result is written to `--out` as soon as it is known; `--features` runs some of them, and
 `--rows FOLDER` keeps the rows. Caltech-101, 100 classes of 30 training images, on one core: rows
@@ -74,18 +74,18 @@ def split_rows(rows: Rows, seed: int) -> list[ArrayRows]:
     ]
 
 
-def list_lines(epochs: int, *, alone: bool) -> Iterator[tuple[str, Method]]:
-    """Yield the lines: the objectives and, unless they are wanted alone, all that surrounds them.
+def list_lines(epochs: int, *, others: bool) -> Iterator[tuple[str, Method]]:
+    """Yield the lines: the objectives and every beta, and what surrounds them unless left out.
 
     Features are not scaled: the rows of `good_practice_rows.py` allow no such thing.
     """
     plain: dict[str, Any] = {"scale": False, "center": False, "epochs": epochs}
     for name, options in OBJECTIVES.items():
         yield name, SGD(**plain, **options)
-    if alone:
-        return
     for beta in BETAS:
         yield f"beta={beta}", SGD(objective="ovr", beta=float(beta), **plain)
+    if not others:
+        return
     for name in ("MUL", "RNK", "WAR"):
         yield f"{name}, reweighted", SGD(**plain, **OBJECTIVES[name], balanced=True)
     for name in ("u-OVR", "w-OVR", "MUL"):
@@ -172,7 +172,7 @@ def run_feature(feature: str, rows: Rows, results: Results, options: argparse.Na
         print(f"seed {seed}  {feature:<9} {line:<22} {shown}", flush=True)
 
     for seed in range(options.seeds):
-        for line, method in list_lines(options.epochs, alone=seed > 0):
+        for line, method in list_lines(options.epochs, others=seed == 0):
             name = f"{feature}/{line}/{seed}"
             cell = results.fill(name, lambda method=method, seed=seed: train(method, rows, seed))
             show(line, cell, seed)
