@@ -27,8 +27,8 @@ ILSVRC = {  # [GP, Table 2], top-1 of ILSVRC 2010
     "FV": {"w-OVR": 45.7, "MUL": 46.2, "RNK": 46.1, "WAR": 46.1},
 }
 BETAS = ("beta=1", "beta=4", "beta=16", "beta=64", "u-OVR")
-STRATEGIES = ("(i) lam, step 1/t", "(ii) lam, fixed step", "(iii) early stopping")
-SHOWN_EPOCHS = (1, 2, 5, 10, 20, 30, 40, 60)
+STRATEGIES = ("(i) lam, decreasing step", "(ii) lam, fixed step", "(iii) early stopping")
+SHOWN_EPOCHS = (1, 2, 5, 10, 20, 50, 100, 200)
 
 
 def list_features(cells: dict[str, Any]) -> list[str]:
