@@ -28,7 +28,7 @@ def draw_plots(folder: Path) -> None:
     }
     for name, (draw, source) in plots.items():
         cells = read(source).get("cells", {})
-        if cells:
+        if cells and (draw is not draw_practice or list_features(cells)):
             with matplotlib.rc_context({"font.size": 9, "savefig.dpi": 96}):
                 save(draw(cells), folder / f"{name}.png")
 
@@ -73,7 +73,7 @@ def draw_silhouettes(cells: dict[str, Any]) -> Any:
     ax.set_xticks(positions, [str(depth) for depth in DEPTHS])
     ax.set(xlabel="k", ylabel="points above the multiclass SVM")
     ax.set_title("Silhouettes, accuracy at k: ours (lines), the paper's (dotted)", fontsize=9)
-    ax.legend(fontsize=7, ncols=2)
+    figure.legend(fontsize=7, loc="outside right center")
     return figure
 
 
@@ -106,7 +106,8 @@ def draw_practice(cells: dict[str, Any]) -> Any:
     length.set(xlabel="Gaussians", ylabel="top-1, %", title="Figure 3: length")
     for ax in (imbalance, regularisation, length):
         ax.title.set_fontsize(9)
-        ax.legend(fontsize=7)
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(fontsize=7)
     return figure
 
 

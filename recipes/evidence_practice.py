@@ -32,8 +32,8 @@ SHOWN_EPOCHS = (1, 2, 5, 10, 20, 50, 100, 200)
 
 
 def list_features(cells: dict[str, Any]) -> list[str]:
-    """Return the features, bags of words first, then Fisher vectors by their length."""
-    names = dict.fromkeys(name.split("/")[0] for name in cells)
+    """Return the features that have been run: bags of words, then Fisher vectors by length."""
+    names = [name.split("/")[0] for name in cells if name.endswith("/w-OVR/0")]
     return sorted(names, key=lambda name: (name.split("-")[0], int(name.split("-")[1])))
 
 
@@ -201,7 +201,7 @@ def list_parts() -> Iterator[str]:
     found = read("good_practice")
     cells = found.get("cells", {})
     yield "## [GP] Good practice"
-    if not cells:
+    if not list_features(cells):
         yield "`recipes/good_practice.py`. Not run."
         return
     features = list_features(cells)
