@@ -40,7 +40,8 @@ def list_features(cells: dict[str, Any]) -> list[str]:
 def table_of_objectives(cells: dict[str, Any]) -> str:
     """Return the accuracy of each line on each feature, means over its seeds."""
     features = list_features(cells)
-    lines = dict.fromkeys(name.split("/")[1] for name in cells)
+    first = ("u-OVR", *TABLE)
+    lines = dict.fromkeys([*first, *(name.split("/")[1] for name in cells)])
     rows = []
     for line in lines:
         if line in STRATEGIES or line.startswith("beta="):
