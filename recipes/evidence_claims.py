@@ -38,7 +38,9 @@ def judge(ours: float | None, holds: bool, text: str = "") -> tuple[str, str]:
     return text or f"{ours:.1f}", HOLDS if holds else FAILS
 
 
-def weigh(gains: Sequence[float], *, least: float = 0.0, sign: int = 1) -> tuple[str, str]:
+def weigh(
+    gains: Sequence[float], *, least: float = 0.0, sign: int = 1, digits: int = 1
+) -> tuple[str, str]:
     """Return paired differences as text and the verdict on the claim that they are positive.
 
     Parameters
@@ -46,15 +48,16 @@ def weigh(gains: Sequence[float], *, least: float = 0.0, sign: int = 1) -> tuple
     gains : a difference for each seed.
     least : what the claim needs: -1 for "at most a point behind".
     sign : -1 for the claim that they are negative.
+    digits : decimals that are shown.
     """
     if not gains:
         return "–", NOT_RUN
     mean = float(np.mean(gains))
     if len(gains) == 1:
-        text, noise = f"{mean:+.1f}", ONE_SEED
+        text, noise = f"{mean:+.{digits}f}", ONE_SEED
     else:
         error = float(np.std(gains, ddof=1)) / len(gains) ** 0.5
-        text, noise = f"{mean:+.1f} ± {error:.1f}", 2 * error
+        text, noise = f"{mean:+.{digits}f} ± {error:.{digits}f}", 2 * error
     ahead = sign * mean - least
     if not any(gains) and least == 0.0:  # the same model in every seed
         return "0.0, the same", FAILS

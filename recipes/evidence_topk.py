@@ -132,10 +132,8 @@ def claims_of_networks(cells: dict[str, Any]) -> Iterator[Claim]:
         ("one-vs-all is behind the multiclass SVM at top-5", "OVA", "top-1", 5, "−6.0, −10.1", -1),
     ):
         for name in names:
-            found = gain(name, line, base, depth)
-            text, verdict = weigh(found, sign=sign)
-            text = text if len(found) != 1 else f"{found[0]:+.2f}"
-            yield f"{claim} ({name})", paper, text, verdict
+            found = weigh(gain(name, line, base, depth), sign=sign, digits=2)
+            yield f"{claim} ({name})", paper, *found
 
 
 def list_parts() -> Iterator[str]:
