@@ -144,7 +144,7 @@ def claims_of_figures(cells: dict[str, Any]) -> Iterator[Claim]:
 
 
 def judge_once(behind: float) -> str:
-    """Return the verdict that two lines of one seed are alike; a line has an error of 1.3 points."""
+    """Return the verdict on two lines of one seed being alike: an accuracy is 1.3 points uncertain."""
     return HOLDS if behind > -1 else UNDECIDED if behind > -2.5 else FAILS
 
 
