@@ -144,7 +144,7 @@ def claims_of_figures(cells: dict[str, Any]) -> Iterator[Claim]:
 
 
 def judge_once(behind: float) -> str:
-    """Return the verdict on two lines of one seed being alike: an accuracy is 1.3 points uncertain."""
+    """Return the verdict on two lines of one seed being alike: each is uncertain by 1.3."""
     return HOLDS if behind > -1 else UNDECIDED if behind > -2.5 else FAILS
 
 
