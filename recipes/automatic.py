@@ -1,7 +1,9 @@
 """`LinearClassifier()` beside rivals whose settings are searched, on many problems.
 
-Command:   python recipes/automatic.py DATA --out runs/automatic [--problems digits,omniglot]
-           [--rivals auto,logistic] [--seeds 3] [--table | --summary FILE [--page FILE]]
+Command:   python recipes/automatic.py --data DATA --out runs/automatic
+           [--problems digits,omniglot] [--rivals auto,logistic] [--seeds 3]
+           python recipes/automatic.py --out runs/automatic [--table | --summary FILE [--page FILE]]
+           python recipes/automatic.py --quick               # digits of scikit-learn, seconds
 Time:      one thread: auto 1 s (digits) to 2 minutes a seed; rivals up to half an hour each
 Expected:  see docs/automatic.md; --table prints what has been run so far (wsabie and trace are for
            two small problems)
@@ -26,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from automatic_problems import PROBLEMS, Problem
-from results import describe_run, fill_page, write_results
+from automatic_problems import DATA, PROBLEMS, Problem
+from results import describe_run, fill_page, keep_folder, need, write_results
 from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
@@ -359,9 +361,10 @@ def bootstrap(
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--data", type=Path, help=DATA)
+    parser.add_argument("--out", type=Path, help="a folder that keeps stores and results")
     parser.add_argument("--problems", default=",".join(PROBLEMS))
+    parser.add_argument("--quick", action="store_true", help="digits, auto and ridge, one seed")
     parser.add_argument("--rivals", default=",".join(RIVALS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--label", default="")
@@ -369,7 +372,7 @@ def main() -> None:
     parser.add_argument("--summary", type=Path, help="print it, and write it to a JSON file")
     parser.add_argument("--page", type=Path, help="write its table to a page")
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
+    options.out = keep_folder(options.out, quick=options.quick)
     if options.table or options.summary:
         summary = summarise(options.out)
         print_summary(summary)
@@ -377,6 +380,10 @@ def main() -> None:
         if options.page:
             fill_page(options.page, {"automatic": make_table(summary)})
         return
+    if options.quick:
+        options.problems, options.rivals, options.seeds = "digits", "auto,ridge", 1
+    else:
+        need(options.data, DATA)
     for name in options.problems.split(","):
         for rival in options.rivals.split(","):
             for seed in range(options.seeds):

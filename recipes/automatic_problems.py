@@ -17,6 +17,8 @@ import numpy as np
 
 from myriad import Store
 
+DATA = "a folder with omniglot_1623.npz, scene15, caltech101.zip and tiny200.zip"
+"""What `--data` is; digits and glyphs need none of it."""
 OMNIGLOT_CLASSES, OMNIGLOT_TRAIN = 400, 15
 TAIL_CLASSES, TAIL_MOST, TAIL_LEAST = 200, 100, 2
 

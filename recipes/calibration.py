@@ -1,8 +1,9 @@
 """How honest probabilities, prediction sets and novelty are, on rows that were never trained on.
 
-Command:   python recipes/calibration.py DATA --out runs/calibration [--problems scene15]
-           [--methods auto,softmax] [--seeds 5] [--table] [--save FILE]
-           python recipes/calibration.py DATA --out runs/calibration --novelty
+Command:   python recipes/calibration.py --data DATA --out runs/calibration [--problems scene15]
+           [--methods auto,softmax] [--seeds 5] [--novelty]
+           python recipes/calibration.py --out runs/calibration [--table] [--save FILE]
+           python recipes/calibration.py --quick             # digits of scikit-learn, seconds
 Time:      one thread: 5 s (softmax, caltech101) to 3 minutes (auto, omniglot) a seed
 Expected:  see docs/probabilities.md; --table prints what has been run so far, --save writes it to
            FILE, where it replaces the same problems and methods
@@ -30,8 +31,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from automatic_problems import NETWORK, PROBLEMS, Problem, load_store
+from automatic_problems import DATA, NETWORK, PROBLEMS, Problem, load_store
 from calibration_peers import mapie_sets, novelty_scores, temperature_only
+from results import keep_folder, need
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -45,7 +47,9 @@ MEASURED = {
     "tiny200 fisher": partial(load_store, "tiny200.zip", "fisher", "none"),
     "scene15": partial(load_store, "scene15", NETWORK, "none"),
     "omniglot": PROBLEMS["omniglot"],
+    "digits": PROBLEMS["digits"],
 }
+QUICK = "digits"
 
 
 def keep_held_scores(kind: type) -> type:
@@ -231,16 +235,17 @@ def print_table(found: dict[str, Any]) -> None:
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--problems", default=",".join(MEASURED))
+    parser.add_argument("--data", type=Path, help=DATA)
+    parser.add_argument("--out", type=Path, help="a folder that keeps stores and results")
+    parser.add_argument("--problems", default=",".join(n for n in MEASURED if n != QUICK))
+    parser.add_argument("--quick", action="store_true", help="digits, dual, one seed")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--novelty", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
+    options.out = keep_folder(options.out, quick=options.quick)
     if options.table or options.save:
         found = gather(options.out)
         if options.save and options.save.exists():
@@ -251,6 +256,10 @@ def main() -> None:
             facts = stamp | {"environment": environment()}
             options.save.write_text(json.dumps(facts | found, indent=1) + "\n")
         return
+    if options.quick:
+        options.problems, options.methods, options.seeds = QUICK, "dual", 1
+    else:
+        need(options.data, DATA)
     for seed in range(options.seeds):
         for name in options.problems.split(","):
             if options.novelty:

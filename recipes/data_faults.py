@@ -1,8 +1,8 @@
 """Planted faults: how many near duplicates and wrong labels ``myriad check`` finds.
 
-Command:   python recipes/data_faults.py DATA --work runs/data_faults --out FILE.json
+Command:   python recipes/data_faults.py --data DATA --work runs/data_faults --out FILE.json
            [--problems scene15,tiny200] [--faults copies,random,confusable,memory] [--seeds 5]
-           [--quick]
+           python recipes/data_faults.py --quick             # drawn glyphs, seconds
            python recipes/data_faults.py --table [docs/verbs/check.md]
 Time:      describing 5,000 images once, then about a minute a seed and problem, two cores
 Expected:  see docs/verbs/check.md
@@ -45,7 +45,7 @@ from myriad.checks.components import join_pairs
 from myriad.checks.cross_fitting import HeldProbabilities
 from myriad.checks.duplicates import find_equal, find_near_images
 from myriad.checks.label_errors import find_label_errors
-from myriad.images import ImageList, find_images
+from myriad.images import ImageList, choose_glyphs, find_images, write_glyphs
 from myriad.pipelines.check import SIGNATURE
 from myriad.pipelines.image_scan import scan_images
 from myriad.signatures.registry import open_network
@@ -55,11 +55,12 @@ from myriad.training.baselines.nearest_means import Means
 
 sys.path.insert(0, str(Path(__file__).parent))
 from data_fault_tables import write_tables
-from results import Results, fill_page
+from results import Results, fill_page, keep_folder, need
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "data_faults.json"
 PROBLEMS = {"scene15": "scene15", "caltech101": "caltech101.zip", "tiny200": "tiny200.zip"}
-IMAGES = {"scene15": 1500, "caltech101": 1515, "tiny200": 2000}
+DATA = "a folder with scene15/, caltech101.zip and tiny200.zip"
+IMAGES = {"scene15": 1500, "caltech101": 1515, "tiny200": 2000, "glyphs": 60}
 """Training images that are used, equally many of each class."""
 COPIES = 60
 """Images that each kind of copy is made of, for a seed."""
@@ -279,34 +280,38 @@ def measure_labels(known: dict[str, Any], kind: str, seed: int, threads: int) ->
 def main() -> None:
     """Run what is missing, and keep every result."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("data", type=Path, nargs="?")
-    parser.add_argument("--work", type=Path, default=Path("runs/data_faults"))
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--data", type=Path, help=DATA)
+    parser.add_argument("--work", type=Path, help="a folder that keeps rows; runs/data_faults")
+    parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     parser.add_argument("--problems", default=",".join(PROBLEMS))
     parser.add_argument("--faults", default="copies,random,confusable,memory")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--quick", action="store_true", help="300 images, one seed")
-    parser.add_argument("--table", action="store_true", help="write the tables into DATA, a page")
+    parser.add_argument("--quick", action="store_true", help="glyphs, copies alone, one seed")
+    parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
     given = parser.parse_args()
-    results = Results(given.out, {"recipe": "data_faults", "quick": given.quick})
-    if given.table:
-        fill_page(given.data, write_tables(results.cells))
+    out = given.out or (None if given.quick else RESULTS)
+    results = Results(out, {"recipe": "data_faults", "quick": given.quick})
+    if given.table is not None:
+        fill_page(given.table, write_tables(results.cells))
         return
-    if given.data is None:
-        parser.error("the folder of the data is missing")
-    given.work.mkdir(parents=True, exist_ok=True)
-    faults = given.faults.split(",")
+    work = given.work or (None if given.quick else Path("runs/data_faults"))
+    given.work = keep_folder(work, quick=given.quick)
+    faults = ["copies"] if given.quick else given.faults.split(",")
     if "memory" in faults:
         faults.remove("memory")
-        n_rows = 1000 if given.quick else MEMORY_ROWS
-        run_memory = partial(measure_memory, n_rows, MEMORY_CLASSES)
-        name = f"memory {n_rows} {MEMORY_CLASSES}"
+        run_memory = partial(measure_memory, MEMORY_ROWS, MEMORY_CLASSES)
+        name = f"memory {MEMORY_ROWS} {MEMORY_CLASSES}"
         print(name, results.fill(name, run_memory), flush=True)
     size = "quick" if given.quick else "all"
+    if given.quick:
+        given.problems = "glyphs"
+        write_glyphs(given.work / "glyphs", choose_glyphs(10), images=6, seed=0, splits=(1, 0, 0))
+    else:
+        need(given.data, DATA)
     for problem in given.problems.split(","):
-        n_images = 300 if given.quick else IMAGES[problem]
-        images = choose_images(given.data / PROBLEMS[problem], n_images)
+        source = given.work / "glyphs" if given.quick else given.data / PROBLEMS[problem]
+        images = choose_images(source, IMAGES[problem])
         known = describe(images, given.work / f"{size}-{problem}.npz", given.threads)
         for seed in range(1 if given.quick else given.seeds):
             for fault in faults:

@@ -1,7 +1,8 @@
 """Extended models beside models trained from scratch: accuracy and time.
 
-Command:   python recipes/extending.py DATA --work runs --out FILE.json [--seeds 5]
+Command:   python recipes/extending.py --data DATA --work runs --out FILE.json [--seeds 5]
            [--problems NAME...]
+           python recipes/extending.py --quick               # digits of scikit-learn, seconds
            python recipes/extending.py --table [docs/verbs/extend.md]
 Time:      two threads: about a minute (caltech101) to ten (tiny200) a seed
 Expected:  see docs/verbs/extend.md and docs/verbs/merge.md
@@ -36,8 +37,8 @@ from myriad.pipelines.extend import extend
 from myriad.pipelines.train import train
 
 sys.path.insert(0, str(Path(__file__).parent))
-from automatic_problems import PROBLEMS, Problem
-from results import Results, fill_page
+from automatic_problems import DATA, PROBLEMS, Problem
+from results import Results, fill_page, need
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "extending.json"
 NEW = 0.2
@@ -164,21 +165,24 @@ def write_tables(cells: dict[str, Any]) -> dict[str, str]:
 def main() -> None:
     """Run the seeds that are missing, and print them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--work", type=Path, default=Path("runs"))
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
+    parser.add_argument("--quick", action="store_true", help="digits, one seed")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--table", action="store_true", help="write the table into DATA, a page")
+    parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
     names = ["caltech101 network", "tiny200 network"]
     parser.add_argument("--problems", nargs="*", default=names)
     given = parser.parse_args()
-    results = Results(given.out, {"recipe": "extending"})
-    if given.table:
-        fill_page(given.data, write_tables(results.cells))
+    results = Results(given.out or (None if given.quick else RESULTS), {"recipe": "extending"})
+    if given.table is not None:
+        fill_page(given.table, write_tables(results.cells))
         return
-    if given.data is None:
-        parser.error("the folder of the data is missing")
+    if given.quick:
+        given.problems, given.seeds, given.threads = ["digits"], 1, 1
+    else:
+        need(given.data, DATA)
 
     def measure_seed(name: str, seed: int) -> dict[str, Any]:
         return run(PROBLEMS[name](given.data, given.work, seed), seed, given.threads)

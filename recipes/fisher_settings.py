@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from photograph_rows import (
+    DATA,
     TRAINING_IMAGES,
     VOCABULARY_IMAGES,
     describe_by,
@@ -31,6 +32,7 @@ from photograph_rows import (
     load_images,
 )
 from photographs import ROOT, TITLES, publish, save
+from results import need
 
 RESULTS = ROOT / "benchmarks" / "results" / "fisher_settings.json"
 MARKS = "<!-- settings: written by a command -->", "<!-- end of settings -->"
@@ -183,7 +185,7 @@ def show(cells: dict[str, Any], name: str, pyramid: str) -> str:
 def main() -> None:
     """Compare what is asked for and is not in the file of results yet."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path)
+    parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--work", type=Path, default=Path("runs/settings"))
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--problems", default="caltech101,scene15")
@@ -195,6 +197,8 @@ def main() -> None:
     if options.table is not None:
         publish(options.out, options.table, make_table, MARKS)
         return
+    if not options.quick:
+        need(options.data, DATA)
     options.work.mkdir(parents=True, exist_ok=True)
     for problem in ["glyphs"] if options.quick else options.problems.split(","):
         compare(problem, options.settings.split(","), options)

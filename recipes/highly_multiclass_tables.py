@@ -124,7 +124,7 @@ def format_starved(found: dict[str, Any]) -> str:
     rows = [
         [f"{row['margin']:g}", f"{row['eta']:g}", row["last_violators"]]
         + [f"{row[name]:.1f}" for name in names]
-        for row in found["rows"]
+        for row in found["cells"].values()
     ]
     class_states = ["margin", "eta", "last violators", "train", "test", "starved classes"]
     return format_table([*class_states, "test, other classes", "rows passed over"], rows)

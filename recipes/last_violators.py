@@ -1,18 +1,25 @@
 """Why last violators can cost accuracy where classes have few rows [HM, 6]: classes that starve.
 
     python recipes/last_violators.py --data omniglot_1623.npz --out results.json
+    python recipes/last_violators.py --quick                     # drawn glyphs, seconds
 
 The first 500 characters of Omniglot, 15 rows of each to train on, 64 dimensions, adagrad, constant
-weights, 30 passes, one seed; see `highly_multiclass.py`. Each setting is trained without last
+weights, 30 epochs, one seed; see `highly_multiclass.py`. Each setting is trained without last
 violators, with chains of 8 as in the paper, and with chains of 8 that are forgotten at the
-beginning of each pass. A class starves if the chain of its last violators violates the margin of
-all its training rows: none of them makes a step again, unless the memory is forgotten. One minute.
+beginning of each epoch. A class starves if the chain of its last violators violates the margin of
+all its training rows: none of them makes a step again, unless the memory is forgotten. Each
+result is written to `--out` as soon as it is known. One minute.
+
+Expected: with a margin of 0.3 and a learning rate of 0.0375, 75 % without last violators, 60 % with
+chains of 8, of which a quarter of the classes starve, and 74 % if they are forgotten.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +33,8 @@ from myriad.training import EmbeddingOptions
 from myriad.training.embedding.trainer import Embedding
 from myriad.training.settings import mean_square
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-from record import describe_run, write_results
+sys.path.insert(0, str(Path(__file__).parent))
+from results import Results, need
 
 SETTINGS = ((0.003, 0.0125), (0.03, 0.0125), (0.03, 0.0375), (0.3, 0.0375), (0.3, 0.125))
 FORMS = {"none": (0, True), "8, as in the paper": (8, False), "8, forgotten": (8, True)}
@@ -53,6 +60,7 @@ def find_starved(trainer: Embedding, rows: ArrayRows, order: int, margin: float)
 
 def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[str, Any]:
     """Train in one form, and return accuracies and how many classes starve."""
+    began = time.process_time()
     rows, _, test = parts
     order, forget = FORMS[form]
     options = EmbeddingOptions(last_violators=order)
@@ -75,6 +83,7 @@ def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[st
         "starved": round(100 * float(starved.mean()), 1),
         "test_of_others": round(score(model, fed), 1),
         "passed": round(100 * (trainer.tally["passed"] - before["passed"]) / rows.n_rows, 1),
+        "seconds": round(time.process_time() - began, 1),
     }
 
 
@@ -83,19 +92,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="the file of Omniglot")
     parser.add_argument("--rows", type=Path, help="a file that keeps the rows of the pictures")
-    parser.add_argument("--classes", type=int, default=500)
-    parser.add_argument("--out", type=Path, help="a JSON file to write")
+    parser.add_argument("--classes", type=int)
+    parser.add_argument("--quick", action="store_true", help="30 drawn glyphs instead")
+    parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     options = parser.parse_args()
-    options.set = "omniglot"
-    X, y = read_rows(options, options.classes)
-    kept = y < options.classes
+    options.set = "glyphs" if options.quick else "omniglot"
+    if not options.quick:
+        need(options.data, "the drawings of Omniglot, omniglot_1623.npz")
+    n_classes = options.classes or (30 if options.quick else 500)
+    X, y = read_rows(options, n_classes)
+    kept = y < n_classes
     parts = split(X[kept], y[kept], 0)
-    found = []
+    described = {"recipe": "last_violators", "set": options.set, "classes": n_classes}
+    results = Results(options.out, described)
     for margin, eta in SETTINGS:
         for form in FORMS:
-            found.append(run(parts, margin, eta, form))
-            print(found[-1], flush=True)
-    write_results(options.out, {**describe_run(), "classes": options.classes, "rows": found})
+            name = f"{margin:g}/{eta:g}/{form}"
+            compute = partial(run, parts, margin, eta, form)
+            print(results.fill(name, compute), flush=True)
 
 
 if __name__ == "__main__":

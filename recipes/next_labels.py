@@ -1,6 +1,8 @@
 """Labels that `predict --next` saves against a random choice, on Tiny-ImageNet.
 
-Command:   python recipes/next_labels.py DATA --work runs --out FILE.json [--seeds 5] [--rounds 10]
+Command:   python recipes/next_labels.py --data DATA --work runs --out FILE.json [--seeds 5]
+           [--rounds 10]
+           python recipes/next_labels.py --quick             # digits of scikit-learn, seconds
            python recipes/next_labels.py --table [docs/verbs/predict.md]
 Time:      one thread: about two minutes a seed
 Expected:  see docs/verbs/predict.md
@@ -34,18 +36,20 @@ from myriad.store import ArrayRows
 from myriad.training import Automatic, Context, Method
 
 sys.path.insert(0, str(Path(__file__).parent))
-from automatic_problems import PROBLEMS, Problem
-from results import Results, fill_page
+from automatic_problems import DATA, PROBLEMS, Problem
+from results import Results, fill_page, need
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "next_labels.json"
 FIRST, ROUND = 5, 100
+QUICK_FIRST = 30
+"""Labelled images a class at the beginning; fewer digits would not be enough for probabilities."""
 WAYS = {"random": "at random", "next": "`predict --next --store`", "alone": "`predict --next`"}
 
 
-def draw_first(y: np.ndarray, seed: int) -> np.ndarray:
-    """Return the numbers of the images that are labelled at the beginning."""
+def draw_first(y: np.ndarray, seed: int, count: int) -> np.ndarray:
+    """Return the numbers of the images that are labelled at the beginning, `count` a class."""
     draws = np.random.default_rng(seed)
-    parts = [draws.permutation(np.flatnonzero(y == c))[:FIRST] for c in range(int(y.max()) + 1)]
+    parts = [draws.permutation(np.flatnonzero(y == c))[:count] for c in range(int(y.max()) + 1)]
     return np.concatenate(parts)
 
 
@@ -58,10 +62,17 @@ def find_means(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def follow(
-    problem: Problem, way: str, method: Method, scale: Any, seed: int, rounds: int, context: Context
+    problem: Problem,
+    way: str,
+    method: Method,
+    scale: Any,
+    first: np.ndarray,
+    seed: int,
+    rounds: int,
+    context: Context,
 ) -> list[float]:
-    """Return the accuracy after each round."""
-    labelled, accuracies = draw_first(problem.y, seed), []
+    """Return the accuracy after each round, beginning with the labels of the rows `first`."""
+    labelled, accuracies = first, []
     y = problem.y.astype(np.int32)
     for number in range(rounds + 1):
         rows = ArrayRows(problem.X[labelled], y[labelled])
@@ -122,27 +133,32 @@ def write_tables(cells: dict[str, Any]) -> dict[str, str]:
 def main() -> None:
     """Run the curves that are missing, and print them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--work", type=Path, default=Path("runs"))
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
+    parser.add_argument("--quick", action="store_true", help="digits, one seed, two rounds")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--ways", nargs="*", default=list(WAYS))
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--table", action="store_true", help="write the table into DATA, a page")
+    parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
     given = parser.parse_args()
-    results = Results(given.out, {"recipe": "next_labels", "rounds": given.rounds})
-    if given.table:
-        fill_page(given.data, write_tables(results.cells))
+    if given.quick:
+        given.seeds, given.rounds, given.threads = 1, 2, 1
+    out = given.out or (None if given.quick else RESULTS)
+    results = Results(out, {"recipe": "next_labels", "rounds": given.rounds})
+    if given.table is not None:
+        fill_page(given.table, write_tables(results.cells))
         return
-    if given.data is None:
-        parser.error("the folder of the data is missing")
-    problem = PROBLEMS["tiny200 network"](given.data, given.work, 0)
-    context = Context(threads=given.threads)
+    if not given.quick:
+        need(given.data, DATA)
+    name = "digits" if given.quick else "tiny200 network"
+    problem = PROBLEMS[name](given.data, given.work, 0)
+    context, count = Context(threads=given.threads), QUICK_FIRST if given.quick else FIRST
 
     @cache
     def search(seed: int) -> tuple[Method, Any]:
-        first = draw_first(problem.y, seed)
+        first = draw_first(problem.y, seed, count)
         rows = ArrayRows(problem.X[first], problem.y[first].astype(np.int32))
         method = Automatic(search="quick")
         fitted = method.fit(rows, None, n_classes=problem.n_classes, context=context)
@@ -150,7 +166,8 @@ def main() -> None:
         return method.settled(fitted), calibrate(fitted.held_scores, "cross-fitted")
 
     def draw_curve(way: str, seed: int) -> dict[str, Any]:
-        curve = follow(problem, way, *search(seed), seed, given.rounds, context)
+        first = draw_first(problem.y, seed, count)
+        curve = follow(problem, way, *search(seed), first, seed, given.rounds, context)
         return {"accuracies": curve}
 
     for seed in range(given.seeds):

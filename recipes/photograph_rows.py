@@ -29,6 +29,7 @@ SOURCES = {
     "tiny200": "tiny200.zip",
     "glyphs": "",
 }
+DATA = "a folder with caltech101.zip, scene15 and tiny200.zip"
 TRAINING_IMAGES = {"caltech101": 30, "scene15": 100, "tiny200": 100, "glyphs": 5}
 VOCABULARY_IMAGES = 1000
 COLUMNS = 8192

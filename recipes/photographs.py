@@ -32,6 +32,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from photograph_rows import DATA
+from results import need
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "photographs.json"
@@ -299,7 +301,7 @@ def run(problem: str, arms: list[str], options: argparse.Namespace) -> None:
 def main() -> None:
     """Run what is asked for and is not in the file of results yet."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", type=Path)
+    parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--work", type=Path, default=Path("runs/photographs"))
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--problems", default="caltech101,scene15")
@@ -314,6 +316,8 @@ def main() -> None:
     if options.table is not None:
         publish(options.out, options.table, make_table, MARKS)
         return
+    if not options.quick:
+        need(options.data, DATA)
     problems = ["glyphs"] if options.quick else options.problems.split(",")
     for problem in problems:
         run(problem, options.arms.split(","), options)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from record import describe_run, write_results
 
-__all__ = ["Results", "describe_run", "need", "write_results"]
+__all__ = ["Results", "describe_run", "fill_page", "keep_folder", "need", "write_results"]
 
 
 class Results:
@@ -54,10 +57,12 @@ class Results:
 def fill_page(page: Path | None, tables: dict[str, str]) -> None:
     """Write tables between the marks of their names on a page, or print them if there is none.
 
+    The empty path, what `--table` is without a page, prints them too.
+
     A table ``copies`` belongs between ``<!-- copies: written by a command -->`` and
     ``<!-- end of copies -->``.
     """
-    if page is None:
+    if page is None or page == Path():
         print("\n\n".join(tables.values()))
         return
     text = page.read_text(encoding="utf-8")
@@ -68,6 +73,17 @@ def fill_page(page: Path | None, tables: dict[str, str]) -> None:
             sys.exit(f"{page} has no place for the table of {name}.")
         text = f"{before}{mark}\n\n{table}\n\n{end}{after}"
     page.write_text(text, encoding="utf-8")
+
+
+def keep_folder(path: Path | None, *, quick: bool) -> Path:
+    """Return the folder that keeps the work of a recipe; a temporary one for a quick run."""
+    if path is None:
+        if not quick:
+            sys.exit("--out is missing: a folder that keeps the results.")
+        path = Path(tempfile.mkdtemp())
+        atexit.register(shutil.rmtree, path, ignore_errors=True)
+    path.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def need(path: Path | None, what: str) -> Path:

@@ -63,8 +63,8 @@ def test_last_violators(run, tmp_path):
     data = draw_characters(tmp_path / "drawn.npz")
     call = ("recipes/last_violators.py", "--data", data, "--classes", 6)
     found = run(*call, "--rows", tmp_path / "rows.npz", out=tmp_path / "found.json")
-    assert len(found["rows"]) == 15
-    plain = [row for row in found["rows"] if row["last_violators"] == "none"]
+    assert len(found["cells"]) == 15
+    plain = [row for row in found["cells"].values() if row["last_violators"] == "none"]
     assert all(row["starved"] == row["passed"] == 0 < row["test"] for row in plain)
     assert (tmp_path / "rows.npz").exists()
 

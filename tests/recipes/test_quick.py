@@ -8,9 +8,25 @@ from tests.scripts import run_script
 
 QUICK = {
     "silhouettes": ["--methods", "TopPush;Recall@1;top-3 alpha"],
-    "good_practice": ["--features", "fv-2"],
+    "topk_networks": [],
+    "good_practice": [],
     "choose_or_compress": [],
+    "highly_multiclass": [],
+    "last_violators": [],
+    "large_scale_learning": ["--parts", "solvers,codes"],
+    "extending": [],
+    "next_labels": [],
+    "data_faults": [],
 }
+"""Recipes with a file of results, and what a quick run of them is given."""
+FOLDERS = ["automatic", "calibration"]
+"""Recipes with a folder of results."""
+OTHERS = ["photographs", "fisher_settings", "scene15_splits"]
+"""Recipes that are run by the tests of benchmarks, or in other processes."""
+MISSING = {"scene15_splits": ["--out", "models"], "automatic": ["--out", "runs"]}
+MISSING["calibration"] = MISSING["automatic"]
+
+pytestmark = pytest.mark.filterwarnings("default")  # as in a program
 
 
 def run(monkeypatch, name, *words):
@@ -19,14 +35,15 @@ def run(monkeypatch, name, *words):
 
 @pytest.mark.parametrize("name", QUICK)
 def test_recipes_run_on_built_in_data_and_resume(monkeypatch, tmp_path, capsys, name):
+    monkeypatch.chdir(tmp_path)
     out = tmp_path / "results.json"
     run(monkeypatch, name, "--quick", "--out", out, *QUICK[name])
     first = capsys.readouterr().out
     found = json.loads(out.read_text("utf-8"))
     assert found["recipe"] == name
-    assert len(found["cells"]) >= 3
+    assert found["cells"]
     for cell in found["cells"].values():
-        assert {"machine", "commit", "date", "seconds"} <= set(cell)
+        assert {"machine", "commit", "date"} <= set(cell)
     before = out.stat().st_mtime_ns
     run(monkeypatch, name, "--quick", "--out", out, *QUICK[name])
     again = capsys.readouterr().out
@@ -34,12 +51,29 @@ def test_recipes_run_on_built_in_data_and_resume(monkeypatch, tmp_path, capsys, 
     assert again.splitlines()[-1] == first.splitlines()[-1]
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", FOLDERS)
+def test_recipes_with_a_folder_run_on_built_in_data_and_resume(monkeypatch, tmp_path, name):
+    run(monkeypatch, name, "--quick", "--out", tmp_path)
+    found = {path: path.stat().st_mtime_ns for path in tmp_path.glob("digits*.json")}
+    assert found
+    run(monkeypatch, name, "--quick", "--out", tmp_path)
+    assert found == {path: path.stat().st_mtime_ns for path in tmp_path.glob("digits*.json")}
+
+
+@pytest.mark.parametrize("name", [*QUICK, *FOLDERS, *OTHERS])
 def test_recipes_say_what_is_missing(monkeypatch, tmp_path, name):
+    monkeypatch.chdir(tmp_path)
+    words = MISSING.get(name, [])
     with pytest.raises(SystemExit, match="--data is missing: this recipe needs"):
-        run(monkeypatch, name)
+        run(monkeypatch, name, *words)
     with pytest.raises(SystemExit, match="does not exist"):
-        run(monkeypatch, name, "--data", tmp_path / "nothing")
+        run(monkeypatch, name, "--data", tmp_path / "nothing", *words)
+
+
+def test_images_without_a_folder_for_their_rows_are_refused(monkeypatch, tmp_path):
+    (tmp_path / "images").mkdir()
+    with pytest.raises(SystemExit, match="--work is missing"):
+        run(monkeypatch, "topk_networks", "--data", tmp_path / "images")
 
 
 def test_results_of_another_call_are_refused(monkeypatch, tmp_path):

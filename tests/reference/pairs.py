@@ -56,12 +56,13 @@ def balance(positives, negatives):
 
 
 def recall_slack(S, labels, k):
-    """Return the largest ``Delta + <Y' - Y, S> / n`` over all Y' with k n ones."""
+    """Return the largest ``Delta + <Y' - Y, S> / n`` over all Y' with at most k n ones."""
     n, n_classes = S.shape
     truth = {(i, int(y)) for i, y in enumerate(labels)}
     pairs = [(i, c) for i in range(n) for c in range(n_classes)]
     best = -np.inf
-    for chosen in combinations(pairs, k * n):
-        gained = sum(S[pair] for pair in chosen) - sum(S[pair] for pair in truth)
-        best = max(best, 1 - len(truth.intersection(chosen)) / n + gained / n)
+    for size in range(k * n + 1):
+        for chosen in combinations(pairs, size):
+            gained = sum(S[pair] for pair in chosen) - sum(S[pair] for pair in truth)
+            best = max(best, 1 - len(truth.intersection(chosen)) / n + gained / n)
     return best

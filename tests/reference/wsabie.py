@@ -45,7 +45,7 @@ class Sequential:
         self.options = {
             "discriminant": "euclidean",
             "rank_weight": False,
-            "last_violators": 8,
+            "last_violators": 0,
             "adagrad": True,
             "replacement": False,
             "max_norm": None,

@@ -56,7 +56,7 @@ def train_plain(rows, lists, V, *, eta=0.1, margin=0.5, **options):
 
 CASES = [
     {},
-    {"last_violators": 0},
+    {"last_violators": 8},
     {"last_violators": 1},
     {"last_violators": 1000},
     {"adagrad": "count"},
@@ -90,8 +90,8 @@ def test_equals_the_plain_update(options, block, whole, several):
 
 def test_equals_the_plain_update_in_float32():
     rows, lists = make_rows()
-    trainer, before = train_fast(rows, dtype=np.float32)
-    expected = train_plain(rows, lists, before)
+    trainer, before = train_fast(rows, dtype=np.float32, last_violators=8)
+    expected = train_plain(rows, lists, before, last_violators=8)
     assert trainer.P.dtype == np.float32
     assert trainer.tally["steps"] == expected.steps
     np.testing.assert_allclose(trainer.P, expected.P, rtol=0, atol=1e-4)

@@ -69,7 +69,7 @@ class EmbeddingOptions:
         False, panel=PANEL, help="Weigh steps by the estimated rank of the correct class."
     )
     last_violators: int = option(
-        8,
+        0,
         minimum=0,
         panel=PANEL,
         help="Length of the chain of last violators that makes a row be skipped; 0 for none.",

@@ -112,7 +112,7 @@ class Recall(PairMethod):
 
     Attributes
     ----------
-    k : pairs that are predicted for each row, on average; 1 to C - 1.
+    k : pairs that may be predicted for each row, on average; 1 to C - 1.
     """
 
     titles: ClassVar[Mapping[str, str]] = {"recall": "Recall@k"}

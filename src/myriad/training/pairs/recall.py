@@ -1,13 +1,20 @@
 """Recall@k by cutting planes: the k n best pairs should hold the n positives  [TK, 2.3].
 
-Joachims (2005) predicts k n of all pairs as positive, as a matrix Y' of zeros and ones, and bounds
-the fraction of positives that are missed (Delta) from above::
+Joachims (2005) predicts at most k n of all pairs as positive, as a matrix Y' of zeros and ones, and
+bounds the fraction of positives that are missed (Delta) from above::
 
     xi(W) = max over Y' of Delta(Y') + <Y' - Y, S> / n        P(W) = lam/2 |W|^2 + xi(W)
 
-The maximum takes the best positives and the best negatives, some number of each. It gives a cut,
+The maximum takes the best positives and the best negatives, some number of each; negatives with a
+score below zero are worth nothing. *At most* k n, as in SVMperf, because the truth has n ones: were
+k n of them demanded, every prediction would contain (k - 1) n negatives, and the slack would hold
+down the highest of those even where no positive is missed. It gives a cut,
 the plane ``Delta + <G, W>`` with ``G = (Y' - Y)' X / n`` that touches xi from below. A small
 quadratic problem over the simplex of all cuts gives the next weights and a lower bound.
+
+Cuts at those weights alone need very many rounds where `lam` is small. As Franc and Sonnenburg
+(OCAS, 2009) do, each round first searches the line from the best weights so far to those of the
+cuts, and then adds the cut at a point of the line near the best one.
 """
 
 from __future__ import annotations
@@ -27,6 +34,10 @@ from myriad.training.pairs.trainer import PairTrainer
 
 IDLE = 30
 """Epochs without a share in the weights after which a cut is dropped."""
+HALVINGS = 6
+"""How often the search along a line halves the interval that holds the best point."""
+BEYOND = 0.1
+"""Where the next cut is taken: the fraction of the way from the best weights to the new ones."""
 ROUNDS = 20_000
 """Most steps of the quadratic problem over the cuts."""
 TOLERANCE = 1e-3
@@ -38,7 +49,7 @@ class RecallPlanes(PairTrainer):
 
     Parameters
     ----------
-    k : how many pairs are predicted for each row, on average; 1 to n_classes - 1.
+    k : how many pairs may be predicted for each row, on average; 1 to n_classes - 1.
 
     Attributes
     ----------
@@ -55,19 +66,59 @@ class RecallPlanes(PairTrainer):
         self.misses, self.shares, self._idle = np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
         self._gram = np.zeros((0, 0))
         self._W, self._best = np.zeros(shape), np.zeros(shape)
+        self._best_scores: NDArray[Any] | None = None
         self._lowest = np.inf
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Add the cut at the present weights and move to the least value of all cuts."""
-        M, missed, xi = select_pairs(self.score(self._W, pool), self.rows.labels, self.k)
-        value = self._penalty(self._W) + xi
-        if value < self._lowest:
-            self._lowest, self._best = value, self._W
+        """Search the line to the present weights, add a cut, and move to the least of all cuts."""
+        S = self.score(self._best, pool) if self._best_scores is None else self._best_scores
+        towards, change = self._W - self._best, self.score(self._W, pool) - S
+        step = self._search(towards, S, change)
+        self._best, self._best_scores = self._best + step * towards, S + np.float32(step) * change
+        beyond = self._best_scores + np.float32(BEYOND * (1.0 - step)) * change
+        M, missed, _ = select_pairs(beyond, self.rows.labels, self.k)
         cut = (self.combine(M, pool) / self.rows.n_rows).astype(np.float32)
         self._add(cut, missed)
         self._move()
         self.epoch += 1
         advance(self.rows.n_rows)
+
+    def _search(
+        self, towards: NDArray[np.float64], scores: NDArray[Any], change: NDArray[Any]
+    ) -> float:
+        """Return the fraction of the way to other weights at which the value is least.
+
+        The value is convex along the line: halving by the sign of its slope finds it.
+
+        Parameters
+        ----------
+        towards : other weights minus the best ones.
+        scores : those of the best weights (n_rows, n_classes).
+        change : scores of the others minus those of the best ones.
+        """
+        n, labels = self.rows.n_rows, self.rows.labels
+        square, along = float((towards**2).sum()), float((towards * self._best).sum())
+        norm = float((self._best**2).sum())
+
+        def probe(step: float) -> tuple[float, float]:
+            """Return the value and its slope."""
+            M, _, xi = select_pairs(scores + np.float32(step) * change, labels, self.k)
+            chosen = M != 0
+            rise = float((M[chosen] * change[chosen]).sum(dtype=np.float64)) / n
+            penalty = 0.5 * self.lam * (norm + 2.0 * step * along + step**2 * square)
+            return penalty + xi, self.lam * (along + step * square) + rise
+
+        low, high = 0.0, 1.0
+        value, slope = probe(high)
+        found = [(self._lowest, low), (value, high)]
+        if slope > 0.0:
+            for _ in range(HALVINGS):
+                middle = (low + high) / 2
+                value, slope = probe(middle)
+                found.append((value, middle))
+                low, high = (middle, high) if slope < 0.0 else (low, middle)
+        self._lowest, step = min(found)
+        return step
 
     def _add(self, cut: NDArray[np.float32], missed: float) -> None:
         """Add a cut; drop those that have been idle for long."""
@@ -116,6 +167,7 @@ class RecallPlanes(PairTrainer):
         S = self.score(self._best, pool, np.float64)
         _, _, xi = select_pairs(S, self.rows.labels, self.k)
         self._certified, self._lowest = self._best, self._penalty(self._best) + xi
+        self._best_scores = None  # those added up in float32 drift
         return Certificate(np.array([self._lowest]), np.array([self._dual()]))
 
     def change_lam(self, lam: float) -> None:
@@ -142,12 +194,13 @@ class RecallPlanes(PairTrainer):
         self.shares, self._idle = arrays["shares"].copy(), arrays["idle"].copy()
         self._gram = arrays["gram"].copy()
         self._W, self._best = arrays["weights"].copy(), arrays["best"].copy()
+        self._best_scores = None
 
 
 def select_pairs(
     S: NDArray[Any], labels: NDArray[np.int32], k: int
 ) -> tuple[NDArray[np.int8], float, float]:
-    """Return the worst prediction of k n pairs: ``Y' - Y``, the fraction missed, and xi.
+    """Return the worst prediction of at most k n pairs: ``Y' - Y``, the fraction missed, and xi.
 
     Parameters
     ----------
@@ -160,14 +213,16 @@ def select_pairs(
     flat = S.ravel()
     wrong = np.argpartition(-flat, k * n - 1)[: k * n]
     wrong = wrong[np.argsort(-flat[wrong], kind="stable")]
+    wrong = wrong[flat[wrong] > 0.0]
     order = np.argsort(-true, kind="stable")
     best_true = np.concatenate([[0.0], np.cumsum(true[order])])
     best_wrong = np.concatenate([[0.0], np.cumsum(flat[wrong], dtype=np.float64)])
     found = np.arange(n + 1)  # positives among the predicted pairs
-    values = 1.0 - found / n + (best_true + best_wrong[k * n - found] - best_true[n]) / n
+    added = np.minimum(k * n - found, len(wrong))
+    values = 1.0 - found / n + (best_true + best_wrong[added] - best_true[n]) / n
     count = int(values.argmax())
     M = np.zeros((n, n_classes), np.int8)
-    M.ravel()[wrong[: k * n - count]] = 1
+    M.ravel()[wrong[: added[count]]] = 1
     missed = order[count:]
     M[missed, labels[missed]] = -1
     return M, 1.0 - count / n, float(values[count])

@@ -1,0 +1,112 @@
+"""The section of docs/evidence.md on [HM]: Wsabie++, one-vs-all and last violators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evidence_claims import (
+    FAILS,
+    HOLDS,
+    NOT_RUN,
+    Claim,
+    average,
+    format_claims,
+    pair,
+    read,
+    weigh,
+)
+
+SETS = {"Omniglot": "omniglot", "Omniglot, 200 classes": "omniglot200", "glyphs": "glyphs"}
+TABLE8 = (
+    ("Wsabie++ is ahead of Wsabie", "Wsabie++", "Wsabie", "+1.4 to +5.4"),
+    ("Wsabie++ is ahead of one-vs-all with adagrad", "Wsabie++", "one-vs-all", "+0.2 to +2.1"),
+    ("Wsabie++ is ahead of one-vs-all, plain SGD", "Wsabie++", "one-vs-all, plain SGD", "–"),
+    ("Wsabie++ is ahead of one-vs-all, exact (dual)", "Wsabie++", "one-vs-all, dual", "–"),
+    (
+        "one negative a positive is too few for one-vs-all",
+        "one-vs-all",
+        "one-vs-all, 1 : 1",
+        "+4.7 to +6.2",
+    ),
+    ("an ensemble of Wsabie++ is better", "Wsabie++ ensemble", "Wsabie++", "+0.1 to +0.7"),
+)
+TABLE6 = (
+    ("adagrad helps", "Wsabie + adagrad", "Wsabie", "+1.3"),
+    ("constant weights help", "Wsabie + constant weight", "Wsabie", "+0.4"),
+    ("both help", "Wsabie + adagrad + constant weight", "Wsabie", "+2.3"),
+    (
+        "10 last violators help on top of both",
+        "... + 10 last violators",
+        "Wsabie + adagrad + constant weight",
+        "+1.1",
+    ),
+)
+
+
+def claims_of_set(name: str, cells: dict[str, Any]) -> Iterator[Claim]:
+    """Yield the claims on one set, paired over seeds."""
+    for table, rows in (("table8", TABLE8), ("table6", TABLE6)):
+        for claim, first, second, paper in rows:
+            if second == "one-vs-all, 1 : 1" and f"table8/{first}/0" not in cells:
+                first = "one-vs-all, plain SGD"
+            gains = pair(cells, f"{table}/{first}", f"{table}/{second}", "test")
+            yield f"{claim} ({name})", paper, *weigh(gains)
+    gains = pair(cells, "by_order/8", "by_order/0", "test")
+    if gains:
+        yield f"last violators of order 8 help Wsabie++ ({name})", "+1.1", *weigh(gains)
+    dims = {d: average(cells, f"by_dim/{d}", "test") for d in (32, 64, 128, 256, 512)}
+    known = {d: found[0] for d, found in dims.items() if found}
+    if known:
+        best = max(known, key=lambda d: known[d])
+        text = f"{best} of {min(known)} to {max(known)}"
+        inside = min(known) < best < max(known)
+        claim = f"accuracy has a peak at a middle number of dimensions ({name})"
+        yield claim, "256 of 128 to 1,024", text, HOLDS if inside else FAILS
+
+
+def claims_of_convergence(found: dict[str, dict[str, Any]]) -> Iterator[Claim]:
+    """Yield when 80 % of the accuracy was reached, over all runs that tell."""
+    early = [
+        cell["early"]
+        for cells in found.values()
+        for cell in cells.values()
+        if cell.get("early") is not None
+    ]
+    claim = "80 % of the validation accuracy comes in the first 20 % of the training time"
+    if not early:
+        yield claim, "all methods", "–", NOT_RUN
+        return
+    share = sum(value <= 20 for value in early)
+    text = f"in {share} of {len(early)} runs; median {sorted(early)[len(early) // 2]:.0f} %"
+    yield claim, "all methods", text, HOLDS if 2 * share > len(early) else FAILS
+
+
+def claims_of_starving(rows: list[dict[str, Any]]) -> Iterator[Claim]:
+    """Yield what `last_violators.py` says."""
+    claim = "last violators raise accuracy (Omniglot, 500 classes, five settings)"
+    if not rows:
+        yield claim, "+1.1 (21k Web)", "–", NOT_RUN
+        return
+    pairs = [(a["test"], b["test"]) for a, b in zip(rows[::3], rows[1::3], strict=True)]
+    worse = sum(second < first for first, second in pairs)
+    shown = f"lower in {worse} of {len(pairs)} settings"
+    yield claim, "+1.1 (21k Web)", shown, FAILS if 2 * worse > len(pairs) else HOLDS
+
+
+def list_parts() -> Iterator[str]:
+    """Yield the parts of the section."""
+    found = {
+        name: read(f"highly_multiclass-{kind}").get("cells", {}) for name, kind in SETS.items()
+    }
+    claims = [claim for name, cells in found.items() for claim in claims_of_set(name, cells)]
+    claims += claims_of_convergence(found)
+    claims += claims_of_starving(list(read("last_violators").get("cells", {}).values()))
+    claims.append(("16k to 97k classes of ImageNet and the Web", "Table 8", "–", NOT_RUN))
+    yield "## [HM] Highly multiclass classifiers"
+    yield (
+        "`recipes/highly_multiclass.py`, `recipes/last_violators.py`; all tables are on the page "
+        "[Recipes](recipes.md). Paired differences of top-1 accuracy over seeds, with their "
+        "standard error."
+    )
+    yield format_claims(claims)

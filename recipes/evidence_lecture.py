@@ -1,0 +1,108 @@
+"""The section of docs/evidence.md on [LS]: solvers, penalties and training on codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from evidence_claims import (
+    FAILS,
+    HOLDS,
+    NOT_RUN,
+    Claim,
+    format_claims,
+    format_table,
+    judge,
+    read,
+    tell_origin,
+)
+
+SIZES = (10, 25, 50, 100)
+
+
+def table_of_solvers(cells: dict[str, Any]) -> str:
+    """Return processor seconds and top-1 of the solvers by the number of images a class."""
+    lines = dict.fromkeys(name.split("/")[1] for name in cells if name.startswith("solvers/"))
+    rows = []
+    for line in lines:
+        found = [cells.get(f"solvers/{line}/{size}") for size in SIZES]
+        rows.append([line, *(f"{c['seconds']:.1f} / {c['top1']:.1f}" if c else "–" for c in found)])
+    heads = [f"{size} images" for size in SIZES]
+    return format_table(["seconds / top-1", *heads], rows)
+
+
+def claims_of_solvers(cells: dict[str, Any]) -> Iterator[Claim]:
+    """Yield the claims on SGD beside batch solvers."""
+    for ours, batch, paper in (
+        ("SGD one-vs-rest", "LIBLINEAR dual", "1.7 to 37 times (LibSVM)"),
+        ("SGD one-vs-rest", "dual", "–"),
+        ("SGD multiclass", "LIBLINEAR crammer-singer", "0.8 to 4 times (SVM-light)"),
+        ("SGD multiclass", "crammer-singer", "–"),
+    ):
+        pairs = [
+            (cells.get(f"solvers/{ours}/{size}"), cells.get(f"solvers/{batch}/{size}"))
+            for size in SIZES
+        ]
+        known = [(a, b) for a, b in pairs if a and b]
+        times = [b["seconds"] / max(a["seconds"], 0.01) for a, b in known]
+        claim = f"{ours} takes less time than {batch}"
+        text = f"{min(times):.1f} to {max(times):.1f} times" if times else "–"
+        verdict = NOT_RUN if not times else HOLDS if min(times) > 1 else FAILS
+        yield claim, paper, text, verdict
+        gains = [a["top1"] - b["top1"] for a, b in known]
+        text = f"{min(gains):+.1f} to {max(gains):+.1f}" if gains else "–"
+        verdict = NOT_RUN if not gains else HOLDS if min(gains) > -1.5 else FAILS
+        yield "and is as accurate", "competitive", text, verdict
+
+
+def claims_of_penalties(cells: dict[str, Any]) -> Iterator[Claim]:
+    """Yield the claims on the trace norm, on rows of photographs, and on codes."""
+    for size in (10, 25):
+        found = {
+            name: cells.get(f"penalties/{name}/{size}")
+            for name in ("one-vs-rest", "L2 softmax", "trace norm")
+        }
+        for base in ("one-vs-rest", "L2 softmax"):
+            claim = f"the trace norm is ahead of {base} ({size} images a class, top-1)"
+            ours, other = found["trace norm"], found[base]
+            gain = ours["top1"] - other["top1"] if ours and other else None
+            yield claim, "ahead", *judge(gain, (gain or 0) > 0, f"{gain or 0:+.1f}")
+        cell = cells.get(f"codes/{size}")
+        lost = cell["codes, plain"] - cell["plain, plain"] if cell else None
+        claim = f"trained on product codes, tested on plain rows ({size} images a class)"
+        yield claim, "−0.9", *judge(lost, (lost or 0) > -1.5, f"{lost or 0:+.1f}")
+
+
+def claims_of_lecture() -> Iterator[Claim]:
+    """Yield the claims of [LS]."""
+    few = read("trace-few").get("few", [])
+    gains = [row["trace_top1"] - max(row["l2_top1"], row["l2_minimum_top1"]) for row in few]
+    shown = ", ".join(f"{gain:+.1f}" for gain in gains)
+    claim = "the trace norm helps where classes share directions (drawn rows of low rank)"
+    yield claim, "ahead of OVR", *judge(min(gains, default=None), min(gains, default=0) > 0, shown)
+    store = read("trace-scene15").get("store", {})
+    gain = store["trace_top1"] - store["l2_minimum_top1"] if store else None
+    claim = "the same on photographs (Scene 15, Fisher vectors)"
+    yield claim, "ahead of OVR", *judge(gain, (gain or 0) > 0, f"{gain or 0:+.1f}")
+    predict = read("trace-predict").get("predict", [])
+    fast = min((row["speed_up"] for row in predict), default=None)
+    claim = "a model of low rank predicts faster (500 and 10,000 classes, rank 20)"
+    yield claim, "–", *judge(fast, (fast or 0) > 1, f"{fast or 0:.0f} times and more")
+
+
+def list_parts() -> Iterator[str]:
+    """Yield the parts of the section."""
+    found = read("large_scale_learning")
+    cells = found.get("cells", {})
+    yield "## [LS] Large-scale learning"
+    if cells:
+        yield (
+            f"`recipes/large_scale_learning.py`: photographs of {found['data']}, the first "
+            f"{found['classes']} classes, Fisher vectors of 4,096 features, one seed. Processor "
+            "seconds of one training with settings found before, and top-1 over samples. "
+            f"{tell_origin(cells)}"
+        )
+        yield table_of_solvers(cells)
+    yield format_claims([*claims_of_solvers(cells), *claims_of_penalties(cells)])
+    yield "Low rank, `benchmarks/trace.py`; differences of top-1 accuracy."
+    yield format_claims(claims_of_lecture())
