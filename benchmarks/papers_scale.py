@@ -191,8 +191,8 @@ def train(slices: Slices, folder: Path, job: Job, store: Store, epochs: int, thr
                 ranks = trainer.rank(held, pool=pool)[0]
             return {
                 "rows": int(ranks.size),
-                "top1": round(100 * float((ranks < 1).mean()), 2),
-                "top5": round(100 * float((ranks < 5).mean()), 2),
+                "top1": round(100 * float((ranks <= 1).mean()), 2),
+                "top5": round(100 * float((ranks <= 5).mean()), 2),
             }
 
         for name in names[done:]:
