@@ -4,6 +4,10 @@ Kernels release the GIL, so that Python threads run them side by side, and are c
 
 Importing Numba takes longer than classifying an image by a network. So a decorator here returns a
 placeholder, and Numba is imported when the first kernel is called.
+
+Numba compiles a kernel again when its own file has changed, but not when another kernel that it
+calls, or a constant of another file, has. Such code would be wrong, and may write where it should
+not; so the cache is given a hash of all that a kernel depends on.
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -24,6 +30,8 @@ types: Any = LazyModule("numba.types")
 """Numba's types, for the signatures of intrinsics."""
 
 _LOCK = threading.RLock()
+_FUNCTIONS: dict[int, Any] = {}
+"""The function of each of Numba's objects, by the identity of the object, which lives as long."""
 
 
 class Kernel:
@@ -55,7 +63,9 @@ class Kernel:
                 if self._being_made is not None:  # a kernel that it names, names it as well
                     return self._being_made
                 self._being_made = self._make(self._function)
+                _FUNCTIONS[id(self._being_made)] = self._function
                 _replace_placeholders(self._function)
+                _mark_cache(self._being_made, hash_sources(self._function))
                 self._made = self._being_made  # other threads see it when it is complete
         return self._made
 
@@ -74,13 +84,59 @@ def _replace_placeholders(function: Any) -> None:
         if isinstance(cell.cell_contents, Kernel):
             cell.cell_contents = cell.cell_contents.make()
     found = function.__globals__
+    for name in _names_in(function):
+        if isinstance(found.get(name), Kernel):
+            found[name] = found[name].make()
+
+
+def _names_in(function: Any) -> Iterator[str]:
+    """Yield the global names in the code of a function."""
     codes: list[CodeType] = [function.__code__]
     while codes:
         code = codes.pop()
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-        for name in code.co_names:
-            if isinstance(found.get(name), Kernel):
-                found[name] = found[name].make()
+        yield from code.co_names
+
+
+def hash_sources(function: Any) -> str:
+    """Return a hash of the files of a kernel and of all kernels it calls, and of their constants.
+
+    Parameters
+    ----------
+    function : the function of a kernel whose placeholders have been replaced.
+    """
+    found: set[str] = set()
+    seen: set[int] = set()
+    waiting = [function]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        found.add(_hash_file(one.__code__.co_filename))
+        cells = [cell.cell_contents for cell in one.__closure__ or ()]
+        named = [(name, one.__globals__.get(name)) for name in _names_in(one)]
+        for name, value in [*named, *(("", cell) for cell in cells)]:
+            if id(value) in _FUNCTIONS:
+                waiting.append(_FUNCTIONS[id(value)])
+            elif isinstance(value, (bool, int, float, str, tuple)):
+                found.add(f"{one.__module__} {name} {value!r}")
+    return sha256("\n".join(sorted(found)).encode()).hexdigest()
+
+
+@functools.cache
+def _hash_file(path: str) -> str:
+    try:
+        return sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:  # code that is not in a file
+        return path
+
+
+def _mark_cache(made: Any, mark: str) -> None:
+    """Let the cached code of a kernel be valid for this hash of its sources only."""
+    file = getattr(getattr(made, "_cache", None), "_cache_file", None)
+    if file is not None:  # intrinsics and kernels without a cache have none
+        file._source_stamp = mark
 
 
 @functools.cache
