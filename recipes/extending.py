@@ -151,12 +151,14 @@ def write_tables(cells: dict[str, Any]) -> dict[str, str]:
     ]
     for problem in dict.fromkeys(key.rpartition(" ")[0] for key in cells):
         runs = [cell for key, cell in cells.items() if key.rpartition(" ")[0] == problem]
-        lines.append(f"| **{problem}**, {len(runs)} seeds | | | | | |")
+        seeds = "1 seed" if len(runs) == 1 else f"{len(runs)} seeds"
+        lines.append(f"| **{problem}**, {seeds} | | | | | |")
         for way, title in WAYS.items():
             means = [f"{np.mean([run[way][key] for run in runs]):.1f}" for key in PARTS]
             gains = np.array([run[way]["all"] - run["scratch"]["all"] for run in runs])
             error = gains.std(ddof=1) / len(gains) ** 0.5 if len(gains) > 1 else np.nan
             gain = "" if way == "scratch" else f"{gains.mean():+.2f} ± {error:.2f}"
+            gain = gain.replace(" ± nan", "")  # of one seed
             share = np.mean([run[way]["seconds"] / run["scratch"]["seconds"] for run in runs])
             lines.append(f"| {title} | {' | '.join(means)} | {gain} | {100 * share:.0f} % |")
     return {"extended models": "\n".join(lines)}
