@@ -16,9 +16,11 @@ from pathlib import Path
 import numpy as np
 
 from myriad import Store
+from myriad.images import choose_glyphs, write_glyphs
 
 DATA = "a folder with omniglot_1623.npz, scene15, caltech101.zip and tiny200.zip"
 """What `--data` is; digits and glyphs need none of it."""
+GLYPH_CLASSES, GLYPH_IMAGES = 300, 20
 OMNIGLOT_CLASSES, OMNIGLOT_TRAIN = 400, 15
 TAIL_CLASSES, TAIL_MOST, TAIL_LEAST = 200, 100, 2
 
@@ -68,12 +70,14 @@ def load_omniglot(data: Path, out: Path, seed: int) -> Problem:
 
 
 def load_glyphs(data: Path, out: Path, seed: int) -> Problem:
-    """Fisher vectors of drawn characters: the store of ``myriad demo``."""
-    folder = out / f"glyphs-{seed}"
-    if not folder.exists():
-        options = ["--classes", "300", "--images", "40", "--seed", str(seed), "--quiet"]
-        run_verb("demo", "--out", folder, *options)
-    return read_store(folder / "store", 0)
+    """Short Fisher vectors of drawn characters."""
+    images, store = out / f"glyphs-{seed}-images", out / f"glyphs-{seed}-fisher"
+    if not store.exists():
+        glyphs = choose_glyphs(GLYPH_CLASSES, seed=seed)
+        write_glyphs(images, glyphs, images=GLYPH_IMAGES, seed=seed)
+        options = ["--components", "32", "--regions", "1", "--codes", "none"]
+        run_verb("extract", images, "--out", store, "--signature", "fisher", *options)
+    return read_store(store, 0)
 
 
 def load_store(
