@@ -1,13 +1,15 @@
-"""Commands that start Python with a stated handler of SIGINT, whatever that of the tests is.
+"""Commands that start Python with stated handlers of signals, whatever those of the tests are.
 
 A job in the background of a script, which is how many CI runners start things, ignores SIGINT, and
 so does every process that it starts: Python then installs no handler that raises KeyboardInterrupt.
+A job that was started with nohup ignores SIGHUP.
 """
 
 import sys
 
 _START = (
     "import os, signal, sys; signal.signal(signal.SIGINT, signal.{handler}); "
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL); "
     "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
 )
 

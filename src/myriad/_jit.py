@@ -103,7 +103,7 @@ def hash_sources(function: Any) -> str:
 
     Parameters
     ----------
-    function : the function of a kernel whose placeholders have been replaced.
+    function : the function of a kernel.
     """
     found: set[str] = set()
     seen: set[int] = set()
@@ -117,7 +117,9 @@ def hash_sources(function: Any) -> str:
         cells = [cell.cell_contents for cell in one.__closure__ or ()]
         named = [(name, one.__globals__.get(name)) for name in _names_in(one)]
         for name, value in [*named, *(("", cell) for cell in cells)]:
-            if id(value) in _FUNCTIONS:
+            if isinstance(value, Kernel):  # not made yet
+                waiting.append(value._function)
+            elif id(value) in _FUNCTIONS:
                 waiting.append(_FUNCTIONS[id(value)])
             elif isinstance(value, (bool, int, float, str, tuple)):
                 found.add(f"{one.__module__} {name} {value!r}")

@@ -78,7 +78,7 @@ def test_scores_are_kept_when_a_model_is_expanded(rows, running):
     found = find(rows)
     draws = np.random.default_rng(1)
     reduced = LinearModel(draws.standard_normal((3, 30)).astype(np.float32), np.ones(3, np.float32))
-    model = found.expand(reduced)
+    model = found.expand(reduced, running.pool)
     scores = reduced.scores(found.rows.read(range(30)))
     np.testing.assert_allclose(model.scores(rows.X), scores, atol=0.02)
     other = ArrayRows(draws.standard_normal((5, 200)).astype(np.float32), np.zeros(5, int))
