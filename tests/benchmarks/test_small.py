@@ -8,7 +8,7 @@ import pytest
 from myriad import DualSVM
 from tests.scripts import ROOT, run_script
 
-pytestmark = [pytest.mark.scripts, pytest.mark.filterwarnings("default")]  # as in a program
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("default")]  # as in a program
 
 
 @pytest.fixture

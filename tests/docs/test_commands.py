@@ -30,7 +30,16 @@ def blocks_of(name: str):
     return read_blocks((DOCS / name).read_text(encoding="utf-8").splitlines())
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if blocks_of(name)])
+LONG = {"index.md", "gallery.md", "cluster.md", "guides/cluster.md", "guides/paper.md"}
+LONG |= {f"verbs/{name}.md" for name in ("compare", "compress", "demo", "extract")}
+LONG |= {"guides/rare-species.md"}
+
+
+def mark_long(name: str):
+    return pytest.param(name, marks=pytest.mark.long) if name in LONG else name
+
+
+@pytest.mark.parametrize("name", [mark_long(name) for name in NAMES if blocks_of(name)])
 def test_page(name: str, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Pages describe the same images by the same network.
     monkeypatch.setenv("MYRIAD_CACHE_DIR", str(sample.with_name("rows of networks")))

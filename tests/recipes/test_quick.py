@@ -26,7 +26,7 @@ OTHERS = ["photographs", "fisher_settings", "scene15_splits"]
 MISSING = {"scene15_splits": ["--out", "models"], "automatic": ["--out", "runs"]}
 MISSING["calibration"] = MISSING["automatic"]
 
-pytestmark = [pytest.mark.scripts, pytest.mark.filterwarnings("default")]  # as in a program
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("default")]  # as in a program
 
 
 def run(monkeypatch, name, *words):

@@ -155,7 +155,7 @@ def test_arrays_of_absurd_sizes(model, store, content):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
 
 
-@settings(FUZZ, max_examples=80)
+@settings(FUZZ, max_examples=40)
 @given(data=st.data())
 def test_plan_of_a_store_to_resume(ready, store, data):
     """Whatever a plan says, ``--resume`` ends soon: it is refused, or the rows are made."""
@@ -187,6 +187,7 @@ def test_lists_of_files(store, content):
         assert list_inputs([str(path)])
 
 
+@pytest.mark.long
 @FUZZ
 @given(data=st.data())
 def test_evidence_of_a_model(model, data):
