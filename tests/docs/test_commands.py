@@ -32,7 +32,7 @@ def blocks_of(name: str):
 
 LONG = {"index.md", "gallery.md", "cluster.md", "guides/cluster.md", "guides/paper.md"}
 LONG |= {f"verbs/{name}.md" for name in ("compare", "compress", "demo", "extract")}
-LONG |= {"guides/rare-species.md"}
+LONG |= {"guides/rare-species.md", "python.md"}
 
 
 def mark_long(name: str):
