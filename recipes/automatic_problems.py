@@ -21,6 +21,8 @@ from myriad.images import choose_glyphs, write_glyphs
 DATA = "a folder with omniglot_1623.npz, scene15, caltech101.zip and tiny200.zip"
 """What `--data` is; digits and glyphs need none of it."""
 GLYPH_CLASSES, GLYPH_IMAGES = 300, 20
+MANY_CLASSES, MANY_FEATURES, MANY_FAMILY, MANY_NOISE = 10_000, 256, 20, 1.5
+MANY_ROWS, MANY_TRAIN = 7, 5
 OMNIGLOT_CLASSES, OMNIGLOT_TRAIN = 400, 15
 TAIL_CLASSES, TAIL_MOST, TAIL_LEAST = 200, 100, 2
 
@@ -80,6 +82,20 @@ def load_glyphs(data: Path, out: Path, seed: int) -> Problem:
     return read_store(store, 0)
 
 
+def draw_many(data: Path, out: Path, seed: int) -> Problem:
+    """Drawn rows of 10,000 classes, in families of classes that are alike."""
+    draws = np.random.default_rng(seed)
+    y = np.repeat(np.arange(MANY_CLASSES), MANY_ROWS)
+    scale = (1.0 / np.sqrt(1.0 + np.arange(MANY_FEATURES) / 16)).astype(np.float32)
+    families = draws.standard_normal((MANY_CLASSES // MANY_FAMILY, MANY_FEATURES), np.float32)
+    means = draws.standard_normal((MANY_CLASSES, MANY_FEATURES), np.float32)
+    means += families[np.arange(MANY_CLASSES) // MANY_FAMILY]
+    X = draws.standard_normal((len(y), MANY_FEATURES), np.float32)
+    X *= MANY_NOISE
+    X += means[y]
+    return split(X * scale, y, np.full(MANY_CLASSES, MANY_TRAIN), seed)
+
+
 def load_store(
     source: str, signature: str, codes: str, data: Path, out: Path, seed: int
 ) -> Problem:
@@ -134,4 +150,5 @@ PROBLEMS: dict[str, Callable[[Path, Path, int], Problem]] = {
     "tiny200 network": partial(load_store, "tiny200.zip", NETWORK, "none"),
     "tiny200 tail": load_tail,
     "glyphs": load_glyphs,
+    "many": draw_many,
 }

@@ -1,88 +1,121 @@
-"""The comparison on the README, derived from ``benchmarks/results/peers.json``.
+"""The comparison on the README and on docs/speed.md, derived from measurements.
 
-``python -m tests.docs.refresh --options`` writes the table, ``python -m tests.docs.pictures speed``
-draws the plot.
+``python -m tests.docs.refresh --options`` writes the tables, ``python -m tests.docs.pictures
+speed`` draws the plot. The measurements are those of ``recipes/automatic.py``.
 """
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from tests.docs.pages import ROOT
 
-README = ROOT / "README.md"
-RESULTS = ROOT / "benchmarks" / "results" / "peers.json"
-SHOWN = {
-    "sgdclassifier": ("scikit-learn SGDClassifier", "ovr, beta = all"),
-    "linearsvc ovr": ("scikit-learn LinearSVC", "ovr"),
-    "adamw": ("PyTorch, AdamW, best of a grid", "softmax"),
-    "liblinear crammer_singer": ("LIBLINEAR, Crammer-Singer", "multiclass, averaged"),
-    "wabbit": ("Vowpal Wabbit", "ovr"),
-    "cyanure": ("cyanure, multinomial", "softmax"),
+README, SPEED = ROOT / "README.md", ROOT / "docs" / "speed.md"
+RESULTS = ROOT / "benchmarks" / "results" / "automatic.json"
+TRAINERS = {
+    "auto": "**myriad**, `LinearClassifier()`",
+    "auto quick": '**myriad**, `search="quick"`',
+    "logistic cv": "scikit-learn `LogisticRegressionCV`",
+    "svc normalised": "scikit-learn `LinearSVC` (LIBLINEAR)",
+    "sgdclassifier": "scikit-learn `SGDClassifier`",
+    "adamw normalised": "PyTorch, AdamW",
+    "napkinxc": "napkinXC, one-vs-rest",
+    "napkinxc tree": "napkinXC, tree of labels",
+    "wabbit": "Vowpal Wabbit",
 }
-"""For some peers, a name and the objective of ours that is nearest to theirs."""
+PROBLEMS = {
+    "scene15 network": "Scene 15",
+    "caltech101 network": "Caltech-101",
+    "tiny200 network": "Tiny-ImageNet",
+    "glyphs": "characters",
+    "many": "drawn",
+}
+SHORT = tuple(PROBLEMS)[:3]
+"""Problems on the README."""
+PAGES = {README: SHORT, SPEED: tuple(PROBLEMS)}
 _TABLE = re.compile(
     r"(<!-- comparison: written by a command -->\n).*?(<!-- end of comparison -->)", re.DOTALL
 )
 
 
-def read_results() -> dict[str, Any]:
-    """Return the measurements by peer."""
-    found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+def read_problems() -> dict[str, Any]:
+    """Return the measurements by problem."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))["problems"]
     return found
 
 
-def make_table() -> str:
-    """Return the table: what a peer reached and how long it took, and the same of ours."""
-    lines = [
-        "| trainer | rows x classes | its top-1 | its time | our top-1 | our time, with search |",
-        "|---|---|---|---|---|---|",
+def average(values: Iterable[float]) -> float:
+    """Return the mean."""
+    known = list(values)
+    return sum(known) / len(known)
+
+
+def show_seconds(seconds: float) -> str:
+    """Return a time with two digits or more."""
+    return f"{seconds:,.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+
+
+def make_table(names: Iterable[str]) -> str:
+    """Return a table with a column for each problem: accuracy and time of every trainer."""
+    problems = {name: read_problems()[name] for name in names if name in read_problems()}
+    titles = [
+        f"{PROBLEMS[name]}: {one['rows']:,} rows, {one['classes']:,} classes"
+        for name, one in problems.items()
     ]
-    for key, (name, objective) in SHOWN.items():
-        found = read_results()[key]
-        n, _, c = re.findall(r"\d+", found["problem"])
-        peer, ours = found["peer"], found["ours"][objective]
-        theirs = f"{peer['top1']:.1f} % | {peer['seconds_to_target']:.1f} s"
-        searched = f"{ours['top1_with_search']:.1f} %"
-        time = f"{ours['seconds_to_the_end_with_search']:.1f} s"
-        lines.append(f"| {name} | {int(n):,} x {c} | {theirs} | {searched} | {time} |")
+    lines = [f"| trainer | {' | '.join(titles)} |", "|---" * (len(titles) + 1) + "|"]
+    for key, trainer in TRAINERS.items():
+        cells = []
+        for one in problems.values():
+            found = one["rivals"].get(key)
+            if found is None:
+                cells.append("")
+                continue
+            accuracy, seconds = average(found["test"]), average(found["seconds"])
+            cells.append(f"{accuracy:.1f} %, {show_seconds(seconds)}")
+        if any(cells):
+            lines.append(f"| {trainer} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def fill_table(text: str) -> str:
-    """Return the text of the README with the table written anew."""
-    return _TABLE.sub(lambda found: f"{found[1]}\n{make_table()}\n\n{found[2]}", text)
+def fill_table(text: str, names: Iterable[str]) -> str:
+    """Return the text of a page with the table written anew."""
+    return _TABLE.sub(lambda found: f"{found[1]}\n{make_table(names)}\n\n{found[2]}", text)
+
+
+def fill_pages() -> None:
+    """Write the table of each page anew."""
+    for page, names in PAGES.items():
+        page.write_text(fill_table(page.read_text(encoding="utf-8"), names), encoding="utf-8")
 
 
 def draw_speed(path: Path) -> None:
-    """Draw accuracy against time on 40,000 rows of 500 classes, ours and theirs."""
+    """Draw accuracy against time on the embeddings of three collections of photographs."""
     import matplotlib.pyplot as plt
 
-    fig, ax = plt.subplots(figsize=(7.2, 3.9), layout="constrained")
-    for key, name in {
-        "sgdclassifier": "scikit-learn SGDClassifier",
-        "sgd": "PyTorch SGD",
-        "adamw": "PyTorch AdamW",
-    }.items():
-        peer = read_results()[key]["peer"]
-        ax.scatter(peer["seconds_to_target"], peer["top1"], color="0.45", marker="s", zorder=3)
-        place = {"xytext": (7, -4), "textcoords": "offset points"}
-        ax.annotate(name, (peer["seconds_to_target"], peer["top1"]), color="0.3", **place)
-    ours = {
-        "one-vs-rest, 64 negatives": ("sgdclassifier", "ovr, beta = 64"),
-        "one-vs-rest, all negatives": ("sgdclassifier", "ovr, beta = all"),
-        "softmax": ("adamw", "softmax"),
-    }
-    for name, (key, objective) in ours.items():
-        found = read_results()[key]["ours"][objective]
-        start = found["seconds_to_target_with_search"] - found["seconds_to_target"]
-        epochs = range(1, len(found["top1_by_epoch"]) + 1)
-        times = [start + found["epoch_seconds"] * epoch for epoch in epochs]
-        ax.plot(times, found["top1_by_epoch"], marker="o", markersize=3, label=f"myriad: {name}")
-    ax.set(xscale="log", xlabel="seconds on one thread, ours with the search for settings")
-    ax.set(ylabel="top-1 on validation rows, %", xlim=(1.5, 900), ylim=(35, 100))
-    ax.legend(loc="lower left")
-    ax.grid(alpha=0.3)
+    fig, axes = plt.subplots(1, len(SHORT), figsize=(9.6, 3.4), layout="constrained")
+    for name, ax in zip(SHORT, axes, strict=True):
+        for key, trainer in TRAINERS.items():
+            found = read_problems()[name]["rivals"].get(key)
+            if found is None:
+                continue
+            ours = key.startswith("auto")
+            label = re.sub(r"[*`]", "", trainer).replace("scikit-learn ", "")
+            ax.scatter(
+                average(found["seconds"]),
+                average(found["test"]),
+                marker="o" if ours else "s",
+                s=50 if ours else 32,
+                label=label,
+                zorder=3,
+            )
+        ax.set(xscale="log", title=PROBLEMS[name], xlabel="seconds, one thread")
+        ax.grid(alpha=0.3)
+    axes[0].set(ylabel="mean class accuracy, %")
+    handles, labels = max(
+        (ax.get_legend_handles_labels() for ax in axes), key=lambda two: len(two[1])
+    )
+    fig.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     fig.savefig(path, dpi=96)
     plt.close(fig)

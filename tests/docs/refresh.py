@@ -17,7 +17,7 @@ from tests.docs.api_reference import PAGE, write_page
 from tests.docs.comparison import match
 from tests.docs.option_tables import write_tables
 from tests.docs.pages import DOCS, PAGES, read_blocks
-from tests.docs.readme_table import README, fill_table
+from tests.docs.readme_table import fill_pages
 from tests.docs.running import Reader
 from tests.docs.sample import TRAINED, make_sample
 
@@ -68,6 +68,6 @@ if __name__ == "__main__":
     for page in PAGES:
         write_tables(page)
     PAGE.write_text(write_page(), encoding="utf-8")
-    README.write_text(fill_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+    fill_pages()
     if sys.argv[1:] != ["--options"]:
         refresh_all(sys.argv[1:])

@@ -1,11 +1,12 @@
 """The tables of pages are those that the files of results give."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.docs.pages import DOCS
-from tests.docs.readme_table import README, fill_table
+from tests.docs.readme_table import PAGES, fill_table
 from tests.robustness import campaign_record
 from tests.scripts import run_script
 
@@ -14,10 +15,11 @@ PHOTOGRAPHS = "<!-- photographs: written by a command -->", "<!-- end of photogr
 SETTINGS = "<!-- settings: written by a command -->", "<!-- end of settings -->"
 
 
-def test_the_comparison_of_the_readme_is_that_of_the_results() -> None:
-    text = README.read_text(encoding="utf-8")
-    assert "written by a command" in text
-    assert fill_table(text) == text, "python -m tests.docs.refresh --options writes it"
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_comparison_with_other_trainers_is_that_of_the_results(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "comparison: written by a command" in text
+    assert fill_table(text, PAGES[page]) == text, "python -m tests.docs.refresh --options writes it"
 
 
 def test_the_counts_of_the_guarantees_are_those_of_the_campaigns() -> None:
