@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -97,14 +97,20 @@ def draw_many(data: Path, out: Path, seed: int) -> Problem:
 
 
 def load_store(
-    source: str, signature: str, codes: str, data: Path, out: Path, seed: int
+    source: str,
+    signature: str,
+    codes: str,
+    data: Path,
+    out: Path,
+    seed: int,
+    options: Sequence[str] = (),
 ) -> Problem:
-    """Rows of photographs."""
-    store = out / f"{Path(source).stem}-{signature}-{codes}"
+    """Rows of photographs; further options of ``extract`` are part of the name of the store."""
+    words = [word.strip("-") for word in (Path(source).stem, signature, codes, *options)]
+    store = out / "-".join(words)
     if not store.exists():
-        run_verb(
-            "extract", data / source, "--out", store, "--signature", signature, "--codes", codes
-        )
+        chosen = ["--signature", signature, "--codes", codes, *options]
+        run_verb("extract", data / source, "--out", store, *chosen)
     return read_store(store, seed)
 
 

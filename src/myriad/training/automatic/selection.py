@@ -39,9 +39,9 @@ LEAST_ROWS, LEAST_CLASS_ROWS = 2000, 8
 """Rows, and rows of a class on average, that a search has in any case."""
 DUAL_ROWS = 50_000
 """Rows up to which training in the dual is a candidate: it keeps variables of every row."""
-CALIBRATION_ROWS, CALIBRATION_FOLDS = 1000, 10
-"""Held-out rows of a fold, at least, and folds, at most, where the chosen candidate is trained once
-more to be calibrated."""
+CALIBRATION_ROWS, CALIBRATION_FOLDS, ENOUGH_TO_CALIBRATE = 600, 10, 2000
+"""Held-out rows of a fold, at least, folds, at most, and held-out rows of all folds that are enough,
+where the chosen candidate is trained once more to be calibrated."""
 PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
 """Weights of the priors of classes that are tried, in units of the deviation of scores."""
 UNSEARCHED: dict[str, Any] = {"epochs": 16}
@@ -133,7 +133,7 @@ def cut_for_calibration(rows: Rows, problem: Problem) -> Sequence[Fold]:
     if problem.is_subsample or problem.judge.by_class or n_folds <= len(problem.folds):
         return problem.folds
     folds = draw_folds(rows.labels, n_folds, seed=problem.seed, groups=rows.groups)
-    return cut_folds(rows, folds, choose_folds(folds, n_folds, 2 * CALIBRATION_ROWS))
+    return cut_folds(rows, folds, choose_folds(folds, n_folds, ENOUGH_TO_CALIBRATE))
 
 
 def train_folds(choice: Choice, problem: Problem, running: RunningContext) -> list[LinearModel]:
