@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,18 @@ SOURCES = {
     "caltech101": "caltech101.zip",
     "scene15": "scene15",
     "tiny200": "tiny200.zip",
+    "omniglot": "omniglot_1623.npz",
+    "characters": "",
     "glyphs": "",
 }
-DATA = "a folder with caltech101.zip, scene15 and tiny200.zip"
+DATA = "a folder with caltech101.zip, scene15, tiny200.zip and omniglot_1623.npz"
 TRAINING_IMAGES = {"caltech101": 30, "scene15": 100, "tiny200": 100, "glyphs": 5}
+TRAINING_IMAGES |= {"omniglot": 15, "characters": 15}
+DRAWN = {"glyphs": (10, 8), "characters": (100, 20)}
+"""Classes, and images of each, that are drawn."""
+FEWER_GAUSSIANS = {"tiny200": 16}
+"""Gaussians of Fisher vectors where there are too many images for the default number."""
+OMNIGLOT_CLASSES = 100
 VOCABULARY_IMAGES = 1000
 COLUMNS = 8192
 JITTER = 1e-7
@@ -93,12 +101,28 @@ is None for that of each entry."""
 
 def load_images(problem: str, data: Path | None, work: Path) -> ImageList:
     """Return all images of a data set, whatever split they are in."""
-    if problem == "glyphs":
-        folder = work / "glyphs"
-        write_glyphs(folder, choose_glyphs(10, seed=0), images=8, seed=0)
+    folder = work / problem
+    if problem in DRAWN:
+        n_classes, n_images = DRAWN[problem]
+        write_glyphs(folder, choose_glyphs(n_classes, seed=0), images=n_images, seed=0)
         return find_images(folder)
     assert data is not None, "--data is needed for photographs"
+    if problem == "omniglot":
+        write_omniglot(data / SOURCES[problem], folder)
+        return find_images(folder)
     return find_images(data / SOURCES[problem])
+
+
+def write_omniglot(source: Path, folder: Path) -> None:
+    """Write the drawings of some Omniglot characters as images, black on white."""
+    from PIL import Image
+
+    found = np.load(source)
+    for c in np.random.default_rng(0).permutation(int(found["y"].max()) + 1)[:OMNIGLOT_CLASSES]:
+        (folder / f"{c:04}").mkdir(parents=True, exist_ok=True)
+        for i in np.flatnonzero(found["y"] == c):
+            drawing = np.unpackbits(found["X"][i], axis=-1)[:, :105]
+            Image.fromarray(np.uint8(255) * drawing).save(folder / f"{c:04}" / f"{i}.png")
 
 
 def draw_split(labels: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -132,6 +156,11 @@ class Rows:
         if not self._path(name).exists():
             self._describe(name)
         return np.load(self._path(name))
+
+    def seconds(self, names: Iterable[str]) -> float:
+        """Return how long describing all images took."""
+        files = [self._path(name).with_suffix(".json") for name in names]
+        return float(sum(json.loads(file.read_text())["seconds"] for file in files))
 
     def _path(self, name: str) -> Path:
         k = "" if name.startswith("lite") or not self.components else f"-{self.components}"

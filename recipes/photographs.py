@@ -35,14 +35,24 @@ import numpy as np
 from photograph_rows import DATA
 from results import need
 
+from myriad.signatures.registry import FISHER, NETWORK, split_word
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "photographs.json"
 TITLES = {
     "caltech101": "Caltech-101, 30 a class",
     "scene15": "Scene 15, 100 a class",
     "tiny200": "Tiny-ImageNet, 100 a class (part of what the networks were trained on)",
+    "characters": "100 drawn characters, 15 a class",
+    "omniglot": "100 characters of Omniglot as images, 15 a class",
 }
 MARKS = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
+ROWS_OF = {
+    "efficientnet-lite0": "lite0",
+    "efficientnet-lite2": "lite2",
+    "fisher:colour": "colour",
+}
+"""Signatures whose rows have another name in `photograph_rows`."""
 FOLDS = 5
 COLOUR_WEIGHTS = (0.0, 0.25, 0.35, 0.5, 0.7, 1.0)
 COLOUR_WEIGHT = 0.5
@@ -97,25 +107,27 @@ def load_word(rows: Any, word: str) -> np.ndarray:
     """Return the rows of one or several signatures by the word of ``--signature``."""
     from photograph_rows import combine
 
-    from myriad.signatures.registry import split_word
-
-    names = {
-        "efficientnet-lite0": "lite0",
-        "efficientnet-lite2": "lite2",
-        "fisher:colour": "colour",
-    }
     terms = split_word(word)
     return combine(
-        [rows.load(names.get(name, name)) for name, _ in terms], [weight for _, weight in terms]
+        [rows.load(name_of_term(term)) for term in terms], [weight for _, weight in terms]
     )
+
+
+def name_of_term(term: tuple[str, float]) -> str:
+    """Return the name that the rows of a part of ``--signature`` have here."""
+    return ROWS_OF.get(term[0], term[0])
 
 
 def run_automatic(rows: Any, training: np.ndarray, seed: int) -> dict[str, Any]:
     """Choose the signature, train the automatic classifier, and test."""
     began = time.perf_counter()
     chosen = choose(rows, training, seed)
-    chosen["seconds of the choice"] = round(time.perf_counter() - began, 1)
-    return chosen | test(load_word(rows, chosen["signature"]), rows, training, seed, fit_automatic)
+    seconds = time.perf_counter() - began
+    found = test(load_word(rows, chosen["signature"]), rows, training, seed, fit_automatic)
+    images = rows.seconds(map(name_of_term, split_word(chosen["signature"])))
+    whole = seconds + found["seconds"] + images * training.mean()
+    chosen |= {"seconds of the choice": round(seconds, 1), "seconds of all": round(whole, 1)}
+    return chosen | found
 
 
 def test(
@@ -141,6 +153,15 @@ def arm(word: str, fit: Callable[..., Any]) -> Arm:
     return lambda rows, training, seed: test(rows.load(word), rows, training, seed, fit)
 
 
+def candidate(word: str) -> Arm:
+    """Return an arm that describes by a stated candidate of ``--signature auto``."""
+
+    def run(rows: Any, training: np.ndarray, seed: int) -> dict[str, Any]:
+        return test(load_word(rows, word), rows, training, seed, fit_automatic)
+
+    return run
+
+
 def late_colour(rows: Any, training: np.ndarray, seed: int) -> dict[str, Any]:
     """Run Fisher vectors of SIFT and of colour side by side."""
     from photograph_rows import combine
@@ -152,6 +173,9 @@ def late_colour(rows: Any, training: np.ndarray, seed: int) -> dict[str, Any]:
 ARMS: dict[str, Arm] = {
     "sgd": arm("lite0", fit_sgd),
     "auto": run_automatic,
+    "candidate network": candidate(NETWORK),
+    "candidate Fisher vectors": candidate(FISHER),
+    "candidate both": candidate(f"{NETWORK}+{FISHER}"),
     "lite2": arm("lite2", fit_automatic),
     "fisher": arm("fisher", fit_svm),
     "fisher-earlier": arm("fisher-earlier", fit_svm),
@@ -163,6 +187,7 @@ ARMS: dict[str, Arm] = {
     "colour": arm("colour", fit_svm),
     "late-colour": late_colour,
 }
+CANDIDATES = tuple(name for name in ARMS if name.startswith("candidate"))
 SHOWN = {
     "sgd": "`efficientnet-lite0`, `LinearSGD()`",
     "sgd of fc6c517": "`efficientnet-lite0`, `LinearSGD()` of commit fc6c517",
@@ -226,6 +251,7 @@ def make_table(results: dict[str, Any]) -> str:
                 against = f"+{against}"
             accuracies = [cell["accuracy"] for cell in known[name].values()]
             lines.append(f"| {SHOWN[name]} | {summarise(accuracies)} | {against} |")
+    lines += list_choices(cells)
     for problem, found in results.get("weights of colour", {}).items():
         listed = ", ".join(f"{accuracy:.1f} ({weight})" for weight, accuracy in found.items())
         lines += [
@@ -235,6 +261,37 @@ def make_table(results: dict[str, Any]) -> str:
         ]
     about = f"{results['date'][:10]}, {results['machine']}."
     return "\n".join([about, *lines])
+
+
+def list_choices(cells: dict[str, Any]) -> list[str]:
+    """Return a table of what ``--signature auto`` loses to the best candidate, and its cost."""
+    lines, losses = [], []
+    for problem, title in TITLES.items():
+        known = cells.get(problem, {})
+        if "auto" not in known or not all(name in known for name in CANDIDATES):
+            continue
+        splits = [s for s in known["auto"] if all(s in known[name] for name in CANDIDATES)]
+        means = {
+            name: float(np.mean([known[name][s]["accuracy"] for s in splits]))
+            for name in ("auto", *CANDIDATES)
+        }
+        losses.append(max(means.values()) - means["auto"])
+        runs = [known["auto"][s] for s in splits if "seconds of all" in known["auto"][s]]
+        share = [100 * one["seconds of the choice"] / one["seconds of all"] for one in runs]
+        cost = f"{np.mean(share):.0f} %" if share else ""
+        shown = " | ".join(f"{mean:.1f}" for mean in means.values())
+        lines.append(f"| {title.split(' (')[0]} | {shown} | {losses[-1]:.1f} | {cost} |")
+    if not lines:
+        return []
+    head = " | ".join(["auto", *(name.removeprefix("candidate ") for name in CANDIDATES)])
+    return [
+        "",
+        f"| `--signature auto` | {head} | loss | time of the choice |",
+        "|---|---|---|---|---|---|---|",
+        *lines,
+        "",
+        f"Mean loss: {np.mean(losses):.2f} points.",
+    ]
 
 
 def publish(out: Path, page: Path, make: Callable[..., str], marks: tuple[str, str]) -> None:
@@ -272,12 +329,13 @@ def save(out: Path, results: dict[str, Any]) -> None:
 
 def run(problem: str, arms: list[str], options: argparse.Namespace) -> None:
     """Run some arms on a data set, split by split, and write each result when it is known."""
-    from photograph_rows import TRAINING_IMAGES, Rows, draw_split, load_images
+    from photograph_rows import FEWER_GAUSSIANS, TRAINING_IMAGES, Rows, draw_split, load_images
 
     options.work.mkdir(parents=True, exist_ok=True)
     results = read_results(options.out, options.components)
     images = load_images(problem, options.data, options.work)
-    rows = Rows(problem, images, options.work, options.components)
+    components = options.components or FEWER_GAUSSIANS.get(problem)
+    rows = Rows(problem, images, options.work, components)
     known = results["cells"].setdefault(problem, {})
     if options.weights:
         training = draw_split(images.labels, TRAINING_IMAGES[problem], 0)
