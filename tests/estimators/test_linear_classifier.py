@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from myriad import InputError, LinearClassifier
+from myriad.training.automatic import subsampling
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,18 @@ def test_a_shift_of_all_rows_changes_little(digits, fitted):
     shifted = LinearClassifier().fit(X + 100, y)
     same = shifted.predict(X_test + 100) == fitted.predict(X_test)
     assert same.mean() > 0.98
+
+
+def test_probabilities_are_those_of_the_final_model_where_few_rows_are_searched(
+    digits, monkeypatch
+):
+    monkeypatch.setattr(subsampling, "SEARCH_FLOPS", 0.0)
+    monkeypatch.setattr(subsampling, "LEAST_ROWS", 200)
+    X, X_test, y, y_test = digits
+    model = LinearClassifier(search="quick").fit(X, y)
+    assert model.calibration_.source == "validation"
+    confidence = model.predict_proba(X_test).max(axis=1)
+    assert abs(confidence.mean() - model.score(X_test, y_test)) < 0.04
 
 
 def test_sparse_rows(digits, fitted):

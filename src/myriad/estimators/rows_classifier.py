@@ -226,7 +226,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
                 "validation_fraction must be a fraction from 0 to 1, not "
                 f"{self.validation_fraction!r}."
             )
-        searched = self.early_stopping or method.needs_held_out(kept.n_rows)
+        searched = self.early_stopping or method.needs_held_out(kept, len(self.classes_))
         if held_out is None and searched:
             again = kept
             kept, held_out = hold_out(kept, self.validation_fraction, seed=method.seed)

@@ -134,8 +134,8 @@ class Method(ABC):
         context : threads, progress, checkpoint and workers.
         """
 
-    def needs_held_out(self, n_rows: int) -> bool:
-        """Return whether validation rows are needed to train on so many rows."""
+    def needs_held_out(self, rows: Rows, n_classes: int) -> bool:
+        """Return whether validation rows are needed to train on these rows."""
         return self.is_open
 
     @abstractmethod

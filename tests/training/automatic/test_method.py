@@ -8,7 +8,7 @@ import pytest
 from myriad.store import ArrayRows
 from myriad.training import METHODS, Automatic, Checkpoint, Context
 from myriad.training.automatic import method as automatic
-from myriad.training.automatic import selection
+from myriad.training.automatic import selection, subsampling
 
 
 def make_rows(n=120, dim=10, classes=4, seed=0, counts=None):
@@ -117,13 +117,12 @@ def test_how_much_is_tried(search):
 
 
 def test_many_rows_are_searched_on_a_subsample(monkeypatch):
-    monkeypatch.setattr(automatic, "FEW_ROWS", 100)
-    monkeypatch.setattr(selection, "FEW_ROWS", 100)
-    monkeypatch.setattr(selection, "SEARCHED_ROWS", 90)
-    monkeypatch.setattr(selection, "SEARCHED_SHARE", 1.0)
+    monkeypatch.setattr(subsampling, "FEW_ROWS", 100)
+    monkeypatch.setattr(subsampling, "SEARCHED_ROWS", 90)
+    monkeypatch.setattr(subsampling, "SEARCHED_SHARE", 1.0)
     rows, val = make_rows(n=400), make_rows(n=100, seed=2)
     method = Automatic(search="quick")
-    assert method.needs_held_out(400)
+    assert method.needs_held_out(rows, 4)
     fitted = method.fit(rows, val, n_classes=4)
     assert fitted.settings["cross_validation"]["rows"] == 30
     assert fitted.history, "validation rows stop the training"
@@ -150,9 +149,9 @@ def test_an_interrupted_training_does_not_search_again(tmp_path, monkeypatch):
 
 
 def test_a_subsample_has_the_same_share_of_every_class(monkeypatch):
-    monkeypatch.setattr(selection, "SEARCH_FLOPS", 0.0)
-    monkeypatch.setattr(selection, "LEAST_ROWS", 60)
+    monkeypatch.setattr(subsampling, "SEARCH_FLOPS", 0.0)
+    monkeypatch.setattr(subsampling, "LEAST_ROWS", 60)
     rows = make_rows(classes=3, counts=[300, 200, 100])
-    drawn = selection.subsample(rows, 3, seed=0)
+    drawn = subsampling.subsample(rows, 3, seed=0)
     assert np.bincount(rows.labels[drawn]).tolist() == [30, 20, 10]
     assert len(np.unique(drawn)) == 60

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from myriad.models import HeldScores, LinearModel, Model
     from myriad.store import Rows
 
-FEW_ROWS = 20_000
-"""Rows up to which candidates are compared on all rows; more are searched on a subsample."""
 MANY_CLASSES = 2_000
 """Classes above which one-vs-rest with sampled negatives is used: the other candidates compare
 every row with every class."""
@@ -93,9 +91,17 @@ class Automatic(CentringMethod):
         """Whether a search is needed."""
         return self.choice is None
 
-    def needs_held_out(self, n_rows: int) -> bool:
-        """Return whether so many rows are too many for cross-validation on all of them."""
-        return self.is_open and n_rows > FEW_ROWS
+    def needs_held_out(self, rows: Rows, n_classes: int) -> bool:
+        """Return whether there is too much for cross-validation on all rows.
+
+        Models of a subsample say little of the epochs and the probabilities of the final one.
+        """
+        from myriad.training.automatic.subsampling import count_searched
+
+        if not self.is_open:
+            return False
+        sampled = rows.sets is not None or n_classes > MANY_CLASSES
+        return sampled or count_searched(rows.n_rows, rows.dim, n_classes) < rows.n_rows
 
     def with_memory(self, size: int) -> Self:
         """Return the method with a limit for the weights that are trained side by side."""
@@ -110,7 +116,8 @@ class Automatic(CentringMethod):
         if self.choice is None and (train.sets is not None or n_classes > MANY_CLASSES):
             return self._fit_sampled(train, val, n_classes, context)
         from myriad.models import HeldScores
-        from myriad.training.automatic.selection import choose, subsample
+        from myriad.training.automatic.selection import choose
+        from myriad.training.automatic.subsampling import subsample
         from myriad.training.checkpoints import TrainingState
         from myriad.training.engine.span import find_span, pays
 
@@ -136,7 +143,9 @@ class Automatic(CentringMethod):
                     state.arrays = {} if held is None else held.to_arrays()
                     state.save()
                 choice = Choice(**state.facts)
-                scores = HeldScores.from_arrays(state.arrays) if state.arrays else None
+                if drawn is None or val is None:
+                    scores = HeldScores.from_arrays(state.arrays) if state.arrays else None
+                # Else validation rows say more of the model of all rows than those of a subsample.
                 if scores is not None and scores.numbers is not None and drawn is not None:
                     scores = replace(scores, numbers=drawn[scores.numbers])
         method = choice.method(train, n_classes, seed=self.seed)

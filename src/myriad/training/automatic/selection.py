@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from myriad.models import LinearModel
 from myriad.models.held_scores import MOST_ROWS, HeldScores
-from myriad.randomness import generator
 from myriad.store import Rows
 from myriad.training.automatic.families import FAMILIES
 from myriad.training.automatic.folds import (
@@ -22,26 +21,17 @@ from myriad.training.automatic.folds import (
     count_groups,
     draw_folds,
 )
-from myriad.training.automatic.method import FEW_ROWS, Choice, correct_priors, log_priors
+from myriad.training.automatic.method import Choice, correct_priors, log_priors
 from myriad.training.automatic.trials import Fold, Problem, Trial
 from myriad.training.context import RunningContext
 from myriad.training.search import smooth
 from myriad.training.validation import count_block_rows, cut_ranges
 
-SEARCHED_ROWS, SEARCHED_SHARE = 15_000, 0.2
-"""Rows of the subsample on which a larger problem is searched, at most, and their share of all
-rows: with it a search takes two or three times as long as the training that follows."""
-SEARCH_FLOPS = 2e12
-"""Multiply-adds, about, of a search on all folds: where it would take more, it has fewer rows."""
-SEARCH_EPOCHS = 150
-"""Epochs of all candidates together, about."""
-LEAST_ROWS, LEAST_CLASS_ROWS = 2000, 8
-"""Rows, and rows of a class on average, that a search has in any case."""
 DUAL_ROWS = 50_000
 """Rows up to which training in the dual is a candidate: it keeps variables of every row."""
 CALIBRATION_ROWS, CALIBRATION_FOLDS, ENOUGH_TO_CALIBRATE = 600, 10, 2000
-"""Held-out rows of a fold, at least, folds, at most, and held-out rows of all folds that are enough,
-where the chosen candidate is trained once more to be calibrated."""
+"""Held-out rows of a fold, at least, folds, at most, and held-out rows in all that are enough, where
+the chosen candidate is trained once more to be calibrated."""
 PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
 """Weights of the priors of classes that are tried, in units of the deviation of scores."""
 UNSEARCHED: dict[str, Any] = {"epochs": 16}
@@ -254,22 +244,3 @@ def cut_folds(rows: Rows, folds: NDArray[np.int64], used: Sequence[int]) -> list
         if len(held) and len(np.unique(rows.labels[kept])) > 1:
             found.append(Fold(rows.select(kept), rows.select(held), held))
     return found
-
-
-def subsample(rows: Rows, n_classes: int, *, seed: int) -> NDArray[np.int64] | None:
-    """Return the numbers of the rows that a large problem is searched on; None for all.
-
-    Every class has about the same share of them as of all rows.
-    """
-    most = rows.n_rows
-    if most > FEW_ROWS:
-        most = min(SEARCHED_ROWS, int(SEARCHED_SHARE * most))
-    # Two products for each row, class and feature, of which no more count than there are rows.
-    dim = min(rows.dim, most)
-    affordable = int(SEARCH_FLOPS / (2.0 * SEARCH_EPOCHS * n_classes * dim))
-    size = min(most, max(affordable, LEAST_ROWS, LEAST_CLASS_ROWS * n_classes))
-    if size == rows.n_rows:
-        return None
-    order = generator(seed, "search rows").permutation(rows.n_rows)
-    order = order[np.argsort(rows.labels[order], kind="stable")]
-    return np.sort(order[np.arange(size) * rows.n_rows // size])
