@@ -17,7 +17,7 @@ from myriad.pipelines.row_options import ExtractOptions
 from myriad.signatures import CombinedSignature, Signature
 from myriad.store import ArrayRows, Rows, inform_rows
 
-CODE_VECTORS, CODE_BYTES = 2048, 512 << 20
+CODE_VECTORS, CODE_BYTES = 4096, 512 << 20
 """Vectors that a code is learned from, and the memory they may take, at most."""
 
 
