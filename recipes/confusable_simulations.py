@@ -77,7 +77,10 @@ def place_prototypes(n_draws: int, n_test: int) -> dict[str, Any]:
     for _ in range(n_draws):
         rows = MEANS[y] + draws.standard_normal((len(y), 2))
         guesses = classify(rows, first)
-        losses = {"empirical": (guesses != y).sum(axis=1), "confusion": count_confusions(y, guesses)}
+        losses = {
+            "empirical": (guesses != y).sum(axis=1),
+            "confusion": count_confusions(y, guesses),
+        }
         for name, values in losses.items():
             chosen[name].append(float(errors[np.argmin(values)]))
     gains = np.subtract(chosen["empirical"], chosen["confusion"])

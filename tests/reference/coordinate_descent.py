@@ -21,8 +21,6 @@ def minimise(loss, X, z, lam, epochs):
     for _ in range(epochs):
         for j in range(len(w)):
             step = np.eye(len(w))[j]
-            found = minimize_scalar(
-                lambda d, w=w, step=step: value(loss, w + d * step, X, z, lam)
-            )
+            found = minimize_scalar(lambda d, w=w, step=step: value(loss, w + d * step, X, z, lam))
             w = w + found.x * step
     return w, value(loss, w, X, z, lam)

@@ -68,10 +68,10 @@ def test_values_and_bounds_enclose_the_optimum_of_plain_numpy(loss):
 
 def test_the_optimum_is_that_of_the_dual():
     rows = make_rows()
-    dual = BinaryDual(loss="squared_hinge", lam=LAM, tol=1e-6, center=False)
+    dual = BinaryDual(loss="squared_hinge", lam=LAM, tol=1e-4, center=False)
     expected = dual.fit(rows, None, n_classes=N_CLASSES, context=ONE).certificate
     found = fit(rows, "squared_hinge", lam=LAM).certificate
-    np.testing.assert_allclose(found.primals, expected.primals, rtol=1e-4)
+    np.testing.assert_allclose(found.primals, expected.primals, rtol=1e-3)
 
 
 @pytest.mark.parametrize("loss", SMOOTH_LOSSES)
