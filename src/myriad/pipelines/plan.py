@@ -7,13 +7,15 @@ memory beyond what the program itself takes; rows of a store are mapped and not 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from myriad.codes import BlockCode, Code, FloatCode
+from myriad.descriptors import SpreadImages
 from myriad.errors import InputError
 from myriad.parallel import LearningContext
 from myriad.pipelines.cluster_plan import Scaled
@@ -29,6 +31,7 @@ from myriad.store.shards import SHARD_BYTES
 from myriad.training import SGD, AtomDescent
 from myriad.training.sgd.search import count_together, grid, plan_rungs, rung_epochs
 
+Result = TypeVar("Result")
 SAMPLE = 300_000
 """Descriptors that a vocabulary is learned from, and the bytes that each takes meanwhile."""
 SAMPLE_BYTES = 1024
@@ -171,7 +174,9 @@ def plan(
     if job.dim is None:
         with progress.step("Describing a drawn image"), threadpool_limits(limits=1):
             signature, code, seconds = time_describing(job)
-        dim, row_bytes = signature.dim, code.bytes_per_row if code else 4 * signature.dim
+        learned_from = min(job.images, VOCABULARY_IMAGES)
+        dim = settle(job.extracting).spec.count_features(signature, learned_from)
+        row_bytes = code.bytes_per_row if code else 4 * dim
         steps += plan_extraction(job, machine, dim, row_bytes, seconds, speed, n_workers)
     else:
         dim, row_bytes = job.dim, 4 * job.dim
@@ -197,7 +202,7 @@ def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
     options = settle(job.extracting)
     height = max(8, round(math.sqrt(job.pixels * 0.75)))
     shape = (height, max(8, job.pixels // height))
-    drawn = [_draw_image(shape, seed) for seed in range(6)]
+    drawn = _DrawnImages([_draw_image(shape, seed) for seed in range(6)])
     context = LearningContext(threads=1)
     signature = options.spec.open(options) or options.spec.learn(drawn, options, context)
     codes = [
@@ -209,7 +214,7 @@ def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
     code: Code | None = codes[0] if len(codes) == 1 else BlockCode(tuple(codes))
     if all(isinstance(one, FloatCode) for one in codes):
         code = None
-    image = np.stack([drawn[0]] * 3, axis=2) if signature.colour else drawn[0]
+    image = drawn.read(0, colour=signature.colour)
     return signature, code, repeat(lambda: describe_one(image, signature, code), seconds=0.5)
 
 
@@ -378,6 +383,28 @@ def advise(job: Job, rows: list[Step], memory: int, disk: int | None, dim: int) 
 
 def _gigabytes(size: float) -> str:
     return f"{size / 1e9:,.1f} GB"
+
+
+class _DrawnImages(SpreadImages):
+    """Drawn images, grey or in colour as a signature asks for them."""
+
+    def __init__(self, images: list[np.ndarray]) -> None:
+        self.images = images
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def read(self, number: int, *, colour: bool) -> np.ndarray:
+        """Return an image."""
+        image = self.images[number]
+        return np.stack([image] * 3, axis=2) if colour else image
+
+    def spread(
+        self, function: Callable[[int, np.ndarray], Result], *, colour: bool
+    ) -> Iterator[Result]:
+        """Yield ``function(number, image)`` in the order of the images."""
+        for number in range(len(self.images)):
+            yield function(number, self.read(number, colour=colour))
 
 
 def _draw_image(shape: tuple[int, int], seed: int) -> np.ndarray:

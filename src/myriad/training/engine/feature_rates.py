@@ -1,8 +1,8 @@
 """Adagrad by feature: the learning rate of a feature shrinks with its squared gradients [HM, 7].
 
 Feature j has the rate ``h_j = 1 / sqrt(squares_j)`` times eta, fixed within a chunk of rows and the
-same for all classes; the squared gradients are those of the average class, so that the rate does not
-depend on how many classes there are.
+same for all classes. The squared gradients are those of the average class, so that the rate does
+not depend on how many classes there are.
 Kernels need not know of it: weights are stored divided by ``sqrt(h)`` and rows are multiplied by
 it, so that their products stay what they are, and a step that adds the scaled row to the stored
 weights adds the row times h to the weights.

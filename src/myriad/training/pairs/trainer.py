@@ -1,9 +1,9 @@
 """What methods over all pairs of rows and classes share: scores, and sums of rows by class.
 
-TopPush and Recall@k reduce the multiclass problem to a binary one with a sample for each pair of a row and a class
-[TK, 2.3]: the pairs of rows with their own classes are the positives, all others the negatives. A
-gradient takes two matrix products, about as much as an epoch of softmax. A number is held for each
-pair.
+TopPush and Recall@k reduce the multiclass problem to a binary one with a sample for each pair of a
+row and a class [TK, 2.3]: the pairs of rows with their own classes are the positives, all others
+the negatives. A gradient takes two matrix products, about as much as an epoch of softmax. A number
+is held for each pair.
 """
 
 from __future__ import annotations
