@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 BLOCK = 1024
 """Held-out rows that are scored at a time."""
+NEAR = 0.01
+"""A loss is near another if it is larger by this fraction of the loss at the strongest lam."""
 
 
 def choose_lams(
@@ -61,7 +63,7 @@ def choose_lams(
             row = {"lam": lam, "epochs": last["epoch"], "gap": last["gap"]}
             table.append(row | {"loss": float(losses[-1].sum())})
             advance(1)
-            if (np.argmin(losses, axis=0) <= len(losses) - 1 - WORSE_IN_A_ROW).all():
+            if (find_first(np.array(losses)) <= len(losses) - 1 - WORSE_IN_A_ROW).all():
                 break
     return pick_lams(np.array(path[: len(losses)]), np.array(losses), val, n_classes), table
 
@@ -83,17 +85,25 @@ def measure_losses(
     return totals
 
 
+def find_first(losses: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the first entry of each column that is near the least one."""
+    near = losses <= losses.min(axis=0) + NEAR * losses[0]
+    found: NDArray[np.int64] = near.argmax(axis=0)
+    return found
+
+
 def pick_lams(
     path: NDArray[np.float64], losses: NDArray[np.float64], val: Rows, n_classes: int
 ) -> NDArray[np.float64]:
-    """Return the lam of the least loss of each class.
+    """Return the strongest lam of each class whose loss is near the least one.
 
-    Losses are not averaged along the path, as accuracies are: they are smooth already. A class without held-out rows has that of the least loss of all classes together. Of equals the
-    strongest is taken.
+    The loss of a class that is separated from the others falls for ever as lam does, by less and
+    less, while training takes longer and longer. A class without held-out rows has the lam of all
+    classes together.
 
     Parameters
     ----------
     losses : float64 array of shape (len(path), n_classes).
     """
-    lams, together = path[losses.argmin(axis=0)], path[losses.sum(axis=1).argmin()]
+    lams, together = path[find_first(losses)], path[find_first(losses.sum(axis=1)[:, None])]
     return np.where(val.all_labels.counts(n_classes) > 0, lams, together)
