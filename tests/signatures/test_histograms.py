@@ -20,9 +20,7 @@ def colours(n=6):
     draws = np.random.default_rng(0)
     grey = crops()
     shades = draws.random((n, 3))
-    return [
-        (grey[i % len(grey)][:, :, None] * shades[i]).astype(np.uint8) for i in range(n)
-    ]
+    return [(grey[i % len(grey)][:, :, None] * shades[i]).astype(np.uint8) for i in range(n)]
 
 
 @pytest.fixture(scope="module")

@@ -255,7 +255,7 @@ class WsabieMethod(GradientMethod, CentringMethod):
             none = ClassConfusion.none(n_classes)
             second = again._fit(rows, val, confusion=none, **options)
             second = replace(second, model=put_last(second.model, worst))  # type: ignore[arg-type]
-            stated["deleted"] = len(worst)
+            stated |= {"deleted": len(worst), "deleted_classes": worst.tolist()}
         return replace(second, settings=second.settings | stated, table=first.table)
 
     def _fit(
