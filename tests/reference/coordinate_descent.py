@@ -16,11 +16,11 @@ def value(loss, w, X, z, lam):
 
 
 def minimise(loss, X, z, lam, epochs):
-    """Return weights and objective after epochs of exact coordinate minimisation."""
+    """Return the objective after epochs of exact coordinate minimisation."""
     w = np.zeros(X.shape[1])
     for _ in range(epochs):
         for j in range(len(w)):
             step = np.eye(len(w))[j]
             found = minimize_scalar(lambda d, w=w, step=step: value(loss, w + d * step, X, z, lam))
             w = w + found.x * step
-    return w, value(loss, w, X, z, lam)
+    return value(loss, w, X, z, lam)

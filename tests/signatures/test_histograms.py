@@ -79,8 +79,7 @@ def test_counts_agree_with_plain_loops(signature):
             word = np.square(counter.words.centres - value).sum(axis=1).argmin()
             for k, (top, bottom) in enumerate(thirds):
                 textons[k, word] += top <= position[1] < bottom
-        for counts in (pixels, textons):
-            rows.append((counts / counts.sum(axis=1, keepdims=True)).ravel())
+        rows += [(n / n.sum(axis=1, keepdims=True)).ravel() for n in (pixels, textons)]
     expected = np.concatenate(rows) / (2 * 3 * 4)
     found = counter.count(image)
     assert found.sum() == pytest.approx(1, abs=1e-5)

@@ -7,20 +7,19 @@ memory beyond what the program itself takes; rows of a store are mapped and not 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from myriad.codes import BlockCode, Code, FloatCode
-from myriad.descriptors import SpreadImages
 from myriad.errors import InputError
 from myriad.parallel import LearningContext
 from myriad.pipelines.cluster_plan import Scaled
 from myriad.pipelines.code_learning import CODE_BYTES, CODE_VECTORS, list_blocks
 from myriad.pipelines.describing import describe_one
+from myriad.pipelines.drawn_images import DrawnImages, draw_image
 from myriad.pipelines.epoch_timing import Epochs, measure_speed
 from myriad.pipelines.extract import VOCABULARY_IMAGES, ExtractOptions
 from myriad.pipelines.machine import Machine, load_or_measure_machine, repeat
@@ -31,7 +30,6 @@ from myriad.store.shards import SHARD_BYTES
 from myriad.training import SGD, AtomDescent
 from myriad.training.sgd.search import count_together, grid, plan_rungs, rung_epochs
 
-Result = TypeVar("Result")
 SAMPLE = 300_000
 """Descriptors that a vocabulary is learned from, and the bytes that each takes meanwhile."""
 SAMPLE_BYTES = 1024
@@ -202,7 +200,7 @@ def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
     options = settle(job.extracting)
     height = max(8, round(math.sqrt(job.pixels * 0.75)))
     shape = (height, max(8, job.pixels // height))
-    drawn = _DrawnImages([_draw_image(shape, seed) for seed in range(6)])
+    drawn = DrawnImages([draw_image(shape, seed) for seed in range(6)])
     context = LearningContext(threads=1)
     signature = options.spec.open(options) or options.spec.learn(drawn, options, context)
     codes = [
@@ -383,33 +381,3 @@ def advise(job: Job, rows: list[Step], memory: int, disk: int | None, dim: int) 
 
 def _gigabytes(size: float) -> str:
     return f"{size / 1e9:,.1f} GB"
-
-
-class _DrawnImages(SpreadImages):
-    """Drawn images, grey or in colour as a signature asks for them."""
-
-    def __init__(self, images: list[np.ndarray]) -> None:
-        self.images = images
-
-    def __len__(self) -> int:
-        return len(self.images)
-
-    def read(self, number: int, *, colour: bool) -> np.ndarray:
-        """Return an image."""
-        image = self.images[number]
-        return np.stack([image] * 3, axis=2) if colour else image
-
-    def spread(
-        self, function: Callable[[int, np.ndarray], Result], *, colour: bool
-    ) -> Iterator[Result]:
-        """Yield ``function(number, image)`` in the order of the images."""
-        for number in range(len(self.images)):
-            yield function(number, self.read(number, colour=colour))
-
-
-def _draw_image(shape: tuple[int, int], seed: int) -> np.ndarray:
-    """Return an image of smooth noise."""
-    random = np.random.default_rng(seed)
-    coarse = random.integers(0, 256, (shape[0] // 4 + 1, shape[1] // 4 + 1))
-    image = np.kron(coarse, np.ones((4, 4), int))[: shape[0], : shape[1]]
-    return ((image + random.integers(0, 256, shape)) // 2).astype(np.uint8)

@@ -130,9 +130,8 @@ class HistogramCounter:
 def quantise_colours(image: Bytes) -> NDArray[np.int64]:
     """Return the number of the colour of each pixel: its levels of red, green and blue."""
     levels = image.astype(np.int64) * LEVELS // 256
-    numbers: NDArray[np.int64] = (levels[..., 0] * LEVELS + levels[..., 1]) * LEVELS + levels[
-        ..., 2
-    ]
+    red, green, blue = np.moveaxis(levels, -1, 0)
+    numbers: NDArray[np.int64] = (red * LEVELS + green) * LEVELS + blue
     return numbers
 
 

@@ -60,7 +60,7 @@ def test_values_and_bounds_enclose_the_optimum_of_plain_numpy(loss):
     rough = fit(rows, loss, lam=LAM, bias=0.0, tol=0.5, epochs=1).certificate
     for c in range(N_CLASSES):
         z = np.where(rows.labels == c, 1.0, -1.0)
-        w, best = reference.minimise(loss, X, z, LAM, 60)
+        best = reference.minimise(loss, X, z, LAM, 60)
         assert found.primals[c] == pytest.approx(best, rel=1e-5)
         for one in (found, rough):
             assert one.duals[c] <= best * (1 + 1e-6) <= one.primals[c] * (1 + 2e-6)

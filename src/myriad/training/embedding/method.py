@@ -221,43 +221,6 @@ class WsabieMethod(GradientMethod, CentringMethod):
             )
         return dim
 
-    def _fit_twice(
-        self, train: Rows, val: Rows | None, *, n_classes: int, context: Context
-    ) -> Fitted:
-        """Train, count the confusions of training rows, and train again.
-
-        The checkpoint is that of the second training; a run that resumes repeats the first one,
-        which gives the same model.
-        """
-        from myriad.training.embedding.second_stage import (
-            ClassConfusion,
-            count_confusions,
-            find_worst,
-            guess_rows,
-            put_last,
-            without_classes,
-        )
-
-        alone = replace(self, second_stage="none", ensemble=1, index="exact")
-        first = alone._fit(
-            train, val, n_classes=n_classes, context=replace(context, checkpoint=None)
-        )
-        guesses = guess_rows(first.model, train)  # type: ignore[arg-type]
-        again = replace(self, eta=first.settings["eta"], margin=first.settings["margin"])
-        options: dict[str, Any] = {"n_classes": n_classes, "context": context}
-        stated: dict[str, Any] = {"second_stage": self.second_stage}
-        if self.second_stage == "confusion":
-            confusion = count_confusions(train, guesses, n_classes)
-            second = again._fit(train, val, confusion=confusion, **options)
-        else:
-            worst = find_worst(train, guesses, n_classes, self.deleted)
-            rows = without_classes(train, worst)
-            none = ClassConfusion.none(n_classes)
-            second = again._fit(rows, val, confusion=none, **options)
-            second = replace(second, model=put_last(second.model, worst))  # type: ignore[arg-type]
-            stated |= {"deleted": len(worst), "deleted_classes": worst.tolist()}
-        return replace(second, settings=second.settings | stated, table=first.table)
-
     def _fit(
         self,
         train: Rows,
@@ -267,7 +230,7 @@ class WsabieMethod(GradientMethod, CentringMethod):
         context: Context,
         confusion: ClassConfusion | None = None,
     ) -> Fitted:
-        """Train on rows as they are.
+        """Train on rows as they are; with a second stage, twice.
 
         Further members of an ensemble are trained like the first, for as many epochs as it took. Of
         several runs, the one of the best validation accuracy is kept [HM, 8].
@@ -278,7 +241,9 @@ class WsabieMethod(GradientMethod, CentringMethod):
         from myriad.training.embedding.search import find_setting
 
         if self.second_stage != "none" and confusion is None:
-            return self._fit_twice(train, val, n_classes=n_classes, context=context)
+            from myriad.training.embedding.second_stage import fit_twice
+
+            return fit_twice(self, train, val, n_classes=n_classes, context=context)
         task = Task.of(self, train, n_classes, context.progress, context.workers)
         task = replace(task, confusion=confusion)
         with context.open() as running:

@@ -9,13 +9,19 @@ first model recognises worst (Shamir and Dekel 2010).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.models.embedding import EmbeddingModel
+from myriad.models.model import Model
 from myriad.store import Rows
+from myriad.training.context import Context
+from myriad.training.method import Fitted
+
+if TYPE_CHECKING:
+    from myriad.training.embedding.method import WsabieMethod
 
 FAR = 1e9
 """How far from all rows the prototypes of classes are put that are ranked last."""
@@ -42,7 +48,33 @@ class ClassConfusion(NamedTuple):
         return cls(np.zeros(n_classes + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
 
 
-def guess_rows(model: EmbeddingModel, rows: Rows) -> NDArray[np.int32]:
+def fit_twice(
+    method: WsabieMethod, train: Rows, val: Rows | None, *, n_classes: int, context: Context
+) -> Fitted:
+    """Train, count the confusions of training rows, and train again.
+
+    The checkpoint is that of the second training; a run that resumes repeats the first one, which
+    gives the same model.
+    """
+    alone = replace(method, second_stage="none", ensemble=1, index="exact")
+    first = alone._fit(train, val, n_classes=n_classes, context=replace(context, checkpoint=None))
+    guesses = guess_rows(first.model, train)
+    again = replace(method, eta=first.settings["eta"], margin=first.settings["margin"])
+    stated: dict[str, Any] = {"second_stage": method.second_stage}
+    confusion, worst = ClassConfusion.none(n_classes), np.zeros(0, np.int64)
+    if method.second_stage == "confusion":
+        confusion = count_confusions(train, guesses, n_classes)
+    else:
+        worst = find_worst(train, guesses, n_classes, method.deleted)
+        train = without_classes(train, worst)
+        stated |= {"deleted": len(worst), "deleted_classes": worst.tolist()}
+    second = again._fit(train, val, n_classes=n_classes, context=context, confusion=confusion)
+    assert isinstance(second.model, EmbeddingModel)
+    model, settings = put_last(second.model, worst), second.settings | stated
+    return replace(second, model=model, settings=settings, table=first.table)
+
+
+def guess_rows(model: Model, rows: Rows) -> NDArray[np.int32]:
     """Return the best class of each row."""
     guesses = np.empty(rows.n_rows, np.int32)
     for some in model.chunks(rows.n_rows):
