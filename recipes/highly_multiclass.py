@@ -22,7 +22,7 @@ Each result is written to `--out` as soon as it is known, and one that stands th
 again; `--rows FILE` keeps the rows. The whole takes about 45 minutes on one core. `--parts` runs
 some of it: `means` (nearest means and neighbours), `dims` and `orders` (Wsabie++ by dimensions and
 by the length of its chains of last violators; those in `--dims`), `embeddings`, `linear`
-(one-vs-all and AUC, five minutes) and `ablations`.
+(one-vs-all and AUC) and `ablations`; `--lines` runs single lines of them.
 
 Expected on Omniglot, top-1 in percent: nearest means 54, Wsabie 65, Wsabie++ 67; all tables are on
 docs/recipes.md.
@@ -322,11 +322,12 @@ def run_seed(
     seed: int,
     dims: tuple[int, ...],
     chosen: Sequence[str] = PARTS,
+    lines: Sequence[str] | None = None,
 ) -> None:
-    """Compute all results of a seed, or of some parts, that are not known yet."""
+    """Compute all results of a seed, or of some parts and lines, that are not known yet."""
 
     def fill(table: str, line: str, method: Method, like: str | None = None) -> None:
-        if notebook.find(table, line, seed) is not None:
+        if notebook.find(table, line, seed) is not None or line not in (lines or [line]):
             return
         found = notebook.find(table, like or line, 0)
         notebook.add(table, line, seed, train(method, found, parts, seed))
@@ -376,6 +377,7 @@ def main() -> None:
     parser.add_argument("--classes", type=int)
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--parts", default=",".join(PARTS), help="what is run")
+    parser.add_argument("--lines", help="names of some lines of the tables, with semicolons")
     parser.add_argument("--dims", help="dimensions of Wsabie++, such as 64,128")
     parser.add_argument("--quick", action="store_true", help="30 glyphs unless stated, one seed")
     parser.add_argument("--rows", type=Path, help="a file that keeps the rows of the pictures")
@@ -398,7 +400,8 @@ def main() -> None:
     described = {"recipe": "highly_multiclass", "set": options.set}
     notebook = Notebook(options.out, described | {"classes": n_classes, "rows": len(y)})
     for seed in range(options.seeds or (1 if options.quick else 5)):
-        run_seed(notebook, split(X, y, seed), seed, dims, chosen)
+        lines = options.lines.split(";") if options.lines else None
+        run_seed(notebook, split(X, y, seed), seed, dims, chosen, lines)
     for table, lines in notebook.summarise().items():
         print(table)
         for line, numbers in lines.items():

@@ -10,7 +10,6 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from myriad.codes import BlockCode, Code, FloatCode

@@ -117,7 +117,7 @@ class HistogramCounter:
         for scaled in self.bank.shrink(image):
             points = _locate_pixels(*scaled.shape[:2])
             colours = quantise_colours(scaled).reshape(-1)
-            local = self.bank.respond(cv2.cvtColor(scaled, cv2.COLOR_RGB2GRAY))
+            local = self.bank.respond(make_grey(scaled))
             textons = self.words.assign(local.values)
             found.append(count_regions(colours, COLOURS, points, pyramid))
             found.append(count_regions(textons, self.words.n_words, local.positions, pyramid))
