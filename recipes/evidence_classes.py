@@ -16,6 +16,8 @@ from evidence_claims import (
     read,
     weigh,
 )
+from evidence_confusable import list_claims as list_confusable
+from evidence_confusable import list_tables
 
 SETS = {"Omniglot": "omniglot", "Omniglot, 200 classes": "omniglot200", "glyphs": "glyphs"}
 TABLE8 = (
@@ -101,12 +103,15 @@ def list_parts() -> Iterator[str]:
     }
     claims = [claim for name, cells in found.items() for claim in claims_of_set(name, cells)]
     claims += claims_of_convergence(found)
+    claims += list_confusable()
     claims += claims_of_starving(list(read("last_violators").get("cells", {}).values()))
     claims.append(("16k to 97k classes of ImageNet and the Web", "Table 8", "–", NOT_RUN))
     yield "## [HM] Highly multiclass classifiers"
     yield (
-        "`recipes/highly_multiclass.py`, `recipes/last_violators.py`; all tables are on the page "
-        "[Recipes](recipes.md). Paired differences of top-1 accuracy over seeds, with their "
-        "standard error."
+        "`recipes/highly_multiclass.py`, `recipes/last_violators.py` and, for Figures 1 to 3, "
+        "Equation 7 and two-stage training, `recipes/confusable_classes.py`; all tables of "
+        "classifiers are on the page [Recipes](recipes.md). Paired differences of top-1 accuracy "
+        "over seeds, with their standard error."
     )
     yield format_claims(claims)
+    yield from list_tables()
