@@ -86,6 +86,7 @@ def train(line: str, parts: list[ArrayRows], seed: int, found: dict[str, Any]) -
         "eta": fitted.settings["eta"],
         "margin": fitted.settings["margin"],
         "epochs": fitted.epochs,
+        "classes": len(rows.class_names),
     }
     if line == "delete":
         cell |= measure_kept(fitted, parts, cell, method)

@@ -63,16 +63,18 @@ def claims_of_figures(cells: dict[str, Any]) -> Iterator[Claim]:
 
 def claims_of_stages(cells: dict[str, Any]) -> Iterator[Claim]:
     """Yield what a second stage and last violators gain over one stage."""
+    sizes = {c["classes"] for name, c in cells.items() if name.startswith("stages/")}
+    data = f"Omniglot, {', '.join(map(str, sorted(sizes)))} classes" if sizes else "Omniglot"
     for claim, line in (
         ("a second stage with the class-confusion loss helps Wsabie++", "confusion"),
         ("its online form, chains of 8 last violators, helps", "last violators"),
         ("a second stage without the worst tenth of the classes helps, all classes", "delete"),
     ):
         gains = pair(cells, f"stages/{line}", "stages/one stage", "test")
-        yield f"{claim} (Omniglot)", "better", *weigh(gains)
+        yield f"{claim} ({data})", "better", *weigh(gains)
     kept = [cell for name, cell in cells.items() if name.startswith("stages/delete/")]
     gains = [cell["kept"] - cell["kept, one stage"] for cell in kept]
-    yield "the same, on the classes that are left (Omniglot)", "better", *weigh(gains)
+    yield f"the same, on the classes that are left ({data})", "better", *weigh(gains)
 
 
 def list_claims() -> Iterator[Claim]:
