@@ -58,6 +58,9 @@ FEW = {"lines": ("pq", "bits", "presence"), "ratios": (32, 256)}
 PAPER = 128
 WEAK = 0.2
 """Correlations below this count as none  [CC, 3.1]."""
+BEST = (50, 25, 10, 5, 1)
+"""Percentages of the features, the best ones, whose least information is told: points of the axis
+of Figure 2."""
 USELESS = 0.1
 """Bits of information below which a feature counts as useless  [CC, 3.3]."""
 
@@ -119,13 +122,16 @@ def find_useless(rows: ArrayRows) -> dict[str, Any]:
     """Return the percentage of features with little information, by quantiser  [CC, Figure 2]."""
     began = time.process_time()
     useless, median = {}, {}
+    quantiles: dict[str, dict[str, float]] = {str(share): {} for share in BEST}
     for bins in (None, *BINS):
         values = inform_rows(rows, bins=bins, threads=1)
         name = "sign" if bins is None else f"{bins} bins"
         useless[name] = round(100 * float((values < USELESS).mean()), 1)
         median[name] = round(float(np.median(values)), 4)
+        for share in BEST:
+            quantiles[str(share)][name] = round(float(np.quantile(values, 1 - share / 100)), 4)
     seconds = round(time.process_time() - began, 1)
-    return {"useless": useless, "median": median, "seconds": seconds}
+    return {"useless": useless, "median": median, "quantiles": quantiles, "seconds": seconds}
 
 
 def learn(line: str, ratio: int, rows: ArrayRows, cells: np.ndarray) -> Any:

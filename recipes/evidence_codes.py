@@ -56,6 +56,11 @@ def claims_of_chosen(cells: dict[str, Any]) -> Iterator[Claim]:
         share = useless.get(name)
         claim = f"Figure 2: features with less than 0.1 bits of information, {name}"
         yield claim, "over 90 %", *judge(share, (share or 0) > 90, f"{share or 0:.1f} %")
+    medians = cells.get(f"{GAUSSIANS}/information", {}).get("median", {})
+    for name in ("4 bins", "8 bins"):
+        gain = medians["sign"] - medians[name] if medians else None
+        claim = f"Figure 2: the sign tells more than {name} (median, bits)"
+        yield claim, "more", *judge(gain, (gain or 0) > 0, f"{gain or 0:+.3f}")
 
     def lead(first: str, second: str, ratio: int, value: str = "class_top1") -> float | None:
         found = [cells.get(f"{GAUSSIANS}/{line}/{ratio}") for line in (first, second)]
@@ -108,6 +113,18 @@ def table_of_codes(cells: dict[str, Any]) -> str:
     return format_table([*heads, "coding, s (32)", "training, s (256)"], rows)
 
 
+def table_of_information(found: dict[str, Any]) -> str:
+    """Return Figure 2 in numbers: how much features tell, by quantiser."""
+    names = list(found["useless"])
+    rows = [
+        ["below 0.1 bits", *(f"{found['useless'][name]:.1f} %" for name in names)],
+        ["median, bits", *(f"{found['median'][name]:.3f}" for name in names)],
+    ]
+    for share, values in found.get("quantiles", {}).items():
+        rows.append([f"best {share} %, bits", *(f"{values[name]:.3f}" for name in names)])
+    return format_table(["information of a feature", *names], rows)
+
+
 def tell_chosen(cells: dict[str, Any]) -> str:
     """Return what the table of codes is to be compared with."""
     told = []
@@ -132,6 +149,10 @@ def list_parts() -> Iterator[str]:
         "claims: `recipes/choose_or_compress.py`, 8 regions as in the paper, one split of 100 "
         f"training and 50 test images a class. {tell_origin(chosen)}"
     )
+    if f"{GAUSSIANS}/information" in chosen:
+        yield "Figure 2: how much single features tell about the class, by quantiser."
+        yield table_of_information(chosen[f"{GAUSSIANS}/information"])
+        yield "![Information of features, by quantiser](images/evidence/information.png)"
     if done:
         yield tell_chosen(chosen)
         yield table_of_codes(chosen)

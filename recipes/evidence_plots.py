@@ -25,10 +25,16 @@ def draw_plots(folder: Path) -> None:
         "silhouettes": (draw_silhouettes, "silhouettes"),
         "practice": (draw_practice, "good_practice"),
         "codes": (draw_codes, "choose_or_compress"),
+        "information": (draw_information, "choose_or_compress"),
     }
     for name, (draw, source) in plots.items():
         cells = read(source).get("cells", {})
-        if cells and (draw is not draw_practice or list_features(cells)):
+        found = {
+            draw_practice: list_features,
+            draw_codes: find_codes,
+            draw_information: find_quantiles,
+        }.get(draw, bool)(cells)
+        if found:
             with matplotlib.rc_context({"font.size": 9, "savefig.dpi": 96}):
                 save(draw(cells), folder / f"{name}.png")
 
@@ -108,6 +114,35 @@ def draw_practice(cells: dict[str, Any]) -> Any:
         ax.title.set_fontsize(9)
         if ax.get_legend_handles_labels()[0]:
             ax.legend(fontsize=7)
+    return figure
+
+
+def find_codes(cells: dict[str, Any]) -> bool:
+    """Return whether codes were compared."""
+    return f"{GAUSSIANS}/none/1" in cells
+
+
+def find_quantiles(cells: dict[str, Any]) -> dict[str, Any]:
+    """Return the information of the best features, by their percentage."""
+    found: dict[str, Any] = cells.get(f"{GAUSSIANS}/information", {}).get("quantiles", {})
+    return found
+
+
+def draw_information(cells: dict[str, Any]) -> Any:
+    """Return Figure 2 of [CC]: the information of the best features, a line a quantiser."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.6, 3.4), layout="constrained")
+    ax = figure.subplots()
+    quantiles = find_quantiles(cells)
+    shares = [int(share) for share in quantiles]
+    for name in next(iter(quantiles.values())):
+        values = [quantiles[str(share)][name] for share in shares]
+        ax.plot(shares, values, marker="o", markersize=3, label=name)
+    ax.set_xscale("log")
+    ax.set_xticks(shares, [f"{share} %" for share in shares])
+    ax.set(xlabel="features, the best ones", ylabel="at least so many bits on the class")
+    ax.legend(fontsize=7)
     return figure
 
 

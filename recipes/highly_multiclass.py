@@ -19,8 +19,10 @@ take the settings of the single embedding. Accuracies are top-1 over samples; th
 standard deviation.
 
 Each result is written to `--out` as soon as it is known, and one that stands there is not computed
-again; `--rows FILE` keeps the rows. The whole takes about 45 minutes on one core, of which
-`--linear`, one-vs-all and AUC alone, take five.
+again; `--rows FILE` keeps the rows. The whole takes about 45 minutes on one core. `--parts` runs
+some of it: `means` (nearest means and neighbours), `dims` and `orders` (Wsabie++ by dimensions and
+by the length of its chains of last violators; those in `--dims`), `embeddings`, `linear`
+(one-vs-all and AUC) and `ablations`; `--lines` runs single lines of them.
 
 Expected on Omniglot, top-1 in percent: nearest means 54, Wsabie 65, Wsabie++ 67; all tables are on
 docs/recipes.md.
@@ -83,6 +85,7 @@ ABLATIONS = {  # Euclidean throughout, as in [HM, Table 6]
 DIMS = (32, 64, 128, 256, 512)
 ORDERS = (0, 1, 8, 64)
 """How long chains of last violators are; Wsabie++ has some, so 0 is compared but not chosen."""
+PARTS = ("means", "dims", "orders", "embeddings", "linear", "ablations")
 MEMBERS = 3
 EPOCHS = 30
 ABLATED_DIM = 64
@@ -226,8 +229,8 @@ def list_linear() -> dict[str, Method]:
     }
 
 
-def list_methods(dim: int, order: int) -> Iterator[tuple[str, Method, str | None]]:
-    """Yield the methods of [HM, Table 8] that are trained by gradients.
+def list_embeddings(dim: int, order: int) -> Iterator[tuple[str, Method, str | None]]:
+    """Yield the lines of [HM, Table 8] that learn an embedding.
 
     The last of the three is the line, if any, whose settings the method takes.
     """
@@ -237,8 +240,6 @@ def list_methods(dim: int, order: int) -> Iterator[tuple[str, Method, str | None
     yield "Wsabie ensemble", replace(proper, ensemble=MEMBERS), "Wsabie"
     yield "Wsabie++", better, None
     yield "Wsabie++ ensemble", replace(better, ensemble=MEMBERS), "Wsabie++"
-    for line, method in list_linear().items():
-        yield line, method, None
 
 
 def make_better(dim: int, order: int = 8) -> WsabieMethod:
@@ -320,41 +321,52 @@ def run_seed(
     parts: list[ArrayRows],
     seed: int,
     dims: tuple[int, ...],
-    *,
-    linear: bool = False,
+    chosen: Sequence[str] = PARTS,
+    lines: Sequence[str] | None = None,
 ) -> None:
-    """Compute all results of a seed that are not known yet, or those of linear lines alone."""
+    """Compute all results of a seed, or of some parts and lines, that are not known yet."""
 
     def fill(table: str, line: str, method: Method, like: str | None = None) -> None:
-        if notebook.find(table, line, seed) is not None:
+        if notebook.find(table, line, seed) is not None or line not in (lines or [line]):
             return
         found = notebook.find(table, like or line, 0)
         notebook.add(table, line, seed, train(method, found, parts, seed))
 
-    if linear:
+    if "means" in chosen:
+        fill_means(notebook, parts, seed)
+    if "dims" in chosen:
+        for d in dims:
+            fill("by_dim", str(d), make_better(d))
+    if "orders" in chosen:
+        for q in ORDERS:
+            fill("by_order", str(q), make_better(int(notebook.best("by_dim", dims)), q))
+    if "embeddings" in chosen:
+        dim, order = (
+            int(notebook.best(table, lines))
+            for table, lines in (("by_dim", dims), ("by_order", ORDERS[1:]))
+        )
+        again = notebook.find("by_order", str(order), seed)
+        if again is not None and notebook.find("table8", "Wsabie++", seed) is None:
+            notebook.add("table8", "Wsabie++", seed, again)
+        for line, method, like in list_embeddings(dim, order):
+            fill("table8", line, method, like)
+    if "linear" in chosen:
         for line, method in list_linear().items():
             fill("table8", line, method)
-        return
+    if "ablations" in chosen:
+        for line, changes in ABLATIONS.items():
+            options = EmbeddingOptions(**(BARE | changes))
+            fill("table6", line, WsabieMethod(dim=ABLATED_DIM, options=options, epochs=EPOCHS))
+
+
+def fill_means(notebook: Notebook, parts: list[ArrayRows], seed: int) -> None:
+    """Compute the results of nearest means and neighbours, if they are not known yet."""
     if notebook.find("table8", "nearest means", seed) is None:
         notebook.add("table8", "nearest means", seed, fit_means(parts))
     if notebook.find("table8", "k-NN", seed) is None:
         first = notebook.find("table8", "k-NN", 0)
         cell = fit_neighbours(parts, first["settings"]["k"] if first else None)
         notebook.add("table8", "k-NN", seed, cell)
-    for d in dims:
-        fill("by_dim", str(d), make_better(d))
-    dim = int(notebook.best("by_dim", dims))
-    for q in ORDERS:
-        fill("by_order", str(q), make_better(dim, q))
-    order = int(notebook.best("by_order", ORDERS[1:]))
-    again = notebook.find("by_order", str(order), seed)
-    if again is not None and notebook.find("table8", "Wsabie++", seed) is None:
-        notebook.add("table8", "Wsabie++", seed, again)
-    for line, method, like in list_methods(dim, order):
-        fill("table8", line, method, like)
-    for line, changes in ABLATIONS.items():
-        options = EmbeddingOptions(**(BARE | changes))
-        fill("table6", line, WsabieMethod(dim=ABLATED_DIM, options=options, epochs=EPOCHS))
 
 
 def main() -> None:
@@ -364,7 +376,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="the file of Omniglot")
     parser.add_argument("--classes", type=int)
     parser.add_argument("--seeds", type=int)
-    parser.add_argument("--linear", action="store_true", help="one-vs-all and AUC alone")
+    parser.add_argument("--parts", default=",".join(PARTS), help="what is run")
+    parser.add_argument("--lines", help="names of some lines of the tables, with semicolons")
+    parser.add_argument("--dims", help="dimensions of Wsabie++, such as 64,128")
     parser.add_argument("--quick", action="store_true", help="30 glyphs unless stated, one seed")
     parser.add_argument("--rows", type=Path, help="a file that keeps the rows of the pictures")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
@@ -376,12 +390,18 @@ def main() -> None:
     most = 1623 if options.set == "omniglot" else 2000
     n_classes = options.classes or (30 if options.quick else most)
     dims = DIMS[:2] if options.quick else DIMS
+    if options.dims:
+        dims = tuple(int(text) for text in options.dims.split(","))
+    chosen = options.parts.split(",")
+    if not set(chosen) <= set(PARTS):
+        sys.exit(f"--parts must be some of {','.join(PARTS)}, not {options.parts}.")
     faiss.omp_set_num_threads(1)
     X, y = read_rows(options, n_classes)
     described = {"recipe": "highly_multiclass", "set": options.set}
     notebook = Notebook(options.out, described | {"classes": n_classes, "rows": len(y)})
     for seed in range(options.seeds or (1 if options.quick else 5)):
-        run_seed(notebook, split(X, y, seed), seed, dims, linear=options.linear)
+        lines = options.lines.split(";") if options.lines else None
+        run_seed(notebook, split(X, y, seed), seed, dims, chosen, lines)
     for table, lines in notebook.summarise().items():
         print(table)
         for line, numbers in lines.items():

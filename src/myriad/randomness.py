@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad._jit import inlined
 
@@ -40,3 +41,14 @@ def generator(seed: int, purpose: str) -> np.random.Generator:
     Two purposes never share a stream, so a new use of randomness changes no earlier result.
     """
     return np.random.Generator(np.random.Philox(key=[seed, zlib.crc32(purpose.encode())]))
+
+
+def draw_in_ball(
+    n_rows: int, dim: int, radius: float, draws: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return points drawn uniformly from a ball, float64 of shape (n_rows, dim)."""
+    points = draws.standard_normal((n_rows, dim))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    # The volume within a distance grows with its power `dim`.
+    points *= radius * draws.random((n_rows, 1)) ** (1.0 / dim)
+    return points

@@ -50,7 +50,7 @@ def test_the_text_names_no_option_that_the_verb_lacks(verb: str) -> None:
         ("--out", "required"),
         ("--seed", "0"),
         ("--max-bad", "0.05"),
-        ("--epochs", "50; topk, dual, toppush, recall: 300"),
+        ("--epochs", "50; topk, dual, primal, toppush, recall: 300"),
         ("--overwrite", ""),
         ("--cluster", ""),
         ("--replacement", "replacement"),

@@ -7,12 +7,13 @@ import pytest
 from tests.scripts import run_script
 
 QUICK = {
-    "silhouettes": ["--methods", "TopPush;Recall@1;top-3 alpha"],
+    "silhouettes": ["--methods", "TopPush;TopPush, to the gap;Recall@1;top-3 alpha"],
     "topk_networks": [],
     "good_practice": [],
     "choose_or_compress": [],
     "highly_multiclass": [],
     "last_violators": [],
+    "confusable_classes": [],
     "large_scale_learning": ["--parts", "solvers,codes"],
     "extending": [],
     "next_labels": [],

@@ -40,7 +40,7 @@ class OptimisedWeights:
         if self.adagrad == "class":
             eta = eta / math.sqrt(self.alpha[c]) if self.alpha[c] > 0 else 0.0
         rates = self.squares**-0.5 if self.adagrad == "feature" else 1.0
-        self.pending += coefficient**2 * x * x
+        self.pending += coefficient**2 * x * x / len(self.W)
         self.W[c] += eta * coefficient * rates * x
         self.b[c] += eta * bias_rate * coefficient
         norm = np.linalg.norm(self.W[c])

@@ -39,7 +39,7 @@ class Sequential:
     """The state of a training that visits one row after the other."""
 
     def __init__(self, V, n_classes, **options):
-        self.V, self.P = V.copy(), np.zeros((n_classes, len(V)))
+        self.V, self.P = V.copy(), options.pop("P", np.zeros((n_classes, len(V)))).copy()
         self.alpha_V, self.alpha_P = np.zeros(len(V)), np.zeros(n_classes)
         self.last = np.full(n_classes, -1)
         self.options = {
@@ -50,6 +50,7 @@ class Sequential:
             "replacement": False,
             "max_norm": None,
             "most": n_classes,
+            "confusion": np.zeros((n_classes, n_classes)),
         } | options
         self.draws = self.steps = self.passed = 0
 
@@ -83,7 +84,7 @@ class Sequential:
         weight = 1.0
         if options["rank_weight"]:
             weight = sum(1 / j for j in range(1, len(wrong) // draws + 1))
-        self.step(x, z, label, c, weight)
+        self.step(x, z, label, c, weight * (1 - options["confusion"][label, c]))
 
     def step(self, x, z, label, c, weight):
         if self.options["discriminant"] == "linear":

@@ -32,6 +32,8 @@ class DualSVM(CertifiedClassifier):
     ----------
     loss : ``"hinge"`` or ``"squared_hinge"``.
     lam : regularisation strength, or ``"auto"`` to search for it on held-out rows.
+    lam_per_class : search for a lam of each class by itself [LS]; they are in
+        ``settings_["lams"]``.
     beta : weight of the negatives of a class together, as a multiple of that of its positives, so
         that rare classes are not ignored [GP, 3.2]; ``"all"`` gives every row the same weight.
     class_weight : weight of the positives of a class: a dictionary from labels to numbers,
@@ -72,6 +74,7 @@ class DualSVM(CertifiedClassifier):
         *,
         loss: str = "hinge",
         lam: float | str = "auto",
+        lam_per_class: bool = False,
         beta: float | str = "all",
         class_weight: Mapping[Any, float] | str | None = None,
         center: bool = True,
@@ -89,6 +92,7 @@ class DualSVM(CertifiedClassifier):
     ) -> None:
         self.loss = loss
         self.lam = lam
+        self.lam_per_class = lam_per_class
         self.beta = beta
         self.class_weight = class_weight
         self.center = center

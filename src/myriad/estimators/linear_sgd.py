@@ -51,6 +51,7 @@ class LinearSGD(LinearRowsClassifier):
         [HM, 7]; ``"feature"``: that of a feature does; or ``"none"``.
     average : average the weights over the latest steps, at least half of all.
     max_norm : bound on the norm of a class's weights, None for no bound [HM].
+    init : weights at the start: ``"zero"``, or ``"ball"``, uniform within `max_norm` [HM, 8.3].
     replacement, exact_rank, constant_weight, max_draws, last_violators : of ``warp``: draw with
         replacement; count all violators instead of estimating their number; give all steps the same
         weight; maximum number of draws per row, None for C - 1; how long a chain of last violators
@@ -107,6 +108,7 @@ class LinearSGD(LinearRowsClassifier):
         adagrad: str = "none",
         average: bool = False,
         max_norm: float | None = None,
+        init: str = "zero",
         replacement: bool = True,
         exact_rank: bool = False,
         constant_weight: bool = False,
@@ -144,6 +146,7 @@ class LinearSGD(LinearRowsClassifier):
         self.adagrad = adagrad
         self.average = average
         self.max_norm = max_norm
+        self.init = init
         self.replacement = replacement
         self.exact_rank = exact_rank
         self.constant_weight = constant_weight

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,10 +17,8 @@ from myriad.progress import SILENT, Progress
 from myriad.store import Rows
 from myriad.training import Fitted, WsabieMethod
 from myriad.training.embedding.fitting import Task
+from myriad.training.embedding.second_stage import put_last
 from myriad.training.embedding.trainer import Embedding
-
-FAR = 1e9
-"""Where the prototype of a class without rows is put: no row is nearer to it than to others."""
 
 
 class Wsabie(RowsClassifier):
@@ -58,6 +55,13 @@ class Wsabie(RowsClassifier):
     replacement, max_draws : draw wrong classes with replacement; maximum number of draws, None for
         as many as there are classes.
     max_norm : bound on the norms of prototypes and of the rows of the map, or None.
+    init : ``"signs"``, a map of random signs and prototypes of zero, or ``"ball"``, both uniform
+        within `max_norm` [HM, 8.3].
+    second_stage : ``"confusion"``: train twice; the second time a confusion of two classes counts
+        less, the more training rows it befell the first time [HM, 3.3]. ``"delete"``: the second
+        time without the classes that were recognised worst, which are then never predicted before
+        others. Or ``"none"``.
+    deleted : fraction of the classes that ``second_stage="delete"`` leaves out.
     index : ``"exact"`` ranking, or ``"ivf"``: approximate, with its recall on held-out rows in
         ``settings_["recall"]``.
     epochs, early_stopping, theta, patience, validation_fraction, refit, client, rounds,
@@ -95,6 +99,9 @@ class Wsabie(RowsClassifier):
         replacement: bool = False,
         max_draws: int | None = None,
         max_norm: float | None = None,
+        init: str = "signs",
+        second_stage: str = "none",
+        deleted: float = 0.1,
         index: str = "exact",
         epochs: int = 50,
         early_stopping: bool = True,
@@ -124,6 +131,9 @@ class Wsabie(RowsClassifier):
         self.replacement = replacement
         self.max_draws = max_draws
         self.max_norm = max_norm
+        self.init = init
+        self.second_stage = second_stage
+        self.deleted = deleted
         self.index = index
         self.epochs = epochs
         self.early_stopping = early_stopping
@@ -171,7 +181,7 @@ class Wsabie(RowsClassifier):
         with open_threads(self.threads) as pool:
             trainer.run_epoch(rows, seed=method.seed, pool=pool, advance=lambda n: None)
         self._unseen[numbers] = False
-        self._trainer, self.model_ = trainer, _put_last(trainer.model(), self._unseen)
+        self._trainer, self.model_ = trainer, put_last(trainer.model(), self._unseen)
         self.n_epochs_ = self.n_iter_ = trainer.epoch
         return self
 
@@ -207,14 +217,3 @@ class Wsabie(RowsClassifier):
             raise InputError(f"k must be at least 1, not {k}.")
         near, distances = self.model_.neighbours(int(found[0]), k)
         return self.classes_[near], distances
-
-
-def _put_last(model: EmbeddingModel, unseen: NDArray[np.bool_]) -> EmbeddingModel:
-    """Return a model whose classes without rows are ranked last; it shares what is the same."""
-    if not unseen.any():
-        return model
-    prototypes = model.prototypes.copy()
-    prototypes[unseen] = 0.0
-    if model.discriminant == "euclidean":
-        prototypes[unseen, 0] = FAR
-    return replace(model, prototypes=prototypes)

@@ -18,6 +18,10 @@ handed to a Numba kernel would miss its disk cache. It imports no kernel, so tha
 ``value(sign, score)`` and ``dual_bounds(weights, lam)`` (`squared_hinge` is the example, `binary`
 has the theory), and add its name to `DUAL_LOSSES`. `DualSVM` then accepts it as `loss`.
 
+**To train a smooth loss in the primal**, by coordinate descent: its file has the kernels ``value``,
+``step`` and ``curvature(sign, score)``, its second derivative, and the constant ``CURVATURE``, the
+largest value of that. Add its name to `SMOOTH_LOSSES`.
+
 A **joint objective** (over all classes of a row) that looks at one wrong class a step needs a
 kernel that picks that class, a line in `JOINT_OBJECTIVES` and a branch of `joint.pick_pair`.
 """
@@ -29,6 +33,9 @@ BINARY_LOSSES = {"hinge": 0, "logistic": 1, "squared": 2, "perceptron": 3}
 
 DUAL_LOSSES = {"hinge": 0, "squared_hinge": 1}
 """Losses of one class against the rest that are trained in the dual; named as their files."""
+
+SMOOTH_LOSSES = {"squared_hinge": 0, "logistic": 1}
+"""Losses of one class against the rest that have a second derivative; named as their files."""
 
 JOINT_OBJECTIVES = {"multiclass": 0, "ranking": 1, "warp": 2, "auc": 3, "softmax": 4}
 """Objectives over all classes of a row."""
@@ -56,4 +63,11 @@ DISCRIMINANTS = {
 }
 """The discriminants of embeddings by name."""
 
-__all__ = ["BINARY_LOSSES", "DISCRIMINANTS", "DUAL_LOSSES", "JOINT_OBJECTIVES", "TOPK_VARIANTS"]
+__all__ = [
+    "BINARY_LOSSES",
+    "DISCRIMINANTS",
+    "DUAL_LOSSES",
+    "JOINT_OBJECTIVES",
+    "SMOOTH_LOSSES",
+    "TOPK_VARIANTS",
+]

@@ -15,7 +15,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from myriad._jit import inlined
-from myriad.objectives import BINARY_LOSSES, DUAL_LOSSES
+from myriad.objectives import BINARY_LOSSES, DUAL_LOSSES, SMOOTH_LOSSES
 
 HINGE = BINARY_LOSSES["hinge"]
 
@@ -62,6 +62,21 @@ derivative of the loss with respect to the score."""
 
 dual_value = _choose_by_number(DUAL_LOSSES, "value")
 """``dual_value(loss, sign, score)``: the same as `binary_value` for the losses of the dual."""
+
+smooth_value = _choose_by_number(SMOOTH_LOSSES, "value")
+"""``smooth_value(loss, sign, score)``: the same as `binary_value` for the smooth losses."""
+
+smooth_step = _choose_by_number(SMOOTH_LOSSES, "step")
+"""``smooth_step(loss, sign, score)``: the same as `binary_step` for the smooth losses."""
+
+smooth_curvature = _choose_by_number(SMOOTH_LOSSES, "curvature")
+"""``smooth_curvature(loss, sign, score)``: the second derivative with respect to the score."""
+
+
+def curvature_bound(loss: str) -> float:
+    """Return the largest second derivative of a smooth loss."""
+    bound: float = _find_file(loss).CURVATURE
+    return bound
 
 
 def dual_bounds(loss: str, weights: NDArray[Any], lam: float) -> tuple[Any, Any]:

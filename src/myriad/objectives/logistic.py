@@ -6,6 +6,9 @@ import math
 
 from myriad._jit import inlined
 
+CURVATURE = 0.25
+"""The largest second derivative."""
+
 
 @inlined
 def value(sign, score):
@@ -20,3 +23,10 @@ def step(sign, score):
     margin = sign * score
     small = math.exp(-abs(margin))  # at most 1, whatever the sign of the margin: no overflow
     return sign * (small if margin > 0.0 else 1.0) / (1.0 + small)
+
+
+@inlined
+def curvature(sign, score):
+    """Return the second derivative with respect to the score, ``p (1 - p)``."""
+    small = math.exp(-abs(score))
+    return small / ((1.0 + small) * (1.0 + small))

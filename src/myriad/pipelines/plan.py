@@ -10,7 +10,6 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from myriad.codes import BlockCode, Code, FloatCode
@@ -19,6 +18,7 @@ from myriad.parallel import LearningContext
 from myriad.pipelines.cluster_plan import Scaled
 from myriad.pipelines.code_learning import CODE_BYTES, CODE_VECTORS, list_blocks
 from myriad.pipelines.describing import describe_one
+from myriad.pipelines.drawn_images import DrawnImages, draw_image
 from myriad.pipelines.epoch_timing import Epochs, measure_speed
 from myriad.pipelines.extract import VOCABULARY_IMAGES, ExtractOptions
 from myriad.pipelines.machine import Machine, load_or_measure_machine, repeat
@@ -171,7 +171,9 @@ def plan(
     if job.dim is None:
         with progress.step("Describing a drawn image"), threadpool_limits(limits=1):
             signature, code, seconds = time_describing(job)
-        dim, row_bytes = signature.dim, code.bytes_per_row if code else 4 * signature.dim
+        learned_from = min(job.images, VOCABULARY_IMAGES)
+        dim = settle(job.extracting).spec.count_features(signature, learned_from)
+        row_bytes = code.bytes_per_row if code else 4 * dim
         steps += plan_extraction(job, machine, dim, row_bytes, seconds, speed, n_workers)
     else:
         dim, row_bytes = job.dim, 4 * job.dim
@@ -197,7 +199,7 @@ def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
     options = settle(job.extracting)
     height = max(8, round(math.sqrt(job.pixels * 0.75)))
     shape = (height, max(8, job.pixels // height))
-    drawn = [_draw_image(shape, seed) for seed in range(6)]
+    drawn = DrawnImages([draw_image(shape, seed) for seed in range(6)])
     context = LearningContext(threads=1)
     signature = options.spec.open(options) or options.spec.learn(drawn, options, context)
     codes = [
@@ -209,7 +211,7 @@ def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
     code: Code | None = codes[0] if len(codes) == 1 else BlockCode(tuple(codes))
     if all(isinstance(one, FloatCode) for one in codes):
         code = None
-    image = np.stack([drawn[0]] * 3, axis=2) if signature.colour else drawn[0]
+    image = drawn.read(0, colour=signature.colour)
     return signature, code, repeat(lambda: describe_one(image, signature, code), seconds=0.5)
 
 
@@ -378,11 +380,3 @@ def advise(job: Job, rows: list[Step], memory: int, disk: int | None, dim: int) 
 
 def _gigabytes(size: float) -> str:
     return f"{size / 1e9:,.1f} GB"
-
-
-def _draw_image(shape: tuple[int, int], seed: int) -> np.ndarray:
-    """Return an image of smooth noise."""
-    random = np.random.default_rng(seed)
-    coarse = random.integers(0, 256, (shape[0] // 4 + 1, shape[1] // 4 + 1))
-    image = np.kron(coarse, np.ones((4, 4), int))[: shape[0], : shape[1]]
-    return ((image + random.integers(0, 256, shape)) // 2).astype(np.uint8)

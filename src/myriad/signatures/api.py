@@ -4,6 +4,7 @@ from myriad.signatures.backbone import Backbone
 from myriad.signatures.bov import BagOfWordsSignature, learn_bov
 from myriad.signatures.combined import CombinedSignature
 from myriad.signatures.fisher import FisherSignature, learn_fisher
+from myriad.signatures.histograms import HistogramSignature, learn_histograms
 from myriad.signatures.onnx_file import read_onnx
 from myriad.signatures.signature import PooledSignature, Signature
 from myriad.signatures.vlad import VladSignature, learn_vlad
@@ -13,11 +14,13 @@ __all__ = [
     "BagOfWordsSignature",
     "CombinedSignature",
     "FisherSignature",
+    "HistogramSignature",
     "PooledSignature",
     "Signature",
     "VladSignature",
     "learn_bov",
     "learn_fisher",
+    "learn_histograms",
     "learn_vlad",
     "read_onnx",
 ]

@@ -29,6 +29,7 @@ from myriad.signatures.spec import (
     EfficientNetLite1Spec,
     EfficientNetLite2Spec,
     FisherSpec,
+    HistogramSpec,
     NetworkSpec,
     OnnxSpec,
     SignatureSpec,
@@ -77,7 +78,7 @@ class SignatureOptions:
         None,
         minimum=1,
         maximum=65536,
-        help="Gaussians (fisher) or words (bov, vlad) of the vocabulary.",
+        help="Gaussians (fisher), words (bov, vlad) or textons (histograms) of the vocabulary.",
     )
     regions: int = option(4, help="Regions of the spatial pyramid: 1, 4 or 8.")
     step: int = same_option(GridOptions, "step")
@@ -233,6 +234,11 @@ class CombinedSpec(SignatureSpec):
         found = [part.codes for part in self.parts]
         return next((codes for codes in found if codes != "none"), "none")
 
+    def count_features(self, signature: Signature, n_images: int) -> int:
+        """Return the length of the rows of all of them."""
+        parts = zip(self.parts, signature.parts, strict=True)  # type: ignore[attr-defined]
+        return sum(spec.count_features(part, n_images) for spec, part in parts)
+
     def open(self, asked: SignatureOptions) -> Signature | None:
         """Return the combination if nothing has to be learned, else None."""
         opened = [asked.choose(word).spec.open(asked.choose(word)) for word in self.words]
@@ -261,6 +267,7 @@ SIGNATURES: dict[str, SignatureSpec] = {
         FisherSpec(),
         BagOfWordsSpec(),
         VladSpec(),
+        HistogramSpec(),
         EfficientNetLite0Spec(),
         EfficientNetLite1Spec(),
         EfficientNetLite2Spec(),

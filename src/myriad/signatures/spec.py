@@ -61,6 +61,10 @@ class SignatureSpec(ABC):
         """Return the signature if nothing has to be learned, else None."""
         return None
 
+    def count_features(self, signature: Signature, n_images: int) -> int:
+        """Return the length of rows if a signature like this one is learned from so many images."""
+        return signature.dim
+
     @abstractmethod
     def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
         """Return the signature, learned from images.
@@ -126,6 +130,28 @@ class VladSpec(SignatureSpec):
 
         size, within = asked.components or self.components, asked.own.within
         return learn_vlad(images, n_words=size, within=within, **asked.learning(context))
+
+
+class HistogramSpec(SignatureSpec):
+    """Histograms of colours and textons [HM 8.2]."""
+
+    name = "histograms"
+    description = "counts of colours and textons at several scales, then kernel PCA"
+    components = 256
+    codes = "none"
+
+    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+        """Learn the textons and the kernel PCA."""
+        from myriad.signatures.histograms import learn_histograms
+
+        size, shared = asked.components or self.components, asked.learning(context)
+        return learn_histograms(images, n_words=size, step=asked.step, **shared)
+
+    def count_features(self, signature: Signature, n_images: int) -> int:
+        """Return the number of components: of a centred kernel, fewer than there are images."""
+        from myriad.signatures.bov import KERNEL_PCA_DIM
+
+        return max(1, min(KERNEL_PCA_DIM, n_images - 1))
 
 
 class NetworkSpec(SignatureSpec):

@@ -13,6 +13,7 @@ from myriad.training.embedding.method import EmbeddingOptions, WsabieMethod
 from myriad.training.method import Fitted, Method, make_method
 from myriad.training.optimiser import OptimiserOptions, Schedule
 from myriad.training.pairs.method import Recall, TopPush
+from myriad.training.primal.method import Primal
 from myriad.training.sgd.method import OBJECTIVES, SGD, WarpOptions
 from myriad.training.trace.method import AtomDescent
 
@@ -28,6 +29,7 @@ METHODS: dict[str, type[Method]] = {
     **dict.fromkeys(OBJECTIVES, SGD),
     "topk": TopK,
     "dual": BinaryDual,
+    "primal": Primal,
     "toppush": TopPush,
     "recall": Recall,
     "wsabie": WsabieMethod,
@@ -54,6 +56,7 @@ __all__ = [
     "Method",
     "NeighboursMethod",
     "OptimiserOptions",
+    "Primal",
     "Recall",
     "Schedule",
     "TopK",

@@ -86,6 +86,7 @@ class OptimiserOptions:
         gradient entries, updated from chunk to chunk of rows; or ``none``.
     average : average the weights over the latest steps, at least half of them [Polyak].
     max_norm : bound on the norm of a class's weights [HM].
+    init : what weights begin at: zero, or uniform within the bound of norms [HM, 8.3].
     """
 
     adagrad: str = option(
@@ -104,9 +105,17 @@ class OptimiserOptions:
         panel=SGD_PANEL,
         help="Upper bound on the norm of weight vectors, or none.",
     )
+    init: str = option(
+        "zero",
+        choices={"zero": "", "ball": "uniform within --max-norm"},
+        panel=SGD_PANEL,
+        help="Weights at the start.",
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.init == "ball" and math.isinf(self.max_norm):
+            raise InputError("init ball needs a max_norm, the radius of the ball.")
         if self.max_norm < math.inf and (self.average or self.adagrad == "feature"):
             raise InputError("max_norm goes neither with average nor with adagrad by feature.")
 

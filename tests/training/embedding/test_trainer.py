@@ -7,6 +7,7 @@ from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows
+from myriad.training.embedding.second_stage import ClassConfusion
 from myriad.training.embedding.trainer import Embedding, EmbeddingOptions
 from tests.reference import wsabie as reference
 
@@ -30,7 +31,7 @@ def make_rows(n=230, n_features=11, n_classes=N_CLASSES, several=False):
 
 
 def train_fast(rows, *, eta=0.1, margin=0.5, threads=1, n_classes=N_CLASSES, **more):
-    names = {"dtype", "block", "whole", "square"}
+    names = {"dtype", "block", "whole", "square", "confusion"}
     settings = {"dtype": np.float64, "square": 1.0} | {k: v for k, v in more.items() if k in names}
     options = EmbeddingOptions(**{k: v for k, v in more.items() if k not in names})
     trainer = Embedding(
@@ -108,6 +109,36 @@ def test_same_bits_on_any_number_of_threads_and_either_way(whole):
     assert plain.V.tobytes() == other.V.tobytes()
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_common_confusions_count_less(several):
+    rows, lists = make_rows(several=several)
+    M = np.random.default_rng(3).random((N_CLASSES, N_CLASSES))
+    M[M < 0.5] = 0.0
+    np.fill_diagonal(M, 0.0)
+    owners, classes = np.nonzero(M)
+    starts = np.searchsorted(owners, np.arange(N_CLASSES + 1))
+    confusion = ClassConfusion(starts, classes.astype(np.int32), M[owners, classes])
+    trainer, before = train_fast(rows, confusion=confusion)
+    expected = train_plain(rows, lists, before, confusion=M)
+    np.testing.assert_allclose(trainer.P, expected.P, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(trainer.V, expected.V, rtol=0, atol=1e-9)
+
+
+def test_training_may_begin_within_the_bound_of_norms():
+    rows, lists = make_rows()
+    options = {"init": "ball", "max_norm": 0.5}
+    start = Embedding(
+        N_CLASSES, rows.dim, DIM, square=1.0, eta=0.1, margin=0.5, dtype=np.float64,
+        options=EmbeddingOptions(**options), seed=SEED,
+    )  # fmt: skip
+    norms = np.linalg.norm(start.P, axis=1)
+    assert 0.0 < norms.min() < norms.max() <= 0.5
+    V, P = start.V.copy(), start.P.copy()
+    trainer, _ = train_fast(rows, **options)
+    expected = train_plain(rows, lists, V, P=P, max_norm=0.5)
+    np.testing.assert_allclose(trainer.P, expected.P, rtol=0, atol=1e-9)
+
+
 def test_does_not_depend_on_the_scale_of_the_rows():
     rows, _ = make_rows()
     scaled = ArrayRows(rows.X * 8, rows.labels)
@@ -146,6 +177,7 @@ def test_goes_on_from_its_state():
         {"max_draws": 0},
         {"max_norm": 0.0},
         {"rank_weight": True, "sampling": "auc"},
+        {"init": "ball"},
     ],
 )
 def test_wrong_options(wrong):

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from myriad.errors import InputError
-from myriad.training import SGD, Schedule
+from myriad.store import ArrayRows
+from myriad.training import SGD, Context, OptimiserOptions, Schedule
 
 
 @pytest.mark.parametrize(
@@ -23,3 +25,19 @@ from myriad.training import SGD, Schedule
 def test_a_wrong_plan_is_refused(wrong, name):
     with pytest.raises(InputError, match=name):
         SGD(**wrong)
+
+
+@pytest.mark.parametrize("objective", ["ovr", "warp"])
+def test_training_may_begin_within_the_bound_of_norms(objective):
+    draws = np.random.default_rng(0)
+    X, y = draws.standard_normal((40, 6)).astype(np.float32), np.arange(40, dtype=np.int32) % 4
+    optimiser = OptimiserOptions(max_norm=0.5, init="ball")
+    options = {"eta": 1e-9, "epochs": 1, "center": False, "scale": False, "optimiser": optimiser}
+    method = SGD(objective=objective, **options)
+    rows = ArrayRows(X, y, list("abcd"))
+    model = method.fit(rows, None, n_classes=4, context=Context(threads=1)).model
+    norms = np.linalg.norm(model.weights, axis=1)
+    assert 0.05 < norms.min() < norms.max() <= 0.5 * (1 + 1e-5)
+    assert len(set(norms.round(4))) == 4
+    with pytest.raises(InputError, match="max_norm"):
+        OptimiserOptions(init="ball")

@@ -152,6 +152,21 @@ def test_conditioning_equals_plain_steps(loss, tame, block, sampled):
     np.testing.assert_allclose(b, expected_b, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("n_classes", [5, 50])
+def test_rates_of_features_do_not_depend_on_the_number_of_classes(n_classes):
+    # Weights hardly move, so that every row makes a step of size 1 in every class.
+    rows = ArrayRows(make_rows(n=100).X, np.arange(100, dtype=np.int32) % n_classes)
+    moments = (rows.X**2).mean(axis=0, dtype=np.float64)
+    options = {"optimiser": OptimiserOptions(adagrad="feature"), "moments": moments}
+    counts = np.bincount(rows.labels, minlength=n_classes)
+    options |= {"bias_rate": 0.1, "loss": BINARY_LOSSES["hinge"], "dtype": np.float64}
+    trainer = OneVsRest([Setting(1e-12, math.inf)], counts, rows.dim, **options)
+    with open_threads(1) as pool:
+        trainer.run_epoch(rows, seed=SEED, pool=pool, advance=lambda n: None)
+    expected = moments + (rows.X.astype(np.float64) ** 2).sum(axis=0)
+    np.testing.assert_allclose(trainer.rates.squares[0], expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("tame", [{"average": True}, {"adagrad": "feature"}])
 def test_conditioned_bits_do_not_depend_on_threads(tame):
     rows = make_rows(n=700, n_classes=150)

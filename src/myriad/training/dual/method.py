@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from myriad.training.dual.ascent import Certificate, DualTrainer
     from myriad.training.dual.gap_stopping import GapStopping
 
-DUAL_PANEL = "Training in the dual: topk, dual, toppush, recall"
+DUAL_PANEL = "Training to a gap: topk, dual, primal, toppush, recall"
 LAM_FRACTIONS = tuple(10 ** (-half / 2) for half in range(1, 17))
 """Values of lam tried, in half decades, as fractions of the mean squared norm of the rows."""
 UNSEARCHED_FRACTION = 1e-3

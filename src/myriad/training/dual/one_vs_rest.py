@@ -52,6 +52,7 @@ class BinaryAscent(Ascent):
     beta : weight of all negatives together, relative to the positives [GP, 3.2]; None gives every
         row the same weight.
     class_weights : float array of shape (n_classes,), factors of the weights of positives, or None.
+    loss_weights : float array of shape (n_classes,), factors of the weights of all rows, or None.
     bias : value of a constant feature, 0 for none.
     own : the classes that are trained, a range of whole shards; by default all of `n_classes`.
     """
@@ -69,6 +70,7 @@ class BinaryAscent(Ascent):
         lam: float,
         beta: float | None = None,
         class_weights: NDArray[np.float64] | None = None,
+        loss_weights: NDArray[np.float64] | None = None,
         bias: float = 1.0,
         dtype: Any = np.float32,
         block: int = BLOCK,
@@ -76,6 +78,8 @@ class BinaryAscent(Ascent):
         sets = rows.all_labels
         counts, shards = sets.counts(n_classes), n_classes
         weights = weigh(counts, rows.n_rows, beta, class_weights)
+        if loss_weights is not None:
+            weights *= loss_weights[:, None]
         width = max(rows.dim, n_classes)
         if own is not None:
             n_classes, weights, sets = len(own), weights[own], restrict(sets, own, n_classes)

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.errors import InputError
 from myriad.objectives import DUAL_LOSSES, TOPK_VARIANTS
 from myriad.options import option
-from myriad.training.dual.method import DUAL_PANEL, DualMethod, check_k, check_labels
+from myriad.training.dual.method import (
+    DUAL_PANEL,
+    Certified,
+    DualMethod,
+    check_k,
+    check_labels,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from myriad.store import Rows
-    from myriad.training.context import RunningContext
+    from myriad.training.context import Context, RunningContext
     from myriad.training.distributed.workers import TrainingWorkers
     from myriad.training.dual.ascent import DualTrainer
     from myriad.training.dual.one_vs_rest import BinaryAscent
     from myriad.training.dual.topk import TopKAscent
+    from myriad.training.method import Fitted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +123,8 @@ class BinaryDual(DualMethod):
     beta : weight of all negatives of a class together, as a multiple of the weight of its
         positives; None gives every row the same weight.
     class_weights : how much more the positives of each class count, or None.
+    lam_per_class : whether the search finds a lam for each class; see `class_lams`.
+    lams : lam of each class, of which `lam` is then the unit; None for `lam` for all.
     """
 
     titles: ClassVar[Mapping[str, str]] = {"dual": "one-vs-rest SVM"}
@@ -129,12 +138,21 @@ class BinaryDual(DualMethod):
         words={"all": None},
         help="Weight of the negatives of a class, relative to its positives.",
     )
+    lam_per_class: bool = option(
+        False, panel=DUAL_PANEL, help="Search for a lam of each class by itself."
+    )
     class_weights: tuple[float, ...] | None = None
+    lams: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not all(0 < weight < math.inf for weight in self.class_weights or ()):
             raise InputError("Class weights must be numbers above 0.")
+        if self.lam_per_class and self.lam is not None and self.lams is None:
+            raise InputError(
+                "lam_per_class searches for the lam of each class: leave lam out, or state it as "
+                "auto."
+            )
 
     def make(
         self, rows: Rows, n_classes: int, lam: float, own: range | None = None
@@ -150,12 +168,14 @@ class BinaryDual(DualMethod):
             loss=self.loss,
             lam=lam,
             beta=self.beta,
-            class_weights=self._read_class_weights(n_classes),
+            class_weights=self.read_class_weights(n_classes),
+            loss_weights=self._weigh_losses(n_classes),
             bias=self.bias,
             dtype=self.dtype,
         )
 
-    def _read_class_weights(self, n_classes: int) -> NDArray[np.float64] | None:
+    def read_class_weights(self, n_classes: int) -> NDArray[np.float64] | None:
+        """Return the weights of the positives of each class, or None."""
         if self.class_weights is None:
             return None
         if len(self.class_weights) != n_classes:
@@ -165,6 +185,39 @@ class BinaryDual(DualMethod):
         import numpy as np
 
         return np.array(self.class_weights)
+
+    def _weigh_losses(self, n_classes: int) -> NDArray[np.float64] | None:
+        """Return the factor of the loss of each class that is like a lam of its own, or None.
+
+        ``lam_c/2 |w|^2 + loss`` is ``lam/2 |w|^2 + lam/lam_c loss``, but for a factor.
+        """
+        if self.lams is None:
+            return None
+        if len(self.lams) != n_classes:
+            raise InputError(f"{n_classes} classes need as many lams, not {len(self.lams)}.")
+        import numpy as np
+
+        return (self.lam or 1.0) / np.array(self.lams)
+
+    def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Certified:
+        """Train on rows as they are, with a lam for each class if that is asked for."""
+        options: dict[str, Any] = {"n_classes": n_classes, "context": context}
+        if not self.lam_per_class or self.lams is not None or val is None:
+            return super()._fit(train, val, **options)
+        import numpy as np
+
+        from myriad.training.dual.class_lams import choose_lams
+
+        with context.open() as running:
+            lams, table = choose_lams(self, train, val, n_classes, running)
+        method = replace(self, lam=float(np.median(lams)), lams=tuple(lams.tolist()))
+        return replace(super(BinaryDual, method)._fit(train, val, **options), table=table)
+
+    def settled(self, fitted: Fitted) -> Self:
+        """Return the method with the lam, or those of all classes, that were found."""
+        lams = fitted.settings.get("lams")
+        lam = fitted.settings["lam"]
+        return replace(self, lam=lam, lams=None if lams is None else tuple(lams))
 
     @property
     def spreads(self) -> bool:
@@ -192,7 +245,7 @@ class BinaryDual(DualMethod):
 
         from myriad.training.dual.one_vs_rest import weigh
 
-        class_weights = self._read_class_weights(len(positives))
+        class_weights = self.read_class_weights(len(positives))
         weights = weigh(positives, n_rows, self.beta, class_weights)
         q, p = weights[:, 0] * (n_rows - positives), weights[:, 1] * positives
         least = 4.0 * p * q / (p + q) if self.loss == "squared_hinge" else 2.0 * np.minimum(p, q)
@@ -200,4 +253,6 @@ class BinaryDual(DualMethod):
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that are the method's own."""
-        return {"loss": self.loss} | ({} if self.beta is None else {"beta": self.beta})
+        found: dict[str, Any] = {"loss": self.loss}
+        found |= {} if self.beta is None else {"beta": self.beta}
+        return found | ({} if self.lams is None else {"lams": list(self.lams)})

@@ -13,6 +13,7 @@ from myriad.store import Rows
 from myriad.training.distributed.rounds import EmbeddingRounds
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.training.embedding.method import member_seed
+from myriad.training.embedding.second_stage import ClassConfusion
 from myriad.training.embedding.trainer import Embedding
 from myriad.training.settings import mean_square
 
@@ -31,6 +32,7 @@ class Task:
     ----------
     square : mean squared norm of the rows.
     workers : what trains shards of rows; None to train in this process.
+    confusion : discounts of confusions; None to count all alike.
     """
 
     method: WsabieMethod
@@ -39,6 +41,7 @@ class Task:
     dim: int
     square: float
     workers: TrainingWorkers | None = None
+    confusion: ClassConfusion | None = None
 
     @classmethod
     def of(
@@ -73,6 +76,7 @@ class Task:
             "margin": setting[1],
             "options": self.method.options,
             "seed": self.seed(member),
+            "confusion": self.confusion,
         }
         if self.workers is None or not self.workers.executor.remote:
             trainer = Embedding(*shape, **options)

@@ -171,16 +171,24 @@ def choose(P, norms, products, z, labels, key, memory, marks, moved, state):
     return label, c, weight
 
 
+@inlined
+def discount(confusion, label, c):
+    """Return the weight of a confusion of two classes, ``1 - M[label, c]``  [HM, Eq. 7]."""
+    for entry in range(confusion.starts[label], confusion.starts[label + 1]):
+        if confusion.classes[entry] == c:
+            return 1.0 - confusion.fractions[entry]
+    return 1.0
+
+
 @jit
-def step_block(gram, targets, classes, S, Z, P, norms, memory, axes, state):
+def step_block(gram, labelled, S, Z, P, norms, memory, confusion, axes, state):
     """Step through the rows of a block.
 
     Parameters
     ----------
     gram : float array of shape (B, B), products of the rows.
-    targets, classes : `TARGET` of shape (B,), whose keys make the draws and whose weights weigh
-        the steps, and the int32 labels that they point to. A row without labels, or with all, makes
-        no step.
+    labelled : `RowLabels`; the keys of its targets make the draws, and their weights weigh the
+        steps. A row without labels, or with all, makes no step.
     S : float array of shape (B, n_classes), products of rows and prototypes at the beginning of
         the block, changed in place; or (B, 0), then each class drawn is scored.
     Z : float array of shape (B, dim), products of rows and map; changed in place: each row that
@@ -189,6 +197,7 @@ def step_block(gram, targets, classes, S, Z, P, norms, memory, axes, state):
     norms : `PrototypeNorms`; the squares are changed in place.
     memory, axes, state : `CLASS_MEMORY` of shape (n_classes,), `AXIS` of shape (dim,) and `STATE`
         of shape (1,); changed in place.
+    confusion : `ClassConfusion`, by which steps are discounted.
 
     Returns
     -------
@@ -198,7 +207,8 @@ def step_block(gram, targets, classes, S, Z, P, norms, memory, axes, state):
     touched = np.empty(2 * len(Z), np.int64)
     z, marks = np.empty_like(Z[0]), np.empty(S.shape[1], np.uint8)
     for i in range(len(Z)):
-        labels = classes[targets[i].first : targets[i].last]
+        target = labelled.targets[i]
+        labels = labelled.classes[target.first : target.last]
         if len(labels) == 0 or len(labels) == len(P):
             continue
         moved = correct(gram, Z, axes, stepped[:n_stepped], i, z)
@@ -206,11 +216,11 @@ def step_block(gram, targets, classes, S, Z, P, norms, memory, axes, state):
             for c in touched[: 2 * n_stepped]:  # their prototypes have moved: always possible
                 S[i, c] = np.inf
         label, c, weight = choose(
-            P, norms, S[i], z, labels, targets[i].key, memory, marks, moved, state[0]
+            P, norms, S[i], z, labels, target.key, memory, marks, moved, state[0]
         )
         if c < 0:
             continue
-        weight *= targets[i].weight
+        weight *= target.weight * discount(confusion, label, c)
         # All gradients are those before the step: the map's needs both prototypes unmoved.
         move_map(P, z, label, c, weight, gram[i, i], Z[i], axes, state[0])
         move_prototype(P, norms.squares, z, label, weight, memory, state[0])

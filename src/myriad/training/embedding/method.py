@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from myriad.store import Rows
     from myriad.training.checkpoints import TrainingState
     from myriad.training.embedding.fitting import Pair, Task
+    from myriad.training.embedding.second_stage import ClassConfusion
 
 DIM = 128
 """The dimensions of the embedding unless stated; never more than there are features."""
@@ -51,6 +52,8 @@ class EmbeddingOptions:
     max_draws : maximum number of draws; None for as many as there are classes. It is the number of
         negatives for each positive of [HM, 10], whose best choice was as many as there are classes.
     max_norm : bound on the norms of prototypes and of the rows of the map; None for none.
+    init : what training begins at: a map of random signs and prototypes of zero [HM, Table 3], or
+        both uniform within the bound of norms, as Wsabie proper does [HM, 8.3].
     """
 
     discriminant: str = option(
@@ -99,9 +102,17 @@ class EmbeddingOptions:
         panel=PANEL,
         help="Upper bound on the norm of weight vectors, or none.",
     )
+    init: str = option(
+        "signs",
+        choices={"signs": "a map of random signs", "ball": "uniform within --max-norm"},
+        panel=PANEL,
+        help="Weights at the start.",
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.init == "ball" and self.max_norm is None:
+            raise InputError("init ball needs a max_norm, the radius of the ball.")
         if self.rank_weight and self.sampling == "auc":
             raise InputError("rank_weight needs the sampling warp, whose draws estimate the rank.")
 
@@ -119,6 +130,8 @@ class WsabieMethod(GradientMethod, CentringMethod):
     options : which form of the method it is.
     index : ``exact`` ranking, or ``ivf``: approximate ranking by an inverted file, whose recall is
         measured on validation rows.
+    second_stage, deleted : a second training, for which the first has shown the confusions; see
+        `second_stage`. Learning rate and margin are those of the first.
     """
 
     titles: ClassVar[Mapping[str, str]] = {"wsabie": "embedding"}
@@ -153,6 +166,24 @@ class WsabieMethod(GradientMethod, CentringMethod):
         panel=PANEL,
         help="Number of embeddings to train with different seeds; the best one is kept.",
     )
+    second_stage: str = option(
+        "none",
+        choices={
+            "none": "",
+            "confusion": "a confusion counts less, the more common it was",
+            "delete": "without the classes recognised worst",
+        },
+        panel=PANEL,
+        help="Second training, after the first has shown which classes are confused.",
+    )
+    deleted: float = option(
+        0.1,
+        above=0,
+        below=1,
+        needs=("second_stage", "delete"),
+        panel=PANEL,
+        help="Fraction of the classes that --second-stage delete leaves out.",
+    )
     index: str = option(
         "exact",
         choices={"exact": "", "ivf": "approximate, for very many classes"},
@@ -167,6 +198,8 @@ class WsabieMethod(GradientMethod, CentringMethod):
             raise InputError("center goes with the Euclidean discriminant only.")
         if self.runs > 1 and self.ensemble > 1:
             raise InputError("Of runs and ensemble only one can be above 1.")
+        if self.runs > 1 and self.second_stage != "none":
+            raise InputError("runs and second_stage do not go together.")
 
     @property
     def spreads(self) -> bool:
@@ -188,8 +221,16 @@ class WsabieMethod(GradientMethod, CentringMethod):
             )
         return dim
 
-    def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Fitted:
-        """Train on rows as they are.
+    def _fit(
+        self,
+        train: Rows,
+        val: Rows | None,
+        *,
+        n_classes: int,
+        context: Context,
+        confusion: ClassConfusion | None = None,
+    ) -> Fitted:
+        """Train on rows as they are; with a second stage, twice.
 
         Further members of an ensemble are trained like the first, for as many epochs as it took. Of
         several runs, the one of the best validation accuracy is kept [HM, 8].
@@ -199,7 +240,12 @@ class WsabieMethod(GradientMethod, CentringMethod):
         from myriad.training.embedding.fitting import Task
         from myriad.training.embedding.search import find_setting
 
+        if self.second_stage != "none" and confusion is None:
+            from myriad.training.embedding.second_stage import fit_twice
+
+            return fit_twice(self, train, val, n_classes=n_classes, context=context)
         task = Task.of(self, train, n_classes, context.progress, context.workers)
+        task = replace(task, confusion=confusion)
         with context.open() as running:
             state = TrainingState(running.checkpoint)
             if not state.facts:

@@ -20,7 +20,7 @@ from myriad.objectives import DISCRIMINANTS
 from myriad.parallel import ThreadPool
 from myriad.products import add_product
 from myriad.progress import Advance
-from myriad.randomness import generator, mix
+from myriad.randomness import draw_in_ball, generator, mix
 from myriad.store import Rows
 from myriad.training.embedding.kernels import (
     AXIS,
@@ -31,10 +31,12 @@ from myriad.training.embedding.kernels import (
     step_block,
 )
 from myriad.training.embedding.method import EmbeddingOptions
+from myriad.training.embedding.second_stage import ClassConfusion
 from myriad.training.embedding.violators import CLASS_MEMORY, PrototypeNorms
 from myriad.training.engine.chunks import Chunk, ChunkLayout, read_chunks
 from myriad.training.engine.scores import score_block, share
 from myriad.training.engine.shards import class_shards
+from myriad.training.engine.targets import RowLabels
 from myriad.training.validation import ModelRanker, count_block_rows
 
 ADAGRAD = {False: FIXED_STEP, True: BY_GRADIENTS, "count": BY_COUNTS}
@@ -64,6 +66,7 @@ class Embedding:
     block : rows whose embeddings come from one product.
     whole : whether the products of a block with all prototypes are made; None decides by the draws
         that rows have lately made. The result does not depend on it.
+    confusion : discounts of confusions; None to count all alike.
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class Embedding:
         dtype: DTypeLike = np.float32,
         block: int = BLOCK,
         whole: bool | None = None,
+        confusion: ClassConfusion | None = None,
     ) -> None:
         self.block, self.whole = block, whole
         self.n_classes, self.epoch, self.forgets = n_classes, 0, False
@@ -100,10 +104,10 @@ class Embedding:
         self._n_rows = 1  # of the last epoch
         self._often = 0.0  # draws a row, lately
         self._unit = 1.0 / square
-        self.V = draw_signs(dim, n_features, seed).astype(dtype)
-        self.V *= math.sqrt(self._unit / dim)
-        self.P = np.zeros((n_classes, dim), dtype)
+        self._confusion = confusion or ClassConfusion.none(n_classes)
+        self.V, self.P = self._begin(n_features, dim, options, seed, dtype)
         self._bounds = np.zeros((2, n_classes), dtype)
+        self._bounds[0] = np.square(self.P).sum(axis=1)
         self._memory = np.zeros(n_classes, CLASS_MEMORY)
         self._memory["last_violator"] = -1
         self._axes = np.zeros(dim, AXIS)
@@ -111,6 +115,20 @@ class Embedding:
         self._state = self._make_state(eta, margin, options)
         if options.max_norm is not None:
             self._bound_map(options.max_norm)
+
+    def _begin(
+        self, n_features: int, dim: int, options: EmbeddingOptions, seed: int, dtype: DTypeLike
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return map and prototypes before training."""
+        shape = self.n_classes, dim
+        if options.init == "ball":
+            radius = options.max_norm or 1.0
+            V = draw_in_ball(dim, n_features, radius, generator(seed, "map"))
+            P = draw_in_ball(*shape, radius, generator(seed, "prototypes"))
+            return (V * math.sqrt(self._unit)).astype(dtype), P.astype(dtype)
+        V = draw_signs(dim, n_features, seed).astype(dtype)
+        V *= math.sqrt(self._unit / dim)
+        return V, np.zeros(shape, dtype)
 
     def _make_state(self, eta: float, margin: float, options: EmbeddingOptions) -> NDArray[Any]:
         n_classes = len(self.P)
@@ -206,8 +224,9 @@ class Embedding:
                 np.sqrt(self._bounds[0], out=self._bounds[1])
             gram *= self._unit
             stepped = step_block(
-                gram, chunk.targets[block], chunk.classes, S, Z, self.P,
-                PrototypeNorms(*self._bounds), self._memory, self._axes, self._state,
+                gram, RowLabels(chunk.targets[block], chunk.classes), S, Z, self.P,
+                PrototypeNorms(*self._bounds), self._memory, self._confusion, self._axes,
+                self._state,
             )  # fmt: skip
             if len(stepped):
                 self._add(Z[stepped], X[stepped], pool)

@@ -1,6 +1,8 @@
 """Adagrad by feature: the learning rate of a feature shrinks with its squared gradients [HM, 7].
 
-Feature j has the rate ``h_j = 1 / sqrt(squares_j)`` times eta, fixed within a chunk of rows.
+Feature j has the rate ``h_j = 1 / sqrt(squares_j)`` times eta, fixed within a chunk of rows and the
+same for all classes. The squared gradients are those of the average class, so that the rate does
+not depend on how many classes there are.
 Kernels need not know of it: weights are stored divided by ``sqrt(h)`` and rows are multiplied by
 it, so that their products stay what they are, and a step that adds the scaled row to the stored
 weights adds the row times h to the weights.
@@ -22,7 +24,8 @@ class FeatureRates:
 
     Attributes
     ----------
-    squares : float64 array of shape (n_settings, n_features), sums of squared gradient entries.
+    squares : float64 array of shape (n_settings, n_features), sums of squared gradient entries,
+        as means over the classes.
     """
 
     squares: NDArray[np.float64]
@@ -46,7 +49,7 @@ class FeatureRates:
         ----------
         number : of the setting.
         X : float array of shape (m, n_features), the rows without scaling.
-        squared_gradients : float64 array of shape (m,), the sum over classes of the squared
+        squared_gradients : float64 array of shape (m,), the mean over classes of the squared
             coefficients of each row.
         """
         before = self.squares[number].copy()

@@ -156,7 +156,10 @@ class LinearTrainer(ABC):
     def _learn_rates(self, rates: FeatureRates, chunk: Chunk, views: list[Chunk]) -> None:
         """Renew the rates of features after a chunk, and scale the stored weights by the change."""
         for number, view in enumerate(views):
-            change = rates.learn(number, chunk.X, view.targets["squared_gradient"])
+            # Of the average class: the sum would shrink the rates by sqrt(n_classes), so far that
+            # no learning rate of a search trains thousands of classes.
+            mean_squares = view.targets["squared_gradient"] / self.n_classes
+            change = rates.learn(number, chunk.X, mean_squares)
             self._rescale(number, change.astype(self.V.dtype))
 
     def spent(self) -> dict[str, float]:

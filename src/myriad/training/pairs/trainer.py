@@ -1,9 +1,9 @@
-"""What TopPush and Recall@k share: scores of all pairs, and sums of rows by class.
+"""What methods over all pairs of rows and classes share: scores, and sums of rows by class.
 
-Both reduce the multiclass problem to a binary one with a sample for each pair of a row and a class
-[TK, 2.3]: the pairs of rows with their own classes are the positives, all others the negatives. A
-gradient takes two matrix products, about as much as an epoch of softmax. A number is held for each
-pair.
+TopPush and Recall@k reduce the multiclass problem to a binary one with a sample for each pair of a
+row and a class [TK, 2.3]: the pairs of rows with their own classes are the positives, all others
+the negatives. A gradient takes two matrix products, about as much as an epoch of softmax. A number
+is held for each pair.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_PAIRS = 1 << 26
 
 
 class PairTrainer(DualTrainer):
-    """Training over all pairs of rows and classes; the base of both.
+    """Training over all pairs of rows and classes; the base class.
 
     Weights have shape (n_classes, dim + 1); the last column belongs to the constant feature.
 
@@ -38,14 +38,20 @@ class PairTrainer(DualTrainer):
     rows : the training rows.
     lam : regularisation strength.
     bias : value of a constant feature, 0 for none.
+
+    Attributes
+    ----------
+    alternative : the objective to use where there are too many pairs.
     """
+
+    alternative = "topk"
 
     def __init__(self, rows: Rows, n_classes: int, *, lam: float, bias: float) -> None:
         if rows.n_rows * n_classes > MOST_PAIRS:
             raise InputError(
                 f"{rows.n_rows} rows of {n_classes} classes are {rows.n_rows * n_classes} pairs, "
-                f"of which at most {MOST_PAIRS} can be ranked together: train on fewer rows, or "
-                "use the objective topk."
+                f"of which at most {MOST_PAIRS} can be held in memory: train on fewer rows, or use "
+                f"the objective {self.alternative}."
             )
         self.rows, self.n_classes, self.lam, self.bias = rows, n_classes, lam, bias
         self.epoch = 0

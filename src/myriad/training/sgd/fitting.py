@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from myriad.models import LinearModel
 from myriad.objectives import BINARY_LOSSES
+from myriad.randomness import draw_in_ball, generator
 from myriad.store import BalancedRows, Rows, ScaledRows, feature_squares, unit_variance
 from myriad.training.distributed.class_shards import ClassShards, Problem
 from myriad.training.distributed.rounds import JointRounds
@@ -115,7 +116,7 @@ class Task:
         trainer = self._spread(settings, rows) or make_trainer(
             self.method, settings, rows, self.n_classes, self.square, moments=moments
         )
-        start = self.method.start
+        start = self.method.start or start_in_ball(self.method, self.n_classes, rows.dim)
         if start is not None:
             W = start.weights / self.scale if settings[0].scale else start.weights
             trainer.begin_from(W, start.biases)
@@ -198,6 +199,15 @@ def trainer_options(method: SGD, square: float) -> dict[str, Any]:
     if method.objective == "ovr":
         return options | {"loss": BINARY_LOSSES[method.loss]}
     return options | {"objective": method.objective, "warp": method.warp, "k": method.k}
+
+
+def start_in_ball(method: SGD, n_classes: int, dim: int) -> LinearModel | None:
+    """Return weights drawn uniformly within the bound of norms, if the method begins there."""
+    if method.optimiser.init != "ball":
+        return None
+    draws = generator(method.seed, "start")
+    W = draw_in_ball(n_classes, dim, method.optimiser.max_norm, draws)
+    return LinearModel(W.astype(np.float32), np.zeros(n_classes, np.float32))
 
 
 def count_classes(rows: Rows, n_classes: int) -> NDArray[np.int64]:

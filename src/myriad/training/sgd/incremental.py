@@ -14,7 +14,7 @@ from myriad.store import Rows
 from myriad.training.context import Context
 from myriad.training.engine.linear_trainer import LinearTrainer
 from myriad.training.settings import Setting
-from myriad.training.sgd.fitting import Task, count_classes, make_trainer
+from myriad.training.sgd.fitting import Task, count_classes, make_trainer, start_in_ball
 from myriad.training.sgd.method import SGD
 
 
@@ -48,6 +48,7 @@ class IncrementalTraining:
         moments = task.moments if feature else None
         counts = np.zeros(n_classes, np.int64)
         trainer = make_trainer(method, [task.stated], rows, n_classes, task.square, moments=moments)
+        start = start or start_in_ball(method, n_classes, rows.dim)
         if start is not None:
             W = np.zeros((n_classes, rows.dim), np.float32)
             b = np.zeros(n_classes, np.float32)

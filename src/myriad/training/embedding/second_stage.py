@@ -1,0 +1,138 @@
+"""A second training that takes the confusions of a first one into account [HM, 3.3].
+
+Confusable classes add the most noise to the empirical loss. Two remedies train twice: weigh the
+confusion of a class y with a class c by ``1 - M[y, c]``, where ``M[y, c]`` is the fraction of the
+training rows of y that the first model takes for c [HM, Eq. 7]; or leave out the classes that the
+first model recognises worst (Shamir and Dekel 2010).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.models.embedding import EmbeddingModel
+from myriad.models.model import Model
+from myriad.store import Rows
+from myriad.training.context import Context
+from myriad.training.method import Fitted
+
+if TYPE_CHECKING:
+    from myriad.training.embedding.method import WsabieMethod
+
+FAR = 1e9
+"""How far from all rows the prototypes of classes are put that are ranked last."""
+
+
+class ClassConfusion(NamedTuple):
+    """Which classes the rows of each class are taken for, in compressed rows.
+
+    Attributes
+    ----------
+    starts : int64 array of shape (n_classes + 1,); the entries of class y are ``starts[y]`` to
+        ``starts[y + 1] - 1``.
+    classes : int32 array, the wrong classes.
+    fractions : float64 array, M[y, c].
+    """
+
+    starts: NDArray[np.int64]
+    classes: NDArray[np.int32]
+    fractions: NDArray[np.float64]
+
+    @classmethod
+    def none(cls, n_classes: int) -> ClassConfusion:
+        """Return what makes all confusions count alike."""
+        return cls(np.zeros(n_classes + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
+
+
+def fit_twice(
+    method: WsabieMethod, train: Rows, val: Rows | None, *, n_classes: int, context: Context
+) -> Fitted:
+    """Train, count the confusions of training rows, and train again.
+
+    The checkpoint is that of the second training; a run that resumes repeats the first one, which
+    gives the same model.
+    """
+    alone = replace(method, second_stage="none", ensemble=1, index="exact")
+    first = alone._fit(train, val, n_classes=n_classes, context=replace(context, checkpoint=None))
+    guesses = guess_rows(first.model, train)
+    again = replace(method, eta=first.settings["eta"], margin=first.settings["margin"])
+    stated: dict[str, Any] = {"second_stage": method.second_stage}
+    confusion, worst = ClassConfusion.none(n_classes), np.zeros(0, np.int64)
+    if method.second_stage == "confusion":
+        confusion = count_confusions(train, guesses, n_classes)
+    else:
+        worst = find_worst(train, guesses, n_classes, method.deleted)
+        train = without_classes(train, worst)
+        stated |= {"deleted": len(worst), "deleted_classes": worst.tolist()}
+    second = again._fit(train, val, n_classes=n_classes, context=context, confusion=confusion)
+    assert isinstance(second.model, EmbeddingModel)
+    model, settings = put_last(second.model, worst), second.settings | stated
+    return replace(second, model=model, settings=settings, table=first.table)
+
+
+def guess_rows(model: Model, rows: Rows) -> NDArray[np.int32]:
+    """Return the best class of each row."""
+    guesses = np.empty(rows.n_rows, np.int32)
+    for some in model.chunks(rows.n_rows):
+        X = rows.read(range(some.start, some.stop))
+        guesses[some] = model.rank(X, 1)[0][:, 0]
+    return guesses
+
+
+def count_confusions(rows: Rows, guesses: NDArray[np.int32], n_classes: int) -> ClassConfusion:
+    """Return the confusions of guesses; a row of several labels counts for each of them."""
+    truths = rows.all_labels
+    row_of, labels = np.repeat(np.arange(rows.n_rows), truths.sizes), truths.classes
+    right = np.zeros(rows.n_rows, np.bool_)
+    right[row_of[labels == guesses[row_of]]] = True
+    wrong = ~right[row_of]
+    pairs = labels[wrong].astype(np.int64) * n_classes + guesses[row_of[wrong]]
+    pairs, counts = np.unique(pairs, return_counts=True)
+    sizes = np.maximum(truths.counts(n_classes), 1)
+    owners = pairs // n_classes
+    starts = np.searchsorted(owners, np.arange(n_classes + 1))
+    classes = (pairs % n_classes).astype(np.int32)
+    return ClassConfusion(starts.astype(np.int64), classes, counts / sizes[owners])
+
+
+def find_worst(
+    rows: Rows, guesses: NDArray[np.int32], n_classes: int, fraction: float
+) -> NDArray[np.int64]:
+    """Return the classes, a fraction of all, of whose rows the fewest are recognised.
+
+    Classes without rows are not among them; of equals the first are.
+    """
+    truths = rows.all_labels
+    row_of, labels = np.repeat(np.arange(rows.n_rows), truths.sizes), truths.classes
+    right = np.bincount(labels[labels == guesses[row_of]], minlength=n_classes)
+    counts = truths.counts(n_classes)
+    accuracy = np.where(counts > 0, right / np.maximum(counts, 1), np.inf)
+    order = np.argsort(accuracy, kind="stable")
+    return np.sort(order[: min(int(fraction * n_classes), int((counts > 0).sum()) - 2)])
+
+
+def without_classes(rows: Rows, classes: NDArray[np.int64]) -> Rows:
+    """Return the rows that have none of some classes among their labels."""
+    truths = rows.all_labels
+    row_of = np.repeat(np.arange(rows.n_rows), truths.sizes)
+    kept = np.ones(rows.n_rows, np.bool_)
+    kept[row_of[np.isin(truths.classes, classes)]] = False
+    return rows.select(np.flatnonzero(kept))
+
+
+def put_last(model: EmbeddingModel, classes: NDArray[Any]) -> EmbeddingModel:
+    """Return a model that ranks some classes, numbers or a mask, last; it shares what is the same.
+
+    With the linear discriminant, which has no such prototype, they score 0.
+    """
+    if not len(np.flatnonzero(classes) if classes.dtype == np.bool_ else classes):
+        return model
+    prototypes = model.prototypes.copy()
+    prototypes[classes] = 0.0
+    if model.discriminant == "euclidean":
+        prototypes[classes, 0] = FAR
+    return replace(model, prototypes=prototypes)

@@ -1,0 +1,1 @@
+"""Training in the primal: coordinate descent over the features."""
