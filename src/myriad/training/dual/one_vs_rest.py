@@ -44,7 +44,7 @@ from myriad.training.sgd.one_vs_rest_kernels import add_rows
 
 SHARD = 128
 """Classes that one thread trains on a block."""
-MOST_OPEN = 0.05
+MOST_OPEN = 0.08
 """The largest fraction of scores within the margin with which computing those few again in float64
 is faster than computing all of them so."""
 
