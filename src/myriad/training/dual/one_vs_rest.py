@@ -7,6 +7,7 @@ differ between positives and negatives.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,13 @@ from myriad.training.dual.one_vs_rest_kernels import (
     sum_losses,
     sum_variables,
 )
+from myriad.training.dual.screening_kernels import add_screened_losses, bound_errors, count_open
 from myriad.training.dual.spaces import DENSE_ABOVE, sum_signed_columns
 from myriad.training.dual.sparse_duals_kernels import (
     RowClasses,
     SparseBlock,
     add_signed_columns,
+    count_columns,
 )
 from myriad.training.engine.chunks import Chunk
 from myriad.training.engine.shards import class_shards
@@ -41,6 +44,9 @@ from myriad.training.sgd.one_vs_rest_kernels import add_rows
 
 SHARD = 128
 """Classes that one thread trains on a block."""
+MOST_OPEN = 0.08
+"""The largest fraction of scores within the margin with which computing those few again in float64
+is faster than computing all of them so."""
 
 
 class BinaryAscent(Ascent):
@@ -55,6 +61,11 @@ class BinaryAscent(Ascent):
     loss_weights : float array of shape (n_classes,), factors of the weights of all rows, or None.
     bias : value of a constant feature, 0 for none.
     own : the classes that are trained, a range of whole shards; by default all of `n_classes`.
+
+    Attributes
+    ----------
+    screened : whether certificates compute scores in float64 only where those in float32 do not
+        show that the loss is zero.
     """
 
     BLOCK = 64
@@ -93,6 +104,7 @@ class BinaryAscent(Ascent):
         self._sides["weight"] = weights
         self._set_bounds()
         self._certified = np.zeros((0, 0)), np.zeros(0)
+        self.screened = self.dtype == np.float32
         shape = (block, n_classes)
         self._classes, self._stored = np.empty(shape, np.int32), np.empty(shape)
         self._counts = np.empty(block, np.int32)
@@ -157,17 +169,7 @@ class BinaryAscent(Ascent):
         constants = columns[:, 0]
         biases = self.bias * constants
 
-        def measure(X: NDArray[Any], some: range) -> NDArray[np.float64]:
-            X = X.astype(np.float64, copy=False)
-            S = np.empty((len(X), self.n_classes))
-            for shard in self.shards:  # the same bits as where a shard is trained alone
-                np.matmul(X, weights[shard].T, out=S[:, shard])
-            S += biases
-            totals = np.zeros(self.n_classes)
-            positive = self.sets.part(slice(some.start, some.stop)).to_matrix(self.n_classes)
-            sum_losses(S, positive, self._sides, DUAL_LOSSES[self.loss], totals)
-            return totals
-
+        measure = self._make_measure(weights, biases)
         losses = self.sum_ranges(measure, pool)
         sums, prices = np.zeros(self.n_classes), np.zeros(self.n_classes)
         sum_variables(positives, table, self._sides, sums, prices)
@@ -175,6 +177,42 @@ class BinaryAscent(Ascent):
         self._certified = weights, biases
         self.V[:], self.constants[:] = weights, constants
         return Certificate(norms + losses, self.lam * (sums - prices) - norms)
+
+    def _make_measure(
+        self, weights: NDArray[np.float64], biases: NDArray[np.float64]
+    ) -> Callable[[NDArray[Any], range], NDArray[np.float64]]:
+        """Return the function that sums the losses of each class over a range of rows, in float64.
+
+        Where few variables of a class shard are above zero, few scores are within the margin:
+        scores in float32 then show which. What is decided for a shard depends on its own classes
+        only, so values are the same, bit for bit, where a shard is trained alone.
+        """
+        coarse, shifts = weights.astype(np.float32), biases.astype(np.float32)
+        sizes = np.sqrt(np.einsum("ij,ij->i", weights, weights) + biases**2)
+        counts = np.zeros(self.n_classes, np.int64)
+        count_columns(self.duals.table(), counts)
+        most, loss = MOST_OPEN * self.rows.n_rows, DUAL_LOSSES[self.loss]
+
+        def measure(X: NDArray[Any], some: range) -> NDArray[np.float64]:
+            totals = np.zeros(self.n_classes)
+            positive = np.zeros((self.n_classes, len(X)), np.bool_)
+            mark_positives(self._positives, np.arange(some.start, some.stop), 0, positive)
+            for shard in self.shards:
+                own = positive[shard], self._sides[shard], totals[shard]
+                if self.screened and counts[shard].mean() <= most:
+                    S = coarse[shard] @ X.astype(np.float32, copy=False).T
+                    S += shifts[shard, None]
+                    errors = bound_errors(X, float(sizes[shard].max()))
+                    if count_open(S, own[0], errors) <= MOST_OPEN * S.size:
+                        exact = weights[shard], biases[shard]
+                        add_screened_losses(X, S, own[0], errors, *exact, own[1], loss, own[2])
+                        continue
+                S = X.astype(np.float64, copy=False) @ weights[shard].T
+                S += biases[shard]
+                sum_losses(S, own[0].T, own[1], loss, own[2])
+            return totals
+
+        return measure
 
     def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return weights and biases as they were last certified."""

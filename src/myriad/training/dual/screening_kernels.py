@@ -1,8 +1,9 @@
-"""Top-k losses in float64 from scores that are known in float32 only.
+"""Losses in float64 from scores that are known in float32 only.
 
-A certificate needs the losses of the weights in float64, but of a row's scores only the k largest.
-Scores in float32, whose rounding error is bounded, show which classes these may be; the products of
-those few are computed again in float64. Nothing of float32 is left in the losses.
+A certificate needs the losses of the weights in float64. Top-k losses depend on a row's k largest
+scores only, and those of one-vs-rest are zero for all scores beyond the margin. Scores in float32,
+whose rounding error is bounded, show which classes matter; the products of those few are computed
+again in float64. Nothing of float32 is left in the losses.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from myriad._jit import inlined, jit
 from myriad.largest import select_largest
+from myriad.objectives.binary import dual_value
 from myriad.objectives.draws import dot
 from myriad.objectives.topk import value
 
@@ -77,3 +79,58 @@ def bound_error(x, size):
         return np.inf
     # The factor 1.1 covers terms of second order, and the rounding of the norm.
     return 1.1 * roundings * (norm + LEAST) * (size + LEAST)
+
+
+@jit
+def bound_errors(X, size):
+    """Return how far float32 scores of each row may be from the true ones; see `bound_error`."""
+    errors = np.empty(len(X))
+    for i in range(len(X)):
+        errors[i] = bound_error(X[i], size)
+    return errors
+
+
+@inlined
+def is_beyond(score, positive, error):
+    """Return whether a score is beyond the margin although it may be so far from the true one."""
+    return (score if positive else -score) - error >= 1.0  # false for NaN
+
+
+@jit
+def count_open(S, positive, errors):
+    """Return how many scores (n_classes, m) may be on the wrong side of the margin of their row.
+
+    Parameters
+    ----------
+    positive : bool array of shape (n_classes, m), which rows have which classes.
+    errors : float64 array of shape (m,), see `bound_errors`.
+    """
+    count = 0
+    for c in range(len(S)):
+        for i in range(len(errors)):
+            count += not is_beyond(S[c, i], positive[c, i], errors[i])
+    return count
+
+
+@jit
+def add_screened_losses(X, S, positive, errors, W, biases, sides, loss, totals):
+    """Add the losses of one-vs-rest of rows to `totals` (n_classes,), in float64.
+
+    Every loss of the dual is zero beyond the margin, see `objectives.binary`; the others are
+    computed from products in float64.
+
+    Parameters
+    ----------
+    X : float array of shape (m, n_features), the rows.
+    S : float32 array of shape (n_classes, m), their scores in float32, biases added.
+    positive, errors : see `count_open`.
+    W, biases : float64 arrays of shapes (n_classes, n_features) and (n_classes,).
+    sides, loss : see `one_vs_rest_kernels.sum_losses`.
+    """
+    for c in range(len(S)):
+        for i in range(len(X)):
+            if is_beyond(S[c, i], positive[c, i], errors[i]):
+                continue
+            side = sides[c, 1] if positive[c, i] else sides[c, 0]
+            z = 1.0 if positive[c, i] else -1.0
+            totals[c] += side.weight * dual_value(loss, z, dot(W[c], X[i]) + biases[c])
