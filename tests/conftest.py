@@ -1,54 +1,21 @@
-"""Before any test: the cache of compiled kernels is keyed to the kernels' sources.
-
-Numba looks only at the file of a kernel to tell whether its cached code is stale, not at the files
-of the kernels it calls. A cache folder named after all of them never holds stale code.
+"""Before any test: a cache of compiled kernels for all of them. And the order of the tests.
 
 The tests of a file run in one worker process, but for those of files that take long: these run
 first, and each of their tests in a worker that is free, so that all workers end at the same time.
 """
 
-import hashlib
 import os
-import shutil
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-SOURCES = Path(__file__).resolve().parent.parent / "src" / "myriad"
-WEEK = 7 * 24 * 3600
-
-
-def hash_kernels() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(SOURCES.rglob("*.py")):
-        content = path.read_bytes()
-        if b"_jit" in content:
-            digest.update(path.relative_to(SOURCES).as_posix().encode() + b"\0" + content)
-    return digest.hexdigest()[:16]
-
-
-def choose_cache() -> Path:
-    """Return the cache's folder, after removing those of sources that nobody tested for a week."""
-    given = os.environ.get("NUMBA_CACHE_DIR")
-    name = f"kernels-{hash_kernels()}"
-    if given:  # a worker process is given the folder that its parent chose
-        return Path(given) if Path(given).name == name else Path(given) / name
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "myriad-tests"
-    for old in caches.glob("kernels-*"):
-        if old.name != name and time.time() - old.stat().st_mtime > WEEK:
-            shutil.rmtree(old, ignore_errors=True)
-    return caches / name
-
-
-cache = choose_cache()
-cache.mkdir(parents=True, exist_ok=True)
-os.utime(cache)
-os.environ["NUMBA_CACHE_DIR"] = str(cache)
+# Outside the sources, which a container may not be able to write. A kernel is compiled again when
+# the sources that it depends on have changed (`myriad._jit.hash_sources`), and no other one is.
+CACHES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHES / "myriad-tests" / "kernels"))
 os.environ["MYRIAD_CACHE_DIR"] = ""  # rows of earlier runs would hide what describes images
-
 
 LONG = (
     "tests/robustness/test_interruption.py",

@@ -83,3 +83,18 @@ folder = ModelFolder(LinearModel(X, 0 * X[0]), ["a", "b", "c"], None, {})
 assert Decider(folder).decide(X, 2).labels[:, 0].tolist() == [0, 1, 2]
 """
     assert find_heavy(code) == []
+
+
+def test_a_kernel_does_not_import_the_linear_algebra_of_scipy():
+    code = """
+import sys
+from myriad.randomness import mix
+mix(1, 2)
+assert "numba.np.arraymath" in sys.modules
+assert "scipy.linalg" not in sys.modules
+import numba, numpy as np
+A = np.arange(9.0).reshape(3, 3)
+assert (numba.njit(lambda A: A @ A)(A) == A @ A).all()  # where it is needed, Numba imports it
+assert "scipy.linalg" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -13,6 +13,7 @@ not; so the cache is given a hash of all that a kernel depends on.
 from __future__ import annotations
 
 import functools
+import importlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -147,6 +148,8 @@ def _import_numba() -> Any:
     import numba
     from numba.core import event
 
+    _import_array_functions()
+
     class CompileTimer(event.Listener):
         """Reports how long kernels were compiled that were not in the cache.
 
@@ -171,6 +174,23 @@ def _import_numba() -> Any:
 
     event.register("numba:compile", CompileTimer())
     return numba
+
+
+def _import_array_functions() -> None:
+    """Import the module of Numba that would import SciPy's linear algebra to see if it is there.
+
+    That takes about as long as the import of Numba itself, and no kernel here needs it. Where a
+    kernel does, Numba looks again as it compiles, so nothing else changes.
+    """
+    from numba.np import linalg
+
+    check = getattr(linalg, "ensure_blas", None)
+    if check is not None:
+        linalg.ensure_blas = lambda: None
+        try:
+            importlib.import_module("numba.np.arraymath")
+        finally:
+            linalg.ensure_blas = check
 
 
 def _compiler(**flags: Any) -> Any:

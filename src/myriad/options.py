@@ -18,6 +18,7 @@ This module imports nothing heavy: the help of the command is built from it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import typing
 from collections.abc import Iterable, Mapping
@@ -267,11 +268,16 @@ def option_group(kind: type, *, only: Iterable[str] = ()) -> Any:
 
 def options_of(kind: type) -> dict[str, Option]:
     """Return the options of a dataclass by name, those of its groups among them."""
+    return dict(_options_of(kind))
+
+
+@functools.cache
+def _options_of(kind: type) -> Mapping[str, Option]:
     found: dict[str, Option] = {}
     for field in dataclasses.fields(kind):
         group, only = _group_of(field)
         if group is not None:
-            for inner in options_of(group).values():
+            for inner in _options_of(group).values():
                 found[inner.name] = dataclasses.replace(inner, only=only or inner.only)
         elif _KEY in field.metadata:
             one = _read(field)
@@ -363,6 +369,7 @@ def _group_of(field: dataclasses.Field[Any]) -> tuple[type | None, tuple[str, ..
     return field.metadata.get(_GROUP, (None, ()))
 
 
+@functools.cache
 def _read(field: dataclasses.Field[Any]) -> Option:
     """Return the option of a field, its type taken from the annotation.
 

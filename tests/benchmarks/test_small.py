@@ -198,3 +198,11 @@ def test_papers_scale_continues_where_it_stopped(run, tmp_path, job):
     assert 0 < ranked["top1"] <= ranked["top5"] <= 100
     again = run("benchmarks/papers_scale.py", *size, "--minutes", 0, out=out)
     assert again["steps"] == found["steps"]
+
+
+def test_codebooks(run, tmp_path):
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).normal(size=(400, 64)).astype("f4"))
+    options = ["--books", 2, "--points", 600, tmp_path / "rows.npy:16"]
+    found = run("benchmarks/codebooks.py", *options, out=tmp_path / "codebooks.json")
+    assert found["books"]["rows"]["points"] == 600
+    assert found["books"]["rows"]["5 rounds"]["learned"] < 1.05

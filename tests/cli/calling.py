@@ -11,7 +11,7 @@ from referencing import Registry, Resource
 
 import myriad
 from myriad.cli.execution import execute
-from myriad.cli.main import VERBS, app
+from myriad.cli.main import VERBS, choose_app
 from tests.cli.schemas import load_schema
 from tests.signals import interruptible_python
 
@@ -23,7 +23,8 @@ SMALL = ["--components", "8", "--regions", "1", "--epochs", "10"]
 
 def call(capsys, *words, status=0):
     capsys.readouterr()
-    assert execute(app, [str(word) for word in words]) == status
+    given = [str(word) for word in words]
+    assert execute(choose_app(given), given) == status
     return capsys.readouterr()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from myriad.cli.execution import execute
-from myriad.cli.main import app
+from myriad.cli.main import choose_app
 from tests.docs.pages import Block, read_commands
 
 SHELL = set("|<>&;*?$`(){}[]~#")
@@ -81,7 +81,7 @@ class Reader:
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore")  # as the command itself does
-            status = execute(app, arguments)
+            status = execute(choose_app(arguments), arguments)
         return Ended(status, out.getvalue().splitlines(), err.getvalue().splitlines())
 
     def _run_shell(self, text: str, given: str) -> Ended:

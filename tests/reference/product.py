@@ -41,10 +41,21 @@ def pack(indices, bits):
 
 
 def k_means(points, n_centroids, rounds):
-    """Return the book that Lloyd's rounds reach from the first points (no centroid may empty)."""
+    """Return the book after some rounds; centroids move after every eighth of the points."""
     points = points.astype(np.float64)
+    n = len(points)
     book = points[:n_centroids].copy()
+    book[-(-4 * n_centroids // 5) :] = book[0]
+    assigned = np.full(n, -1)
     for _ in range(rounds):
-        assigned = ((points[:, None] - book[None]) ** 2).sum(axis=2).argmin(axis=1)
-        book = np.stack([points[assigned == c].mean(axis=0) for c in range(n_centroids)])
+        for part in np.split(np.arange(n), range(-(-n // 8), n, -(-n // 8))):
+            assigned[part] = ((points[part, None] - book[None]) ** 2).sum(axis=2).argmin(axis=1)
+            for c in np.unique(assigned[assigned >= 0]):
+                book[c] = points[assigned == c].mean(axis=0)
+        empty = np.setdiff1d(np.arange(n_centroids), assigned)
+        if len(empty):
+            errors = np.cumsum(((points - book[assigned]) ** 2).sum(axis=1))
+            wanted = (np.arange(len(empty)) + 0.5) * errors[-1] / len(empty)
+            drawn = np.searchsorted(errors, wanted, side="right")
+            book[empty] = points[drawn]  # different points, if no error is more than its share
     return book

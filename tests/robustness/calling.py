@@ -11,7 +11,7 @@ from pathlib import Path
 
 import myriad
 from myriad.cli.execution import execute
-from myriad.cli.main import app
+from myriad.cli.main import choose_app
 from tests.signals import interruptible_python
 
 QUICK = "--components 2 --regions 1 --step 12 --epochs 2 --eta 0.1 --beta 1"
@@ -27,9 +27,10 @@ class Called:
 
 def call(*arguments: object) -> Called:
     """Run the command in this process."""
+    words = [str(argument) for argument in arguments]
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = execute(app, [str(argument) for argument in arguments])
+        status = execute(choose_app(words), words)
     return Called(status, out.getvalue(), err.getvalue())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -83,6 +83,11 @@ def make_app(names: Iterable[str] = VERBS) -> typer.Typer:
     return app
 
 
+def choose_app(arguments: Sequence[str]) -> typer.Typer:
+    """Return the command with the verb that the arguments name, or with all verbs for others."""
+    return make_app(arguments[:1] if arguments and arguments[0] in VERBS else VERBS)
+
+
 def __getattr__(name: str) -> Any:
     """Return `app`, the command with all verbs, which is made when it is first asked for."""
     if name != "app":
@@ -129,8 +134,7 @@ def run() -> None:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")  # a label the locale cannot write
     arguments = sys.argv[1:]
-    app = make_app(arguments[:1] if arguments and arguments[0] in VERBS else VERBS)
-    status = execute(app, arguments)
+    status = execute(choose_app(arguments), arguments)
     if status == INTERRUPTED:
         # Python remembers an interruption that came while it ran generated code, as `dataclass`
         # does, and would end by a signal instead of with this status.

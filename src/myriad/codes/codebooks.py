@@ -3,24 +3,36 @@
 
 Written here because faiss takes five to ten times as long on points of 8 dimensions, and a product
 code needs thousands of codebooks; faiss is the reference in the tests.
+
+It differs from Lloyd's algorithm in two ways, which together reach in five rounds the error that he
+reaches in twelve (``benchmarks/codebooks.py``). The centroids move after every eighth of the points
+instead of after all of them. And one centroid of five is not a random point at first, but drawn
+after the first round among the points that lie far from the others, as k-means++ does.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from myriad._jit import jit
+from myriad._jit import intrinsic, ir, jit, jit_reassociated, types
 from myriad.arrays import Float
 from myriad.codes.product_kernels import nearest, transpose
 
+_PARTS = 8  # of the points, after each of which the centroids move
+_TOP, _ZERO = np.int32(0x7FFFFFFF), np.int32(0)
+_INDEX = np.int32(255)  # the bits of a score that are replaced by the number of the centroid
+_SCORE = np.int32(~255)
+_HALF = np.float32(0.5)
+
 
 def learn_codebook(points: Float, n_centroids: int, *, rounds: int) -> Float:
-    """Return `n_centroids` means (n_centroids, d) of `points` (n, d), by Lloyd's algorithm.
+    """Return `n_centroids` means (n_centroids, d) of `points` (n, d), by k-means.
 
-    The points must be in random order: the first ones are the initial centroids. Stops early when
-    no point changes its centroid.
+    The points must be in random order: some are drawn by their number. Stops early when no point
+    changes its centroid. At most 256 centroids.
     """
     book = np.array(points[:n_centroids], np.float32)
+    book[-(-4 * n_centroids // 5) :] = book[0]  # equals get no points, and are drawn later
     _refine(points, book, rounds)
     return book
 
@@ -32,55 +44,122 @@ def _refine(points, book, rounds):
     halves = np.empty(book.shape[0], np.float32)
     scores = np.empty(book.shape[0], np.float32)
     assigned = np.full(n, -1, np.int32)
+    sums = np.zeros(book.shape, np.float64)
+    counts = np.zeros(book.shape[0], np.int64)
+    size = -(-n // _PARTS)
     for _ in range(rounds):
-        transpose(book, transposed, halves)
         changed = 0
-        for i in range(n):
-            c = nearest(points[i], transposed, halves, scores)
-            changed += c != assigned[i]
-            assigned[i] = c
+        for start in range(0, n, size):
+            transpose(book, transposed, halves)
+            for i in range(start, min(start + size, n)):
+                if d == 8:
+                    c = _nearest_eight(points[i], transposed, halves)
+                else:
+                    c = nearest(points[i], transposed, halves, scores)
+                if c != assigned[i]:
+                    changed += 1
+                    _reassign(points[i], assigned[i], c, sums, counts)
+                    assigned[i] = c
+            _move_centroids(sums, counts, book)
         if changed == 0:
             break
-        _move_centroids(points, assigned, book)
+        _sum_again(points, assigned, sums, counts)
+        _move_centroids(sums, counts, book)
+        if counts.min() == 0:
+            _fill_empty(points, assigned, counts, book)
+
+
+@intrinsic
+def _bits_of(typing, number):
+    """Return the bits of a float32 as an int32."""
+
+    def write(context, builder, signature, values):
+        return builder.bitcast(values[0], ir.IntType(32))
+
+    return types.int32(types.float32), write
+
+
+@jit_reassociated
+def _nearest_eight(x, transposed, halves):
+    """Return the index of the centroid nearest to `x` (8,), or of one hardly farther.
+
+    Half the squared distance is not negative, so that its bits are ordered as it is. Its 8 lowest
+    bits are replaced by the number of the centroid, and the least of all found in vector registers;
+    of two centroids whose squared distances differ by less than 1/32,768, either may be found. The
+    compiler turns all this into one vector loop, which it does not do with an index beside a score.
+    """
+    x0, x1, x2, x3, x4, x5, x6, x7 = x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
+    b0, b1, b2, b3 = transposed[0], transposed[1], transposed[2], transposed[3]
+    b4, b5, b6, b7 = transposed[4], transposed[5], transposed[6], transposed[7]
+    norm = x0 * x0 + x1 * x1 + x2 * x2 + x3 * x3 + x4 * x4 + x5 * x5 + x6 * x6 + x7 * x7
+    least = _TOP
+    for c in range(halves.shape[0]):
+        low = x0 * b0[c] + x1 * b1[c] + x2 * b2[c] + x3 * b3[c]
+        high = x4 * b4[c] + x5 * b5[c] + x6 * b6[c] + x7 * b7[c]
+        score = (_HALF * norm + halves[c]) - (low + high)
+        bits = np.int32(max(_bits_of(score), _ZERO) & _SCORE)  # rounding may give less than zero
+        least = np.int32(min(least, np.int32(bits | np.int32(c))))
+    return least & _INDEX
 
 
 @jit
-def _move_centroids(points, assigned, book):
-    """Move each centroid to the mean of its points, an empty one to a point of large error."""
-    n_centroids, d = book.shape
-    sums = np.zeros((n_centroids, d), np.float64)
-    counts = np.zeros(n_centroids, np.int64)
+def _reassign(x, old, new, sums, counts):
+    """Take a point from the sum of its old centroid, if it had one, and add it to the new one's."""
+    if old >= 0:
+        counts[old] -= 1
+    counts[new] += 1
+    for j in range(x.shape[0]):
+        if old >= 0:
+            sums[old, j] -= x[j]
+        sums[new, j] += x[j]
+
+
+@jit
+def _sum_again(points, assigned, sums, counts):
+    """Fill `sums` and `counts` from the points: differences have left rounding errors in them."""
+    sums[:] = 0.0
+    counts[:] = 0
     for i in range(points.shape[0]):
-        counts[assigned[i]] += 1
-        for j in range(d):
-            sums[assigned[i], j] += points[i, j]
-    empty = 0
-    for c in range(n_centroids):
-        empty += counts[c] == 0
-        for j in range(d):
-            if counts[c] > 0:
-                book[c, j] = sums[c, j] / counts[c]
-    if empty > 0:
-        _fill_empty(points, assigned, counts, book)
+        _reassign(points[i], -1, assigned[i], sums, counts)
+
+
+@jit
+def _move_centroids(sums, counts, book):
+    """Move each centroid to the mean of its points; an empty one stays."""
+    for c in range(book.shape[0]):
+        if counts[c] > 0:
+            share = 1.0 / counts[c]
+            for j in range(book.shape[1]):
+                book[c, j] = sums[c, j] * share
 
 
 @jit
 def _fill_empty(points, assigned, counts, book):
-    """Move each centroid without points to a point of large error, a different one each time."""
+    """Move the centroids without points to points that are drawn by their errors.
+
+    The squared distances of points from their centroids are summed up, and a point is drawn each
+    time that the sum has grown by the same amount; the points are in random order. So the chance of
+    a point is proportional to its squared distance [k-means++], and a point of large error is
+    certain to be drawn, but only once.
+    """
     n, d = points.shape
-    errors = np.empty(n, np.float64)
+    total = 0.0
     for i in range(n):
-        errors[i] = _distance(points[i], book[assigned[i]])
+        total += _distance(points[i], book[assigned[i]])
+    step = total / (counts == 0).sum()
+    i, reached, wanted = -1, 0.0, 0.5 * step
+    old = book.copy()
     for c in range(book.shape[0]):
-        if counts[c] == 0:
-            worst = np.argmax(errors)
-            if errors[worst] == 0.0:
-                return  # fewer distinct points than centroids: the rest may be anywhere
-            for i in range(n):
-                if _distance(points[i], points[worst]) == 0.0:
-                    errors[i] = 0.0
-            for j in range(d):
-                book[c, j] = points[worst, j]
+        if counts[c] > 0:
+            continue
+        while reached <= wanted and i < n - 1:
+            i += 1
+            reached += _distance(points[i], old[assigned[i]])
+        if reached <= wanted:
+            return  # the rest is tried again after the next round
+        wanted = max(wanted + step, reached)
+        for j in range(d):
+            book[c, j] = points[i, j]
 
 
 @jit

@@ -161,7 +161,7 @@ def learn_product(
     workers: Workers | None = None,
     progress: Progress = SILENT,
     max_rows_per_centroid: int = 16,
-    rounds: int = 12,
+    rounds: int = 5,
 ) -> ProductCode:
     """Learn the codebooks of a product code from a sample of rows.
 
@@ -198,9 +198,8 @@ def learn_product(
         progress.step("Learning codebooks", n_books, "books") as advance,
         share_array(rows, threads=threads, workers=workers) as (executor, shared),
     ):
-        size = 1
-        if executor.remote:  # a few tasks a worker, each large enough to be worth sending
-            size = max(1, min(_MAX_BOOKS, n_books // (_TASKS * executor.n_workers)))
+        # A few tasks a worker: worth sending, and long enough to read whole cache lines.
+        size = max(1, min(_MAX_BOOKS, n_books // (_TASKS * executor.n_workers)))
         tasks = [range(m, min(m + size, n_books)) for m in range(0, n_books, size)]
         learning = _BookLearning(shared, chosen, n_books, n_centroids, d, rounds)
         for task, learned in zip(tasks, executor.map(learning, tasks), strict=True):
