@@ -98,7 +98,7 @@ def write_suggestions(sample: Sample, checked: CheckedLabels) -> None:
     ):
         writer = csv.writer(stream, lineterminator="\n")
         names = ["path", "label", "given", "suggested", "given_probability"]
-        writer.writerow([*names, "suggested_probability", "score"])
+        writer.writerow([*names, "suggested_probability", "score", "certainty"])
         for at in checked.wrong.tolist():
             suggested = sample.class_names[ranked.suggested[at]]
             writer.writerow(
@@ -110,6 +110,7 @@ def write_suggestions(sample: Sample, checked: CheckedLabels) -> None:
                     f"{held.given[at]:.4f}",
                     f"{ranked.alternative[at]:.4f}",
                     f"{ranked.score[at]:.3f}",
+                    "sure" if ranked.sure[at] else "likely",
                 ]
             )
 
@@ -126,8 +127,9 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
                 "labels",
                 False,
                 n_wrong,
-                f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong: "
-                "models trained without these images are surer of another label. Keep the lines "
+                f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong, "
+                f"{int(checked.ranked.sure.sum()):,} of them almost surely: models trained without "
+                "these images are surer of another label. Keep the lines "
                 f"of {checked.file} that are right, then train with --corrections.",
             )
         )
