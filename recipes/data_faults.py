@@ -265,8 +265,8 @@ def measure_labels(known: dict[str, Any], kind: str, seed: int, threads: int) ->
     return {
         "average_precision": float(average_precision_score(wrong, ranked.score)),
         "cleanlab": float(average_precision_score(wrong, peer)),
-        "listed": int(ranked.wrong.sum()),
-        "listed_and_wrong": int((ranked.wrong & wrong).sum()),
+        "listed": int(ranked.likely.sum()),
+        "listed_and_wrong": int((ranked.likely & wrong).sum()),
         "top": int(top.sum()),
         "top_and_wrong": int((top & wrong).sum()),
         "wrong": int(wrong.sum()),

@@ -111,7 +111,7 @@ def test_rounds_find_errors_that_models_learn_to_believe():
     found, before = (np.isin(wrong, np.argsort(-one.score)[:16]).sum() for one in (ranked, once))
     assert found >= before
     assert np.isin(ranked.list_wrong(), wrong).mean() > 0.8
-    assert np.isin(np.flatnonzero(ranked.sure), wrong).mean() > 0.8
+    assert np.isin(np.flatnonzero(ranked.likely), wrong).all()
     # The models of the last round were trained without them, and are surer that they are wrong.
     assert ranked.held.given[wrong].mean() < first.given[wrong].mean()
     again, _ = find_label_errors(SOFTMAX, rows, n_classes=4, context=Context(threads=2))
@@ -149,8 +149,9 @@ def test_classes_that_look_alike_are_not_listed():
     rows = ArrayRows(X.astype(np.float32), truth.astype(np.int32))
     ranked, _ = find_label_errors(SOFTMAX, rows, n_classes=20, context=Context(threads=1))
     assert (ranked.held.classes[:, 0] != ranked.held.labels).mean() > 0.4
-    assert ranked.wrong.mean() < 0.05
-    assert not (ranked.sure & ~ranked.wrong).any()
+    assert ranked.wrong.mean() > 0.1
+    assert ranked.likely.mean() < 0.05
+    assert not (ranked.sure & ~ranked.likely).any()
 
 
 def test_no_class_is_excluded_as_a_whole():

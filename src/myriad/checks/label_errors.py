@@ -11,9 +11,10 @@ Models that were trained on wrong labels believe some of them. So there are seve
 cross-fitting, each with other folds, and each but the first without the rows whose label the round
 before found to be wrong. The scores of a row are averaged over the rounds.
 
-Where classes look alike, many rows look as if they belonged to another one. So the list ends where
-half of it would be right: if labels were drawn from the probabilities, none would be wrong, and as
-many rows as that are expected to have a high score all the same. What exceeds them is wrong.
+Where classes look alike, many rows look as if they belonged to another one, and are only worth a
+look. So the share of wrong labels above a score is estimated: if labels were drawn from the
+probabilities, none would be wrong, and some rows would have a high score all the same. What exceeds
+their number is wrong.
 
 .. [1] C. Northcutt, L. Jiang, I. Chuang. Confident Learning: Estimating Uncertainty in Dataset
    Labels. Journal of Artificial Intelligence Research 70, 2021.
@@ -50,7 +51,7 @@ before their logarithm is taken. Larger values of both rank errors between simil
 and random ones worse: chosen on training images of Scene 15 and Caltech-101, see
 ``recipes/data_faults.py``."""
 LEAST_PRECISION, SURE_PRECISION = 0.5, 0.85
-"""The share of wrong labels that is expected, at least, among those that are listed, and those
+"""The share of wrong labels that is expected, at least, among those that are likely wrong and those
 that are surely wrong. Without the latter, models were never less accurate on average: chosen with
 planted errors in training images, see ``recipes/data_faults.py``."""
 BIN = 0.02
@@ -74,8 +75,9 @@ class RankedLabels:
     suggested : int32 array of shape (n,), the best class other than the row's label.
     alternative : float32 array of shape (n,), its probability.
     score : float64 array of shape (n,), higher where the label is more surely wrong.
-    wrong : bool array of shape (n,), whether it probably is.
-    sure : bool array of shape (n,), whether it almost surely is; no row by a single round.
+    wrong : bool array of shape (n,), whether another class is surer: the label is worth a look.
+    likely, sure : bool arrays of shape (n,), whether it is so probably wrong that half of such
+        labels are expected to be, or nearly all; no row by a single round.
     """
 
     held: HeldProbabilities
@@ -83,10 +85,11 @@ class RankedLabels:
     alternative: NDArray[np.float32]
     score: NDArray[np.float64]
     wrong: NDArray[np.bool_]
+    likely: NDArray[np.bool_]
     sure: NDArray[np.bool_]
 
     def list_wrong(self) -> NDArray[np.int64]:
-        """Return the positions of rows whose label is probably wrong, the surest first."""
+        """Return the positions of rows whose label is worth a look, the surest first."""
         positions = np.flatnonzero(self.wrong)
         return positions[np.argsort(-self.score[positions], kind="stable")]
 
@@ -109,7 +112,8 @@ def rank_labels(held: HeldProbabilities, n_classes: int) -> RankedLabels:
     wrong = (alternative >= thresholds[suggested]) & (alternative > held.given)
     wrong &= held.given < thresholds[held.labels]
     nothing = np.zeros(len(held), bool)
-    return RankedLabels(held, suggested, alternative.astype(np.float32), score, wrong, nothing)
+    found = suggested, alternative.astype(np.float32), score
+    return RankedLabels(held, *found, wrong, likely=nothing, sure=nothing)
 
 
 def score_labels(alternative: NDArray[Any], given: NDArray[Any]) -> NDArray[np.float64]:
@@ -170,9 +174,8 @@ def find_label_errors(
 ) -> tuple[RankedLabels, HeldProbabilities]:
     """Rank rows by how surely another label than their own is right, in several rounds.
 
-    A label is probably wrong if most rounds say so, and its score is so high that half of the
-    labels with such scores are expected to be wrong. Probabilities and suggestions are those of
-    the last round.
+    A label is worth a look if most rounds say so, and likely wrong if half of those with such a
+    score are expected to be. Probabilities and suggestions are those of the last round.
 
     Parameters
     ----------
@@ -214,12 +217,12 @@ def find_label_errors(
     assert first is not None
     if n_rounds == 1:
         expected.add(first, n_classes)
-    score, voted = scores / n_rounds, 2 * votes > n_rounds
-    wrong, sure = (
-        voted & (score >= expected.find_threshold(score, precision))
+    score, wrong = scores / n_rounds, 2 * votes > n_rounds
+    likely, sure = (
+        wrong & (score >= expected.find_threshold(score, precision))
         for precision in (LEAST_PRECISION, SURE_PRECISION)
     )
-    return replace(ranked, score=score, wrong=wrong, sure=sure), first
+    return replace(ranked, score=score, wrong=wrong, likely=likely, sure=sure), first
 
 
 def find_excluded(ranked: RankedLabels, n_rows: int, n_classes: int) -> NDArray[np.bool_]:
