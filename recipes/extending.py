@@ -13,7 +13,7 @@ A fifth of the classes, drawn by the seed, is new. A model is trained on the oth
 and of old and new ones by themselves. Times are those of the whole call on rows that are described
 already: reading, training, calibrating and writing the model, in seconds on the clock, which other
 work on the machine disturbs, and of the processor, which tables compare. Merged
-labels are measured as well: ten pairs of classes, drawn or most confused, whose label has the
+labels are measured as well: at most ten pairs of classes, drawn or most confused, whose label has the
 higher of two scores, or the mean of two vectors.
 
 DATA and the stores of photographs, which are made once in --work, are those of
@@ -121,11 +121,12 @@ def measure_merging(
     counts = np.zeros((n, n))
     np.add.at(counts, (y_test, scores.argmax(axis=1)), 1)
     counts += counts.T
-    drawn = np.random.default_rng(seed).permutation(n)[: 2 * MERGED].reshape(-1, 2)
+    n_pairs = min(MERGED, n // 2)
+    drawn = np.random.default_rng(seed).permutation(n)[: 2 * n_pairs].reshape(-1, 2)
     confused, free = [], set(range(n))
     for flat in np.argsort(-np.triu(counts, 1), axis=None):
         a, b = divmod(int(flat), n)
-        if a in free and b in free and len(confused) < MERGED:
+        if a in free and b in free and len(confused) < n_pairs:
             confused.append((a, b))
             free -= {a, b}
     found = {}
