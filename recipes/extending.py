@@ -12,8 +12,8 @@ A fifth of the classes, drawn by the seed, is new. A model is trained on the oth
 "scratch" is `myriad train` on all rows. Accuracies are top-1 in % on the test rows of all classes,
 and of old and new ones by themselves. Times are those of the whole call on rows that are described
 already: reading, training, calibrating and writing the model, in seconds on the clock, which other
-work on the machine disturbs, and of the processor, which tables compare. Merged
-labels are measured as well: at most ten pairs of classes, drawn or most confused, whose label has the
+work on the machine disturbs, and of the processor, which tables compare. Merged labels are measured
+as well: at most ten pairs of classes, drawn or most confused, whose label has the
 higher of two scores, or the mean of two vectors.
 
 DATA and the stores of photographs, which are made once in --work, are those of
