@@ -99,9 +99,9 @@ def run(problem: Problem, seed: int, threads: int | None) -> dict[str, dict[str,
         times = measure_time(partial(train, every, here / "scratch", threads=threads))
         found["scratch"] = {**measure(here / "scratch", problem, y_test, n_old), **times}
         ways: dict[str, dict[str, Any]] = {
+            "model alone": {},  # first, as it loads what the others need too
             "frozen": {"old": [old]},
             "update": {"old": [old], "update": True},
-            "model alone": {},
         }
         for name, options in ways.items():
             call = partial(extend, here / "model", new, here / name, threads=threads, **options)
