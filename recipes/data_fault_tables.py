@@ -43,8 +43,13 @@ def write_copy_table(cells: dict[str, Any]) -> str:
 
 def write_label_table(cells: dict[str, Any]) -> str:
     """Return how well wrong labels are ranked, and what dropping them gains."""
-    head = ["", "5 % wrong", "average precision", "cleanlab", "difference", "listed that are wrong"]
-    head += ["wrong that are listed", "top that is wrong", "accuracy with them", "without the top"]
+    head = ["", "5 % wrong", "average precision", "cleanlab", "difference", "likely that are wrong"]
+    head += [
+        "wrong that are likely",
+        "sure that are wrong",
+        "accuracy with them",
+        "without the sure",
+    ]
     head += ["true labels"]
     head += ["seeds"]
     lines = [head, ["---"] * len(head)]
@@ -56,15 +61,13 @@ def write_label_table(cells: dict[str, Any]) -> str:
             ours, theirs = (
                 np.array([one[key] for one in found]) for key in ("average_precision", "cleanlab")
             )
-            precision = np.mean([one["listed_and_wrong"] / one["listed"] for one in found])
             recall = np.mean([one["listed_and_wrong"] / one["wrong"] for one in found])
             accuracies = [
                 np.mean([one["accuracy"][key] for one in found]) for key in found[0]["accuracy"]
             ]
             line = [name, fault, f"{ours.mean():.3f}", f"{theirs.mean():.3f}"]
-            top = np.mean([one["top_and_wrong"] / max(1, one["top"]) for one in found])
-            line += [show_difference(ours - theirs), f"{precision:.2f}", f"{recall:.2f}"]
-            line += [f"{top:.2f}"]
+            line += [show_difference(ours - theirs), show_share(found, "listed"), f"{recall:.2f}"]
+            line += [show_share(found, "top")]
             line += [f"{accuracy:.1f}" for accuracy in accuracies]
             lines.append([*line, str(len(found))])
     return show_lines(lines)
@@ -78,6 +81,12 @@ def write_memory_table(cells: dict[str, Any]) -> str:
             megabytes = f"{found[f'{name}_bytes'] / 1e6:.0f}"
             lines.append([title, f"{found['rows']:,}", f"{found['classes']:,}", megabytes])
     return show_lines(lines)
+
+
+def show_share(found: list[dict[str, Any]], kind: str) -> str:
+    """Return the share of labels of a kind, of all seeds together, that are wrong."""
+    total = sum(one[kind] for one in found)
+    return f"{sum(one[f'{kind}_and_wrong'] for one in found) / total:.2f}" if total else "none"
 
 
 def show_difference(differences: np.ndarray) -> str:

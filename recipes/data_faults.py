@@ -22,7 +22,8 @@ get a random other label, or that of the class whose mean is nearest. Images are
 surely their label is wrong, by `find_label_errors`, as ``myriad check --labels`` does, and by
 cleanlab (pip install cleanlab) from the held-out probabilities of its first round, those of all
 classes. Then a classifier is trained with all images, without those at the
-top of the list, and with the true labels, and its accuracy on the images set apart is compared.
+top of the list, which are surely wrong, and with the true labels, and its accuracy on the images
+set apart is compared.
 Memory is what ranking labels of 1,000 classes takes, beyond rows and models.
 """
 
@@ -65,9 +66,6 @@ IMAGES = {"scene15": 1500, "caltech101": 1515, "tiny200": 2000, "glyphs": 60}
 COPIES = 60
 """Images that each kind of copy is made of, for a seed."""
 WRONG = 0.05
-TOP_SCORE = 3.5
-"""Labels with at least this score are the top of the list: where the other label has the
-probability 0.8, that of the label is below 0.024."""
 CHOSEN_BY = 5
 """The ranking of labels was chosen with the seeds below this one, and is measured with others."""
 SET_APART = 0.25
@@ -252,7 +250,7 @@ def measure_labels(known: dict[str, Any], kind: str, seed: int, threads: int) ->
     held = ranked.held
     wrong = held.labels != y[held.numbers]
     peer = rank_by_cleanlab(first.labels, fill_matrix(first, n_classes))
-    top = ranked.wrong & (ranked.score >= TOP_SCORE)
+    top = ranked.sure
     kept = np.setdiff1d(np.arange(len(z)), held.numbers[top])
     accuracies = {}
     for name, rows, labels in (
@@ -267,8 +265,8 @@ def measure_labels(known: dict[str, Any], kind: str, seed: int, threads: int) ->
     return {
         "average_precision": float(average_precision_score(wrong, ranked.score)),
         "cleanlab": float(average_precision_score(wrong, peer)),
-        "listed": int(ranked.wrong.sum()),
-        "listed_and_wrong": int((ranked.wrong & wrong).sum()),
+        "listed": int(ranked.likely.sum()),
+        "listed_and_wrong": int((ranked.likely & wrong).sum()),
         "top": int(top.sum()),
         "top_and_wrong": int((top & wrong).sum()),
         "wrong": int(wrong.sum()),

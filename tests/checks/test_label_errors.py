@@ -3,6 +3,7 @@ import pytest
 
 from myriad.checks.cross_fitting import HeldProbabilities
 from myriad.checks.label_errors import (
+    ExpectedScores,
     find_excluded,
     find_label_errors,
     find_thresholds,
@@ -110,10 +111,47 @@ def test_rounds_find_errors_that_models_learn_to_believe():
     found, before = (np.isin(wrong, np.argsort(-one.score)[:16]).sum() for one in (ranked, once))
     assert found >= before
     assert np.isin(ranked.list_wrong(), wrong).mean() > 0.8
+    assert np.isin(np.flatnonzero(ranked.likely), wrong).all()
     # The models of the last round were trained without them, and are surer that they are wrong.
     assert ranked.held.given[wrong].mean() < first.given[wrong].mean()
     again, _ = find_label_errors(SOFTMAX, rows, n_classes=4, context=Context(threads=2))
     np.testing.assert_array_equal(ranked.score, again.score)
+
+
+@pytest.mark.parametrize("n_kept", [8, 20])
+def test_the_precision_of_the_list_is_estimated(n_kept):
+    """Probabilities are right, so scores of true labels are those that are expected."""
+    P, labels, truth = draw_confident(n=4000, n_classes=20, wrong=200)
+    draws = np.random.default_rng(1)
+    truth = (P.cumsum(axis=1) > draws.random((4000, 1))).argmax(axis=1)
+    labels = np.where(np.arange(4000) < 200, labels, truth)
+    held = hold(P, labels, n_kept)
+    ranked, expected = rank_labels(held, 20), ExpectedScores()
+    expected.add(held, 20)
+    wrong, before = labels != truth, np.inf
+    for precision in (0.9, 0.7, 0.5):
+        threshold = expected.find_threshold(ranked.score, precision)
+        assert threshold <= before
+        before = threshold
+        top = ranked.score >= threshold
+        assert top.any()
+        error = (precision * (1 - precision) / top.sum()) ** 0.5
+        assert wrong[top].mean() > precision - 3 * error - 0.05
+    right = rank_labels(hold(P, truth, n_kept), 20)
+    assert (right.score >= expected.find_threshold(right.score, 0.85)).sum() < 20
+
+
+def test_classes_that_look_alike_are_not_listed():
+    """Half of the rows seem to belong to another class, and none of them is wrong."""
+    draws = np.random.default_rng(0)
+    truth = np.arange(400) % 20
+    X = draws.standard_normal((20, 4))[truth] + draws.standard_normal((400, 4))
+    rows = ArrayRows(X.astype(np.float32), truth.astype(np.int32))
+    ranked, _ = find_label_errors(SOFTMAX, rows, n_classes=20, context=Context(threads=1))
+    assert (ranked.held.classes[:, 0] != ranked.held.labels).mean() > 0.4
+    assert ranked.wrong.mean() > 0.1
+    assert ranked.likely.mean() < 0.05
+    assert not (ranked.sure & ~ranked.likely).any()
 
 
 def test_no_class_is_excluded_as_a_whole():

@@ -32,6 +32,12 @@ def reason_of(data) -> str:
     return caught.value.reason
 
 
+def resize_jpeg(data, height_and_width) -> bytes:
+    """Return a JPEG file whose header states another size."""
+    frame = max(data.find(marker) for marker in (b"\xff\xc0", b"\xff\xc2"))
+    return data[: frame + 5] + struct.pack(">HH", *height_and_width) + data[frame + 9 :]
+
+
 class TestDamage:
     @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF"])
     @pytest.mark.parametrize("share", [0.2, 0.5, 0.8, 0.95, 0.999])
@@ -66,6 +72,52 @@ class TestDamage:
         for min_pixels in (None, 8):
             with pytest.raises(BadImage, match="truncated JPEG"):
                 read_image(bytes(data), colour=colour, min_pixels=min_pixels)
+
+    @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"restart_marker_blocks": 2}])
+    @pytest.mark.parametrize("subsampling", [0, 1, 2])
+    @pytest.mark.parametrize("shape", [(8, 8), (40, 8), (40, 40), (33, 65)])
+    def test_jpeg_whose_size_is_a_little_too_large(self, options, subsampling, shape):
+        unit = np.array([16 if subsampling == 2 else 8, 16 if subsampling else 8])
+        data = encode(colour_picture(*shape), "JPEG", subsampling=subsampling, **options)
+        coded = -(-np.array(shape) // unit) * unit
+        # As large as the data, which have whole blocks: nothing is missing.
+        assert read_image(resize_jpeg(data, coded)).shape == tuple(coded)
+        for more in ((1, 0), (0, 1), (1, 1), (16, 0), (3, 40)):
+            larger = resize_jpeg(data, coded + more)
+            for colour in (False, True):
+                with pytest.raises(BadImage, match="truncated JPEG"):
+                    read_image(larger, colour=colour)
+
+    @pytest.mark.parametrize("quality", [1, 30, 75, 95, 100])
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {},
+            {"optimize": True},
+            {"progressive": True},
+            {"subsampling": 0},
+            {"subsampling": 1},
+            {"restart_marker_rows": 1},
+            {"exif": b"Exif\0\0" + encode(colour_picture(16, 16), "JPEG")},
+            {"comment": b"\xff\xd9" * 5},
+        ],
+    )
+    def test_complete_jpeg_files_are_good(self, quality, options):
+        for shape in ((3, 5), (16, 16), (17, 33), (64, 48)):
+            picture = colour_picture(*shape)
+            picture[-8:, -8:] = 128  # in doubt, as missing data look the same
+            image = Image.fromarray(picture)
+            for mode in ("RGB", "L", "CMYK"):
+                data = encode(image.convert(mode), "JPEG", quality=quality, **options)
+                for end in (b"", b"\0" * 9, b"after the end" + encode(GREY, "JPEG")):
+                    assert read_image(data + end, colour=mode == "RGB").shape[:2] == shape
+
+    def test_complete_jpeg_files_of_opencv_are_good(self):
+        picture = np.full((40, 50, 3), 128, np.uint8)
+        flags = (cv2.IMWRITE_JPEG_OPTIMIZE, cv2.IMWRITE_JPEG_PROGRESSIVE)
+        for flag in flags:
+            data = cv2.imencode(".jpg", picture, [flag, 1])[1].tobytes()
+            assert read_image(data).shape == (40, 50)
 
     @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"restart_marker_blocks": 2}])
     @pytest.mark.parametrize("shape", [(8, 8), (9, 70), (70, 9)])

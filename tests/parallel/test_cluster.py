@@ -106,7 +106,7 @@ class Lost:
     def submit(self, *arguments, **options):
         return self
 
-    def nthreads(self):
+    def nthreads(self, callback_timeout):
         return {}
 
 
@@ -115,6 +115,30 @@ def test_a_cluster_without_workers_is_an_error(monkeypatch):
     monkeypatch.setattr(clusters, "LONGEST", 2)
     with pytest.raises(WorkError, match="lost all its workers"):
         list(ClusterExecutor(Lost(), 2).map(abs, [1]))
+
+
+class Silent(Lost):
+    """A scheduler that is stopped: its connection is open, but there is no answer."""
+
+    def nthreads(self, callback_timeout):
+        raise TimeoutError
+
+
+def test_a_scheduler_that_stops_is_an_error(monkeypatch):
+    monkeypatch.setattr(clusters, "LOOK", 1)
+    monkeypatch.setattr(clusters, "LONGEST", 2)
+    with pytest.raises(WorkError, match="scheduler does not answer"):
+        list(ClusterExecutor(Silent(), 2).map(abs, [1]))
+
+
+def test_a_lost_connection_is_named():
+    from distributed.client import FutureCancelledError
+
+    def cancel():
+        raise FutureCancelledError("_call-1", "scheduler-connection-lost")
+
+    with pytest.raises(WorkError, match=r"connection to the scheduler was lost.*--resume"):
+        list(ClusterExecutor(Late("error", cancel), 2).map(abs, [1]))
 
 
 class Late(Lost):

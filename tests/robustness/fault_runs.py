@@ -19,6 +19,7 @@ from pathlib import Path
 from tests.robustness.calling import Called, call
 from tests.robustness.faults import Fault, watched
 from tests.robustness.jobs import Job, must
+from tests.robustness.patience import Patience
 from tests.robustness.scenes import snapshot
 
 SECONDS = 120
@@ -194,8 +195,8 @@ def wait_apart(child: int, told: Path) -> tuple[Called, bool]:
 
 def _wait(child: int) -> int:
     """Return the exit status of a copy of this process; one that does not end is ended."""
-    ends = time.monotonic() + SECONDS
-    while time.monotonic() < ends:
+    patience = Patience(child, SECONDS)
+    while not patience.is_over():
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
             return os.waitstatus_to_exitcode(status)

@@ -19,12 +19,13 @@ from pathlib import Path
 from random import Random
 
 from tests.robustness.mutation import Mutate
+from tests.robustness.patience import Patience
 from tests.robustness.readers import Reader
 
 SLOW = 10
-"""Seconds that reading may take."""
+"""Seconds of the processor that reading may take."""
 HUNG = 30
-"""Seconds without a sign of life after which a process counts as hung."""
+"""Seconds without a sign of life after which a process counts as hung; see `Patience`."""
 MEMORY = 1 << 20
 """Memory in kB that reading may take."""
 LARGEST = 1 << 20
@@ -76,7 +77,7 @@ def fuzz(
 
 
 def _read_many(reader: Reader, folder: Path, draw: Random, seconds: float, log: Path) -> None:
-    signal.signal(signal.SIGALRM, _raise_slow)
+    signal.signal(signal.SIGPROF, _raise_slow)
     os.chdir(folder)
     corpus = [(folder / reader.file).read_bytes()]
     reader.try_content(folder, corpus[0])
@@ -87,7 +88,7 @@ def _read_many(reader: Reader, folder: Path, draw: Random, seconds: float, log: 
         while time.monotonic() < ends:
             content = _change(reader.mutate, draw.choice(corpus), draw)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            signal.alarm(SLOW)
+            signal.setitimer(signal.ITIMER_PROF, SLOW)
             try:
                 answer = reader.try_content(folder, content)
             except BaseException as error:
@@ -99,7 +100,7 @@ def _read_many(reader: Reader, folder: Path, draw: Random, seconds: float, log: 
                     stream.write(f"fault {what} {name}\n")
                 continue
             finally:
-                signal.alarm(0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
                 stream.write("read\n")
             if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before > MEMORY:
                 stream.write(f"fault memory {_keep(folder, content)}\n")
@@ -127,7 +128,7 @@ def _raise_slow(number: int, frame: object) -> None:
 
 def _watch(child: int, log: Path) -> str:
     """Wait for a process; return how it died, or nothing if it ended well."""
-    size, since = -1, time.monotonic()
+    size, patience = -1, Patience(child, HUNG)
     while True:
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
@@ -135,8 +136,9 @@ def _watch(child: int, log: Path) -> str:
             return "" if code == 0 else f"crash {code}"
         now = log.stat().st_size if log.exists() else 0
         if now != size:
-            size, since = now, time.monotonic()
-        elif time.monotonic() - since > HUNG:
+            size = now
+            patience.renew()
+        elif patience.is_over():
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return "hang"

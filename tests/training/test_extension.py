@@ -37,7 +37,9 @@ def loss_by_definition(parameters, X, labels, model, scale, lam):
     logits = np.concatenate([scale * model.scores(X), new], axis=1).astype(np.float64)
     sums = np.log(np.exp(logits - logits.max(axis=1, keepdims=True)).sum(axis=1))
     sums += logits.max(axis=1)
-    own = np.where(labels >= 6, logits[np.arange(len(X)), labels], 0.0)
+    # Of a row of an old class, the probability of all old classes together counts.
+    old = np.log(np.exp(logits[:, :6]).sum(axis=1))
+    own = np.where(labels >= 6, logits[np.arange(len(X)), labels], old)
     square = np.square(X - mean).sum(axis=1).mean()
     return (sums - own).mean() + 0.5 * lam * square * np.square(parameters[:, :-1]).sum()
 

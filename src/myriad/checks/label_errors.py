@@ -11,6 +11,11 @@ Models that were trained on wrong labels believe some of them. So there are seve
 cross-fitting, each with other folds, and each but the first without the rows whose label the round
 before found to be wrong. The scores of a row are averaged over the rounds.
 
+Where classes look alike, many rows look as if they belonged to another one, and are only worth a
+look. So the share of wrong labels above a score is estimated: if labels were drawn from the
+probabilities, none would be wrong, and some rows would have a high score all the same. What exceeds
+their number is wrong.
+
 .. [1] C. Northcutt, L. Jiang, I. Chuang. Confident Learning: Estimating Uncertainty in Dataset
    Labels. Journal of Artificial Intelligence Research 70, 2021.
 """
@@ -18,11 +23,18 @@ before found to be wrong. The scores of a row are averaged over the rounds.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.checks.cross_fitting import KEPT_CLASSES, HeldProbabilities, cross_fit, settle
+from myriad.checks.cross_fitting import (
+    BLOCK_ROWS,
+    KEPT_CLASSES,
+    HeldProbabilities,
+    cross_fit,
+    settle,
+)
 from myriad.store import Rows
 from myriad.training.context import DEFAULT_CONTEXT, Context
 from myriad.training.method import Method
@@ -38,6 +50,12 @@ ALTERNATIVE_WEIGHT, FLOOR = 0.5, 0.003
 before their logarithm is taken. Larger values of both rank errors between similar classes better,
 and random ones worse: chosen on training images of Scene 15 and Caltech-101, see
 ``recipes/data_faults.py``."""
+LEAST_PRECISION, SURE_PRECISION = 0.5, 0.85
+"""The share of wrong labels that is expected, at least, among those that are likely wrong and those
+that are surely wrong. Without the latter, models were never less accurate on average: chosen with
+planted errors in training images, see ``recipes/data_faults.py``."""
+BIN = 0.02
+"""The width of the bins in which scores are counted."""
 TWIN_SHARE = 0.5
 """Two classes are taken for one if the rows of each give the other at least so much of the
 probability that they give their own."""
@@ -57,7 +75,9 @@ class RankedLabels:
     suggested : int32 array of shape (n,), the best class other than the row's label.
     alternative : float32 array of shape (n,), its probability.
     score : float64 array of shape (n,), higher where the label is more surely wrong.
-    wrong : bool array of shape (n,), whether it probably is.
+    wrong : bool array of shape (n,), whether another class is surer: the label is worth a look.
+    likely, sure : bool arrays of shape (n,), whether it is so probably wrong that half of such
+        labels are expected to be, or nearly all; no row by a single round.
     """
 
     held: HeldProbabilities
@@ -65,9 +85,11 @@ class RankedLabels:
     alternative: NDArray[np.float32]
     score: NDArray[np.float64]
     wrong: NDArray[np.bool_]
+    likely: NDArray[np.bool_]
+    sure: NDArray[np.bool_]
 
     def list_wrong(self) -> NDArray[np.int64]:
-        """Return the positions of rows whose label is probably wrong, the surest first."""
+        """Return the positions of rows whose label is worth a look, the surest first."""
         positions = np.flatnonzero(self.wrong)
         return positions[np.argsort(-self.score[positions], kind="stable")]
 
@@ -86,11 +108,60 @@ def rank_labels(held: HeldProbabilities, n_classes: int) -> RankedLabels:
     best = others.argmax(axis=1)
     rows = np.arange(len(held))
     suggested, alternative = held.classes[rows, best], others[rows, best]
-    score = ALTERNATIVE_WEIGHT * np.log(alternative.astype(np.float64) + FLOOR)
-    score -= np.log(held.given.astype(np.float64) + FLOOR)
+    score = score_labels(alternative, held.given)
     wrong = (alternative >= thresholds[suggested]) & (alternative > held.given)
     wrong &= held.given < thresholds[held.labels]
-    return RankedLabels(held, suggested, alternative.astype(np.float32), score, wrong)
+    nothing = np.zeros(len(held), bool)
+    found = suggested, alternative.astype(np.float32), score
+    return RankedLabels(held, *found, wrong, likely=nothing, sure=nothing)
+
+
+def score_labels(alternative: NDArray[Any], given: NDArray[Any]) -> NDArray[np.float64]:
+    """Return how surely labels are wrong, given the probabilities of another label and of it."""
+    score: NDArray[np.float64] = ALTERNATIVE_WEIGHT * np.log(alternative.astype(np.float64) + FLOOR)
+    score -= np.log(given.astype(np.float64) + FLOOR)
+    return score
+
+
+class ExpectedScores:
+    """How many rows with right labels are expected to have high scores, over some rounds."""
+
+    def __init__(self) -> None:
+        self._sums, self._rounds = np.zeros(0), 0
+
+    def add(self, held: HeldProbabilities, n_classes: int) -> None:
+        """Count the scores that rows would have if their labels were drawn from probabilities."""
+        sums = np.zeros(len(_bin(np.zeros(1))[1]))
+        for start in range(0, len(held), BLOCK_ROWS):
+            given = held.probabilities[start : start + BLOCK_ROWS].astype(np.float64)
+            given /= np.maximum(given.sum(axis=1, keepdims=True), 1.0)
+            # Classes that are not kept count as one that has their mean probability.
+            n_others = max(n_classes - given.shape[1], 1)
+            rest = np.maximum(1.0 - given.sum(axis=1, keepdims=True), 0.0)
+            weights = np.concatenate([given, rest], axis=1)
+            given = np.concatenate([given, rest / n_others], axis=1)
+            best = np.repeat(given[:, :1], given.shape[1], axis=1)
+            best[:, 0] = given[:, 1]
+            bins, _ = _bin(score_labels(best, given))
+            sums += np.bincount(bins.reshape(-1), weights.reshape(-1), len(sums))
+        self._sums = sums + (self._sums if self._rounds else 0.0)
+        self._rounds += 1
+
+    def find_threshold(self, score: NDArray[np.float64], precision: float) -> float:
+        """Return the lowest score from which on that share of labels is expected to be wrong."""
+        bins, edges = _bin(score)
+        found = np.bincount(bins, minlength=len(edges))[::-1].cumsum()[::-1]
+        expected = self._sums[::-1].cumsum()[::-1] / self._rounds
+        enough = np.flatnonzero((found > 0) & (found - expected >= precision * found))
+        return float(edges[enough[0]]) if len(enough) else np.inf
+
+
+def _bin(score: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the bin of each score, and the lower edges of all bins."""
+    lowest, highest = ALTERNATIVE_WEIGHT * np.log(FLOOR), -np.log(FLOOR)
+    edges = lowest - 1.0 + BIN * np.arange(int((highest - lowest + 2.0) / BIN))
+    bins = ((score - edges[0]) / BIN).astype(np.int64)
+    return np.clip(bins, 0, len(edges) - 1), edges
 
 
 def find_label_errors(
@@ -103,8 +174,8 @@ def find_label_errors(
 ) -> tuple[RankedLabels, HeldProbabilities]:
     """Rank rows by how surely another label than their own is right, in several rounds.
 
-    A label is probably wrong if most rounds say so. Probabilities and suggestions are those of the
-    last round.
+    A label is worth a look if most rounds say so, and likely wrong if half of those with such a
+    score are expected to be. Probabilities and suggestions are those of the last round.
 
     Parameters
     ----------
@@ -118,6 +189,7 @@ def find_label_errors(
     first: HeldProbabilities | None = None
     excluded: NDArray[np.bool_] | None = None
     scores, votes = np.zeros(0), np.zeros(0, np.int64)
+    expected = ExpectedScores()
     for draw in range(ROUNDS):
         held = ranked = None  # are not kept in memory while others are found
         held = cross_fit(
@@ -135,13 +207,22 @@ def find_label_errors(
         ranked = rank_labels(held, n_classes)
         if first is None:
             first, scores, votes = held, np.zeros(len(held)), np.zeros(len(held), np.int64)
+        if draw:  # the first round believes wrong labels
+            expected.add(held, n_classes)
         scores += ranked.score
         votes += ranked.wrong
         n_rounds = draw + 1
         excluded = find_excluded(ranked, rows.n_rows, n_classes)
     assert ranked is not None
     assert first is not None
-    return replace(ranked, score=scores / n_rounds, wrong=2 * votes > n_rounds), first
+    if n_rounds == 1:
+        expected.add(first, n_classes)
+    score, wrong = scores / n_rounds, 2 * votes > n_rounds
+    likely, sure = (
+        wrong & (score >= expected.find_threshold(score, precision))
+        for precision in (LEAST_PRECISION, SURE_PRECISION)
+    )
+    return replace(ranked, score=score, wrong=wrong, likely=likely, sure=sure), first
 
 
 def find_excluded(ranked: RankedLabels, n_rows: int, n_classes: int) -> NDArray[np.bool_]:

@@ -51,8 +51,12 @@ _DEFLATE_RATIO = 1032
 """Most bytes that a compressed byte of a PNG can become."""
 
 _END_OF_IMAGE = b"\xff\xd9"  # of JPEG
-_MISSING_JPEG = 128
-"""The value of pixels for which a JPEG has no data."""
+_MISSING_JPEG, _NEAR = 128, 2
+"""The grey of pixels for which a JPEG has no data, and how far colours that are interpolated may be
+from it."""
+_GREY_OF_BGR = (0.114, 0.587, 0.299)
+_BLOCK, _LARGEST_BLOCK = 8, 16
+"""Pixels of a side that are coded together, without subsampled colours and with them."""
 _OTHER_SCAN = bytes(1 + i * 89 % 254 for i in range(128))
 """Data of a scan that decode to some pixels; no byte of them starts a marker."""
 _SCAN_END = re.compile(rb"\xff[^\x00\xd0-\xd7]")
@@ -239,32 +243,51 @@ def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | Non
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flag)
     if pixels is None:
         return None
-    if _lacks_jpeg_data(data, header.scan, pixels):
+    if _may_lack_data(data, header, pixels) and _lacks_jpeg_data(data, header.scan):
         raise BadImage("truncated JPEG")
     if colour:
         pixels = cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
     return np.asarray(pixels, np.uint8)
 
 
-def _lacks_jpeg_data(data: bytes, scan: int, pixels: Any) -> bool:
+def _may_lack_data(data: bytes, header: JpegHeader, pixels: Any) -> bool:
+    """Return whether the last pixels look as if there were no data for them.
+
+    Decoders do not say so, and make what is missing grey, except for the first block of it. So an
+    image that is one block wide or high is always in doubt.
+    """
+    if min(header.width, header.height) <= _LARGEST_BLOCK:
+        return True
+    if data.find(b"Exif\0", 0, header.scan) < 0:  # not rotated
+        height, width = ((side - 1) % _BLOCK + 1 for side in (header.height, header.width))
+        factor = max(1, round(max(header.height, header.width) / max(pixels.shape[:2])))
+        last = pixels[-max(1, height // factor) :, -max(1, width // factor) :]
+        corners = [last.reshape(last.shape[0] * last.shape[1], -1)]
+    else:
+        corners = [pixels[i, j].reshape(1, -1) for i in (0, -1) for j in (0, -1)]
+    greys = (one @ _GREY_OF_BGR if one.shape[1] == 3 else one[:, 0] + 0.0 for one in corners)
+    return any(bool((abs(grey - _MISSING_JPEG) <= _NEAR).all()) for grey in greys)
+
+
+def _lacks_jpeg_data(data: bytes, scan: int) -> bool:
     """Return whether the first scan ends before the last pixel, as with a size that is too large.
 
-    Decoders do not say so, and make what is missing grey. Where a corner is of that grey, the image
-    is decoded again with more data at the end of the scan: a complete one stays the same.
+    The image is decoded again with more data at the end of the scan: a complete one stays the same.
     """
-    corners = pixels[[0, 0, -1, -1], [0, -1, 0, -1]].reshape(4, -1)
-    if not (corners == _MISSING_JPEG).all(axis=1).any():
-        return False
     found = _SCAN_END.search(data, scan)
     end = found.start() if found else len(data)
     restarts = _RESTART.findall(data, scan, end)
     marker = bytes([0xFF, 0xD0 + (restarts[-1][1] + 1) % 8]) if restarts else b""
-    longer = data[:end] + _OTHER_SCAN + marker + _OTHER_SCAN + data[end:]
+    longer = (
+        data[:end] + other + marker + other + data[end:]
+        for other in (_OTHER_SCAN, _OTHER_SCAN[::-1])  # pixels that are clipped may hide one
+    )
     with pillow_warnings_ignored():
-        first, again = (
-            np.asarray(JpegImagePlugin.JpegImageFile(io.BytesIO(one), "")) for one in (data, longer)
+        first, *others = (
+            np.asarray(JpegImagePlugin.JpegImageFile(io.BytesIO(one), ""))
+            for one in (data, *longer)
         )
-    return not np.array_equal(first, again)
+    return not all(np.array_equal(first, one) for one in others)
 
 
 def _jpeg_flag(header: JpegHeader, colour: bool, min_pixels: int | None) -> int:

@@ -65,7 +65,11 @@ class ClusterExecutor(Executor):
 
     def _count_threads(self) -> int:
         """Return how many threads the workers have, after starting to replace lost ones of ours."""
-        found = sum(self._client.nthreads().values())
+        try:
+            answer = self._client.nthreads(callback_timeout=SECONDS)
+        except TimeoutError:  # a scheduler that is stopped, or on a machine that has no network
+            return 0
+        found = sum(answer.values())
         if self._own is not None and found < self.n_workers:
             self._own.replace_lost()
         return found
@@ -85,14 +89,16 @@ class ClusterExecutor(Executor):
             kind = type(error)
             if kind.__module__.startswith("distributed") or "Cancelled" in kind.__name__:
                 reason = str(error).partition("\n")[0] or kind.__name__
+                if "connection-lost" in reason:
+                    reason = "the connection to the scheduler was lost."
                 raise WorkError(
                     f"The cluster gave up a task: {reason} What was finished is kept; run "
                     "again with --resume."
                 ) from error
             raise
         raise WorkError(
-            "The cluster has lost all its workers. What was finished is kept; run again with "
-            "--resume."
+            "The cluster has lost all its workers, or its scheduler does not answer. What was "
+            "finished is kept; run again with --resume."
         )
 
 

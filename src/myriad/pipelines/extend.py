@@ -36,6 +36,7 @@ from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
 from myriad.store import Store, is_store
 from myriad.training import Context
+from myriad.training.engine.gram import RowProducts
 
 OUTDATED = ("cross_validation", "runner_up")
 """Settings that say how the old model did."""
@@ -143,7 +144,8 @@ def extend(
         ).store
     growth = Growth.of(folder, model, store, stores, update=update, seed=seed, progress=progress)
     training = time.perf_counter()
-    found = growth.train(Context(threads=threads, progress=progress))
+    context = Context(threads=threads, progress=progress, products=RowProducts())
+    found = growth.train(context)
     seconds_training = time.perf_counter() - training
     names = growth.class_names
     kept = {name: folder.settings[name] for name in folder.settings if name not in OUTDATED}

@@ -90,7 +90,11 @@ def group_rows(rows: Rows, groups: Sequence[DuplicateGroup]) -> Rows:
 
 
 def write_suggestions(sample: Sample, checked: CheckedLabels) -> None:
-    """Write images whose label is probably wrong, for a person to edit and give to ``train``."""
+    """Write images whose label may be wrong, for a person to edit and give to ``train``.
+
+    Labels that are only worth a look stay as they are, so that a file that nobody has edited
+    changes what is likely wrong alone.
+    """
     ranked, held = checked.ranked, checked.ranked.held
     with (
         atomic_write(checked.file) as beside,
@@ -98,18 +102,21 @@ def write_suggestions(sample: Sample, checked: CheckedLabels) -> None:
     ):
         writer = csv.writer(stream, lineterminator="\n")
         names = ["path", "label", "given", "suggested", "given_probability"]
-        writer.writerow([*names, "suggested_probability", "score"])
+        writer.writerow([*names, "suggested_probability", "score", "certainty"])
         for at in checked.wrong.tolist():
             suggested = sample.class_names[ranked.suggested[at]]
+            given = sample.class_names[held.labels[at]]
+            level = "sure" if ranked.sure[at] else "likely" if ranked.likely[at] else "possible"
             writer.writerow(
                 [
                     sample.paths[held.numbers[at]],
-                    suggested,
-                    sample.class_names[held.labels[at]],
+                    suggested if ranked.likely[at] else given,
+                    given,
                     suggested,
                     f"{held.given[at]:.4f}",
                     f"{ranked.alternative[at]:.4f}",
                     f"{ranked.score[at]:.3f}",
+                    level,
                 ]
             )
 
@@ -126,9 +133,11 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
                 "labels",
                 False,
                 n_wrong,
-                f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong: "
-                "models trained without these images are surer of another label. Keep the lines "
-                f"of {checked.file} that are right, then train with --corrections.",
+                f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong, "
+                f"{int(checked.ranked.likely.sum()):,} of them likely and "
+                f"{int(checked.ranked.sure.sum()):,} surely: models trained without these images "
+                f"are surer of another label. Keep the lines of {checked.file} that are right, "
+                "then train with --corrections.",
             )
         )
     if checked.twins:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +21,24 @@ from myriad.arrays import Float, Ints
 from myriad.models import LinearModel, Model
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance
+from myriad.randomness import generator
 from myriad.training.automatic.folds import choose_folds, draw_folds
 
 N_FOLDS = 3
 HALF_DECADES = (6, 8, 9, 10, 11, 12)
 """Regularisation strengths that are tried: ``10 ** (-half / 2)`` times the mean squared norm of the
 rows, from strong to weak."""
-PATIENCE = 2
+PATIENCE = 1
 """The path ends when so many values in a row have brought no better accuracy."""
-TOL = 1e-3
-"""The optimiser stops when an iteration lowers the objective by less than this fraction of it;
-accuracy does not change below it."""
-MAX_STEPS = 60
+TOL, WINDOW = 0.02, 5
+"""The optimiser stops when the last iterations, so many of them, have lowered the objective by less
+than this fraction of it; accuracy does not change below it. A single iteration says too little:
+the first one from an earlier solution is short."""
+MAX_STEPS = 100
 """Most iterations of the optimiser."""
+FIXED_ROWS, FIXED_SHARE = 4096, 2
+"""Rows of fixed classes that are trained against, at most: so many, or so many for each row of a
+trained class if that is more. Rows that are drawn count for those that are not."""
 PARTS = 8
 """Parts of the rows whose gradients are summed one after the other, for any number of threads."""
 BLOCK_ROWS = 1024
@@ -165,16 +171,18 @@ def train_beside(
     parts = []
     for fold in choose_folds(folds, N_FOLDS):
         held = np.flatnonzero(folds == fold)
-        training = problem.select(np.flatnonzero(folds != fold))
+        training = problem.select(np.flatnonzero(folds != fold)).thinned(seed)
         parts.append(HeldOut(training, held, X[held], targets[held], fixed.select(held)))
     # Accuracy changes little along the path: one fold is enough to choose, all of them to measure.
-    lam = parts[0].choose_lam()
+    # Other folds begin anew, as the first one was trained on the rows that they hold out.
+    lam, parameters = parts[0].choose_lam()
     advance(1)
-    found = []
-    for part in parts:
-        found.append(part.train(lam))
+    found = [parts[0].score(parameters)]
+    for part in parts[1:]:
+        found.append(part.score(part.training.minimise(lam, part.training.start())))
         advance(1)
-    model = problem.make_model(problem.minimise(lam, problem.start()))
+    whole = problem.thinned(seed)
+    model = whole.make_model(whole.minimise(lam, parameters))
     advance(1)
     hits = [part.find_hits(scores) for part, scores in zip(parts, found, strict=True)]
     return Trained(
@@ -203,20 +211,22 @@ class HeldOut:
     targets: Ints
     fixed: FixedScores
 
-    def choose_lam(self) -> float:
-        """Train from strong to weak regularisation until held-out rows do no better."""
-        parameters, accuracies = self.training.start(), []
+    def choose_lam(self) -> tuple[float, NDArray[np.float64]]:
+        """Train from strong to weak regularisation until held-out rows do no better.
+
+        Return the best strength, and the parameters that were found with it.
+        """
+        path, accuracies = [self.training.start()], []
         for half in HALF_DECADES:
-            parameters = self.training.minimise(10.0 ** (-half / 2), parameters)
-            hits = self.find_hits(self.training.make_model(parameters).scores(self.X))
-            accuracies.append(float(hits.mean()))
+            path.append(self.training.minimise(10.0 ** (-half / 2), path[-1]))
+            accuracies.append(float(self.find_hits(self.score(path[-1])).mean()))
             if accuracies[::-1].index(max(accuracies)) >= PATIENCE:
                 break
-        return 10.0 ** (-HALF_DECADES[int(np.argmax(accuracies))] / 2)
+        best = int(np.argmax(accuracies))
+        return 10.0 ** (-HALF_DECADES[best] / 2), path[1 + best]
 
-    def train(self, lam: float) -> Float:
+    def score(self, parameters: NDArray[np.float64]) -> Float:
         """Return the scores of the trained classes for the held-out rows, (n_held, n_trained)."""
-        parameters = self.training.minimise(lam, self.training.start())
         return self.training.make_model(parameters).scores(self.X)
 
     def find_hits(self, scores: Float) -> NDArray[np.bool_]:
@@ -231,6 +241,7 @@ class Problem:
     Parameters
     ----------
     targets : int array of shape (n_rows,), the new class of each row, negative for fixed ones.
+    weights : float64 array of shape (n_rows,), for how many rows each one counts; 1 by default.
     """
 
     def __init__(
@@ -242,21 +253,26 @@ class Problem:
         scale: float,
         anchor: LinearModel | None,
         pool: ThreadPool,
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
         self.X, self.targets, self.n_trained, self.fixed = X, targets, n_trained, fixed
         self.scale, self.anchor, self.pool = scale, anchor, pool
+        self.weights = np.ones(len(X)) if weights is None else weights
+        self.total = float(self.weights.sum())
         self.log_sums = fixed.log_sums
-        self.mean = X.mean(axis=0, dtype=np.float64)
-        square = np.einsum("ij,ij->", X, X, dtype=np.float64) / len(X)
-        self.square = max(float(square - self.mean @ self.mean), 1e-30)
+        self.mean = np.einsum("i,ij->j", self.weights, X, dtype=np.float64) / self.total
+        square = float(self.weights @ np.einsum("ij,ij->i", X, X)) / self.total
+        self.square = max(square - float(self.mean @ self.mean), 1e-30)
         bounds = np.linspace(0, len(X), PARTS + 1).astype(int)
         self.parts = [slice(a, b) for a, b in pairwise(bounds)]
         self.centre = np.zeros((n_trained, X.shape[1]))
         if anchor is not None:
             self.centre[:] = scale * anchor.weights.astype(np.float64)
 
-    def select(self, rows: NDArray[np.int64]) -> Problem:
-        """Return the problem of some of the rows."""
+    def select(
+        self, rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
+    ) -> Problem:
+        """Return the problem of some of the rows, each with another weight if some are given."""
         return Problem(
             self.X[rows],
             self.targets[rows],
@@ -265,7 +281,18 @@ class Problem:
             self.scale,
             self.anchor,
             self.pool,
+            self.weights[rows] if weights is None else weights,
         )
+
+    def thinned(self, seed: int) -> Problem:
+        """Return the problem with fewer rows of fixed classes, if there are many."""
+        old, new = np.flatnonzero(self.targets < 0), np.flatnonzero(self.targets >= 0)
+        most = max(FIXED_ROWS, FIXED_SHARE * len(new))
+        if len(old) <= most:
+            return self
+        drawn = generator(seed, "rows of fixed classes").permutation(old)[:most]
+        rows = np.sort(np.concatenate([drawn, new]))
+        return self.select(rows, np.where(self.targets[rows] < 0, len(old) / most, 1.0))
 
     def start(self) -> NDArray[np.float64]:
         """Return the parameters to begin with: the anchor, or scores that are all the same."""
@@ -274,18 +301,27 @@ class Problem:
         if self.anchor is not None:
             found[:, -1] = self.scale * self.anchor.biases + self.centre @ self.mean
         else:
-            share = max(float((self.targets >= 0).mean()), 1e-9) / self.n_trained
+            share = float(self.weights @ (self.targets >= 0)) / self.total
+            share = max(share, 1e-9) / self.n_trained
             found[:, -1] = float(np.median(self.log_sums)) + np.log(share)
         return found
 
     def minimise(self, lam: float, start: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the parameters with the least loss: weights for centred rows, then biases."""
+        values: list[float] = []
+
+        def stop(intermediate_result: Any) -> None:
+            values.append(float(intermediate_result.fun))
+            if len(values) > WINDOW and values[-1 - WINDOW] - values[-1] < TOL * values[-1]:
+                raise StopIteration
+
         found = minimize(
             lambda flat: self.value(flat.reshape(start.shape), lam),
             start.ravel(),
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": MAX_STEPS, "maxcor": 8, "ftol": TOL},
+            callback=stop,
+            options={"maxiter": MAX_STEPS, "maxcor": 8, "ftol": 0.0, "gtol": 0.0},
         )
         solution: NDArray[np.float64] = found.x.reshape(start.shape)
         return solution
@@ -318,19 +354,18 @@ class Problem:
             found[number] = self._measure(self.parts[number], W32, b)
 
         self.pool.share(work, range(PARTS))
-        n = len(self.X)
         loss, by_bias = sum(part[0] for part in found), sum(part[2] for part in found)
         gradient = np.zeros_like(parameters)
         for part in found:
             gradient[:, :-1] += part[1]
         gradient[:, -1] = by_bias
         gradient[:, :-1] -= np.outer(gradient[:, -1], self.mean)
-        gradient /= n
+        gradient /= self.total
         ridge = lam * self.square
         away = parameters[:, :-1] - self.centre
         gradient[:, :-1] += ridge * away
         penalty = 0.5 * ridge * float(np.square(away).sum())
-        return loss / n + penalty, gradient.ravel()
+        return loss / self.total + penalty, gradient.ravel()
 
     def _measure(
         self, some: slice, W: Float, b: NDArray[np.float64]
@@ -339,16 +374,18 @@ class Problem:
         loss, gradient, by_bias = 0.0, np.zeros_like(W), np.zeros(len(b))
         for start in range(some.start, some.stop, BLOCK_ROWS):
             rows = slice(start, min(start + BLOCK_ROWS, some.stop))
-            X, targets, rest = self.X[rows], self.targets[rows], self.log_sums[rows]
+            X, targets, rest = self.X[rows], self.targets[rows], self.log_sums[rows].copy()
+            weights = self.weights[rows]
             logits = (X @ W.T).astype(np.float64) + b
             top = np.maximum(logits.max(axis=1), rest)
             exponentials = np.exp(logits - top[:, None])
             sums = exponentials.sum(axis=1) + np.exp(rest - top)
-            loss += float((top + np.log(sums)).sum())
-            exponentials /= sums[:, None]
             own = np.flatnonzero(targets >= 0)
-            loss -= float(logits[own, targets[own]].sum())
-            exponentials[own, targets[own]] -= 1.0
+            # A row of a fixed class asks that it be one of these; which one is not in question.
+            rest[own] = logits[own, targets[own]]
+            loss += float(weights @ (top + np.log(sums) - rest))
+            exponentials *= (weights / sums)[:, None]
+            exponentials[own, targets[own]] -= weights[own]
             gradient += exponentials.T.astype(np.float32) @ X
             by_bias += exponentials.sum(axis=0)
         return loss, gradient, by_bias

@@ -16,11 +16,14 @@ from myriad.training.automatic.folds import Judge, draw_folds
 from myriad.training.automatic.method import correct_priors, log_priors
 from myriad.training.calibrating import score_held
 from myriad.training.context import Context
+from myriad.training.dual.method import DualMethod
 from myriad.training.dual.svms import BinaryDual
 from myriad.training.method import Fitted, Method, make_method
 from myriad.training.settings import mean_square
 
 N_FOLDS = 3
+HELD_OUT_TOL = 0.03
+"""The relative duality gap of the model that scores held-out rows, as in the search of `train`."""
 UNKNOWN_EPOCHS = 16
 """Epochs of gradient descent where an earlier version did not say how many there were."""
 
@@ -89,5 +92,12 @@ def cross_fit(settled: Settled, rows: Rows, context: Context) -> tuple[Fitted, H
     """Train on all rows; return the model, and scores of a third of the rows held out before."""
     folds = draw_folds(rows.labels, N_FOLDS, seed=settled.method.seed, groups=rows.groups)
     held = np.flatnonzero(folds == 0)
-    first = settled.fit(rows.select(np.flatnonzero(folds != 0)), context)
+    method = settled.method
+    coarse = method
+    if isinstance(method, DualMethod):
+        coarse = replace(method, tol=max(method.tol, HELD_OUT_TOL))
+    first = replace(settled, method=coarse).fit(rows.select(np.flatnonzero(folds != 0)), context)
+    if isinstance(method, DualMethod):
+        # All rows take at least as many epochs as the others did.
+        settled = replace(settled, method=replace(method, first_check=first.epochs))
     return settled.fit(rows, context), score_held(first.model, rows.select(held))

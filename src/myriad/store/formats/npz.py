@@ -71,7 +71,7 @@ class NpzFile(RowFile):
             return zipfile.ZipFile(self.path)
         except OSError as error:
             raise InputError(f"{self.path} cannot be read: {error.strerror or error}.") from None
-        except zipfile.BadZipFile as error:
+        except Exception as error:  # damage raises nearly every kind of exception
             raise InputError(f"{self.path} is no usable .npz file: {brief(error)}.") from None
 
     def _open_member(self, archive: zipfile.ZipFile, name: str) -> IO[bytes]:

@@ -39,6 +39,7 @@ class GapStopping(Monitor):
     seconds : most seconds, or None.
     val : held-out rows to validate after each certificate, or None.
     watched : whether there are certificates as with held-out rows; by default if there are any.
+    first : the epoch of the first certificate, where epochs do not estimate the gap; 3 by default.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class GapStopping(Monitor):
         seconds: float | None = None,
         val: Rows | None = None,
         watched: bool | None = None,
+        first: int | None = None,
     ) -> None:
         self.tol, self.epochs, self.seconds, self.val = tol, epochs, seconds, val
         self.history: list[Row] = []
@@ -57,7 +59,8 @@ class GapStopping(Monitor):
         self._first = trainer.epoch  # epochs of an earlier lam
         watched = val is not None if watched is None else watched
         record = FIRST_WATCHED if watched else FIRST_RECORD
-        self._check = self._first + min(record if trainer.estimates else FIRST_CHECK, epochs)
+        check = record if trainer.estimates else first or FIRST_CHECK
+        self._check = self._first + min(check, epochs)
 
     @property
     def until(self) -> int:

@@ -58,6 +58,7 @@ class DualMethod(CentringMethod):
     Attributes
     ----------
     takes_several_labels : whether rows may have several labels each.
+    first_check : the epoch of the first certificate; None if not known how many are needed.
     """
 
     takes_several_labels: ClassVar[bool] = False
@@ -86,6 +87,7 @@ class DualMethod(CentringMethod):
         command=False,
         help="Value of a constant feature, regularised like the others; 0 for none.",
     )
+    first_check: int | None = field(default=None, repr=False)
 
     @property
     def is_open(self) -> bool:
@@ -113,7 +115,14 @@ class DualMethod(CentringMethod):
         """Return what stops the training."""
         from myriad.training.dual.gap_stopping import GapStopping
 
-        return GapStopping(trainer, tol=self.tol, epochs=self.epochs, seconds=self.seconds, val=val)
+        return GapStopping(
+            trainer,
+            tol=self.tol,
+            epochs=self.epochs,
+            seconds=self.seconds,
+            val=val,
+            first=self.first_check,
+        )
 
     @abstractmethod
     def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
