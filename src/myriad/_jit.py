@@ -13,7 +13,6 @@ not; so the cache is given a hash of all that a kernel depends on.
 from __future__ import annotations
 
 import functools
-import importlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -188,7 +187,7 @@ def _import_array_functions() -> None:
     if check is not None:
         linalg.ensure_blas = lambda: None
         try:
-            importlib.import_module("numba.np.arraymath")
+            from numba.np import arraymath as arraymath
         finally:
             linalg.ensure_blas = check
 

@@ -18,11 +18,11 @@ This module imports nothing heavy: the help of the command is built from it.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from myriad.errors import InputError, did_you_mean, quote
@@ -271,7 +271,7 @@ def options_of(kind: type) -> dict[str, Option]:
     return dict(_options_of(kind))
 
 
-@functools.cache
+@cache
 def _options_of(kind: type) -> Mapping[str, Option]:
     found: dict[str, Option] = {}
     for field in dataclasses.fields(kind):
@@ -280,8 +280,7 @@ def _options_of(kind: type) -> Mapping[str, Option]:
             for inner in _options_of(group).values():
                 found[inner.name] = dataclasses.replace(inner, only=only or inner.only)
         elif _KEY in field.metadata:
-            one = _read(field)
-            found[one.name] = one
+            found[_read(field).name] = _read(field)
     return found
 
 
@@ -369,7 +368,7 @@ def _group_of(field: dataclasses.Field[Any]) -> tuple[type | None, tuple[str, ..
     return field.metadata.get(_GROUP, (None, ()))
 
 
-@functools.cache
+@cache
 def _read(field: dataclasses.Field[Any]) -> Option:
     """Return the option of a field, its type taken from the annotation.
 
@@ -395,9 +394,7 @@ def _read(field: dataclasses.Field[Any]) -> Option:
 
 def _equal(left: Any, right: Any) -> bool:
     """Return whether two values are the same; arrays are never."""
-    if left is right:
-        return True
     try:
-        return bool(left == right)
+        return left is right or bool(left == right)
     except ValueError:
         return False

@@ -37,11 +37,18 @@ _MASKS = [
     (re.compile(r"^(Margins by) .*"), r"\1 SHARES"),
     (re.compile(r"^(Settings) +(?:loss squared_hinge, lam|eta) .*"), r"\1 CHOSEN"),
     (re.compile(r"""(\bscale|["']scale["']:) (?:[Tt]rue|[Ff]alse)\b"""), r"\1 CHOSEN"),
-    (re.compile(r"( --(?:beta|eta|lam|scale|schedule|epochs) \S+)+$"), " OPTIONS"),
-    (re.compile(r"""(^Epochs|["']epochs["']:) +\d+"""), r"\1 CHOSEN"),
-    # A line of the table of tune: beta, eta, lam, loss, scale, schedule, accuracies, epochs, time.
     (
-        re.compile(rf" (?:all|{_NUMBER})(?: +{_NUMBER}){{2}} +(\w+) +(?:yes|no) +(fixed|lam) "),
+        re.compile(r"( --(?:(?:beta|eta|lam|scale|schedule|epochs) \S+|(?:no-)?center))+$"),
+        " OPTIONS",
+    ),
+    (re.compile(r"""(^Epochs|["']epochs["']:) +\d+"""), r"\1 CHOSEN"),
+    # A line of the table of tune: beta, eta, lam, center, loss, scale, schedule, accuracies, epochs
+    # and time.
+    (
+        re.compile(
+            rf" (?:all|{_NUMBER})(?: +{_NUMBER}){{2}}(?: +(?:yes|no))? +(\w+) +(?:yes|no) "
+            r"+(fixed|lam) "
+        ),
         r" CHOSEN \1 CHOSEN \2 ",
     ),
     (re.compile(r" \d+ +TIME(?: +best)?$"), " EPOCHS TIME"),

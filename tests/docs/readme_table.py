@@ -96,7 +96,7 @@ def draw_speed(path: Path) -> None:
 
     fig, axes = plt.subplots(1, len(SHORT), figsize=(9.6, 3.4), layout="constrained")
     for name, ax in zip(SHORT, axes, strict=True):
-        for key, trainer in TRAINERS.items():
+        for number, (key, trainer) in enumerate(TRAINERS.items()):
             found = read_problems()[name]["rivals"].get(key)
             if found is None:
                 continue
@@ -105,6 +105,7 @@ def draw_speed(path: Path) -> None:
             ax.scatter(
                 average(found["seconds"]),
                 average(found["test"]),
+                color=f"C{number}",
                 marker="o" if ours else "s",
                 s=50 if ours else 32,
                 label=label,

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from myriad.images.reading import BadImage, read_image, read_jpeg_header
+from myriad.images.jpeg import read_jpeg_header
+from myriad.images.reading import BadImage, read_image
 from tests.images.pictures import (
     colour_picture,
     encode,

@@ -10,7 +10,8 @@ import numpy as np
 from PIL import Image
 
 from myriad.arrays import Bytes
-from myriad.images.reading import BadImage, pillow_warnings_ignored, recognise_format
+from myriad.images.quiet import pillow_warnings_ignored
+from myriad.images.reading import BadImage, recognise_format
 
 MEASURED_SIDE = 128
 """The shorter side of the image that quality is measured on; larger ones are shrunk to it."""

@@ -10,13 +10,7 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import stat
-import threading
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +31,9 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 from myriad.arrays import Bytes
 from myriad.errors import MyriadError
 from myriad.images.heif import NotRead, find_heif_reader
+from myriad.images.jpeg import END_OF_IMAGE, JpegHeader, is_truncated, read_jpeg_header
 from myriad.images.pixels import fit_channels, flatten_image, make_upright, scale_to_bytes
+from myriad.images.quiet import pillow_warnings_ignored
 
 MAX_PIXELS = 100_000_000
 MAX_SIDE = 1_000_000
@@ -49,18 +45,6 @@ _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
 _DEFLATE_RATIO = 1032
 """Most bytes that a compressed byte of a PNG can become."""
-
-_END_OF_IMAGE = b"\xff\xd9"  # of JPEG
-_MISSING_JPEG, _NEAR = 128, 2
-"""The grey of pixels for which a JPEG has no data, and how far colours that are interpolated may be
-from it."""
-_GREY_OF_BGR = (0.114, 0.587, 0.299)
-_BLOCK, _LARGEST_BLOCK = 8, 16
-"""Pixels of a side that are coded together, without subsampled colours and with them."""
-_OTHER_SCAN = bytes(1 + i * 89 % 254 for i in range(128))
-"""Data of a scan that decode to some pixels; no byte of them starts a marker."""
-_SCAN_END = re.compile(rb"\xff[^\x00\xd0-\xd7]")
-_RESTART = re.compile(rb"\xff[\xd0-\xd7]")
 
 # Tags of TIFF.
 _TIFF_WIDTH, _TIFF_HEIGHT, _TIFF_CHANNELS = 256, 257, 277
@@ -190,40 +174,6 @@ def _refuse_bomb(width: int, height: int, max_pixels: int) -> None:
         raise BadImage(f"a side of {max(width, height)} pixels, more than the limit of {MAX_SIDE}")
 
 
-@dataclass(frozen=True)
-class JpegHeader:
-    """What is known of a JPEG image of 8 bits before it is decoded.
-
-    Attributes
-    ----------
-    scan : where the data of the first scan start.
-    complete : whether there is an end marker after them.
-    """
-
-    width: int
-    height: int
-    channels: int
-    scan: int = field(compare=False)
-    complete: bool
-
-
-def read_jpeg_header(data: bytes) -> JpegHeader | None:
-    """Read the segments up to the first scan; return None if they are not valid.
-
-    The end marker is searched after the start of the scan only, because the thumbnail in an EXIF
-    segment has its own; within a scan a byte 0xFF is never followed by 0xD9. Data after the end
-    (a second picture, padding) do not matter.
-    """
-    stream = io.BytesIO(data)
-    try:
-        with pillow_warnings_ignored():
-            image = JpegImagePlugin.JpegImageFile(stream, "")
-    except Exception:  # damaged headers make it raise exceptions of nearly every kind
-        return None
-    scan = stream.tell()
-    return JpegHeader(*image.size, image.layers, scan, data.find(_END_OF_IMAGE, scan) >= 0)
-
-
 def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | None) -> Bytes | None:
     """Decode with OpenCV, or return None if Pillow should try.
 
@@ -231,7 +181,7 @@ def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | Non
     """
     header = read_jpeg_header(data)
     if header is None:
-        if _END_OF_IMAGE not in data:
+        if END_OF_IMAGE not in data:
             raise BadImage("truncated JPEG")
         return None
     _refuse_bomb(header.width, header.height, max_pixels)
@@ -243,51 +193,11 @@ def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | Non
     pixels = cv2.imdecode(np.frombuffer(data, np.uint8), flag)
     if pixels is None:
         return None
-    if _may_lack_data(data, header, pixels) and _lacks_jpeg_data(data, header.scan):
+    if is_truncated(data, header, pixels):
         raise BadImage("truncated JPEG")
     if colour:
         pixels = cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
     return np.asarray(pixels, np.uint8)
-
-
-def _may_lack_data(data: bytes, header: JpegHeader, pixels: Any) -> bool:
-    """Return whether the last pixels look as if there were no data for them.
-
-    Decoders do not say so, and make what is missing grey, except for the first block of it. So an
-    image that is one block wide or high is always in doubt.
-    """
-    if min(header.width, header.height) <= _LARGEST_BLOCK:
-        return True
-    if data.find(b"Exif\0", 0, header.scan) < 0:  # not rotated
-        height, width = ((side - 1) % _BLOCK + 1 for side in (header.height, header.width))
-        factor = max(1, round(max(header.height, header.width) / max(pixels.shape[:2])))
-        last = pixels[-max(1, height // factor) :, -max(1, width // factor) :]
-        corners = [last.reshape(last.shape[0] * last.shape[1], -1)]
-    else:
-        corners = [pixels[i, j].reshape(1, -1) for i in (0, -1) for j in (0, -1)]
-    greys = (one @ _GREY_OF_BGR if one.shape[1] == 3 else one[:, 0] + 0.0 for one in corners)
-    return any(bool((abs(grey - _MISSING_JPEG) <= _NEAR).all()) for grey in greys)
-
-
-def _lacks_jpeg_data(data: bytes, scan: int) -> bool:
-    """Return whether the first scan ends before the last pixel, as with a size that is too large.
-
-    The image is decoded again with more data at the end of the scan: a complete one stays the same.
-    """
-    found = _SCAN_END.search(data, scan)
-    end = found.start() if found else len(data)
-    restarts = _RESTART.findall(data, scan, end)
-    marker = bytes([0xFF, 0xD0 + (restarts[-1][1] + 1) % 8]) if restarts else b""
-    longer = (
-        data[:end] + other + marker + other + data[end:]
-        for other in (_OTHER_SCAN, _OTHER_SCAN[::-1])  # pixels that are clipped may hide one
-    )
-    with pillow_warnings_ignored():
-        first, *others = (
-            np.asarray(JpegImagePlugin.JpegImageFile(io.BytesIO(one), ""))
-            for one in (data, *longer)
-        )
-    return not all(np.array_equal(first, one) for one in others)
 
 
 def _jpeg_flag(header: JpegHeader, colour: bool, min_pixels: int | None) -> int:
@@ -377,31 +287,3 @@ def _decode_tiff(data: bytes, tags: dict[int, Any], *, colour: bool) -> Bytes | 
     if values.ndim == 3:
         values = np.ascontiguousarray(values[:, :, 2::-1])  # BGR(A) to RGB
     return fit_channels(scale_to_bytes(values), colour=colour)
-
-
-_quiet_lock = threading.Lock()
-_quiet_readers = 0
-_quiet_filters = warnings.catch_warnings()
-
-
-@contextmanager
-def pillow_warnings_ignored() -> Iterator[None]:
-    """Ignore the warnings of Pillow (odd EXIF data, large GIF): real problems are errors.
-
-    `catch_warnings` alone is not thread-safe, because each thread restores the filters that it
-    found: here the first reader sets the filters and the last one restores them.
-    """
-    global _quiet_readers, _quiet_filters
-    with _quiet_lock:
-        if _quiet_readers == 0:
-            _quiet_filters = warnings.catch_warnings()
-            _quiet_filters.__enter__()
-            warnings.filterwarnings("ignore", module=r"PIL(\.|$)")
-        _quiet_readers += 1
-    try:
-        yield
-    finally:
-        with _quiet_lock:
-            _quiet_readers -= 1
-            if _quiet_readers == 0:
-                _quiet_filters.__exit__(None, None, None)
