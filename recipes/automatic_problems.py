@@ -21,7 +21,7 @@ from myriad.images import choose_glyphs, write_glyphs
 DATA = "a folder with omniglot_1623.npz, scene15, caltech101.zip and tiny200.zip"
 """What `--data` is; digits and glyphs need none of it."""
 GLYPH_CLASSES, GLYPH_IMAGES = 300, 20
-MANY_CLASSES, MANY_FEATURES, MANY_FAMILY, MANY_NOISE = 10_000, 256, 20, 1.5
+MANY_CLASSES, MANY_FEATURES, MANY_FAMILY, MANY_NOISE = 10_000, 256, 20, 4.0
 MANY_ROWS, MANY_TRAIN = 7, 5
 OMNIGLOT_CLASSES, OMNIGLOT_TRAIN = 400, 15
 TAIL_CLASSES, TAIL_MOST, TAIL_LEAST = 200, 100, 2
