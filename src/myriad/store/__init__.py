@@ -9,6 +9,7 @@ from myriad.store.store import Store, StoreRows, is_store
 from myriad.store.views import (
     BalancedRows,
     CentredRows,
+    ProjectedRows,
     ScaledRows,
     feature_means,
     feature_squares,
@@ -22,6 +23,7 @@ __all__ = [
     "Block",
     "CentredRows",
     "LocalRows",
+    "ProjectedRows",
     "Rows",
     "ScaledRows",
     "SharedRows",

@@ -15,6 +15,8 @@ from myriad.store.rows import Fill, Rows
 
 DEVIATION_ROWS = 20_000
 """Number of rows from which the standard deviations of features are estimated."""
+PROJECTED_ROWS = 256
+"""Number of rows that are projected by one product."""
 
 
 class View(Rows):
@@ -110,6 +112,48 @@ class CentredRows(ChangedRows):
     def change(self, X: Float) -> None:
         """Subtract the mean from rows."""
         X -= self.mean
+
+
+class ProjectedRows(View):
+    """Rows ``x P - o`` for a matrix P and a vector o, computed when they are read.
+
+    Parameters
+    ----------
+    projection : float32 array P of shape (rows.dim, dim)
+    offset : float32 array o of shape (dim,)
+    """
+
+    def __init__(self, rows: Rows, projection: Float, offset: Float) -> None:
+        self.projection = projection.astype(rows.dtype)
+        self.offset = offset.astype(rows.dtype)
+        super().__init__(rows)
+
+    def _copy_labels(self, rows: Rows) -> None:
+        super()._copy_labels(rows)
+        self.dim = self.projection.shape[1]
+
+    def _zero_copy(self) -> None:
+        return None
+
+    def _reader(self) -> Fill:
+        return self._projected(self.rows._reader())
+
+    def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
+        fill, close = self.rows._ordered_reader(order)
+        return self._projected(fill), close
+
+    def _projected(self, fill: Fill) -> Fill:
+        X = np.empty((PROJECTED_ROWS, self.rows.dim), self.dtype)
+
+        def fill_projected(index: NDArray[np.int64], out: Float) -> None:
+            for start in range(0, len(index), PROJECTED_ROWS):
+                some = index[start : start + PROJECTED_ROWS]
+                part = out[start : start + PROJECTED_ROWS]
+                fill(some, X[: len(some)])
+                np.matmul(X[: len(some)], self.projection, out=part)
+                part -= self.offset
+
+        return fill_projected
 
 
 class BalancedRows(View):

@@ -7,6 +7,7 @@ from myriad.training.automatic.method import Automatic
 from myriad.training.baselines.nearest_means import Means
 from myriad.training.baselines.nearest_neighbours import NeighboursMethod
 from myriad.training.context import Context
+from myriad.training.discriminant.method import Discriminant
 from myriad.training.dual.method import Certified
 from myriad.training.dual.svms import BinaryDual, TopK
 from myriad.training.embedding.method import EmbeddingOptions, WsabieMethod
@@ -33,6 +34,7 @@ METHODS: dict[str, type[Method]] = {
     "toppush": TopPush,
     "recall": Recall,
     "wsabie": WsabieMethod,
+    "plda": Discriminant,
     "means": Means,
     "trace": AtomDescent,
     "knn": NeighboursMethod,
@@ -49,6 +51,7 @@ __all__ = [
     "Checkpoint",
     "ClassSums",
     "Context",
+    "Discriminant",
     "EmbeddingOptions",
     "Fitted",
     "IncrementalTraining",

@@ -78,7 +78,7 @@ def read_method(settings: Mapping[str, Any], rows: Rows, n_before: int, *, seed:
 
 
 def _like_automatic(method: BinaryDual, rows: Rows) -> BinaryDual:
-    """Return the method with what the automatic one derives from rows; see `families.Dual`."""
+    """Return the method with what the automatic one derives from rows; see `dual_family.Dual`."""
     mean = feature_means(rows).astype(np.float32)
     method = replace(method, bias=float(np.sqrt(mean_square(CentredRows(rows, mean)))))
     n_classes = len(rows.class_names)

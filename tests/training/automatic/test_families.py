@@ -10,7 +10,7 @@ from myriad.training import Context
 from myriad.training.automatic import trials as comparison
 from myriad.training.automatic.families import FAMILIES
 from myriad.training.automatic.folds import Judge
-from myriad.training.automatic.selection import PLANS, make_problem
+from myriad.training.automatic.selection import PLANS, decide, make_problem
 from myriad.training.automatic.trials import Trial, has_peaked, smooth_trials
 
 
@@ -41,7 +41,7 @@ def problem():
     return make_problem(rows, 5, PLANS["normal"], n_rows=150, seed=0, memory=1 << 30)
 
 
-@pytest.mark.parametrize("name", ["softmax", "dual", "ovr"])
+@pytest.mark.parametrize("name", ["softmax", "dual", "plda", "ovr"])
 def test_candidates_are_judged_on_the_held_out_rows(problem, name):
     with Context(threads=1).open() as running:
         found = FAMILIES[name](problem, running).search(lambda n: None)
@@ -51,7 +51,7 @@ def test_candidates_are_judged_on_the_held_out_rows(problem, name):
     assert all(trial.top5 == 100 for trial in found)
 
 
-@pytest.mark.parametrize("name", ["softmax", "dual"])
+@pytest.mark.parametrize("name", ["softmax", "dual", "plda"])
 def test_settings_explored_on_the_first_fold_are_compared_on_all_folds(problem, name, monkeypatch):
     monkeypatch.setattr(comparison, "EXPLORED_ROWS", 40)
     explored = problem.explored()
@@ -63,7 +63,7 @@ def test_settings_explored_on_the_first_fold_are_compared_on_all_folds(problem, 
     assert all(len(trial.ranks) == 150 for trial in found)
 
 
-@pytest.mark.parametrize("name", ["softmax", "dual", "ovr"])
+@pytest.mark.parametrize("name", ["softmax", "dual", "plda", "ovr"])
 def test_a_trial_on_a_fold_is_what_its_method_trains(problem, name):
     """The method of a candidate, on the rows of a fold, ranks held-out rows as the trial did."""
     fold = problem.folds[0]
@@ -88,3 +88,38 @@ def test_little_memory_trains_one_learning_rate_after_the_other(problem):
     for trial in together:
         key = trial.settings["eta"], trial.settings["epochs"]
         assert scores.get(key, trial.score) == pytest.approx(trial.score, abs=2)
+
+
+def test_softmax_in_the_space_of_discriminant_analysis_is_tried_where_that_is_competitive(problem):
+    with Context(threads=1).open() as running:
+        analysis = FAMILIES["plda"](problem, running).search(lambda n: None)
+        assert not FAMILIES["projected"](problem, running).suits(), "there is no analysis"
+        projected = FAMILIES["projected"](problem, running, analysis)
+        assert projected.suits()
+        found = projected.search(lambda n: None)
+        perfect = Trial("softmax", {}, np.ones(150, np.int32), 100.0, 100.0)
+        assert not FAMILIES["projected"](problem, running, [perfect, *analysis]).suits()
+    assert max(trial.score for trial in found) > 75
+    best = max(analysis, key=lambda trial: trial.smooth)
+    assert {trial.settings["discriminant"] for trial in found} == {best.settings["lam"]}
+
+
+def test_discriminant_analysis_is_not_compared_on_a_subsample_of_large_classes(problem):
+    with Context(threads=1).open() as running:
+        few = replace(problem, is_subsample=True, n_rows=200)
+        many = replace(problem, is_subsample=True, n_rows=200_000)
+        assert FAMILIES["plda"](few, running).suits()
+        assert not FAMILIES["plda"](many, running).suits()
+
+
+def test_a_family_that_must_prove_itself_needs_more_than_luck(problem):
+    def trial(name, n_wrong):
+        own = np.ones(150, np.int32)
+        own[:n_wrong] = 2
+        own = own[::-1] if name == "softmax" else own  # other errors, as many
+        score = problem.judge.score(own == 1)
+        return Trial(name, {"lam": 1.0}, own, score, score)
+
+    assert decide([trial("softmax", 30), trial("plda", 29)], problem).family == "softmax"
+    assert decide([trial("softmax", 30), trial("plda", 10)], problem).family == "plda"
+    assert decide([trial("softmax", 30), trial("dual", 29)], problem).family == "dual"

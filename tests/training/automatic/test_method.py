@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from myriad.measures import LabelSets
 from myriad.store import ArrayRows
 from myriad.training import METHODS, Automatic, Checkpoint, Context
+from myriad.training.automatic import discriminant_families, selection, subsampling
 from myriad.training.automatic import method as automatic
-from myriad.training.automatic import selection, subsampling
+from myriad.training.automatic.families import FAMILIES
 
 
 def make_rows(n=120, dim=10, classes=4, seed=0, counts=None):
@@ -38,8 +40,8 @@ def test_the_model_is_good_and_its_settings_say_how_it_was_chosen():
     assert found["measure"] == "accuracy"
     assert (found["rows"], found["folds"]) == (120, 3)
     assert found["candidates"] == len(fitted.table)
-    assert {row["objective"] for row in fitted.table} == {"softmax", "dual"}
-    assert fitted.settings["runner_up"]["objective"] != fitted.settings["objective"]
+    assert {row["objective"] for row in fitted.table} == {"softmax", "dual", "plda"}
+    assert fitted.settings["runner_up"]
     json.dumps(fitted.settings)
 
 
@@ -65,7 +67,8 @@ def test_classes_of_different_sizes_are_balanced():
     rows = make_rows(classes=3, counts=[200, 40, 10])
     fitted = fit(rows)
     assert fitted.settings["cross_validation"]["measure"] == "mean class accuracy"
-    assert all(row.get("balanced") for row in fitted.table)
+    # Discriminant analysis counts all classes alike by itself.
+    assert all(row.get("balanced") for row in fitted.table if row["objective"] != "plda")
 
 
 def test_more_features_than_rows_are_trained_in_their_span():
@@ -106,14 +109,15 @@ def test_two_classes():
 def test_weights_of_rows_leave_out_what_cannot_use_them():
     rows = make_rows()
     weighted = ArrayRows(rows.X, rows.labels, weights=np.ones(120))
-    assert {row["objective"] for row in fit(weighted).table} == {"softmax"}
+    assert {row["objective"] for row in fit(weighted).table} == {"softmax", "plda"}
 
 
 @pytest.mark.parametrize("search", ["quick", "thorough"])
 def test_how_much_is_tried(search):
     fitted = fit(make_rows(n=60), search=search)
     tried = {row["objective"] for row in fitted.table}
-    assert tried == set(selection.PLANS[search].families)
+    names = selection.PLANS[search].families
+    assert tried == {FAMILIES[name].objective for name in names}
 
 
 def test_many_rows_are_searched_on_a_subsample(monkeypatch):
@@ -129,13 +133,47 @@ def test_many_rows_are_searched_on_a_subsample(monkeypatch):
     assert fitted.choice.settings["epochs"] == fitted.epochs
 
 
-def test_many_classes_are_trained_against_sampled_negatives(monkeypatch):
+@pytest.mark.parametrize(("work", "objective"), [(np.inf, "softmax"), (0.0, "ovr")])
+def test_candidates_of_very_many_classes_are_compared_on_validation_rows(
+    work, objective, monkeypatch
+):
     monkeypatch.setattr(automatic, "MANY_CLASSES", 3)
+    monkeypatch.setattr(automatic, "SOFTMAX_WORK", work)
     rows, val = make_rows(), make_rows(seed=2)
     fitted = Automatic().fit(rows, val, n_classes=4)
+    assert {row["objective"] for row in fitted.table} == {"plda", objective}
+    assert fitted.settings["objective"] in ("plda", objective)
+    settled = Automatic().settled(fitted)
+    again = settled.fit(rows, None, n_classes=4)
+    assert accuracy(again.model, val) > 0.85
+    assert again.settings["lam"] == fitted.settings["lam"]
+
+
+def test_several_labels_are_trained_against_sampled_negatives():
+    rows, val = make_rows(), make_rows(seed=2)
+    sets = LabelSets.from_lists([[int(c)] for c in rows.labels])
+    several = ArrayRows(rows.X, sets, rows.class_names)
+    assert Automatic().fit(several, val, n_classes=4).settings["objective"] == "ovr"
+
+
+def test_many_features_of_very_many_classes_have_no_covariances(monkeypatch):
+    monkeypatch.setattr(automatic, "MANY_CLASSES", 3)
+    monkeypatch.setattr(discriminant_families, "COVARIED_FEATURES", 5)
+    fitted = Automatic().fit(make_rows(), make_rows(seed=2), n_classes=4)
     assert fitted.settings["objective"] == "ovr"
-    again = Automatic().settled(fitted).fit(rows, None, n_classes=4)
-    assert again.settings["eta"] == fitted.settings["eta"]
+
+
+def test_the_space_of_discriminant_analysis_is_chosen_where_classes_are_many_and_small():
+    """Many classes of few rows, which differ in directions of little noise."""
+    rng = np.random.default_rng(0)
+    means = rng.standard_normal((80, 30)) * (np.arange(30) < 15)
+    y = np.repeat(np.arange(80), 6)
+    draws = rng.standard_normal((2, len(y), 30)) * np.linspace(0.3, 6.0, 30)
+    train, test = (ArrayRows((means[y] + one).astype(np.float32), y) for one in draws)
+    fitted = fit(train)
+    assert fitted.choice.family in ("plda", "projected")
+    without = fit(train, search="quick")
+    assert accuracy(fitted.model, test) > accuracy(without.model, test) + 0.05
 
 
 def test_an_interrupted_training_does_not_search_again(tmp_path, monkeypatch):

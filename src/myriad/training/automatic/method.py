@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.options import option
 from myriad.training.context import Context
+from myriad.training.discriminant.method import Discriminant
 from myriad.training.method import CentringMethod, Fitted, Method
 from myriad.training.optimiser import OptimiserOptions
 from myriad.training.sgd.method import SGD
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from myriad.store import Rows
 
 MANY_CLASSES = 2_000
-"""Classes above which one-vs-rest with sampled negatives is used: the other candidates compare
-every row with every class."""
+"""Classes above which candidates are compared once, on validation rows, instead of in folds."""
+SOFTMAX_WORK = 1e12
+"""Rows times classes times features up to which softmax is a candidate with very many classes.
+Above, it is one-vs-rest with sampled negatives, which compares a row with few of the classes."""
 PATIENCE = 2
 """Epochs without a rise of validation accuracy after which the final training stops; averaged
 weights make it smooth."""
@@ -29,7 +32,7 @@ LOADED_BYTES = 256 << 20
 """Bytes up to which the rows of a search are kept in memory, centred."""
 SEARCHES = {
     "quick": "softmax, one fold",
-    "normal": "softmax and SVM",
+    "normal": "softmax, SVM and discriminant analysis",
     "thorough": "one-vs-rest too, five folds",
 }
 
@@ -114,7 +117,7 @@ class Automatic(CentringMethod):
 
     def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Chosen:
         if self.choice is None and (train.sets is not None or n_classes > MANY_CLASSES):
-            return self._fit_sampled(train, val, n_classes, context)
+            return self._fit_many(train, val, n_classes, context)
         from myriad.models import HeldScores
         from myriad.training.automatic.selection import choose
         from myriad.training.automatic.subsampling import subsample
@@ -168,20 +171,60 @@ class Automatic(CentringMethod):
             fitted = replace(fitted, model=model, settings=settings)
         return _chosen(fitted, choice, scores)
 
-    def _fit_sampled(
-        self, train: Rows, val: Rows | None, n_classes: int, context: Context
+    def _fit_many(self, train: Rows, val: Rows | None, n_classes: int, context: Context) -> Chosen:
+        """Train the candidates for very many classes or several labels per row.
+
+        Discriminant analysis takes one pass. Beside it is trained, in its space, softmax or, where
+        that would take too long, one-vs-rest with sampled negatives; the better one on the
+        validation rows is kept.
+        """
+        from myriad.training.automatic.discriminant_families import COVARIED_FEATURES
+
+        if train.sets is not None or train.dim > COVARIED_FEATURES:
+            return self._fit_sgd("sampled", train, val, n_classes, context)
+        method = Discriminant(center=False, seed=self.seed)
+        fitted = method.fit(train, val, n_classes=n_classes, context=context)
+        lam = fitted.settings["lam"]
+        first = _chosen(fitted, Choice("plda", {"lam": lam}, table=fitted.table))
+        if val is None:
+            return first
+        softmax = float(train.n_rows) * n_classes * train.dim <= SOFTMAX_WORK
+        name = "projected" if softmax else "sampled"
+        second = self._fit_sgd(name, train, val, n_classes, context, discriminant=lam)
+        table = [
+            {"objective": found.settings["objective"], **row}
+            for found in (first, second)
+            for row in found.table
+        ]
+        best = max((first, second), key=lambda found: validation_accuracy(found))
+        return replace(best, table=table, choice=replace(best.choice, table=table))
+
+    def _fit_sgd(
+        self,
+        name: str,
+        train: Rows,
+        val: Rows | None,
+        n_classes: int,
+        context: Context,
+        discriminant: float | None = None,
     ) -> Chosen:
-        """Train one-vs-rest with sampled negatives, whose number is searched on validation rows."""
+        """Train a family by gradient descent; its settings are searched on validation rows."""
+        from myriad.training.automatic.families import FAMILIES
+
         method = SGD(
+            objective=FAMILIES[name].objective,
             seed=self.seed,
             center=False,
+            scale=None if discriminant is None else False,
             memory=self.memory,
             optimiser=OptimiserOptions(average=True),
+            discriminant=discriminant,
         )
         fitted = method.fit(train, val, n_classes=n_classes, context=context)
         found = method.settled(fitted)
-        settings = {name: getattr(found, name) for name in ("eta", "beta", "scale", "epochs")}
-        return _chosen(fitted, Choice("sampled", settings, table=fitted.table))
+        names = ("eta", "beta", "scale", "epochs", "discriminant")
+        settings = {one: getattr(found, one) for one in names if getattr(found, one) is not None}
+        return _chosen(fitted, Choice(name, settings, table=fitted.table))
 
 
 @dataclass(frozen=True)
@@ -197,7 +240,9 @@ class Chosen(Fitted):
 
 
 def _chosen(fitted: Fitted, choice: Choice, held_scores: HeldScores | None = None) -> Chosen:
-    objective = "ovr" if choice.family == "sampled" else choice.family
+    from myriad.training.automatic.families import FAMILIES
+
+    objective = FAMILIES[choice.family].objective
     settings = {"objective": objective, "chosen_by": "auto", **choice.facts, **fitted.settings}
     return Chosen(
         fitted.model,
@@ -208,6 +253,12 @@ def _chosen(fitted: Fitted, choice: Choice, held_scores: HeldScores | None = Non
         held_scores=held_scores,
         choice=choice,
     )
+
+
+def validation_accuracy(fitted: Fitted) -> float:
+    """Return the best accuracy on validation rows of a training or its search, in percent."""
+    rows = fitted.history or fitted.table
+    return max((float(row["top1"]) for row in rows), default=0.0)
 
 
 def load_small(rows: Rows) -> Rows:

@@ -27,8 +27,6 @@ from myriad.training.context import RunningContext
 from myriad.training.search import smooth
 from myriad.training.validation import count_block_rows, cut_ranges
 
-DUAL_ROWS = 50_000
-"""Rows up to which training in the dual is a candidate: it keeps variables of every row."""
 CALIBRATION_ROWS, CALIBRATION_FOLDS, ENOUGH_TO_CALIBRATE = 600, 10, 1800
 """Held-out rows of a fold, at least, folds, at most, and held-out rows that are enough, where the
 chosen candidate is trained once more to be calibrated."""
@@ -56,8 +54,8 @@ class Plan:
 
 PLANS = {
     "quick": Plan(("softmax",), 3, 1),
-    "normal": Plan(("softmax", "dual"), 3, 3),
-    "thorough": Plan(("softmax", "dual", "ovr"), 5, 5),
+    "normal": Plan(("softmax", "dual", "plda", "projected"), 3, 3),
+    "thorough": Plan(("softmax", "dual", "plda", "projected", "ovr"), 5, 5),
 }
 
 
@@ -92,10 +90,10 @@ def choose(
         return Choice("softmax", UNSEARCHED), None
     trials: list[Trial] = []
     for name in plan.families:
-        if name == "dual" and (rows.weights is not None or n_rows > DUAL_ROWS):
-            continue
-        with running.progress.step(f"Trying {name}", None, "epochs") as advance:
-            trials += FAMILIES[name](problem, running).search(advance)
+        family = FAMILIES[name](problem, running, trials)
+        if family.suits():
+            with running.progress.step(f"Trying {name}", None, "epochs") as advance:
+                trials += family.search(advance)
     choice = decide(trials, problem)
     problem = replace(problem, folds=cut_for_calibration(rows, problem))
     models = train_folds(choice, problem, running)
@@ -172,11 +170,19 @@ def find_prior_weight(held: HeldScores, priors: NDArray[np.float64], judge: Judg
 
 
 def decide(trials: list[Trial], problem: Problem) -> Choice:
-    """Return the best candidate; of equals the first, which is regularised most."""
-    best = max(trials, key=lambda trial: trial.smooth)
+    """Return the best candidate; of equals the first, which is regularised most.
+
+    A family that must prove itself is chosen only if it is ahead by more than the error.
+    """
+    names = dict.fromkeys(trial.family for trial in trials)
+    tops = [max((t for t in trials if t.family == name), key=lambda t: t.smooth) for name in names]
+    best, judge = tops[0], problem.judge
+    for top in tops[1:]:
+        _, error = judge.difference(top.correct, best.correct)
+        if top.smooth > best.smooth + (error if FAMILIES[top.family].must_prove else 0.0):
+            best = top
     others = [trial for trial in trials if trial.family != best.family]
     second = max(others, key=lambda trial: trial.smooth, default=None)
-    judge = problem.judge
     facts: dict[str, Any] = {
         "cross_validation": {
             "measure": judge.measure,
@@ -189,10 +195,15 @@ def decide(trials: list[Trial], problem: Problem) -> Choice:
     }
     if second is not None:
         gain, error = judge.difference(best.correct, second.correct)
-        found = {"objective": second.family, **second.settings}
+        found = {"objective": FAMILIES[second.family].objective, **second.settings}
         facts["runner_up"] = found | {"behind": round(gain, 2), "error": round(error, 2)}
     table = [
-        {"objective": trial.family, **trial.settings, "top1": trial.score, "top5": trial.top5}
+        {
+            "objective": FAMILIES[trial.family].objective,
+            **trial.settings,
+            "top1": trial.score,
+            "top5": trial.top5,
+        }
         for trial in trials
     ]
     return Choice(best.family, best.settings, facts=facts, table=table)

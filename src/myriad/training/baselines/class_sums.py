@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from myriad._jit import jit
-from myriad.arrays import Float
 from myriad.errors import WorkError
 from myriad.measures import LabelSets
 from myriad.models import LinearModel
@@ -38,17 +38,20 @@ class ClassSums:
 
     def add(self, rows: Rows, *, pool: ThreadPool, progress: Progress = SILENT) -> None:
         """Add all rows; one of several classes counts in each, one of none nowhere."""
-        sets = rows.all_labels
+        sets, weights = rows.all_labels, rows.weights
         size = max(1, min(1024, BLOCK_BYTES // (4 * rows.dim)))
         with progress.step("Adding up classes", rows.n_rows, "rows") as advance:
             for block in rows.blocks(size):
-                self._add_block(block, sets.select(block.index), rows.weights, pool)
+                counted = np.ones(len(block.X))
+                if weights is not None:
+                    counted = weights[block.index].astype(float)
+                self.add_block(block, sets.select(block.index), counted, pool)
                 advance(len(block.X))
 
-    def _add_block(
-        self, block: Block, sets: LabelSets, weights: Float | None, pool: ThreadPool
+    def add_block(
+        self, block: Block, sets: LabelSets, counted: NDArray[np.float64], pool: ThreadPool
     ) -> None:
-        counted = np.ones(len(block.X)) if weights is None else weights[block.index].astype(float)
+        """Add a block of rows, each counted as often as its weight says."""
 
         def add(start: int) -> None:
             some = slice(start, start + FEATURES)

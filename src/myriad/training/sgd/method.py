@@ -125,6 +125,14 @@ class SGD(GradientMethod, CentringMethod):
         panel=SCALING_PANEL,
         help="Scale features to unit variance while training.",
     )
+    discriminant: float | None = option(
+        None,
+        above=0,
+        maximum=1e6,
+        words={"none": None},
+        panel=SCALING_PANEL,
+        help="Train in the space of discriminant analysis (plda) with this lam, or none.",
+    )
     balanced: bool = option(
         False, only=JOINT, panel=SGD_PANEL, help="Draw classes uniformly, then a row of each."
     )
@@ -175,12 +183,14 @@ class SGD(GradientMethod, CentringMethod):
             )
         if self.schedule.name == "lam" and lam == 0:
             raise InputError("The schedule lam needs a lam above 0.")
+        if self.discriminant is not None and self.start is not None:
+            raise InputError("discriminant is for a training that starts from zero.")
 
     @property
     def spreads(self) -> bool:
         """Whether workers can train shards: mini-batches, rates of features and averages cannot."""
         optimiser = self.optimiser
-        if self.batch != 1:
+        if self.batch != 1 or self.discriminant is not None:
             return False
         return optimiser.adagrad != "feature" and (self.objective == "ovr" or not optimiser.average)
 
@@ -208,6 +218,8 @@ class SGD(GradientMethod, CentringMethod):
                 f"The objective {self.objective} is for one label a row; for several use "
                 f"{', '.join(SEVERAL_LABELS)} or dual."
             )
+        if self.discriminant is not None:
+            return self._fit_projected(train, val, self.discriminant, n_classes, context)
         with context.open() as running:
             workers = running.workers if self.spreads else None
             task = Task(self, train, val, n_classes, workers)
@@ -249,6 +261,20 @@ class SGD(GradientMethod, CentringMethod):
             settings = setting.to_json() | self.stated_json() | task.describe_rounds()
             model = task.model(*weights, setting)
         return Fitted(model, settings, epochs, monitor.history, state.facts["table"])
+
+    def _fit_projected(
+        self, train: Rows, val: Rows | None, lam: float, n_classes: int, context: Context
+    ) -> Fitted:
+        """Train on rows in the space of discriminant analysis; see `GaussianClasses.space`."""
+        from myriad.training.discriminant.gaussian import find_space
+
+        with context.open() as running:
+            space = find_space(train, n_classes, lam, running)
+            train, val = space.project(train), val and space.project(val)
+        plain = replace(self, discriminant=None)
+        fitted = plain._fit(train, val, n_classes=n_classes, context=context)
+        settings = fitted.settings | {"discriminant": lam}
+        return replace(fitted, model=space.expand(fitted.model), settings=settings)
 
     def _centred(self, mean: Float) -> Self:
         """Return the method that starts at the same scores on centred rows."""

@@ -1,0 +1,115 @@
+"""Candidates trained in the dual."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.progress import Advance
+from myriad.training.automatic.family import Family
+from myriad.training.automatic.paths import follow_path
+from myriad.training.automatic.trials import Fold, Problem, Trial
+from myriad.training.dual.ascent import DualTrainer
+from myriad.training.dual.gap_stopping import GapStopping
+from myriad.training.dual.svms import BinaryDual
+from myriad.training.loop import run
+from myriad.training.settings import mean_square
+
+FIRST_LAM, LAST_LAM = 2, 14
+"""Values of lam of the dual are ``10 ** (-half / 2)`` times the mean squared norm of the rows, with
+a whole number `half`: the first and the weakest that are tried."""
+COARSE, FINE = (0.1, 6), (0.03, 12)
+"""The relative duality gap to which decades of lam are explored, and the most epochs; then those of
+the half decades around the best."""
+DUAL_ROWS = 50_000
+"""Rows up to which training in the dual is a candidate: it keeps variables of every row."""
+FINAL_TOL = 1e-2
+"""The relative duality gap of the model that is chosen; accuracy does not change below it."""
+
+
+class Dual(Family):
+    """One-vs-rest support vector machines with the squared hinge loss, along a path of lam."""
+
+    name = objective = "dual"
+
+    def suits(self) -> bool:
+        """Return whether variables of every row can be kept, and no rows have weights."""
+        problem = self.problem
+        return problem.folds[0].train.weights is None and problem.n_rows <= DUAL_ROWS
+
+    @classmethod
+    def settle(
+        cls, settings: Mapping[str, Any], labels: NDArray[np.int32], n_classes: int, *, seed: int
+    ) -> BinaryDual:
+        """Return the method that trains a candidate; see `Family.settle`."""
+        weights = None
+        if settings.get("balanced"):
+            # Weights of positives that give every class the same weight in all.
+            counts = np.maximum(np.bincount(labels[labels >= 0], minlength=n_classes), 1)
+            weights = tuple((counts.mean() / counts).tolist())
+        return BinaryDual(
+            center=False,
+            loss="squared_hinge",
+            lam=settings["lam"],
+            bias=settings["bias"],
+            class_weights=weights,
+            tol=FINAL_TOL,
+            seed=seed,
+        )
+
+    @classmethod
+    def for_rows(cls, settings: Mapping[str, Any], factor: float) -> Mapping[str, Any]:
+        """Return settings with another lam: what counts is lam times the number of rows."""
+        return {**settings, "lam": float(f"{settings['lam'] / factor:.3g}")}
+
+    def search(self, advance: Advance) -> list[Trial]:
+        """Train values of lam, each from the variables of the one before.
+
+        See `follow_path`.
+        """
+        problem = self.problem
+        square = sum(mean_square(fold.train) for fold in problem.folds) / len(problem.folds)
+        fixed: dict[str, Any] = {"bias": float(f"{math.sqrt(square):.3g}")}
+        fixed |= {"balanced": True} if problem.balance else {}
+        trainers: list[DualTrainer] = []
+
+        def attempt(half: int, problem: Problem, explores: bool) -> Trial:
+            lam = float(f"{10 ** (-half / 2) * square:.3g}")
+            new = problem.folds[len(trainers) :]
+            trainers.extend(self._trainer(fold, fixed | {"lam": lam}) for fold in new)
+            found = [
+                self._train(trainer, fold, lam, advance, explores=explores)
+                for trainer, fold in zip(trainers, problem.folds, strict=True)
+            ]
+            ranks = np.concatenate(found)
+            settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
+            return Trial(self.name, dict(settings), ranks, problem.judge.score(ranks == 1))
+
+        return follow_path(attempt, problem, FIRST_LAM, LAST_LAM)
+
+    def _trainer(self, fold: Fold, settings: dict[str, Any]) -> DualTrainer:
+        n_classes = self.problem.n_classes
+        method = self.settle(settings, fold.train.labels, n_classes, seed=self.problem.seed)
+        return method.trainer(fold.train, n_classes, settings["lam"])
+
+    def _train(
+        self, trainer: DualTrainer, fold: Fold, lam: float, advance: Advance, *, explores: bool
+    ) -> NDArray[np.int32]:
+        """Train with another lam, from the variables of the last one; return ranks of held rows."""
+        trainer.change_lam(lam)
+        tol, epochs = COARSE if explores else FINE
+        monitor = GapStopping(trainer, tol=tol, epochs=epochs)
+        run(
+            trainer,
+            fold.train,
+            monitor,
+            until=monitor.until,
+            seed=self.problem.seed,
+            pool=self.running.pool,
+        )
+        advance(1)
+        return trainer.rank(fold.held, pool=self.running.pool)[0]

@@ -1,0 +1,144 @@
+"""Candidates trained by averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import WorkError
+from myriad.progress import Advance
+from myriad.training.automatic.family import Family
+from myriad.training.automatic.paths import MAX_EXTENSIONS
+from myriad.training.automatic.trials import Problem, Trial, has_fallen, has_peaked, smooth_trials
+from myriad.training.optimiser import OptimiserOptions
+from myriad.training.settings import Setting
+from myriad.training.sgd.fitting import Task
+from myriad.training.sgd.method import SGD
+
+JUDGED_EPOCHS = (2, 4, 6, 8, 12, 16, 24, 32)
+"""Epochs after which candidates are compared. Averages of weights begin anew at powers of 2, so
+these are the epochs that end with an average over half or a third of all steps."""
+RATE_FACTOR = 3.0
+"""How many times higher or lower the learning rate beyond the last or the first one is."""
+
+
+class GradientFamily(Family):
+    """Averaged stochastic gradient descent: learning rates by numbers of epochs.
+
+    Early stopping is what regularises: few epochs at a low rate are the strong end.
+    """
+
+    rates: ClassVar[tuple[float, ...]]
+    """Learning rates, as multiples of the one that would undo a row's own loss."""
+    options: ClassVar[Mapping[str, Any]] = {}
+    """Further options of the method."""
+    balances: ClassVar[bool] = False
+    """Whether the method can draw all classes equally often."""
+
+    def search(self, advance: Advance) -> list[Trial]:
+        """Explore learning rates side by side, then follow the best; see `Family.search`."""
+        explored = self.problem.explored()
+        paths = self._explore(explored, advance)
+        best = find_best_rate(paths)
+        if len(explored.folds) < len(self.problem.folds):
+            paths = self._follow(self.problem, [best], advance)
+        return [trial for rate in sorted(paths) for trial in paths[rate]]
+
+    def _explore(self, problem: Problem, advance: Advance) -> dict[float, list[Trial]]:
+        """Return the paths of all learning rates and, where they end too early, of further ones.
+
+        Learning rates differ in how soon accuracy peaks rather than in its height. So a higher one
+        is tried where accuracy rises until the last epoch, a lower one where it falls at once.
+        """
+        weights = len(problem.folds) * problem.n_classes * problem.folds[0].train.dim
+        together = max(1, problem.memory // (8 * weights))  # with their averages, in float32
+        paths: dict[float, list[Trial]] = {}
+        # More rows need fewer epochs, and so the lowest rate will do.
+        rates = self.rates[:1] if problem.is_subsample else self.rates
+        for first in range(0, len(rates), together):
+            paths |= self._follow(problem, list(rates[first : first + together]), advance)
+        for _ in range(MAX_EXTENSIONS):
+            best = find_best_rate(paths)
+            if best == max(paths) and not has_peaked(paths[best]):
+                beyond = best * RATE_FACTOR
+            elif best == min(paths) and has_fallen(paths[best]):
+                beyond = best / RATE_FACTOR
+            else:
+                break
+            try:
+                paths |= self._follow(problem, [beyond], advance)
+            except WorkError:  # the weights overflowed
+                break
+        return paths
+
+    @classmethod
+    def settle(
+        cls, settings: Mapping[str, Any], labels: NDArray[np.int32], n_classes: int, *, seed: int
+    ) -> SGD:
+        """Return the method that trains a candidate; see `Family.settle`."""
+        options = {"scale": False, **cls.options, **settings}
+        average = OptimiserOptions(average=True)
+        return SGD(objective=cls.objective, center=False, seed=seed, optimiser=average, **options)
+
+    def _follow(
+        self, problem: Problem, rates: list[float], advance: Advance
+    ) -> dict[float, list[Trial]]:
+        """Train some learning rates; return the trials of each by its number of epochs."""
+        fixed = {"balanced": True} if problem.balance and self.balances else {}
+        method = self.settle(fixed, np.zeros(0, np.int32), problem.n_classes, seed=problem.seed)
+        tasks = [Task(method, fold.train, None, problem.n_classes) for fold in problem.folds]
+        unit = sum(task.unit for task in tasks) / len(tasks)
+        etas = {rate: float(f"{rate * unit:.3g}") for rate in rates}
+        trainers = [
+            task.make([Setting(etas[rate], method.beta) for rate in rates], task.train)
+            for task in tasks
+        ]
+        paths: dict[float, list[Trial]] = {rate: [] for rate in rates}
+        for epoch in range(1, JUDGED_EPOCHS[-1] + 1):
+            for trainer, task in zip(trainers, tasks, strict=True):
+                self._run_epoch(trainer, task.train, advance)
+            if epoch not in JUDGED_EPOCHS:
+                continue
+            pairs = zip(trainers, problem.folds, strict=True)
+            found = [trainer.rank(fold.held, pool=self.running.pool) for trainer, fold in pairs]
+            ranks = np.concatenate(found, axis=1)
+            for rate, some in zip(rates, ranks, strict=True):
+                settings = {"eta": etas[rate], "epochs": epoch, **fixed}
+                score = problem.judge.score(some == 1)
+                paths[rate].append(Trial(self.name, settings, some, score))
+                smooth_trials(paths[rate])
+            if has_peaked(paths[find_best_rate(paths)]):
+                break
+        return paths
+
+
+class Softmax(GradientFamily):
+    """Multinomial logistic regression."""
+
+    name = objective = "softmax"
+    rates = (1.0, 3.0)
+    balances = True
+
+
+class OneVsRest(GradientFamily):
+    """One-vs-rest logistic regression with all negatives."""
+
+    name = objective = "ovr"
+    rates = (0.3, 1.0)
+    options: ClassVar[Mapping[str, Any]] = {"loss": "logistic", "beta": math.inf}
+
+
+class Sampled(GradientFamily):
+    """One-vs-rest with sampled negatives, for very many classes; searched by its own method."""
+
+    name = "sampled"
+    objective = "ovr"
+
+
+def find_best_rate(paths: Mapping[float, list[Trial]]) -> float:
+    """Return the learning rate whose path has the best smoothed score; of equals the lowest."""
+    return max(sorted(paths), key=lambda rate: max(trial.smooth for trial in paths[rate]))

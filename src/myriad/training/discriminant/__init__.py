@@ -1,0 +1,1 @@
+"""Discriminant analysis: classes as Gaussians, learned in one pass over the rows."""
