@@ -16,13 +16,15 @@ from myriad.training import Automatic, Fitted
 class LinearClassifier(LinearRowsClassifier):
     """A linear classifier of many classes that finds its settings by itself.
 
-    Averaged softmax regression over learning rates and numbers of epochs, and one-vs-rest support
-    vector machines over a path of regularisation strengths, are compared by cross-validation inside
-    the training rows; the best candidate is trained on all of them. Rows are centred. Where classes
-    differ in size by more than three times, candidates are compared by the mean of the accuracies
-    of the classes and trained with balanced classes. With more than 20,000 rows, or many classes
-    of many features, candidates are compared on a subsample; with more than 2,000 classes, or
-    several labels a row, one-vs-rest with sampled negatives is trained.
+    Averaged softmax regression over learning rates and numbers of epochs, one-vs-rest support
+    vector machines and probabilistic discriminant analysis over a path of regularisation strengths
+    are compared by cross-validation inside the training rows, and so is softmax in the space of
+    discriminant analysis where that is competitive; the best candidate is trained on all rows. Rows
+    are centred. Where classes differ in size by more than three times, candidates are compared by
+    the mean of the accuracies of the classes and trained with balanced classes. With more than
+    20,000 rows, or many classes of many features, candidates are compared on a subsample; with more
+    than 2,000 classes, discriminant analysis and gradient descent in its space are compared on
+    validation rows; with several labels per row, one-vs-rest with sampled negatives is trained.
 
     Parameters
     ----------

@@ -40,6 +40,8 @@ class LinearSGD(LinearRowsClassifier):
     center : subtract the mean from the rows while training; the model is for rows as they are.
     scale : scale each feature to unit variance, True or False, or ``"auto"`` to find out whether
         that helps, unless `lam` is stated. The weights are for unscaled rows all the same.
+    plda : train in the space of probabilistic discriminant analysis with this regularisation, for
+        many classes of few rows; None for no projection. The weights are for rows as they are.
     balanced : of the joint objectives: draw classes uniformly, then a row of each [GP, Eq. 4].
     batch : rows of a mini-batch, whose mean gradient makes one step; ``"all"`` for gradient descent
         on all rows, 1 for a step after each row.
@@ -101,6 +103,7 @@ class LinearSGD(LinearRowsClassifier):
         lam: float | str = 0.0,
         center: bool = True,
         scale: bool | str = "auto",
+        plda: float | None = None,
         balanced: bool = False,
         batch: int | str = 1,
         schedule: str = "fixed",
@@ -139,6 +142,7 @@ class LinearSGD(LinearRowsClassifier):
         self.lam = lam
         self.center = center
         self.scale = scale
+        self.plda = plda
         self.balanced = balanced
         self.batch = batch
         self.schedule = schedule

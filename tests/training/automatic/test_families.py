@@ -101,7 +101,7 @@ def test_softmax_in_the_space_of_discriminant_analysis_is_tried_where_that_is_co
         assert not FAMILIES["projected"](problem, running, [perfect, *analysis]).suits()
     assert max(trial.score for trial in found) > 75
     best = max(analysis, key=lambda trial: trial.smooth)
-    assert {trial.settings["discriminant"] for trial in found} == {best.settings["lam"]}
+    assert {trial.settings["plda"] for trial in found} == {best.settings["lam"]}
 
 
 def test_discriminant_analysis_is_not_compared_on_a_subsample_of_large_classes(problem):

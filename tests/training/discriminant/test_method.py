@@ -89,27 +89,27 @@ def test_what_it_does_not_take_is_refused(rows, monkeypatch):
     with pytest.raises(InputError, match="24 are too many"):
         Discriminant(lam=0.1).fit(train, None, n_classes=CLASSES)
     with pytest.raises(InputError, match="24 are too many"):
-        SGD(eta=0.1, scale=False, discriminant=0.1).fit(train, None, n_classes=CLASSES)
+        SGD(eta=0.1, scale=False, plda=0.1).fit(train, None, n_classes=CLASSES)
 
 
 def test_gradient_descent_in_the_space_of_discriminant_analysis(rows):
     train, test = rows
     options = {"eta": 0.01, "scale": False, "epochs": 8}
-    method = SGD(objective="softmax", discriminant=0.1, center=False, **options)
+    method = SGD(objective="softmax", plda=0.1, center=False, **options)
     fitted = method.fit(train, None, n_classes=CLASSES)
     with Context(threads=1).open() as running:
         space = find_space(train, CLASSES, 0.1, running)
     plain = SGD(objective="softmax", center=False, **options)
     expected = space.expand(plain.fit(space.project(train), None, n_classes=CLASSES).model)
     assert fitted.model.weights.tobytes() == expected.weights.tobytes()
-    assert fitted.settings["discriminant"] == 0.1
-    assert method.settled(fitted).discriminant == 0.1
+    assert fitted.settings["plda"] == 0.1
+    assert method.settled(fitted).plda == 0.1
     assert accuracy(fitted.model, test) > 5 * 100 / CLASSES
 
 
 def test_workers_and_a_model_to_start_from_are_not_for_the_space():
     assert SGD(objective="softmax").spreads
-    assert not SGD(objective="softmax", discriminant=0.1).spreads
+    assert not SGD(objective="softmax", plda=0.1).spreads
     start = LinearModel(np.zeros((2, 3), np.float32), np.zeros(2, np.float32))
     with pytest.raises(InputError, match="starts from zero"):
-        SGD(discriminant=0.1, start=start)
+        SGD(plda=0.1, start=start)

@@ -106,7 +106,7 @@ class ProjectedSoftmax(Softmax):
         self.problem = replace(self.problem, folds=folds)
         trials = super().search(advance)
         for trial in trials:
-            trial.settings["discriminant"] = lam
+            trial.settings["plda"] = lam
         return trials
 
 

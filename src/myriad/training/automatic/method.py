@@ -190,7 +190,7 @@ class Automatic(CentringMethod):
             return first
         softmax = float(train.n_rows) * n_classes * train.dim <= SOFTMAX_WORK
         name = "projected" if softmax else "sampled"
-        second = self._fit_sgd(name, train, val, n_classes, context, discriminant=lam)
+        second = self._fit_sgd(name, train, val, n_classes, context, plda=lam)
         table = [
             {"objective": found.settings["objective"], **row}
             for found in (first, second)
@@ -206,7 +206,7 @@ class Automatic(CentringMethod):
         val: Rows | None,
         n_classes: int,
         context: Context,
-        discriminant: float | None = None,
+        plda: float | None = None,
     ) -> Chosen:
         """Train a family by gradient descent; its settings are searched on validation rows."""
         from myriad.training.automatic.families import FAMILIES
@@ -215,14 +215,14 @@ class Automatic(CentringMethod):
             objective=FAMILIES[name].objective,
             seed=self.seed,
             center=False,
-            scale=None if discriminant is None else False,
+            scale=None if plda is None else False,
             memory=self.memory,
             optimiser=OptimiserOptions(average=True),
-            discriminant=discriminant,
+            plda=plda,
         )
         fitted = method.fit(train, val, n_classes=n_classes, context=context)
         found = method.settled(fitted)
-        names = ("eta", "beta", "scale", "epochs", "discriminant")
+        names = ("eta", "beta", "scale", "epochs", "plda")
         settings = {one: getattr(found, one) for one in names if getattr(found, one) is not None}
         return _chosen(fitted, Choice(name, settings, table=fitted.table))
 

@@ -52,7 +52,7 @@ class Discriminant(CentringMethod):
     `discriminant.gaussian`.
     """
 
-    titles: ClassVar[Mapping[str, str]] = {"plda": "probabilistic discriminant analysis"}
+    titles: ClassVar[Mapping[str, str]] = {"plda": "discriminant analysis"}
 
     objective: str = "plda"
     lam: float | None = option(
@@ -60,8 +60,8 @@ class Discriminant(CentringMethod):
         above=0,
         maximum=1e6,
         words={"auto": None},
-        help="Regularisation strength: added to the variance of each feature within classes, as a "
-        "fraction of the mean variance; or auto to search for it.",
+        help="Regularisation strength, as a fraction of the mean variance of a feature, or auto to "
+        "search for it.",
     )
 
     @property

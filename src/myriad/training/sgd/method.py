@@ -125,7 +125,7 @@ class SGD(GradientMethod, CentringMethod):
         panel=SCALING_PANEL,
         help="Scale features to unit variance while training.",
     )
-    discriminant: float | None = option(
+    plda: float | None = option(
         None,
         above=0,
         maximum=1e6,
@@ -183,14 +183,14 @@ class SGD(GradientMethod, CentringMethod):
             )
         if self.schedule.name == "lam" and lam == 0:
             raise InputError("The schedule lam needs a lam above 0.")
-        if self.discriminant is not None and self.start is not None:
-            raise InputError("discriminant is for a training that starts from zero.")
+        if self.plda is not None and self.start is not None:
+            raise InputError("plda is for a training that starts from zero.")
 
     @property
     def spreads(self) -> bool:
         """Whether workers can train shards: mini-batches, rates of features and averages cannot."""
         optimiser = self.optimiser
-        if self.batch != 1 or self.discriminant is not None:
+        if self.batch != 1 or self.plda is not None:
             return False
         return optimiser.adagrad != "feature" and (self.objective == "ovr" or not optimiser.average)
 
@@ -218,8 +218,8 @@ class SGD(GradientMethod, CentringMethod):
                 f"The objective {self.objective} is for one label a row; for several use "
                 f"{', '.join(SEVERAL_LABELS)} or dual."
             )
-        if self.discriminant is not None:
-            return self._fit_projected(train, val, self.discriminant, n_classes, context)
+        if self.plda is not None:
+            return self._fit_projected(train, val, self.plda, n_classes, context)
         with context.open() as running:
             workers = running.workers if self.spreads else None
             task = Task(self, train, val, n_classes, workers)
@@ -271,9 +271,9 @@ class SGD(GradientMethod, CentringMethod):
         with context.open() as running:
             space = find_space(train, n_classes, lam, running)
             train, val = space.project(train), val and space.project(val)
-        plain = replace(self, discriminant=None)
+        plain = replace(self, plda=None)
         fitted = plain._fit(train, val, n_classes=n_classes, context=context)
-        settings = fitted.settings | {"discriminant": lam}
+        settings = fitted.settings | {"plda": lam}
         return replace(fitted, model=space.expand(fitted.model), settings=settings)
 
     def _centred(self, mean: Float) -> Self:
