@@ -8,8 +8,8 @@ import pytest
 from myriad.measures import LabelSets
 from myriad.store import ArrayRows
 from myriad.training import METHODS, Automatic, Checkpoint, Context
-from myriad.training.automatic import discriminant_families, selection, subsampling
 from myriad.training.automatic import method as automatic
+from myriad.training.automatic import selection, subsampling
 from myriad.training.automatic.families import FAMILIES
 
 
@@ -158,7 +158,7 @@ def test_several_labels_are_trained_against_sampled_negatives():
 
 def test_many_features_of_very_many_classes_have_no_covariances(monkeypatch):
     monkeypatch.setattr(automatic, "MANY_CLASSES", 3)
-    monkeypatch.setattr(discriminant_families, "COVARIED_FEATURES", 5)
+    monkeypatch.setattr(automatic, "MANY_FEATURES", 5)
     fitted = Automatic().fit(make_rows(), make_rows(seed=2), n_classes=4)
     assert fitted.settings["objective"] == "ovr"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from myriad.options import option
 from myriad.training.context import Context
-from myriad.training.discriminant.method import Discriminant
+from myriad.training.discriminant.method import MANY_FEATURES, Discriminant
 from myriad.training.method import CentringMethod, Fitted, Method
 from myriad.training.optimiser import OptimiserOptions
 from myriad.training.sgd.method import SGD
@@ -178,9 +178,7 @@ class Automatic(CentringMethod):
         that would take too long, one-vs-rest with sampled negatives; the better one on the
         validation rows is kept.
         """
-        from myriad.training.automatic.discriminant_families import COVARIED_FEATURES
-
-        if train.sets is not None or train.dim > COVARIED_FEATURES:
+        if train.sets is not None or train.dim > MANY_FEATURES:
             return self._fit_sgd("sampled", train, val, n_classes, context)
         method = Discriminant(center=False, seed=self.seed)
         fitted = method.fit(train, val, n_classes=n_classes, context=context)
