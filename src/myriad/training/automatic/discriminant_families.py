@@ -24,8 +24,8 @@ from myriad.training.validation import ModelRanker, count_block_rows
 FIRST_FRACTION, LAST_FRACTION = -2, 8
 """Values of lam are ``10 ** (-half / 2)``, `half` being a whole number: the first, the weakest."""
 COVARIED_FEATURES = 2048
-"""Features up to which discriminant analysis is a candidate: it decomposes a matrix of them for every
-value of lam and fold."""
+"""Features up to which discriminant analysis is a candidate: every value of lam decomposes a matrix
+of them."""
 FEW_CLASS_ROWS = 50
 """Rows per class up to which discriminant analysis is compared on a subsample."""
 
