@@ -154,7 +154,8 @@ class Rows:
     def load(self, name: str) -> np.ndarray:
         """Return the rows of a signature, of norm 1.
 
-        ``fisher-pq`` has all rows twice: as product codes give them, then as they were.
+        ``fisher-pq`` are inner products, of shape (2, n, n): of rows with themselves as product
+        codes give them, and of rows as they were with those.
         """
         if not self._path(name).exists():
             self._describe(name)
@@ -180,7 +181,7 @@ class Rows:
         X = np.memmap(raw, np.float32, "r+", shape=(len(self.images), known["dim"]))
         if name != described:
             first = draw_split(self.images.labels, TRAINING_IMAGES[self.problem], 0)
-            found = span(code_rows(X, first, known["period"]), X)
+            found = multiply_coded(X, code_rows(X, first, known["period"]))
         else:
             found = span(X) if X.shape[1] > len(X) else np.array(X)
         save(path, found)
@@ -232,14 +233,23 @@ def code_rows(X: np.ndarray, first: np.ndarray, period: int) -> np.ndarray:
     return coded
 
 
-def span(*parts: np.ndarray) -> np.ndarray:
-    """Return float32 coordinates whose inner products are those of the rows of all parts."""
-    n = sum(map(len, parts))
-    products = np.zeros((n, n))
-    for start in range(0, parts[0].shape[1], COLUMNS):
-        some = np.vstack([X[:, start : start + COLUMNS] for X in parts])
+def multiply_coded(X: np.ndarray, coded: np.ndarray) -> np.ndarray:
+    """Return the inner products of coded rows with each other, and of plain rows with them."""
+    products = np.zeros((2, len(X), len(X)), np.float32)
+    for start in range(0, X.shape[1], COLUMNS):
+        some = np.ascontiguousarray(coded[:, start : start + COLUMNS])
+        products[0] += some @ some.T
+        products[1] += np.ascontiguousarray(X[:, start : start + COLUMNS]) @ some.T
+    return products
+
+
+def span(X: np.ndarray) -> np.ndarray:
+    """Return float32 coordinates whose inner products are those of the rows."""
+    products = np.zeros((len(X), len(X)))
+    for start in range(0, X.shape[1], COLUMNS):
+        some = np.ascontiguousarray(X[:, start : start + COLUMNS])
         products += some @ some.T
-    products[np.diag_indices(n)] += JITTER
+    products[np.diag_indices(len(X))] += JITTER
     return np.linalg.cholesky(products).astype(np.float32)
 
 
