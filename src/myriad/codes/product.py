@@ -124,9 +124,11 @@ class ProductCode(Code, kind="pq"):
         indices = unpack(codes, self.bits, self.n_sub)
         n_full, rest = divmod(self.dim, self.d)
         if self.d == 8 and self.regions == 4:
-            words = out.view(np.uint64).reshape(len(out), 4, -1, 4)
-            parts = indices.reshape(len(out), 4, -1)
-            look_up_four_regions(parts, self.codebooks.view(np.uint64), words)
+            look_up_four_regions(
+                indices.reshape(len(out), 4, -1),
+                self.codebooks.view(np.uint64),
+                out.view(np.uint64).reshape(len(out), 4, -1, 4),
+            )
             return
         if self.d == 8 and rest == 0:
             words = out.view(np.uint64).reshape(len(out), n_full, 4)
