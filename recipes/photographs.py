@@ -242,8 +242,12 @@ def weigh_colour(rows: Any, training: np.ndarray) -> dict[str, float]:
 def summarise(values: list[float]) -> str:
     """Return a mean and a standard deviation, with the number of splits if it is not five."""
     spread = f" ± {np.std(values, ddof=1):.1f}" if len(values) > 1 else ""
-    fewer = "" if len(values) == 5 else f" ({len(values)} split{'s' * (len(values) > 1)})"
-    return f"{np.mean(values):.1f}{spread}{fewer}"
+    return f"{np.mean(values):.1f}{spread}{count_splits(len(values))}"
+
+
+def count_splits(n: int) -> str:
+    """Return the number of splits in brackets if it is not five."""
+    return "" if n == 5 else f" ({n} split{'s' * (n > 1)})"
 
 
 def make_table(results: dict[str, Any]) -> str:
@@ -296,7 +300,8 @@ def list_choices(cells: dict[str, Any]) -> list[str]:
         share = [100 * one["seconds of the choice"] / one["seconds of all"] for one in runs]
         cost = f"{np.mean(share):.0f} %" if share else ""
         shown = " | ".join(f"{mean:.1f}" for mean in means.values())
-        lines.append(f"| {title.split(' (')[0]} | {shown} | {losses[-1]:.1f} | {cost} |")
+        name = f"{title.split(' (')[0]}{count_splits(len(splits))}"
+        lines.append(f"| {name} | {shown} | {losses[-1]:.1f} | {cost} |")
     if not lines:
         return []
     head = " | ".join(["auto", *(name.removeprefix("candidate ") for name in CANDIDATES)])
@@ -306,7 +311,9 @@ def list_choices(cells: dict[str, Any]) -> list[str]:
         "|---|---|---|---|---|---|---|",
         *lines,
         "",
-        f"Mean loss: {np.mean(losses):.2f} points.",
+        f"Mean loss: {np.mean(losses):.2f} points; {len(losses)} of {len(TITLES)} data sets were run.",
+        "The time of the choice is processor time, in percent of choosing, describing the training",
+        "images and training.",
     ]
 
 
