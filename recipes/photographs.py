@@ -311,7 +311,7 @@ def list_choices(cells: dict[str, Any]) -> list[str]:
         "|---|---|---|---|---|---|---|",
         *lines,
         "",
-        f"Mean loss: {np.mean(losses):.2f} points; {len(losses)} of {len(TITLES)} data sets were run.",
+        f"Mean loss: {np.mean(losses):.2f} points, of {len(losses)} of {len(TITLES)} data sets.",
         "The time of the choice is processor time, in percent of choosing, describing the training",
         "images and training.",
     ]
