@@ -134,7 +134,7 @@ def draw_split(labels: np.ndarray, count: int, seed: int) -> np.ndarray:
     return chosen
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Rows:
     """The rows of one data set by signature, described when they are first asked for.
 
@@ -152,13 +152,17 @@ class Rows:
     components: int | None
 
     def load(self, name: str) -> np.ndarray:
-        """Return the rows of a signature, of norm 1; ``fisher-pq`` are decoded product codes."""
+        """Return the rows of a signature, of norm 1.
+
+        ``fisher-pq`` are inner products, of shape (2, n, n): of rows with themselves as product
+        codes give them, and of rows as they were with those.
+        """
         if not self._path(name).exists():
             self._describe(name)
         return np.load(self._path(name))
 
     def seconds(self, names: Iterable[str]) -> float:
-        """Return how long describing all images took."""
+        """Return the processor seconds of describing all images."""
         files = [self._path(name).with_suffix(".json") for name in names]
         return float(sum(json.loads(file.read_text())["seconds"] for file in files))
 
@@ -177,32 +181,35 @@ class Rows:
         X = np.memmap(raw, np.float32, "r+", shape=(len(self.images), known["dim"]))
         if name != described:
             first = draw_split(self.images.labels, TRAINING_IMAGES[self.problem], 0)
-            code_rows(X, first, known["period"])
-        save(path, span(X) if X.shape[1] > len(X) else np.array(X))
+            found = multiply_coded(X, code_rows(X, first, known["period"]))
+        else:
+            found = span(X) if X.shape[1] > len(X) else np.array(X)
+        save(path, found)
         raw.unlink()
 
     def _write_raw(self, name: str, raw: Path) -> dict[str, Any]:
         """Learn a signature and write the rows of all images; return what is known of it."""
-        from myriad.parallel import thread_count
-        from myriad.pipelines.describing import SampledImages, describe_images, open_workers
+        from myriad.parallel import open_local
+        from myriad.pipelines.describing import SampledImages, describe_images
         from myriad.pipelines.row_cache import open_cache
         from myriad.progress import SILENT
 
         n = len(self.images)
         first = draw_split(self.images.labels, TRAINING_IMAGES[self.problem], 0)
         order = np.random.default_rng(0).permutation(np.flatnonzero(first))
-        began = time.perf_counter()
-        with open_workers(thread_count(None), n) as executor:
+        # Threads of this process, so that its processor time is that of the work.
+        began = time.process_time()
+        with open_local() as executor:
             sample = SampledImages(self.images, order[:VOCABULARY_IMAGES], 0.0, executor)
             signature = SIGNATURES[name](sample, self.components)
-            learned = time.perf_counter() - began
+            learned = time.process_time() - began
             X = np.memmap(raw, np.float32, "w+", shape=(n, signature.dim))
             # A run that is interrupted finds the rows of networks again in the cache.
             with open_cache(True, SILENT) as cache:
                 described = describe_images(self.images, range(n), signature, executor, cache=cache)
                 for i, row in described:
                     X[i] = row
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
         print(f"{raw.stem}: learned in {learned:.0f} s, described in {seconds:.0f} s", flush=True)
         period = getattr(signature, "period", signature.dim)
         return {"dim": signature.dim, "period": period, "seconds": round(seconds, 1)}
@@ -215,13 +222,25 @@ def save(path: Path, rows: np.ndarray) -> None:
     part.replace(path)
 
 
-def code_rows(X: np.ndarray, first: np.ndarray, period: int) -> None:
-    """Replace rows by product codes of a 32nd of the size, decoded; learned from some of them."""
+def code_rows(X: np.ndarray, first: np.ndarray, period: int) -> np.ndarray:
+    """Return rows as product codes of a 32nd of the size give them, learned from some of them."""
     from myriad import ProductQuantizer
 
     coder = ProductQuantizer(period=period).fit(np.array(X[first]))
+    coded = np.empty(X.shape, np.float32)
     for start in range(0, len(X), 256):
-        X[start : start + 256] = coder.decode(coder.encode(np.array(X[start : start + 256])))
+        coded[start : start + 256] = coder.decode(coder.encode(np.array(X[start : start + 256])))
+    return coded
+
+
+def multiply_coded(X: np.ndarray, coded: np.ndarray) -> np.ndarray:
+    """Return the inner products of coded rows with each other, and of plain rows with them."""
+    products = np.zeros((2, len(X), len(X)), np.float32)
+    for start in range(0, X.shape[1], COLUMNS):
+        some = np.ascontiguousarray(coded[:, start : start + COLUMNS])
+        products[0] += some @ some.T
+        products[1] += np.ascontiguousarray(X[:, start : start + COLUMNS]) @ some.T
+    return products
 
 
 def span(X: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ def test_wrong_calls_write_nothing(model, image, tmp_path, capsys):
     (tmp_path / "broken.jpg").write_bytes(b"nothing")
     for words, sentence in [
         ((model, image, "--out", tmp_path / "why.txt"), "must end with"),
-        ((model, tmp_path / "broken.jpg", "--out", out), "cannot be read"),
+        ((model, tmp_path / "broken.jpg", "--out", out), "cannot be used"),
         ((model, tmp_path / "missing.jpg", "--out", out), "missing file"),
         ((model, image, "--out", out, "--label", "zebra"), "no class 'zebra'"),
         ((tmp_path, image, "--out", out), "not a model folder"),

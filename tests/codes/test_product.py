@@ -1,6 +1,7 @@
 """Product codes against their plain twin and against faiss."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 import faiss
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 from myriad.codes import ProductCode, learn_product
 from myriad.codes.codebooks import learn_codebook
 from myriad.codes.packing import pack, packed_bytes, unpack
+from myriad.codes.product import _gather_interleaved, interleave
 from myriad.errors import InputError
 from myriad.progress import Progress
+from myriad.serialisation import flatten, restore
 from tests.posting import open_posting
 from tests.reference import product as plain
 
@@ -119,19 +122,50 @@ def test_an_empty_centroid_moves_to_the_worst_point():
         assert (book == point).all(axis=1).any()
 
 
-def test_books_are_shared_over_periods():
+@pytest.mark.parametrize("bits", [3, 8])
+@pytest.mark.parametrize(("regions", "d"), [(2, 8), (4, 8), (8, 8), (4, 4), (2, 6)])
+def test_subvectors_of_all_regions_agree_with_the_plain_twin(bits, regions, d):
+    dim = 3 * d * regions
+    code = replace(make_code(3, bits, d, dim), regions=regions)
+    rows = make_rows(40, dim)
+    interleaved = plain.interleave(rows, regions, d)
+    np.testing.assert_array_equal(interleave(rows, regions, d), interleaved)
+    np.testing.assert_array_equal(interleave(interleaved, regions, d), rows)
+    codes = code.encode(rows)
+    expected = plain.assign(interleaved, code.codebooks)
+    np.testing.assert_array_equal(codes, plain.pack(expected, bits))
+    decoded = plain.look_up(expected, code.codebooks, dim)
+    np.testing.assert_array_equal(code.decode(codes), plain.interleave(decoded, regions, d))
+
+
+def test_books_are_learned_from_subvectors_of_all_regions():
+    rows = make_rows(300, 64)
+    code = learn_product(rows, bits=4, period=16)
+    assert code.regions == 4
+    assert code.codebooks.shape == (2, 16, 8)
+    found = _gather_interleaved(rows, np.arange(1200), range(1, 2), 4, 8)
+    expected = plain.interleave(rows, 4, 8).reshape(300, 4, 2, 8)[:, :, 1]
+    np.testing.assert_array_equal(found[0], expected.swapaxes(0, 1).reshape(1200, 8))
+
+
+def test_regions_that_resemble_each_other_have_small_errors():
     rng = np.random.default_rng(5)
     rows = np.tile(rng.standard_normal((300, 16)), (1, 4)).astype(np.float32)
-    shared = learn_product(rows, bits=4, period=16)
-    assert shared.codebooks.shape == (2, 16, 8)
-    np.testing.assert_array_equal(
-        unpacked(shared, shared.encode(rows)).reshape(300, 4, 2)[:, 0],
-        unpacked(shared, shared.encode(rows)).reshape(300, 4, 2)[:, 3],
-    )
-    own = learn_product(rows, bits=4)
-    assert own.codebooks.shape == (8, 16, 8)
-    errors = [np.mean((rows - code.decode(code.encode(rows))) ** 2) for code in (shared, own)]
-    assert errors[0] == pytest.approx(errors[1], rel=0.1)
+    together, own = (learn_product(rows, bits=4, period=period) for period in (16, None))
+    errors = [np.mean((rows - code.decode(code.encode(rows))) ** 2) for code in (together, own)]
+    assert errors[0] < 0.5 * errors[1]
+
+
+@pytest.mark.parametrize("regions", [0, 2.0, 3, 8])
+def test_regions_must_fit(regions):
+    with pytest.raises(InputError, match="regions"):
+        replace(make_code(2, 8, 8, 64), regions=regions)
+
+
+def test_codes_of_earlier_versions_have_no_regions():
+    assert "regions" not in flatten(make_code(2, 8, 8, 64))[0]
+    code = replace(make_code(2, 8, 8, 64), regions=4)
+    assert restore(*flatten(code)).regions == 4
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from myriad.errors import InputError
 from myriad.images import read_image, take_view
@@ -65,6 +66,26 @@ def test_a_second_run_does_not_run_the_network(images, network, cache, tmp_path,
         assert bytes_of(tmp_path / name) == bytes_of(tmp_path / "plain")
     assert again.n_rows == plain.n_rows == 24
     assert len(again.bad) == 1
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_an_image_without_finite_features_is_left_out(
+    network, cache, tmp_path, monkeypatch, cached
+):
+    folder = tmp_path / "images"
+    write_images(folder, ("ant", "bee"), n=6)
+    Image.new("RGB", (40, 30), "white").save(folder / "ant" / "white.png")
+    whole = Backbone._run
+
+    def give_nan_for_white(self, session, image):
+        return whole(self, session, image) * (np.nan if np.ptp(image[0, 0]) == 0 else 1)
+
+    monkeypatch.setattr(Backbone, "_run", give_nan_for_white)
+    store = run(folder, tmp_path / "store", network, cache=cached)
+    assert store.n_rows == 12
+    (bad,) = store.bad
+    assert bad["path"].endswith("white.png")
+    assert "NaN" in bad["reason"]
 
 
 def test_a_changed_file_is_described_again(network, cache, tmp_path):

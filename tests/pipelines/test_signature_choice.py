@@ -1,5 +1,7 @@
 """`--signature auto`: the sample, the comparison and what is kept of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from myriad.pipelines.signature_choice import (
     pick,
     take_columns,
 )
+from myriad.signatures.efficientnet import LITES
 from myriad.signatures.registry import FISHER, NETWORK
 
 BOTH = f"{NETWORK}+{FISHER}"
@@ -70,6 +73,14 @@ def test_columns_are_scaled_to_norm_one():
     both = take_columns(X, [(slice(0, 2), 1.0), (slice(2, 4), 0.5)])
     scaled = np.array([[0.6, 0.8, 0, 0.5], [0, 0, 0, 0.5]])
     np.testing.assert_allclose(both, scaled / np.linalg.norm(scaled, axis=1)[:, None], rtol=1e-6)
+
+
+def test_damaged_weights_are_found_before_a_store_is_made(characters, tmp_path, monkeypatch):
+    name = "efficientnet-lite0"
+    monkeypatch.setitem(LITES, name, replace(LITES[name], sha256="0" * 64))
+    with pytest.raises(InputError, match="damaged or of another version"):
+        extract(characters, tmp_path / "store", threads=1)
+    assert not (tmp_path / "store").exists()
 
 
 def test_a_weight_left_open_is_chosen(characters, tmp_path):

@@ -12,6 +12,18 @@ def subvectors(rows, d):
     return padded.reshape(n_samples, n_sub, d)
 
 
+def interleave(rows, regions, d):
+    """Return rows whose sub-vectors have features of all regions, number by number."""
+    dim, some = rows.shape[1], d // regions
+    result = np.empty_like(rows)
+    for feature in range(dim):
+        region, place = divmod(feature, dim // regions)
+        block, inside = divmod(place, d)
+        part, left = divmod(inside, some)
+        result[:, part * (dim // regions) + block * d + region * some + left] = rows[:, feature]
+    return result
+
+
 def distances(rows, codebooks):
     """Return the squared distances (n_samples, n_sub, n_centroids) to each one's own book."""
     parts = subvectors(rows, codebooks.shape[2])

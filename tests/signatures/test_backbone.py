@@ -14,6 +14,7 @@ from onnx import TensorProto, helper
 from PIL import Image
 
 from myriad.errors import InputError, WorkError
+from myriad.images import BadImage
 from myriad.serialisation import fingerprint, flatten, restore
 from myriad.signatures import Backbone, OnnxOptions, open_network, read_onnx
 from myriad.signatures.backbone import CORNERS
@@ -121,6 +122,8 @@ def test_another_output_or_a_value_inside(tmp_path):
         ),
         ({"shape": (2, 3, 8, 8)}, RAW, "of shape"),
         ({"kind": TensorProto.DOUBLE}, RAW, "cannot be run|tensor"),
+        ({"shape": (1, 3, 0, 8)}, RAW, "0 x 8 pixels; 1 to 4096 are possible"),
+        ({"shape": (1, 3, 8, 10**6)}, RAW, "8 x 1000000 pixels"),
         ({}, OnnxOptions(size=9), "8 x 8 pixels: --image-size 9 is wrong"),
         ({}, OnnxOptions(mean="0.5,0.5,0.5", deviation="0.25"), "from 0 to 255"),
         ({}, OnnxOptions(mean="1,2"), "--onnx-mean"),
@@ -189,10 +192,14 @@ def test_fields_from_a_hostile_file_are_checked(field, value):
         dataclasses.replace(backbone, **{field: value})
 
 
-def test_a_network_that_fails_or_gives_nan_is_a_failure_of_the_work():
+def test_an_image_that_a_network_gives_nan_for_is_bad():
     graph = np.frombuffer(write_network(kernel=np.full((3, 2), np.nan)), np.uint8)
-    with pytest.raises(WorkError, match="NaN"):
+    with pytest.raises(BadImage, match="NaN"):
         Backbone(graph, "embedding", 2, size=(8, 8)).describe(IMAGE)
+
+
+def test_a_network_that_fails_is_a_failure_of_the_work():
+    graph = np.frombuffer(write_network(kernel=np.zeros((3, 2))), np.uint8)
     with pytest.raises(WorkError, match="2 features where 5"):
         Backbone(graph, "embedding", 5, size=(8, 8)).describe(IMAGE)
     with pytest.raises(WorkError, match="failed on an image"):

@@ -2,6 +2,10 @@
 
 [GP, section 4.1; CC, section 3.1]: d = 8 and 8 bits make a row 32 times smaller, ratio
 ``32 d / bits`` in general. Where the dimension is not a multiple of d, rows are padded with zeros.
+
+The regions of a spatial pyramid resemble each other: the whole image is nearly the mean of its
+stripes. So a sub-vector does not hold d features of one region but ``d / regions`` of each, which
+nearly halves the squared error of Fisher vectors with 4 regions.
 """
 
 from __future__ import annotations
@@ -19,11 +23,18 @@ from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
 from myriad.codes.codebooks import learn_codebook
 from myriad.codes.packing import pack, packed_bytes, unpack
-from myriad.codes.product_kernels import assign_subvectors, look_up, look_up_eights, transpose
+from myriad.codes.product_kernels import (
+    assign_subvectors,
+    look_up,
+    look_up_eights,
+    look_up_four_regions,
+    transpose,
+)
 from myriad.errors import InputError
 from myriad.parallel import SharedArray, Workers, share_array
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
+from myriad.serialisation import later_field
 
 _MIN_VECTORS = 4096  # sub-vectors that a book is learned from, if there are as many
 _TASKS = 8  # a worker, of equally many books each
@@ -40,10 +51,12 @@ class ProductCode(Code, kind="pq"):
     codebooks : float32 (n_books, 2**bits, d)
         Sub-vector m of a row uses book ``m % n_books``.
     dim : number of features of a row.
+    regions : the equal parts of a row that each sub-vector has features of; see `interleave`.
     """
 
     codebooks: Float
     dim: int
+    regions: int = later_field(1)
 
     def __post_init__(self) -> None:
         books = self.codebooks
@@ -56,6 +69,10 @@ class ProductCode(Code, kind="pq"):
             raise InputError(f"Codebooks of shape {books.shape} do not fit a product code.")
         if not 1 <= n_books <= self.n_sub:
             raise InputError(f"{n_books} codebooks do not fit {self.n_sub} sub-vectors.")
+        if type(self.regions) is not int or self.regions < 1:
+            raise InputError(f"A product code cannot have {self.regions!r} regions.")
+        if self.regions > 1 and (d % self.regions or n_books * self.regions * d != self.dim):
+            raise InputError(f"{self.regions} regions do not fit {n_books} codebooks of {d}.")
         if not np.isfinite(books).all():
             raise InputError("The codebooks of a product code hold NaN or infinite values.")
         object.__setattr__(self, "codebooks", np.ascontiguousarray(books))
@@ -89,6 +106,8 @@ class ProductCode(Code, kind="pq"):
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
         transposed, halves = self._transposed
+        if self.regions > 1:
+            rows = interleave(rows, self.regions, self.d)
         n_full, rest = divmod(self.dim, self.d)
         indices = np.empty((len(rows), self.n_sub), np.uint8)
         assign_subvectors(rows, transposed, halves, indices, n_full)
@@ -104,6 +123,13 @@ class ProductCode(Code, kind="pq"):
     def _decode(self, codes: Bytes, out: Float) -> None:
         indices = unpack(codes, self.bits, self.n_sub)
         n_full, rest = divmod(self.dim, self.d)
+        if self.d == 8 and self.regions == 4:
+            look_up_four_regions(
+                indices.reshape(len(out), 4, -1),
+                self.codebooks.view(np.uint64),
+                out.view(np.uint64).reshape(len(out), 4, -1, 4),
+            )
+            return
         if self.d == 8 and rest == 0:
             words = out.view(np.uint64).reshape(len(out), n_full, 4)
             look_up_eights(indices, self.codebooks.view(np.uint64), words)
@@ -112,6 +138,8 @@ class ProductCode(Code, kind="pq"):
         if rest:
             book = self.codebooks[n_full % len(self.codebooks)]
             out[:, n_full * self.d :] = book[indices[:, -1], :rest]
+        if self.regions > 1:
+            out[:] = interleave(out, self.regions, self.d)
 
     @cached_property
     def _transposed(self) -> tuple[Float, Float]:
@@ -122,6 +150,25 @@ class ProductCode(Code, kind="pq"):
         for m, book in enumerate(self.codebooks):
             transpose(book, transposed[m], halves[m])
         return transposed, halves
+
+
+def interleave(rows: Float, regions: int, d: int) -> Float:
+    """Return rows whose sub-vectors of length d have features of all regions.
+
+    A region is a block of ``dim / regions`` consecutive features. Those of one sub-vector of every
+    region, regions x d numbers, are arranged again: sub-vector r of the result has the features
+    from ``r d / regions`` on of the first region, then of the second, and so on. It is its own
+    inverse.
+    """
+    n_samples, dim = rows.shape
+    blocks = rows.reshape(n_samples, regions, dim // (regions * d), regions, d // regions)
+    return blocks.swapaxes(1, 3).reshape(n_samples, dim)
+
+
+def count_regions(dim: int, d: int, period: int | None) -> int:
+    """Return how many regions a sub-vector has features of; 1 where they do not fit into it."""
+    regions = dim // (period or dim)
+    return regions if d % regions == 0 and (dim // regions) % d == 0 else 1
 
 
 def choose_product(dim: int, ratio: float) -> tuple[int, int]:
@@ -147,7 +194,7 @@ def draw_product(dim: int, period: int) -> ProductCode:
     """Return a code of d = 8 and 8 bits with random books: encoding takes as long as with any."""
     n_books = -(-period // 8)
     books = np.random.default_rng(0).standard_normal((n_books, 256, 8), dtype=np.float32)
-    return ProductCode(books * np.float32(1e-2), dim)
+    return ProductCode(books * np.float32(1e-2), dim, count_regions(dim, 8, period))
 
 
 def learn_product(
@@ -171,8 +218,10 @@ def learn_product(
     d : length of a sub-vector.
     bits : 1 to 8; a book holds ``2**bits`` centroids.
     period : the number of features after which a row repeats its meaning, as the regions of a
-        Fisher vector do; sub-vectors at the same position of different periods then share one
-        book, which saves memory and time. None: each sub-vector has its own book.
+        Fisher vector do. If d is a multiple of their number, a sub-vector has features of all
+        of them (see `interleave`), and as many neighbouring sub-vectors share one book; if not,
+        sub-vectors at the same position of different regions share one. Sharing saves memory and
+        time. None: each sub-vector has its own book.
     workers : workers that learn the books; None for threads of this process.
     max_rows_per_centroid : sub-vectors used for each centroid, at most; 4,096 of them are always
         used, if there are as many.
@@ -185,6 +234,7 @@ def learn_product(
     n_books = count_books(dim, d, bits, period)
     n_centroids = 2**bits
     n_vectors = n_samples * max(1, dim // d // n_books)  # sub-vectors that every book has
+    regions = count_regions(dim, d, period)
     if n_vectors < n_centroids:
         raise InputError(
             f"{n_vectors} sample vectors are too few for {n_centroids} centroids ({bits} bits): "
@@ -201,11 +251,11 @@ def learn_product(
         # A few tasks a worker: worth sending, and long enough to read whole cache lines.
         size = max(1, min(_MAX_BOOKS, n_books // (_TASKS * executor.n_workers)))
         tasks = [range(m, min(m + size, n_books)) for m in range(0, n_books, size)]
-        learning = _BookLearning(shared, chosen, n_books, n_centroids, d, rounds)
+        learning = _BookLearning(shared, chosen, n_books, n_centroids, d, rounds, regions)
         for task, learned in zip(tasks, executor.map(learning, tasks), strict=True):
             books[task.start : task.stop] = learned
             advance(len(task))
-    return ProductCode(books, dim)
+    return ProductCode(books, dim, regions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,10 +268,14 @@ class _BookLearning:
     n_centroids: int
     d: int
     rounds: int
+    regions: int
 
     def __call__(self, task: range) -> list[Float]:
         rows = self.sample.open()
-        points = _gather_points(rows, self.chosen, task, self.n_books, self.d)
+        if self.regions > 1:
+            points = _gather_interleaved(rows, self.chosen, task, self.regions, self.d)
+        else:
+            points = _gather_points(rows, self.chosen, task, self.n_books, self.d)
         return [learn_codebook(some, self.n_centroids, rounds=self.rounds) for some in points]
 
 
@@ -262,3 +316,18 @@ def _gather_points(
         here = periods == period
         found[here, :width] = rows[row[here], start : start + width]
     return np.ascontiguousarray(found.reshape(len(chosen), len(books), d).swapaxes(0, 1))
+
+
+def _gather_interleaved(
+    rows: Float, chosen: NDArray[np.int64], books: range, regions: int, d: int
+) -> Float:
+    """Return what `_gather_points` does, of rows that would have to be interleaved first."""
+    n_samples, dim = rows.shape
+    blocks = rows.reshape(n_samples, regions, dim // (regions * d), regions, d // regions)
+    found = np.empty((len(books), len(chosen), regions, d // regions), np.float32)
+    parts, row = np.divmod(chosen, n_samples)
+    for part in range(regions):
+        here = parts == part
+        some = blocks[:, :, books.start : books.stop, part][row[here]]
+        found[:, here] = some.transpose(2, 0, 1, 3)
+    return found.reshape(len(books), len(chosen), d)

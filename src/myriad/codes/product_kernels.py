@@ -15,6 +15,7 @@ _TOP = np.int32(0x7FFFFFFF)
 _SIGN = np.int32(31)
 _TILE = np.uint64(32)  # books decoded together: about as many as fit into the cache of a core
 _ZERO, _ONE, _TWO, _THREE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
+_FOUR = np.uint64(4)
 
 
 @jit_reassociated
@@ -128,6 +129,30 @@ def look_up_eights(indices, books, out):
                     out[i, base + book, _ONE] = w1
                     out[i, base + book, _TWO] = w2
                     out[i, base + book, _THREE] = w3
+
+
+@jit
+def look_up_four_regions(indices, books, out):
+    """Copy centroids whose 8 float32 are two features of each of four regions.
+
+    `indices` is uint8 (n_samples, 4, n_books), `books` uint64 (n_books, n, 4), `out` uint64
+    (n_samples, 4, n_books, 4): word q of the centroid with index p of a book becomes word p of
+    region q. Loops as in `look_up_eights`.
+    """
+    n_samples, n_books = np.uint64(indices.shape[0]), np.uint64(indices.shape[2])
+    for first in range(_ZERO, n_books, _TILE):
+        last = min(first + _TILE, n_books)
+        for i in range(n_samples):
+            for region in range(_ZERO, _FOUR):
+                for book in range(first, last):
+                    c0, c1 = indices[i, _ZERO, book], indices[i, _ONE, book]
+                    c2, c3 = indices[i, _TWO, book], indices[i, _THREE, book]
+                    w0, w1 = books[book, c0, region], books[book, c1, region]
+                    w2, w3 = books[book, c2, region], books[book, c3, region]
+                    out[i, region, book, _ZERO] = w0
+                    out[i, region, book, _ONE] = w1
+                    out[i, region, book, _TWO] = w2
+                    out[i, region, book, _THREE] = w3
 
 
 @jit

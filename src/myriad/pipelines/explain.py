@@ -72,10 +72,10 @@ def explain(
     signature = signature_of(folder)
     try:
         pixels = read_image(image, colour=signature.colour)
+        with thread_executor(1):
+            explanation = explain_image(folder, pixels, label, against)
     except BadImage as bad:
-        raise InputError(f"{image} cannot be read: {bad.reason}.") from None
-    with thread_executor(1):
-        explanation = explain_image(folder, pixels, label, against)
+        raise InputError(f"{image} cannot be used: {bad.reason}.") from None
     drawn = cv2.cvtColor(explanation.draw(pixels), cv2.COLOR_RGB2BGR)
     done, coded = cv2.imencode(out.suffix.lower(), drawn)
     assert done

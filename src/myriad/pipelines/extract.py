@@ -41,7 +41,6 @@ from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.serialisation import fingerprint
 from myriad.signatures import Signature
-from myriad.signatures.registry import is_network
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 from myriad.store.manifest import read_plan
 
@@ -104,7 +103,8 @@ def extract(
     began = time.perf_counter()
     options = options or ExtractOptions()
     # Early, so that a wrong file is found before the work.
-    opened = recipe or options.spec.open(options)
+    first = options.choose(options.candidates[0]) if options.is_open else options
+    opened = recipe or first.spec.open(first)
     with progress.step("Finding images") as advance:
         found = find_images(data, every=options.every, several=options.several)
         if corrections is not None:
@@ -115,10 +115,8 @@ def extract(
         advance(len(images))
     for warning in images.warnings:
         progress.note(warning)
-    first = options.candidates[0] if options.is_open else options.signature
-    learning = opened is None and not is_network(first)
     if recipe is None:
-        require_classes(images, data, learning=learning)
+        require_classes(images, data, learning=opened is None)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     bad = BadImages(len(images), options.max_bad)
     described = augment_images(images, options.added_views)
@@ -140,7 +138,8 @@ def extract(
                     images, options, executor, context, before=before, cache=cache
                 )
                 options = choice.options
-                network = options.spec.open(options)
+                same = options.signature == first.signature
+                network = opened if same else options.spec.open(options)
                 plan = options.to_plan() | _plan_images(found, chosen, seed=seed)
                 plan |= choice.to_plan()
                 if network is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
@@ -55,7 +56,8 @@ class Reading:
         """Apply the function to a small image: kernels are compiled before workers start."""
         noise = np.arange(64 * 64 * 3, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(24)
         image = noise.astype(np.uint8).reshape(64, 64, 3)
-        self.function(0, image if self.colour else np.ascontiguousarray(image[:, :, 0]))
+        with suppress(BadImage):
+            self.function(0, image if self.colour else np.ascontiguousarray(image[:, :, 0]))
 
     def __call__(self, task: tuple[int, ImageFiles]) -> list[Any]:
         """Return the result for each image of a task: the number of the first, and the files."""

@@ -192,7 +192,7 @@ class ImageWork:
     def __call__(self, task: tuple[bytes, NDArray[np.float32] | None]) -> Any:
         """Return the row of an image; with weights, the heat map of the score ``weights @ row``.
 
-        An image that cannot be read returns the `BadImage`.
+        An image that cannot be used returns the `BadImage`.
         """
         content, weights = task
         try:
@@ -202,8 +202,8 @@ class ImageWork:
                 max_pixels=self.max_pixels,
                 min_pixels=self.signature.pixels,
             )
+            if weights is None:
+                return self.signature.describe(image)
+            return map_heat(self.signature, image, weights)
         except BadImage as bad:
             return bad
-        if weights is None:
-            return self.signature.describe(image)
-        return map_heat(self.signature, image, weights)

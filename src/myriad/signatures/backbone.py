@@ -14,6 +14,7 @@ from PIL import Image
 from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import check_image
 from myriad.errors import InputError, WorkError
+from myriad.images import BadImage
 from myriad.signatures.pyramid import check_power, normalise_regions
 from myriad.signatures.sessions import brief, open_session
 from myriad.signatures.signature import Signature
@@ -21,6 +22,8 @@ from myriad.signatures.signature import Signature
 LAYOUTS = ("nchw", "nhwc")
 ORDERS = ("rgb", "bgr")
 VIEWS = (1, 2, 10)
+MAX_SIDE = 4096
+"""Pixels that the input of a network may be wide and high."""
 Corner = tuple[float, float]
 CORNERS: tuple[Corner, ...] = ((0.5, 0.5), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
 """Where views are cut: the fraction of the spare width and height that lies left and above."""
@@ -75,8 +78,10 @@ class Backbone(Signature, kind="backbone"):
             raise InputError("A backbone needs the name and the length of its output.")
         if not _is_row(self.size, 2) or not all(_is_count(side) for side in self.size):
             raise InputError(f"The size of a backbone's input cannot be {self.size!r}.")
-        if max(self.size) > 4096:
-            raise InputError("The input of a backbone may be 4096 pixels wide and high at most.")
+        if max(self.size) > MAX_SIDE:
+            raise InputError(
+                f"The input of a backbone may be {MAX_SIDE} pixels wide and high at most."
+            )
         if not all(_is_row(values, 3) for values in (self.mean, self.deviation)):
             raise InputError("Mean and deviation of a backbone are three numbers each.")
         if min(self.deviation) <= 0:
@@ -115,7 +120,10 @@ class Backbone(Signature, kind="backbone"):
         return False
 
     def describe(self, image: Bytes) -> Float:
-        """Return the embedding of a uint8 image (height, width, 3): float32 of shape (dim,)."""
+        """Return the embedding of a uint8 image (height, width, 3): float32 of shape (dim,).
+
+        Raises `BadImage` if a feature is NaN or infinite.
+        """
         check_image(image, colour=True)
         session = open_session(self.graph.tobytes, self.sha256)
         total = np.zeros(self.features)
@@ -123,7 +131,7 @@ class Backbone(Signature, kind="backbone"):
             total += self._run(session, self.fit(pixels))
         row = (total / self.views).astype(np.float32).reshape(1, -1)
         if not np.isfinite(row).all():
-            raise WorkError("The network gave a NaN or infinite feature.")
+            raise BadImage("the network gives NaN or infinite features")
         return normalise_regions(row, power=self.power)
 
     def _run(self, session: Any, image: Float) -> Float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError
-from myriad.signatures.backbone import Backbone
+from myriad.signatures.backbone import MAX_SIDE, Backbone
 from myriad.signatures.own_options import OnnxOptions
 from myriad.signatures.sessions import brief, import_onnx, start_session
 
@@ -142,6 +142,10 @@ def _read_input(session: Any, size: int | None, path: Path) -> tuple[str, tuple[
     if size is not None and found != (size, size):
         raise InputError(
             f"{path} takes images of {found[0]} x {found[1]} pixels: --image-size {size} is wrong."
+        )
+    if not 1 <= min(found) <= max(found) <= MAX_SIDE:
+        raise InputError(
+            f"{path} takes images of {found[0]} x {found[1]} pixels; 1 to {MAX_SIDE} are possible."
         )
     return layout, (found[0], found[1])
 

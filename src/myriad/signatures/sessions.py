@@ -69,7 +69,7 @@ def start_session(graph: bytes, name: str = "The ONNX graph") -> Any:
 
 
 def brief(error: Exception) -> str:
-    """Return the first line of a message of ONNX Runtime, without its code, shortened."""
-    line = str(error).partition("\n")[0]
+    """Return the first line of a message of ONNX Runtime, without its code and node, shortened."""
+    line = str(error).partition("\n")[0].rpartition("Status Message: ")[2]
     line = line.rpartition("] : ")[2].rpartition(" : ")[2].strip().rstrip(".")
     return line if len(line) <= 160 else f"{line[:157]}..."
