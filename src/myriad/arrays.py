@@ -29,7 +29,7 @@ def as_rows(X: Any, *, dim: int | None = None, name: str = "X") -> Float:
         with np.errstate(over="ignore"):
             rows = np.ascontiguousarray(X, dtype=np.float32)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a matrix of numbers, a row a sample.") from None
+        raise InputError(f"{name} must be a numeric matrix with one row per sample.") from None
     if rows.ndim != 2:
         raise InputError(f"{name} must have two dimensions (rows, features), not {rows.ndim}.")
     if dim is not None and rows.shape[1] != dim:
@@ -61,7 +61,7 @@ def refuse_dates(X: Any) -> None:
     kinds = getattr(X, "dtypes", None)
     kinds = [getattr(X, "dtype", None)] if kinds is None else kinds
     if any(getattr(kind, "kind", "") in tuple("mM") for kind in kinds):
-        raise InputError("Features must be numbers, but there are dates: convert or drop them.")
+        raise InputError("Features must be numeric, but there are dates: convert or drop them.")
 
 
 def refuse_extreme_scale(X: Any) -> None:
@@ -75,6 +75,6 @@ def refuse_extreme_scale(X: Any) -> None:
     least, most = SCALES
     if size and not least <= size <= most:
         raise InputError(
-            f"The largest of the values is {size:.0e}, so products of rows are beyond the range of "
-            "float32. Scale the rows to norms of about 1."
+            f"The largest of the values is {size:.0e}, so dot products of rows overflow float32. "
+            "Scale the rows to norms of about 1."
         )

@@ -129,8 +129,8 @@ def test_several_labels_an_image(tmp_path: Path) -> None:
     text = markup.read()
     for words in (
         "mean average precision 55.5 %",
-        "F1, mean over labels 54.5 %",
-        "An image has 1.80 labels on average, is given 1.50",
+        "F1, macro average 54.5 %",
+        "Labels per image: 1.80 present, 1.50 assigned",
         "lowest average precision",
     ):
         assert words in text
@@ -170,7 +170,7 @@ def test_few_classes_all_right(tmp_path: Path) -> None:
     list_missing(evidence)
     markup = Markup(make_page(evidence, tmp_path, read_image=lambda path: None))
     text = markup.read()
-    assert "every class is right every time" in text
+    assert "all images of all classes were classified correctly" in text
     assert "No confusion was recorded" in text
     assert "With 2 classes this says little" in text
     assert len(markup.find("svg", **{"class": "plot"})) == 1

@@ -262,7 +262,7 @@ def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
         how = f"{INTERRUPTED} in place of --overwrite." if run.overwrite else f"{INTERRUPTED}."
         raise KeyboardInterrupt(how if resumes else "Interrupted.") from interruption
     except BrokenPipeError as error:
-        raise WorkError("A process that took part in the work ended too early.") from error
+        raise WorkError("A worker process ended unexpectedly.") from error
 
 
 def _read_location(value: Any) -> Any:

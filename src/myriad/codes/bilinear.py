@@ -189,7 +189,7 @@ def learn_bilinear(
     if learned:
         shifted = rows if centre is None else rows - centre
         with (
-            progress.step("Learning projections", rounds, "rounds") as advance,
+            progress.step("Learning projections", rounds, "iterations") as advance,
             share_array(shifted, threads=threads, workers=workers) as (executor, shared),
         ):
             sides = _Sides(shared, left, right)

@@ -38,7 +38,7 @@ class ProductOptions:
     rotation: str = option(
         "none",
         choices=ROTATIONS,
-        help="pq: how rows are rotated before quantisation: none, random or opq (learned).",
+        help="pq: rotation of rows before quantisation: none, random or opq (learned).",
     )
 
 
@@ -50,11 +50,11 @@ class SelectionOptions:
         None,
         above=0,
         maximum=1,
-        help="bits, presence, hadamard, none: fraction of the features to keep, not --ratio.",
+        help="bits, presence, hadamard, none: fraction of features to keep, instead of --ratio.",
     )
     bins: int | None = option(
         None,
-        help="bits, hadamard, none: bins that mutual information is measured with: "
+        help="bits, hadamard, none: number of bins for estimating mutual information: "
         f"{', '.join(map(str, BINS[:-1]))} or {BINS[-1]}.",
         default_text="the sign",
     )
@@ -69,13 +69,11 @@ class SelectionOptions:
 class BilinearOptions:
     """The options of bilinear codes."""
 
-    random: bool = option(
-        False, help="bilinear: keep the random projections instead of learning them."
-    )
+    random: bool = option(False, help="bilinear: use random projections instead of learned ones.")
     reshape: str | None = option(
         None,
         default_text="near a square",
-        help="bilinear: the matrix that a row is reshaped to, such as 128x2048.",
+        help="bilinear: shape of the matrix that a row is reshaped to, such as 128x2048.",
     )
     subtract_mean: bool = option(
         False, help="bilinear: subtract the mean of the rows before projecting."
@@ -110,7 +108,7 @@ class CodeOptions:
 
     codes: str = option("pq", help="Code of the rows")
     ratio: float | None = option(
-        None, minimum=1, below=1e9, help="How many times smaller coded rows are, at least."
+        None, minimum=1, below=1e9, help="Minimum compression ratio of coded rows."
     )
     own: Any = None
 
@@ -225,7 +223,7 @@ class SelectionSpec(CodeSpec):
         """Refuse two statements of the same number."""
         super().check(asked)
         if asked.own.keep is not None and asked.ratio is not None:
-            raise InputError("--keep and --ratio both say how many features stay: give one.")
+            raise InputError("--keep and --ratio both set the number of features: give only one.")
 
     def check_information(self, source: Source, asked: CodeOptions) -> None:
         """Raise `InputError` where no feature says anything about the class."""
@@ -281,7 +279,7 @@ class PresenceSpec(SelectionSpec):
         """Refuse another number of bins."""
         super().check(asked)
         if asked.own.bins is not None:
-            raise InputError("--bins does not go with presence: information is that of the sign.")
+            raise InputError("--bins cannot be combined with presence, which uses the sign.")
 
     def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
         """Select the features and measure their mean magnitudes."""
@@ -350,7 +348,7 @@ class ScalarSpec(CodeSpec):
     """Eight bits a feature [CC, LS]."""
 
     name = "scalar"
-    description = "eight bits a feature, evenly spaced over its range"
+    description = "eight bits per feature, evenly spaced over its range"
     ratio = 4.0
     max_ratio = 4.0
 

@@ -153,7 +153,7 @@ def parse_ratios(text: str) -> tuple[float, ...]:
     try:
         ratios = tuple(float(word) for word in text.split(","))
     except ValueError:
-        raise InputError(f"--ratios must be numbers with commas, not {text!r}.") from None
+        raise InputError(f"--ratios must be numbers separated by commas, not {text!r}.") from None
     if not all(1 <= ratio < 1e9 for ratio in ratios):
         raise InputError(f"--ratios must be numbers from 1 on, not {text!r}.")
     return ratios

@@ -108,7 +108,7 @@ def _key() -> dict[str, Any]:
 def measure_machine(*, progress: Progress = SILENT) -> Machine:
     """Measure this machine."""
     with (
-        progress.step("Measuring this machine", 3, "measures") as advance,
+        progress.step("Benchmarking this machine", 3, "benchmarks") as advance,
         threadpool_limits(limits=1),
     ):
         sgemm = _measure_product()

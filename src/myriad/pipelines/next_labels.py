@@ -114,7 +114,7 @@ def suggest_labels(
     if any(of_rows):
         files = open_row_files([Path(word) for word in inputs])
         check_features(files[0], folder)
-        with progress.step("Ranking", sum(file.n_rows for file in files), "rows") as advance:
+        with progress.step("Predicting", sum(file.n_rows for file in files), "rows") as advance:
             for file in files:
                 first = 0
                 for X in file.checked_blocks(BLOCK):
@@ -124,14 +124,14 @@ def suggest_labels(
                     advance(len(X))
     else:
         paths = list(dict.fromkeys(str(path) for path in list_inputs(list(inputs), every=every)))
-        with progress.step("Ranking", len(paths), "images") as advance:
+        with progress.step("Predicting", len(paths), "images") as advance:
             for some, rows in _describe(paths, folder, bad, threads, advance):
                 pool.add(some, decider, rows)
     if pool.considered == 0:
         first_bad = "{path} ({reason})".format(**bad[0]) if bad else "none was given"
         raise WorkError(f"None of the images could be read: {first_bad}.")
     known = np.concatenate(parts) if parts else None
-    with progress.step("Choosing images"):
+    with progress.step("Selecting images to label"):
         images, novel = pool.choose(n, folder.class_names, known, means)
     return Suggested(images, novel, bad, pool.considered, time.perf_counter() - began)
 

@@ -169,7 +169,7 @@ def plan(
     speed = _speed(machine, n_workers)
     steps: list[Step] = []
     if job.dim is None:
-        with progress.step("Describing a drawn image"), threadpool_limits(limits=1):
+        with progress.step("Timing the description of an image"), threadpool_limits(limits=1):
             signature, code, seconds = time_describing(job)
         learned_from = min(job.images, VOCABULARY_IMAGES)
         dim = settle(job.extracting).spec.count_features(signature, learned_from)

@@ -87,7 +87,7 @@ def predict(
     paths = [path for path in dict.fromkeys(listed) if path not in journal.entries]
     files = ImageFiles(Path(), paths)
     with (
-        progress.step("Ranking", len(listed), "images") as advance,
+        progress.step("Predicting", len(listed), "images") as advance,
         open_workers(threads, len(paths)) as executor,
     ):
         advance(len(listed) - len(paths))
@@ -118,7 +118,7 @@ def rank_rows(
     check_features(files[0], decider.folder)
     predictions: list[dict[str, Any]] = []
     total = sum(file.n_rows for file in files)
-    with progress.step("Ranking", total, "rows") as advance, thread_executor(1):
+    with progress.step("Predicting", total, "rows") as advance, thread_executor(1):
         for file in files:
             first = 0
             for X in file.checked_blocks(BLOCK):

@@ -46,11 +46,11 @@ class ExtractOptions(SignatureOptions):
     augment: str = option(
         "none",
         choices=("none", "mirror", "crops"),
-        help="More rows of each training image: none, mirror (its mirror image) or crops (four).",
+        help="Augmentation of training images: none, mirror (horizontal flip) or crops (four).",
     )
-    cache: bool = option(True, help="Reuse what networks found in images that did not change.")
+    cache: bool = option(True, help="Reuse cached network features of unchanged images.")
     max_bad: float = option(
-        0.05, minimum=0, maximum=1, help="Fraction of the images that may be bad."
+        0.05, minimum=0, maximum=1, help="Maximum fraction of bad (unreadable) images."
     )
     every: float | None = option(
         None,
@@ -58,10 +58,11 @@ class ExtractOptions(SignatureOptions):
         help="Read video files too: seconds from one frame to the next, which are one group.",
     )
     multi_label: bool = option(
-        False, help="Images have several labels, one a line: a manifest may repeat their paths."
+        False,
+        help="Images may have several labels, one per line: a manifest may repeat their paths.",
     )
     label_separator: str | None = option(
-        None, help="Images have several labels, separated by this text in a cell of a manifest."
+        None, help="Images may have several labels, separated by this text in a cell of a manifest."
     )
 
     def __post_init__(self) -> None:

@@ -111,7 +111,7 @@ def check_stated(
         if values is not None and name not in known:
             raise InputError(f"--{name}s does not belong to --objective {objective}.")
         if values is not None and not values:
-            raise InputError(f"--{name}s names no value: give some, with commas between.")
+            raise InputError(f"--{name}s has no value: give some, separated by commas.")
         for value in values or ():
             if known[name].parse(value, name=f"--{name}s") is None:
                 raise InputError(f"--{name}s takes values to try, not {value!r}.")

@@ -74,7 +74,7 @@ def warm_up(*, threads: int | None = None, progress: Progress = SILENT) -> Warme
         work = Job(Path(folder))
         work.draw()
         with (
-            progress.step("Compiling", len(jobs), "jobs") as advance,
+            progress.step("Compiling kernels", len(jobs), "jobs") as advance,
             open_processes(thread_count(threads), preload=[__name__]) as executor,
         ):
             for _ in executor.map(work, jobs):

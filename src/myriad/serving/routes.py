@@ -90,7 +90,8 @@ async def predict(
         Query(gt=0, lt=1, description="Give sets of labels that have the right one so often."),
     ] = None,
     only: Annotated[
-        list[str] | None, Query(description="Labels to choose from, with commas; may be repeated.")
+        list[str] | None,
+        Query(description="Labels to choose from, separated by commas; may be repeated."),
     ] = None,
 ) -> dict[str, Any]:
     """Rank the labels of images, or of rows of features, best first."""

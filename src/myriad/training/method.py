@@ -85,7 +85,7 @@ class Method(ABC):
         "auto",
         choices=CALIBRATIONS,
         panel=CALIBRATION_PANEL,
-        help="Rows that calibrate probabilities.",
+        help="Rows to calibrate probabilities on.",
     )
 
     def __post_init__(self) -> None:
@@ -167,7 +167,7 @@ class CentringMethod(Method):
     """
 
     center: bool = option(
-        True, panel=SCALING_PANEL, help="Subtract the mean from the rows while training."
+        True, panel=SCALING_PANEL, help="Subtract the mean of the rows for training."
     )
 
     def fit(
@@ -224,13 +224,13 @@ class GradientMethod(Method):
         minimum=0,
         aliases=("--min-delta",),
         panel=SGD_PANEL,
-        help="Early stopping: the percentage points by which validation accuracy must rise.",
+        help="Early stopping: minimum increase of the validation accuracy, in percentage points.",
     )
     patience: int | None = option(
         None,
         minimum=1,
         command=False,
-        help="Early stopping: the number of epochs to wait for a rise.",
+        help="Early stopping: number of epochs to wait for an increase.",
         default_text="8, or 4 with many validation rows",
     )
     memory: int = option(
@@ -258,7 +258,7 @@ def rounds_option(*, panel: str, only: tuple[str, ...] = ()) -> Any:
         maximum=10_000,
         panel=panel,
         only=only,
-        help="With --cluster, how many times an epoch averages the weights of the workers.",
+        help="With --cluster, how many times per epoch the weights of the workers are averaged.",
     )
 
 

@@ -48,7 +48,7 @@ def choose_lams(
     trainer = method.trainer(train, n_classes, path[0], running.workers)
     losses: list[NDArray[np.float64]] = []
     table: list[dict[str, Any]] = []
-    with running.progress.step("Trying values of lam", len(path), "values") as advance:
+    with running.progress.step("Searching for lam", len(path), "values") as advance:
         for lam in path:
             trainer.change_lam(lam)
             monitor = GapStopping(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from myriad.training.dual.ascent import Certificate, DualTrainer
     from myriad.training.dual.gap_stopping import GapStopping
 
-DUAL_PANEL = "Training to a gap: topk, dual, primal, toppush, recall"
+DUAL_PANEL = "Solvers with a duality gap: topk, dual, primal, toppush, recall"
 LAM_FRACTIONS = tuple(10 ** (-half / 2) for half in range(1, 17))
 """Values of lam tried, in half decades, as fractions of the mean squared norm of the rows."""
 UNSEARCHED_FRACTION = 1e-3
@@ -70,7 +70,11 @@ class DualMethod(CentringMethod):
         help="Regularisation strength (weight decay), or auto to search for it.",
     )
     tol: float = option(
-        1e-3, above=0, below=1, panel=DUAL_PANEL, help="Relative duality gap to stop at."
+        1e-3,
+        above=0,
+        below=1,
+        panel=DUAL_PANEL,
+        help="Tolerance: relative duality gap at which training stops.",
     )
     epochs: int = option(300, minimum=1, help="Maximum number of epochs (passes over the rows).")
     seconds: float | None = option(
@@ -78,14 +82,14 @@ class DualMethod(CentringMethod):
         above=0,
         maximum=math.inf,
         command=False,
-        help="Maximum number of seconds; training then stops with the gap that it has.",
+        help="Maximum training time in seconds, after which training stops at the current gap.",
     )
     bias: float = option(
         1.0,
         minimum=0,
         maximum=1e6,
         command=False,
-        help="Value of a constant feature, regularised like the others; 0 for none.",
+        help="Value of a constant feature (regularised bias); 0 for none.",
     )
     first_check: int | None = field(default=None, repr=False)
 
@@ -164,7 +168,7 @@ class DualMethod(CentringMethod):
             trainer = self.trainer(train, n_classes, lam, running.workers)
             monitor = self.monitor(trainer, val)
             state.resume(trainer, monitor, pool=running.pool)
-            title, work = f"Training to a gap of {self.tol:g}", self.epochs * train.n_rows
+            title, work = f"Training to a duality gap of {self.tol:g}", self.epochs * train.n_rows
             with running.progress.step(title, work, "rows") as advance:
                 advance(trainer.epoch * train.n_rows)
                 run(
@@ -209,7 +213,7 @@ class DualMethod(CentringMethod):
     def _warn(self, last: dict[str, Any], progress: Progress) -> None:
         if last["gap"] > self.tol:
             progress.note(
-                f"Training ended after {last['epoch']} epochs with a relative gap of "
+                f"Training ended after {last['epoch']} epochs with a relative duality gap of "
                 f"{last['gap']:.2g}, above {self.tol:g}: allow more epochs, or a larger lam."
             )
 
@@ -257,7 +261,7 @@ class DualMethod(CentringMethod):
         learned = LEARNED * self.untrained_loss(counts, rows.n_rows)
         scores: list[tuple[float, float]] = []
         trainer = self.trainer(rows, n_classes, path[0], running.workers)
-        with running.progress.step("Trying values of lam", len(path), "values") as advance:
+        with running.progress.step("Searching for lam", len(path), "values") as advance:
             for lam in path:
                 trainer.change_lam(lam)
                 monitor = GapStopping(

@@ -45,9 +45,7 @@ class TopK(DualMethod):
     titles: ClassVar[Mapping[str, str]] = {"topk": "top-k SVM"}
 
     objective: str = "topk"
-    k: int = option(
-        1, minimum=1, panel=DUAL_PANEL, help="Number of guesses that the top-k loss allows."
-    )
+    k: int = option(1, minimum=1, panel=DUAL_PANEL, help="k of the top-k loss.")
     variant: str = option(
         "alpha", choices=tuple(TOPK_VARIANTS), panel=DUAL_PANEL, help="Variant of the top-k loss."
     )
@@ -64,7 +62,7 @@ class TopK(DualMethod):
         minimum=0,
         maximum=1e6,
         command=False,
-        help="Value of a constant feature, regularised like the others; 0 for none.",
+        help="Value of a constant feature (regularised bias); 0 for none.",
     )
 
     def __post_init__(self) -> None:
@@ -139,7 +137,7 @@ class BinaryDual(DualMethod):
         help="Weight of the negatives of a class, relative to its positives.",
     )
     lam_per_class: bool = option(
-        False, panel=DUAL_PANEL, help="Search for a lam of each class by itself."
+        False, panel=DUAL_PANEL, help="Search for a separate lam for each class."
     )
     class_weights: tuple[float, ...] | None = None
     lams: tuple[float, ...] | None = None

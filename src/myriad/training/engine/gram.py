@@ -103,7 +103,7 @@ class RowProducts:
         buffers = np.empty((2, size, part.rows.dim), np.float32)
         starts, blocks = range(first, n, size), list(self._blocks(size))
         tasks = sum(block[0] <= start for start in starts for block in blocks)
-        with progress.step("Multiplying rows with one another", tasks, "blocks") as advance:
+        with progress.step("Computing the Gram matrix", tasks, "blocks") as advance:
             for start in starts:
                 some = range(start - first, min(start + size, n) - first)
                 X = part.rows.read(some, out=buffers[0])

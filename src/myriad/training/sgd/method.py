@@ -56,7 +56,7 @@ class WarpOptions:
         False, panel=WARP_PANEL, help="Count all violators instead of estimating their number."
     )
     constant_weight: bool = option(
-        False, panel=WARP_PANEL, help="Give all steps the same weight, whatever the rank."
+        False, panel=WARP_PANEL, help="Give all steps the same weight, independent of the rank."
     )
     max_draws: int | None = option(
         None,
@@ -69,7 +69,7 @@ class WarpOptions:
         0,
         minimum=0,
         panel=WARP_PANEL,
-        help="Length of the chain of last violators that makes a row be skipped; 0 for none.",
+        help="Skip a row after a chain of this many last violators; 0 to skip none.",
     )
 
     def __post_init__(self) -> None:
@@ -104,7 +104,7 @@ class SGD(GradientMethod, CentringMethod):
         minimum=1,
         only=("softmax",),
         panel=SGD_PANEL,
-        help="Number of guesses: the k - 1 largest wrong scores are left out of the loss.",
+        help="k of the top-k loss: the k - 1 largest wrong scores are left out.",
     )
     beta: float | None = option(
         None,
@@ -123,17 +123,17 @@ class SGD(GradientMethod, CentringMethod):
         None,
         words={"auto": None, "yes": True, "no": False},
         panel=SCALING_PANEL,
-        help="Scale features to unit variance while training.",
+        help="Scale features to unit variance for training.",
     )
     balanced: bool = option(
-        False, only=JOINT, panel=SGD_PANEL, help="Draw classes uniformly, then a row of each."
+        False, only=JOINT, panel=SGD_PANEL, help="Sample classes uniformly, then one row of each."
     )
     batch: int | None = option(
         1,
         minimum=1,
         words={"all": None},
         panel=SGD_PANEL,
-        help="Rows of a mini-batch, whose mean gradient makes one step, or all.",
+        help="Mini-batch size, or all.",
     )
     schedule: Schedule = option_group(Schedule)
     optimiser: OptimiserOptions = option_group(OptimiserOptions)

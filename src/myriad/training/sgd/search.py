@@ -252,7 +252,7 @@ class Search:
         begun = trainers[0].epoch if trainers else 0
         work = (target - begun) * rows.n_rows * len(groups)
         kept: list[SettingsTrainer] = []
-        with running.progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
+        with running.progress.step(f"Evaluating {len(alive)} candidates", work, "rows") as advance:
             for number, group in enumerate(groups):
                 trainer = self._begin(group, rows) if trainers is None else trainers[number]
                 rules = [self._rules[setting] for setting in group]

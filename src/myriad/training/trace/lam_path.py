@@ -164,7 +164,7 @@ class LamPath:
         trainer, state, progress = self._trainer, self._state, self._running.progress
         most = max(trainer.now.polar, float(np.finfo(np.float32).tiny))
         lams, facts = self._list_lams(lam, most), state.facts
-        with progress.step("Training", len(lams), "values of lam") as advance:
+        with progress.step("Training along the path of lam", len(lams), "values") as advance:
             advance(facts["number"])
             while facts["number"] < len(lams) and not self._has_peaked():
                 monitor = self._begin(lams[facts["number"]])
