@@ -75,6 +75,6 @@ def refuse_extreme_scale(X: Any) -> None:
     least, most = SCALES
     if size and not least <= size <= most:
         raise InputError(
-            f"The largest of the values is {size:.0e}, so dot products of rows overflow float32. "
-            "Scale the rows to norms of about 1."
+            f"The largest of the values is {size:.0e}, so products of rows are beyond the range of "
+            "float32. Scale the rows to norms of about 1."
         )

@@ -112,7 +112,7 @@ def test_outputs_that_do_not_fit(capsys, model, photos, tmp_path):
     (tmp_path / "mine" / "x").touch()
     for more, sentence in (
         (["--resume"], "name it with --csv or --parquet"),
-        (["--copy"], "belongs to --sort-into"),
+        (["--copy"], "needs --sort-into"),
         (["--page", tmp_path / "p.html"], "need --next"),
         (["--sort-into", tmp_path / "mine"], "is not empty"),
     ):

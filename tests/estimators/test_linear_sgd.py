@@ -153,7 +153,7 @@ def test_wrong_options_are_named(digits, options, message):
 def test_a_step_too_large_is_an_error_not_nan():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 5)), rng.integers(0, 3, 60)
-    with pytest.raises(WorkError, match="smaller step"):
+    with pytest.raises(WorkError, match="smaller learning rate"):
         LinearSGD(loss="squared", eta=1e12, beta="all").fit(X, y)
 
 

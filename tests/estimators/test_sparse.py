@@ -173,7 +173,7 @@ def test_every_classifier_refuses_invalid_labels(kind, invalid):
 
 @pytest.mark.parametrize("kind", QUANTIZERS)
 def test_every_quantizer_refuses_sparse_rows(kind, invalid):
-    with pytest.raises(ValueError, match="matrix of numbers"):
+    with pytest.raises(ValueError, match="numeric matrix"):
         kind().fit(invalid)
 
 

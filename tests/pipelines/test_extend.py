@@ -158,7 +158,7 @@ class TestBadInput:
         self.refused(here / "model", here / "old", out, match="no class that .* lacks.*--update")
 
     def test_all_classes_anew_without_the_store(self, here, tmp_path):
-        options = {"update": True, "match": "nothing of it would stay"}
+        options = {"update": True, "match": "nothing of it would remain"}
         self.refused(here / "model", here / "old", tmp_path / "m", **options)
 
     def test_other_features(self, here, tmp_path):

@@ -137,7 +137,7 @@ def test_several_labels_an_image(tmp_path: Path) -> None:
     keys = [head["data-key"] for head in markup.find("th") if "data-key" in head]
     assert keys == ["name", "train", "n", "average_precision", "precision", "recall", "f1"]
     evidence["labels"] = None
-    assert "it gives no labels" in Markup(make_page(evidence, tmp_path)).read()
+    assert "it assigns no labels" in Markup(make_page(evidence, tmp_path)).read()
 
 
 def test_hostile_strings_stay_text(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_few_classes_all_right(tmp_path: Path) -> None:
     text = markup.read()
     assert "all images of all classes were classified correctly" in text
     assert "No confusion was recorded" in text
-    assert "With 2 classes this says little" in text
+    assert "With 2 classes this is not informative" in text
     assert len(markup.find("svg", **{"class": "plot"})) == 1
     assert len(markup.find("li", **{"class": "card"})) == 2
     assert not markup.find("section", id="search")

@@ -127,5 +127,5 @@ def test_several_labels_have_probabilities_of_their_own(estimator):
 
 def test_labels_are_assigned_by_models_of_several_labels():
     estimator = myriad.LinearSGD(eta=0.1, beta=4, epochs=2, calibration="split")
-    with pytest.raises(InputError, match="gives one label"):
+    with pytest.raises(InputError, match="single-label model"):
         estimator.fit(X, LABELS).predict_labels(X)

@@ -240,7 +240,7 @@ class SignSpec(SelectionSpec):
     """Signs of the most informative features [CC, section 3]."""
 
     name = "bits"
-    description = "the sign of each of the features that say most about the class"
+    description = "the signs of the features most informative about the class"
     otherwise = "scalar or pq"
     compared = True
 
@@ -257,7 +257,7 @@ class PresenceSpec(SelectionSpec):
     """Signs of the most informative features, and which Gaussians of a region are present."""
 
     name = "presence"
-    description = "as bits, with a bit for each Gaussian of a region that says whether it is empty"
+    description = "as bits, with one more bit per Gaussian and region that marks it as empty"
     otherwise = "scalar or pq"
     compared = True
 
@@ -297,7 +297,7 @@ class HadamardSpec(SelectionSpec):
     name = "hadamard"
     kind = "turned"
     aliases = ("turned",)
-    description = "the sign of each of the features that say most, of the rotated row"
+    description = "the signs of the most informative features of the rotated row"
     needs_labels = False
     compared = True
 
@@ -363,7 +363,7 @@ class FeaturesSpec(SelectionSpec):
     """The most informative features as float32, or all of them [CC, section 3.3]."""
 
     name = "none"
-    description = "the features that say most about the class, as float32"
+    description = "the features most informative about the class, as float32"
     ratio = 1.0
 
     def count_features(self, dim: int, asked: CodeOptions) -> int:

@@ -112,7 +112,7 @@ class CodeSpec(ABC):
         count = min(dim, int(32 * dim / ratio))
         if count < 8 and dim >= 8:
             raise InputError(
-                f"--ratio {ratio:g} leaves less than a byte of {dim} features: ask less."
+                f"--ratio {ratio:g} leaves less than a byte of {dim} features: use a lower ratio."
             )
         return count // 8 * 8 or dim
 

@@ -80,5 +80,7 @@ def _write(numbers: str | float | Sequence[float], name: str) -> str:
         return numbers
     array = np.atleast_1d(np.asarray(numbers))
     if array.dtype.kind not in "fiu" or array.size not in (1, 3) or not np.isfinite(array).all():
-        raise InputError(f"{name} must be a number, three of them or a word, not {quote(numbers)}.")
+        raise InputError(
+            f"{name} must be one number, three numbers or a name, not {quote(numbers)}."
+        )
     return ",".join(str(number) for number in array)

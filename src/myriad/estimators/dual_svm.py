@@ -38,7 +38,7 @@ class DualSVM(CertifiedClassifier):
         that rare classes are not ignored [GP, 3.2]; ``"all"`` gives every row the same weight.
     class_weight : weight of the positives of a class: a dictionary from labels to numbers,
         ``"balanced"`` for the inverse of their frequency, or None.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
     tol : the relative duality gap to reach; below 1e-5 training runs in float64.
     max_epochs : maximum number of epochs.
     max_seconds : maximum number of seconds, or None; training then stops with its present gap.

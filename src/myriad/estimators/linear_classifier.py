@@ -27,7 +27,7 @@ class LinearClassifier(LinearRowsClassifier):
     Parameters
     ----------
     search : how much is tried: ``"quick"``, ``"normal"`` or ``"thorough"``.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
     validation_fraction : fraction of the rows of each class to hold out where there are too many
         rows for cross-validation.
     memory : bytes that the weights trained together in a search may take.

@@ -37,7 +37,7 @@ class LinearSGD(LinearRowsClassifier):
     eta : learning rate, or ``"auto"``.
     lam : regularisation strength, the weight of ``|W|^2 / 2``; ``"auto"`` tries several values
         where rows are few.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
     scale : scale each feature to unit variance, True or False, or ``"auto"`` to find out whether
         that helps, unless `lam` is stated. The weights are for unscaled rows all the same.
     balanced : of the joint objectives: draw classes uniformly, then a row of each [GP, Eq. 4].

@@ -68,7 +68,7 @@ class NearestMeans(LinearRowsClassifier):
         """
         first = not hasattr(self, "_sums")
         if has_several(y):
-            raise InputError("partial_fit takes one label a row; fit takes several.")
+            raise InputError("partial_fit takes one label per row; fit also takes several.")
         X = as_csr(X) if issparse(X) else X
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "reset": first}
         rows, labels = validate_data(self, X, y, **options)

@@ -167,7 +167,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         """Return checked rows; set `classes_`."""
         if isinstance(X, Store):
             if y is not None or sample_weight is not None or groups is not None:
-                raise InputError("A store has labels of its own: give no y, weights or groups.")
+                raise InputError("A store contains its labels: do not pass y, weights or groups.")
             self.classes_ = np.array(X.class_names, dtype=object)
             self.n_features_in_ = X.dim
             check_scale(X.rows("train"))

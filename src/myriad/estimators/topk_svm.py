@@ -39,7 +39,7 @@ class TopKSVM(CertifiedClassifier):
     smoothing : gamma of the smoothed hinge of ``"alpha"`` and ``"beta"`` [LHS], which is below the
         hinge by at most ``gamma / (2 k)``; 0 for the hinge itself.
     lam : regularisation strength, or ``"auto"`` to search for it on held-out rows.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
         Not with a kernel.
     tol : the relative duality gap to reach; below 1e-5 training runs in float64.
     max_epochs : maximum number of epochs.
@@ -121,10 +121,10 @@ class TopKSVM(CertifiedClassifier):
         if self.kernel is None:
             return super().fit(X, y)
         if isinstance(X, Store):
-            raise InputError("With a kernel, give rows as an array: a store is for plain rows.")
+            raise InputError("With a kernel, pass rows as an array, not as a store.")
         method = self._method()
         if method.calibration == "split":
-            raise InputError("calibration='split' does not go with a kernel.")
+            raise InputError("calibration='split' cannot be combined with a kernel.")
         array, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)

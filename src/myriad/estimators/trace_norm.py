@@ -32,7 +32,7 @@ class TraceNormClassifier(RowsClassifier):
     gauge : ``"trace"``, the sum of the singular values: W has low rank; ``"l1"``, the sum of the
         absolute entries: W is sparse; ``"l1_l2"``, the sum over features of the norm over classes:
         few features are used.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
     batch : rows of the first mini-batches, on which atoms are searched and which grow by
         themselves; None for four times the larger side of W, at least 1024.
     subspace_every : atoms to add between two minimisations over all atoms.

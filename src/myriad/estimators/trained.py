@@ -52,7 +52,7 @@ class Classifier:
         """Return the rows of images. Raises `BadImage` for one that cannot be read."""
         signature = self._signature
         if signature is None:
-            raise InputError("This model was trained on rows not made from images: give it rows.")
+            raise InputError("This model was trained on rows, not on images: pass rows.")
         rows = np.empty((len(images), signature.dim), np.float32)
         pictures = read_pictures(images, colour=signature.colour, pixels=signature.pixels)
         with thread_executor(threads) as executor:
@@ -75,7 +75,7 @@ class Classifier:
         """
         signature = self._signature
         if signature is None:
-            raise InputError("This model was trained on rows not made from images.")
+            raise InputError("This model was trained on rows, not on images.")
         (picture,) = read_pictures([image], colour=signature.colour, pixels=signature.pixels)
         with thread_executor(1):
             return explain_image(self._folder, picture, label, against)
@@ -189,7 +189,7 @@ class Classifier:
         if isinstance(X, np.ndarray) and X.dtype != np.uint8:
             return as_rows(X, dim=self._model.dim)
         if isinstance(X, str | Path) or (isinstance(X, np.ndarray) and X.ndim == 2):
-            raise InputError("Give a list of images, also for one: [image].")
+            raise InputError("Pass a list of images, even for a single one: [image].")
         return self.transform(list(X))
 
 

@@ -47,7 +47,7 @@ class Wsabie(RowsClassifier):
         (``"count"``), or not (False).
     margin : by how much the correct class should score better than any other, or ``"auto"``.
     eta : learning rate, or ``"auto"``.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
         Only with the Euclidean discriminant.
     ensemble : number of embeddings that are trained one after the other and concatenated.
     runs : number of embeddings that are trained with different seeds; the one of the best held-out

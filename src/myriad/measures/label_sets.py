@@ -28,7 +28,7 @@ class LabelSets:
     def __post_init__(self) -> None:
         starts, classes = self.starts, self.classes
         if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(classes):
-            raise InputError("The labels of the rows do not add up.")
+            raise InputError("The label counts do not match the number of labels.")
         if (np.diff(starts) < 0).any() or (len(classes) and classes.min() < 0):
             raise InputError("The labels of the rows are damaged.")
 

@@ -25,9 +25,9 @@ from myriad.randomness import generator
 from myriad.serialisation import Serialisable
 
 SOURCES = {
-    "cross-fitted": "rows scored by models that were trained without them",
+    "cross-fitted": "cross-validation: rows scored by models that were not trained on them",
     "validation": "validation rows, as scored before the final training on all rows",
-    "split": "rows kept back for this purpose",
+    "split": "rows held out for this purpose",
     "extended": "held-out rows of the model that was extended, and of the new classes",
 }
 """Where calibration rows come from."""

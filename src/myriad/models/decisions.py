@@ -145,7 +145,7 @@ class Decider:
         """Return the calibration; `InputError` with what to do if there is none."""
         if self.label_calibration is not None:
             raise InputError(
-                f"{what} is for models of one label a row, and this one gives several: leave it "
+                f"{what} is for single-label models, and this is a multi-label model: leave it "
                 "out, or choose with --assign which labels are given."
             )
         if self.calibration is None:
@@ -273,14 +273,16 @@ class Decider:
     def _refuse_assignment(self) -> None:
         if self.calibration is not None:
             raise InputError(
-                "--assign is for models of several labels a row, and this one gives one label."
+                "--assign is for multi-label models, and this is a single-label model."
             )
         raise InputError(f"--assign needs probabilities of labels: {HOW_TO_CALIBRATE}.")
 
     def _require_novelty(self) -> Novelty:
         novelty = self.require_calibration("Novelty").novelty
         if novelty is None:
-            raise InputError("The model has no novelty score: its rows were too few or too long.")
+            raise InputError(
+                "The model has no novelty score: it had too few training rows or too many features."
+            )
         return novelty
 
     def _describe_row(self, decisions: Decisions, row: int) -> dict[str, Any]:

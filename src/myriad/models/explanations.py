@@ -114,7 +114,7 @@ def explain_image(
     """
     signature = folder.recipe
     if signature is None:
-        raise InputError("This model was trained on rows that were not made from images.")
+        raise InputError("This model was trained on rows, not on images.")
     if label is None:
         labels, _ = folder.model.rank(signature.describe(image)[None], 2)
         names = [folder.class_names[c] for c in labels[0]]

@@ -165,7 +165,7 @@ def load_model(folder: Path) -> ModelFolder:
             f"{model.n_classes} classes."
         )
     if label_calibration is not None and len(label_calibration.offsets) != len(names):
-        raise InputError(f"The model in {folder} is damaged: its probabilities are of others.")
+        raise InputError(f"The model in {folder} is damaged: its calibration has other classes.")
     settings = settings if isinstance(settings, dict) else {}
     source = _read_source(config)
     return ModelFolder(model, names, recipe, settings, source, calibration, label_calibration)

@@ -83,7 +83,7 @@ class Model(Serialisable, ABC):
     def _refuse_change(self) -> str:
         return (
             f"Classes of a model of the kind {self.kind!r} cannot be added, removed or merged, as "
-            "its weights are not those of single classes. Train it again."
+            "its weights are shared between classes. Train it again."
         )
 
     def uncentred(self, mean: Float) -> Self:
@@ -91,7 +91,7 @@ class Model(Serialisable, ABC):
 
         Models of methods that centre rows define it.
         """
-        raise TypeError(f"{type(self).__name__} is for rows as they are.")
+        raise TypeError(f"{type(self).__name__} has no uncentred form.")
 
     def best_of(self, k: int) -> int:
         """Return how many classes to rank; kernels would write outside of empty arrays."""

@@ -164,7 +164,7 @@ def _choose_split(store: Store) -> str:
     for name in ("test", "val"):
         if name in present:
             return name
-    raise InputError(f"{store.path} has rows neither for test nor for val: nothing to compare on.")
+    raise InputError(f"{store.path} has neither test nor val rows to compare on.")
 
 
 def _key(store: Store, method: Method) -> dict[str, str]:
@@ -179,7 +179,7 @@ def _read_done(work: Path, store: Store, method: Method, *, resume: bool) -> dic
     content = read_json(path)
     if content.get("key") != _key(store, method):
         raise InputError(
-            f"{path} is of another store or method: resume with the same, or use another folder."
+            f"{path} belongs to another store or method: use the same ones, or another folder."
         )
     done = content.get("rows")
     names = set(CodeRow.__dataclass_fields__)

@@ -315,6 +315,4 @@ def signature_of(folder: ModelFolder) -> Signature:
     """Return the signature that made a model's rows; raises `InputError` if it has none."""
     if isinstance(folder.recipe, Signature):
         return folder.recipe
-    raise InputError(
-        "This model was trained on rows that were not made from images, so it cannot read images."
-    )
+    raise InputError("This model was trained on rows, not on images, so it cannot read images.")

@@ -193,7 +193,7 @@ def evaluate(
         store = Store.open(data)
         split = choose_split(store.splits, split, data)
         if split == "all" and "train" in store.splits:
-            progress.note("All rows are scored, training rows among them; see --split.")
+            progress.note("All rows are evaluated, including training rows; see --split.")
         remote = None if cluster is None else StoreScoring.of(model, store.path, split, plain=plain)
         scored, truths = score_store(
             folder,

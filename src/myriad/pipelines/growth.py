@@ -115,7 +115,7 @@ class Growth:
         if n_seen and not update:
             progress.note(
                 f"{n_seen} of the {len(new)} rows are of classes that the model has: they only "
-                "tell the new classes apart. Use --update to train the old classes with them."
+                "serve as negatives of the new classes. Use --update to train the old classes too."
             )
         learned = folder.model.model if isinstance(folder.model, CodedModel) else folder.model
         own = {name: c for c, name in enumerate(folder.class_names)}
@@ -131,8 +131,8 @@ class Growth:
         if len(missing) and (keeps_means or not stores):
             parts.append(imagine_rows(folder, path, missing, new, seed=seed))
             progress.note(
-                f"{len(missing)} old classes have no rows in --store, and class means stand for "
-                "them: expect to lose some accuracy, see the documentation of extend."
+                f"{len(missing)} old classes have no rows in --store, and class means are used "
+                "instead: expect some loss of accuracy, see the documentation of extend."
             )
         return cls(
             folder,
@@ -181,7 +181,7 @@ class Growth:
         if len(kept) == 0:
             raise InputError(
                 "All classes of the model have new images and are to be updated, so nothing of it "
-                "would stay: use train, or give the old rows with --store."
+                "would remain: use train, or give the old rows with --store."
             )
         fixed_model = self.learned.relabelled(number(kept, n_old))
         rows = KnownRows.join([self.old, self.new])
@@ -297,7 +297,7 @@ def imagine_rows(
     novelty = find_novelty(folder)
     if novelty is None:
         raise InputError(
-            f"{path} keeps nothing of the rows of its classes, as it is not calibrated: give the "
+            f"{path} stores no class means, as it is not calibrated: give the "
             "store that it was trained on with --store."
         )
     X, labels = draw_pseudo_rows(novelty, new.X, new.labels, seed=seed)

@@ -135,8 +135,8 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
                 n_wrong,
                 f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong, "
                 f"{int(checked.ranked.likely.sum()):,} of them likely and "
-                f"{int(checked.ranked.sure.sum()):,} surely: models trained without these images "
-                f"are surer of another label. Keep the lines of {checked.file} that are right, "
+                f"{int(checked.ranked.sure.sum()):,} surely: cross-validated models "
+                f"are more confident in another label. Keep the correct lines of {checked.file}, "
                 "then train with --corrections.",
             )
         )
@@ -149,7 +149,7 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
                 False,
                 len(checked.twins),
                 f"{len(checked.twins):,} {'pair' if len(checked.twins) == 1 else 'pairs'} of "
-                f"classes cannot be told apart and may be one thing under two names, the first is "
+                f"classes are indistinguishable and may be duplicates, the first is "
                 f"{names}.",
             )
         )

@@ -82,7 +82,7 @@ def remember(notes: dict[str, Any], *, more: bool = False, progress: Progress = 
         kept = (_read_notes() if more else {}) | notes
         write_json(path, {"key": _key(), "notes": kept})
     except OSError:
-        progress.note(f"{path.parent} cannot be written: the measures are not remembered.")
+        progress.note(f"{path.parent} cannot be written: the benchmark is not cached.")
 
 
 def _read_notes() -> dict[str, Any]:

@@ -110,7 +110,9 @@ def suggest_labels(
         )
     of_rows = [is_row_data(Path(word)) for word in inputs]
     if any(of_rows) and not all(of_rows):
-        raise InputError(f"{inputs[of_rows.index(False)]} is no file of rows, others are.")
+        raise InputError(
+            f"{inputs[of_rows.index(False)]} is not a file of rows, but other inputs are."
+        )
     if any(of_rows):
         files = open_row_files([Path(word) for word in inputs])
         check_features(files[0], folder)

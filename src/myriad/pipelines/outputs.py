@@ -102,7 +102,7 @@ def prepare_store(folder: Path, *, overwrite: bool, resume: bool) -> Path:
             raise InputError(f"{folder} exists. {EXISTS_HINT}")
         if begun:
             raise InputError(
-                f"{folder} was being replaced when a run was broken off. {EXISTS_HINT}"
+                f"{folder} was being replaced when a run was interrupted. {EXISTS_HINT}"
             )
     if old.exists():  # killed after that
         _remove_store(old)

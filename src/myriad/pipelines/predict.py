@@ -77,7 +77,9 @@ def predict(
     if any(of_rows):
         if not all(of_rows):
             other = inputs[of_rows.index(False)]
-            raise InputError(f"{other} is no file of rows, others are: give images or rows.")
+            raise InputError(
+                f"{other} is not a file of rows, but other inputs are: give either images or rows."
+            )
         ranked = rank_rows(decider, [Path(word) for word in inputs], k, progress)
         return Predicted(ranked, [], time.perf_counter() - began)
     signature = signature_of(folder)

@@ -221,7 +221,7 @@ async def keep_feedback(
     service = service_of(request)
     feedback = request.app.state.feedback
     if feedback is None:
-        raise Refusal(403, "This server keeps no feedback: see its option --feedback.")
+        raise Refusal(403, "This server does not collect feedback: see its option --feedback.")
     model = service.model
     find_label(model, label)
     async with received(request) as uploads:

@@ -120,9 +120,7 @@ class Service:
     async def _run(self, model: ServedModel, tasks: Sequence[Task]) -> list[Row | BadImage]:
         """Let worker processes do some tasks, unless too many are waiting already."""
         if model.signature is None:
-            raise Refusal(
-                422, "This model was trained on rows that were not made from images: send rows."
-            )
+            raise Refusal(422, "This model was trained on rows, not on images: send rows.")
         if self.pending and self.pending + len(tasks) > self.options.queue:
             self.metrics.count("refused")
             raise Refusal(503, "Too many images are waiting. Try again.", RETRY_AFTER)
@@ -168,7 +166,7 @@ class Service:
                 continue
             if (model.signature is None) != (self.model.signature is None):
                 failed = state
-                progress.note("The replaced model takes other input: start the server again.")
+                progress.note("The replaced model takes other input: restart the server.")
                 continue
             self.model = model
             self.metrics.count("reloads")

@@ -290,7 +290,7 @@ def find_signature(word: str) -> SignatureSpec:
     if len(terms) > 1:
         words = tuple(name for name, _ in terms)
         if AUTO in words:
-            raise InputError(f"--signature {word}: {AUTO} stands for itself.")
+            raise InputError(f"--signature {word}: {AUTO} cannot be combined.")
         return CombinedSpec(words, tuple(weight for _, weight in terms))
     name, colon, descriptor = word.partition(":")
     spec = SIGNATURES.get(name)

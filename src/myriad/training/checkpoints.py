@@ -57,7 +57,7 @@ class Checkpoint:
             state = json.loads(texts["state"])
         except (OSError, SafetensorError, KeyError, ValueError) as error:
             raise InputError(
-                f"{self.path} is damaged ({error}): delete it, and training begins anew."
+                f"{self.path} is damaged ({error}): delete it to start training again."
             ) from None
         if texts.get("key") != self.key:
             return None

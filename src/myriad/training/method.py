@@ -159,11 +159,11 @@ class Method(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class CentringMethod(Method):
-    """A method that can subtract the mean from rows while it trains.
+    """A method that can subtract the mean of the rows for training.
 
-    The mean of non-negative features carries much of their squared norm without telling classes
-    apart, and slows every solver down. The bias of the model makes up for what was subtracted, so
-    that the model is for rows as they are.
+    The mean of non-negative features makes up much of their squared norm without separating the
+    classes, and slows every solver down. The mean is folded into the biases, so that the fitted
+    model takes uncentred rows.
     """
 
     center: bool = option(

@@ -81,5 +81,5 @@ def overflow(settings: Sequence[Setting], epoch: int, modest: float = math.inf) 
     rate = max(setting.eta for setting in settings)
     return WorkError(
         f"The weights overflowed in epoch {epoch} with eta={rate:g}. "
-        f"Try a smaller step, such as {min(rate / 10, modest):.1g}."
+        f"Try a smaller learning rate, such as {min(rate / 10, modest):.1g}."
     )

@@ -48,7 +48,7 @@ class NpzFile(RowFile):
                     self._shapes[name], types[name] = self._read_header(stream, name)
                     stated = math.prod(self._shapes[name]) * types[name].itemsize
                     if stated > member.file_size - stream.tell():
-                        raise InputError(f"{self.path}: {name} is cut short.")
+                        raise InputError(f"{self.path}: {name} is truncated.")
         self._rows = self._choose(rows)
         self.n_rows, self.dim = self._shapes[self._rows]
         self.dtype = types[self._rows]
@@ -133,5 +133,5 @@ class NpzFile(RowFile):
                 except Exception as error:  # zlib and zipfile raise their own
                     raise InputError(f"{self.path} is damaged: {brief(error)}.") from None
                 if len(content) != n * row_bytes:
-                    raise InputError(f"{self.path}: {self._rows} is cut short.")
+                    raise InputError(f"{self.path}: {self._rows} is truncated.")
                 yield np.frombuffer(content, self.dtype).reshape(n, self.dim)

@@ -52,7 +52,7 @@ class NeighboursMethod(Method):
         from myriad.training.validation import ModelRanker, validate
 
         if train.sets is not None:
-            raise InputError("knn takes rows of one label each.")
+            raise InputError("knn needs exactly one label per row.")
         known = np.flatnonzero(train.labels >= 0)
         model = NeighboursModel(train.read(known), train.labels[known], n_classes)
         ks = [self.k] if self.k is not None else [k for k in VOTERS if k <= len(known)]

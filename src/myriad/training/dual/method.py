@@ -153,7 +153,7 @@ class DualMethod(CentringMethod):
                 "certificate, dual takes several."
             )
         if train.weights is not None:
-            raise InputError(f"The objective {self.objective} counts all rows alike: no weights.")
+            raise InputError(f"The objective {self.objective} does not support sample weights.")
         with context.open() as running:
             span = None
             if self._pays_to_span(train, n_classes, running):
@@ -214,7 +214,7 @@ class DualMethod(CentringMethod):
         if last["gap"] > self.tol:
             progress.note(
                 f"Training ended after {last['epoch']} epochs with a relative duality gap of "
-                f"{last['gap']:.2g}, above {self.tol:g}: allow more epochs, or a larger lam."
+                f"{last['gap']:.2g}, above {self.tol:g}: allow more epochs, or use a larger lam."
             )
 
     def _choose(

@@ -195,11 +195,11 @@ class WsabieMethod(GradientMethod, CentringMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.center and self.options.discriminant != "euclidean":
-            raise InputError("center goes with the Euclidean discriminant only.")
+            raise InputError("center needs the Euclidean discriminant.")
         if self.runs > 1 and self.ensemble > 1:
             raise InputError("Of runs and ensemble only one can be above 1.")
         if self.runs > 1 and self.second_stage != "none":
-            raise InputError("runs and second_stage do not go together.")
+            raise InputError("runs and second_stage cannot be combined.")
 
     @property
     def spreads(self) -> bool:

@@ -176,7 +176,7 @@ class Embedding:
             eta = float(self._state["eta"][0])
             raise WorkError(
                 f"The embedding overflowed in epoch {self.epoch} with eta={eta:g}. "
-                f"Try a smaller step, such as {eta / 10:.1g}."
+                f"Try a smaller learning rate, such as {eta / 10:.1g}."
             )
 
     def _begin_epoch(self, rows: Rows) -> None:

@@ -42,7 +42,7 @@ class IncrementalTraining:
     def begin(cls, method: SGD, rows: Rows, n_classes: int, start: LinearModel | None) -> Self:
         """Begin with the first batch, from a model or from zero."""
         if method.scale:
-            raise InputError("partial_fit cannot scale features: it does not know all rows.")
+            raise InputError("partial_fit cannot scale features: it does not see all rows at once.")
         task = Task(replace(method, scale=False), rows, None, n_classes)
         feature = method.optimiser.adagrad == "feature"
         moments = task.moments if feature else None

@@ -163,9 +163,9 @@ class Joint(LinearTrainer):
         if sampled is None:
             sampled = objective in DRAWN_OBJECTIVES
         if sampled and objective not in (*DRAWN_OBJECTIVES, "warp"):
-            raise InputError(f"The objective {objective} looks at all classes of every row.")
+            raise InputError(f"The objective {objective} uses all classes of every row.")
         if self.objective == SOFTMAX and self.optimiser.max_norm < np.inf:
-            raise InputError("max_norm does not go with the objective softmax: use lam.")
+            raise InputError("max_norm cannot be combined with the objective softmax: use lam.")
         self._sampled = sampled
         self._packed: list[tuple[PackedWeights, PackedWeights]] = []  # V and Q during an epoch
 

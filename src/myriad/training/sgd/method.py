@@ -205,7 +205,7 @@ class SGD(GradientMethod, CentringMethod):
 
         if train.sets is not None and self.objective not in SEVERAL_LABELS:
             raise InputError(
-                f"The objective {self.objective} is for one label a row; for several use "
+                f"The objective {self.objective} needs one label per row; for several use "
                 f"{', '.join(SEVERAL_LABELS)} or dual."
             )
         with context.open() as running:

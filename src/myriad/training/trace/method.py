@@ -128,11 +128,11 @@ class AtomDescent(CentringMethod):
         from myriad.training.trace.lam_path import LamPath
 
         if train.sets is not None:
-            raise InputError(f"The objective {self.objective} is for one label a row.")
+            raise InputError(f"The objective {self.objective} needs one label per row.")
         if (train.labels < 0).any():
             train = train.select(np.flatnonzero(train.labels >= 0))
         if train.n_rows == 0:
-            raise InputError("No row has a label: nothing is left to train on.")
+            raise InputError("No row has a label: there is nothing to train on.")
         with context.open() as running:
             trainer = self.trainer(train, n_classes, running)
             path = LamPath(trainer, train, val, relaxed=self._fractions(val), running=running)
