@@ -272,7 +272,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         method : ``"raps"``, adaptive sets; or ``"lac"``, the smallest on average.
-        by_class : let the coverage hold for every class that has enough calibration rows.
+        by_class : guarantee the coverage for each class that has enough calibration rows.
         """
         decider = self._decider(coverage=coverage, set_method=method, by_class=by_class)
         chunks = [decider.decide(chunk, 1).sets or [] for chunk in self._chunks(X)]

@@ -66,12 +66,12 @@ class Classifier:
         label: str | None = None,
         against: str | None = None,
     ) -> Explanation:
-        """Return which parts of an image speak for a class, by default the best one.
+        """Return which parts of an image support a class, by default the best one.
 
         Parameters
         ----------
         image : a file name, or a uint8 array of shape (height, width, 3) or (height, width).
-        against : a class to compare with: why `label` and not this one?
+        against : class to compare with: explain why `label` is preferred to it.
         """
         signature = self._signature
         if signature is None:
@@ -107,12 +107,12 @@ class Classifier:
     ) -> list[NDArray[Any]]:
         """Return the prediction set of each row or image: class names, the best first.
 
-        It has the right one with the probability `coverage`; see ``docs/probabilities.md``.
+        It contains the correct one with probability `coverage`; see ``docs/probabilities.md``.
 
         Parameters
         ----------
         method : ``"raps"``, adaptive sets; or ``"lac"``, the smallest on average.
-        by_class : let the coverage hold for every class that has enough calibration rows.
+        by_class : guarantee the coverage for each class that has enough calibration rows.
         """
         decider = Decider(self._folder, coverage=coverage, set_method=method, by_class=by_class)
         sets = decider.decide(self._rows(X), 1).sets or []
@@ -133,16 +133,16 @@ class Classifier:
         levels: Sequence[str] = ("group",),
         confidence: float = CONFIDENCE,
     ) -> list[dict[str, Any]]:
-        """Return what ``myriad predict --json`` says of each row or image.
+        """Return the decisions for each row or image, as ``myriad predict --json`` prints them.
 
         Parameters
         ----------
         coverage, sets, class_coverage : prediction sets; see `predict_set`.
         reject : when to answer unknown: ``"precision=0.99"``, ``"rate=0.05"``, ``"novelty=0.05"``.
         only : class names to choose from.
-        prior : weights of classes, which multiply their probabilities.
-        hierarchy : for each class its groups, from fine to coarse; the answer is the deepest one
-            that has the probability `confidence`.
+        prior : weights of classes, by which their probabilities are multiplied.
+        hierarchy : for each class its groups, from fine to coarse; the answer is the finest one
+            with a probability of at least `confidence`.
         levels : the names of the levels of the hierarchy.
         """
         names = self._folder.class_names

@@ -101,12 +101,12 @@ def map_heat(signature: Signature, image: Bytes, weights: Float) -> Float:
 def explain_image(
     folder: ModelFolder, image: Bytes, label: str | None = None, against: str | None = None
 ) -> Explanation:
-    """Return which parts of an image speak for a class, by default the best one.
+    """Return which parts of an image support a class, by default the best one.
 
     Parameters
     ----------
     image : uint8, grey or in colour as the model's signature takes it.
-    against : a class to compare with: why `label` and not this one?
+    against : class to compare with: explain why `label` is preferred to it.
 
     Raises
     ------
