@@ -121,7 +121,7 @@ def test_several_labels_have_probabilities_of_their_own(estimator):
     assert f1 > 0.75
     surer = estimator.predict_labels(unseen, "precision=0.95")
     assert sum(map(len, surer)) < sum(map(len, given))
-    with pytest.raises(InputError, match="one label a row"):
+    with pytest.raises(InputError, match="single-label models"):
         estimator.predict_set(unseen)
 
 

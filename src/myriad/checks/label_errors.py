@@ -249,7 +249,7 @@ class TwinClasses:
     Attributes
     ----------
     first, second : the classes.
-    share : how much of the probability of its own label a row gives the other one, the lower of
+    share : how much of the probability of its own label per row gives the other one, the lower of
         the two means; 1 where the classes are indistinguishable.
     """
 

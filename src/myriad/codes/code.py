@@ -42,7 +42,7 @@ class Selection:
 
 
 class Code(Serialisable, ABC):
-    """A learned code: `dim` features a row become `bytes_per_row` bytes.
+    """A learned code: `dim` features per row become `bytes_per_row` bytes.
 
     A new code is a frozen dataclass with a field `dim`, the property `bytes_per_row` and the two
     methods `_encode` and `_decode`, which are given arrays that have been checked here. One that

@@ -345,7 +345,7 @@ class BilinearSpec(CodeSpec):
 
 
 class ScalarSpec(CodeSpec):
-    """Eight bits a feature [CC, LS]."""
+    """Eight bits per feature [CC, LS]."""
 
     name = "scalar"
     description = "eight bits per feature, evenly spaced over its range"

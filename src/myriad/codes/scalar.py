@@ -1,4 +1,4 @@
-"""Scalar codes: 8 bits a feature, evenly spaced over its range in the sample [CC, LS]."""
+"""Scalar codes: 8 bits per feature, evenly spaced over its range in the sample [CC, LS]."""
 
 from __future__ import annotations
 

@@ -69,14 +69,14 @@ class Model(Serialisable, ABC):
         """Return the model with another label for each class, int32 of shape (n_classes,).
 
         The new labels are numbers from 0 on; classes with the same one are merged, and a class
-        with the label -1 is left out. Raises `InputError` if the model has no weights a class.
+        with the label -1 is left out. Raises `InputError` if the model has no weights per class.
         """
         raise InputError(self._refuse_change())
 
     def with_classes(self, others: LinearModel) -> Model:
         """Return the model with more classes behind its own; their weights do not change.
 
-        Raises `InputError` if the model has no weights a class.
+        Raises `InputError` if the model has no weights per class.
         """
         raise InputError(self._refuse_change())
 

@@ -6,7 +6,7 @@ waiting for the slowest. The model is that of ``docs/cluster.md``:
 
 - one-vs-rest: each worker trains some class shards, and reads and decodes all rows in every epoch;
 - joint objectives: each worker trains on its own rows, and the weights of all are averaged by the
-  machine of the command, some rounds an epoch.
+  machine of the command, some rounds per epoch.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Cluster:
 
     Attributes
     ----------
-    network : bytes a second of the link of one machine.
-    shared : bytes a second that the shared file system delivers to all machines together.
+    network : bytes per second of the link of one machine.
+    shared : bytes per second that the shared file system delivers to all machines together.
     stragglers : standard deviation of the time of a task among workers, as a share of its mean.
     cores : cores of all machines together; None for one each worker.
     """
@@ -145,7 +145,7 @@ def scale_steps(planned: Planned, workers: int, cluster: Cluster) -> dict[str, d
 def scale_extraction(
     planned: Planned, step: Step, workers: int, cluster: Cluster
 ) -> dict[str, float]:
-    """Return the parts of extraction, a task a shard of images; the last tasks are waited for."""
+    """Return the parts of extraction, a task per shard of images; the last tasks are waited for."""
     job = planned.job
     n_tasks = max(1, math.ceil(step.disk / SHARD_BYTES))
     computing = step.seconds / cluster.divide(min(workers, n_tasks))

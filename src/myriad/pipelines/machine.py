@@ -149,7 +149,7 @@ def _measure_code() -> float:
 
 
 def _measure_disk() -> tuple[float, float]:
-    """Return bytes a second written to the disk and read from it, the cache emptied between."""
+    """Return bytes per second written to the disk and read from it, the cache emptied between."""
     block = os.urandom(1 << 20)
     with tempfile.TemporaryFile() as stream:
         began = time.perf_counter()

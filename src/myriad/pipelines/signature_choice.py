@@ -86,7 +86,7 @@ def choose_signature(
         return _settle(options, candidates[0], f"{title}, which {named} belongs to", context)
     sample = draw_sample(images, seed=context.seed)
     if len(sample) < TOO_FEW:
-        why = f"{title}, as there are too few images a class to compare"
+        why = f"{title}, as there are too few images per class to compare"
         return _settle(options, candidates[0], why, context)
     signature, rows = describe_sample(images, sample, options, executor, context, cache)
     if rows.n_rows < TOO_FEW:

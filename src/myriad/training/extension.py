@@ -2,7 +2,7 @@
 
 The probability of class c is proportional to ``exp(scale s_c)``, where the scores of the fixed
 classes stay as they are and `scale` is their inverse temperature. The fixed classes of a row then
-enter only by the logarithm of the sum of their exponentials, one number a row. So the problem is
+enter only by the logarithm of the sum of their exponentials, one value per row. So the problem is
 convex in the trained weights, its size does not depend on the number of fixed classes, and the new
 scores are on the scale of the old ones, whichever objective these were trained with.
 """

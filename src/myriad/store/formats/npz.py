@@ -32,7 +32,7 @@ class NpzFile(RowFile):
     """
 
     suffixes = (".npz",)
-    description = "NumPy arrays: the rows, and one value a row in each of the others"
+    description = "NumPy arrays: the rows, and one value per row in each of the others"
 
     def __init__(self, path: Path, rows: str | None = None) -> None:
         self.path = path
@@ -106,13 +106,13 @@ class NpzFile(RowFile):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the arrays with one value a row."""
+        """The names of the arrays with one value per row."""
         return [name for name, shape in self._shapes.items() if shape == (self.n_rows,)]
 
     def read_column(self, name: str) -> Column:
         """Return an array of one dimension."""
         if name not in self._shapes or len(self._shapes[name]) != 1:
-            raise InputError(f"{self.path} has no array {name!r} with a value a row.")
+            raise InputError(f"{self.path} has no array {name!r} with a value per row.")
         try:
             with np.load(self.path, allow_pickle=False) as arrays:
                 array = arrays[name]

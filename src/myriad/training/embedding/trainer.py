@@ -102,7 +102,7 @@ class Embedding:
         self._discriminant = options.discriminant
         self._before: dict[str, int] = {}  # the tally before the last epoch
         self._n_rows = 1  # of the last epoch
-        self._often = 0.0  # draws a row, lately
+        self._often = 0.0  # draws per row, lately
         self._unit = 1.0 / square
         self._confusion = confusion or ClassConfusion.none(n_classes)
         self.V, self.P = self._begin(n_features, dim, options, seed, dtype)
