@@ -259,7 +259,7 @@ class Embedding:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned."""
+        """Restore the arrays that `state` returned."""
         for name in self._changing:
             mine, kept = getattr(self, name), arrays.get(name.strip("_"))
             if kept is None or kept.nbytes != mine.nbytes:

@@ -267,7 +267,7 @@ class LinearTrainer(ABC):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned."""
+        """Restore the arrays that `state` returned."""
         mine = {name.strip("_"): getattr(self, name) for name in self._changing}
         if self.rates is not None:
             mine["rates"] = self.rates.squares
@@ -280,7 +280,7 @@ class LinearTrainer(ABC):
             array[...] = kept.view(array.dtype).reshape(array.shape)
 
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
-        """Begin every setting at some weights instead of at zero."""
+        """Start every setting from the given weights instead of zero."""
         for number in range(len(self.settings)):
             self.V[self.stored_rows(number)] = W
         self._set_biases(np.tile(b.astype(np.float64), len(self.settings)))

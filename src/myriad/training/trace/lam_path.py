@@ -81,7 +81,7 @@ class AtomTrainer:
         return ModelRanker(model, count_block_rows(rows.dim, self.n_classes))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that a checkpoint keeps."""
+        """Return the arrays for a checkpoint."""
         return self.now.point.arrays() | {"counts": np.array([self.now.round, self.now.batch])}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
