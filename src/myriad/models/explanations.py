@@ -1,4 +1,4 @@
-"""Why this class: which parts of an image speak for and against a class of a model."""
+"""Explanations: which parts of an image support or oppose a class of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from myriad.signatures import Signature
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What the parts of an image contribute to the score of a class, or to the difference of two.
+    """The contributions of the parts of an image to the score of a class, or to a difference.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Explanation:
     def draw(self, image: Bytes) -> Bytes:
         """Return an image in grey with the heat map over it: uint8 (height, width, 3), RGB.
 
-        Red parts speak for the class, blue ones against it.
+        Red parts support the class, blue parts oppose it.
         """
         from myriad.signatures.heat_map import draw_heat_map
 
@@ -84,7 +84,7 @@ class Contrast:
 
 
 def map_heat(signature: Signature, image: Bytes, weights: Float) -> Float:
-    """Return what every pixel of a heat map contributes to the score ``weights @ signature``.
+    """Return the contribution of every pixel of a heat map to the score ``weights @ signature``.
 
     Parameters
     ----------

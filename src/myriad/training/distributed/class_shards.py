@@ -224,7 +224,7 @@ class ClassShards:
             raise overflow(self.settings, self.epoch)
 
     def spent(self) -> dict[str, float]:
-        """Return what else the history says of the last epoch: nothing."""
+        """Return further entries for the history of the last epoch: none."""
         return {}
 
     def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:

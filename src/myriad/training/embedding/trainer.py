@@ -251,7 +251,7 @@ class Embedding:
             self._bound_map(float(self._state["max_norm"][0]))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that training changes, as a checkpoint keeps them: records as bytes."""
+        """Return the arrays for a checkpoint; structured arrays as bytes."""
         arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
         return {
             name: array.view(np.uint8) if array.dtype.names else array

@@ -256,7 +256,7 @@ class SGD(GradientMethod, CentringMethod):
         return self if start is None else replace(self, start=start.centred(mean))
 
     def cost(self, n_classes: int, dim: int) -> EpochCost:
-        """Return what an epoch takes."""
+        """Return the cost of an epoch."""
         from myriad.training.sgd.fitting import UNSEARCHED_BETA
         from myriad.training.sgd.joint import Joint
         from myriad.training.sgd.one_vs_rest import OneVsRest
