@@ -35,7 +35,7 @@ class Result:
         return int(self.strict and self.checked.serious)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.checked.to_json()
 
 

@@ -57,7 +57,7 @@ class Result:
     page: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.compared.to_json() | {"report": str(self.page)}
 
 
@@ -169,7 +169,7 @@ class CodesResult:
     page: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.compared.to_json() | {"report": str(self.page)}
 
 

@@ -35,7 +35,7 @@ class Result:
     report: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.trained.to_json() | {"report": str(self.report)}
 
 

@@ -33,7 +33,7 @@ class Result:
     page: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.tuned.to_json() | {"report": str(self.page)}
 
 

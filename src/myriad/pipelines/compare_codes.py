@@ -1,4 +1,4 @@
-"""Accuracy against ratio: every code on one store, trained and evaluated alike [CC, section 4].
+"""Compare codes on one store: accuracy against compression ratio [CC, section 4].
 
 Results are saved as they are found, so that an interrupted comparison can be resumed.
 """
@@ -135,7 +135,7 @@ def compare_codes(
 
 
 def parse_codes(text: str) -> tuple[str, ...]:
-    """Return the words of the codes in a list with commas; ``all`` for those of the registry."""
+    """Return the names of codes in a comma-separated list; ``all`` for those of the registry."""
     if text == "all":
         return tuple(spec.word for spec in CODES.values() if spec.compared)
     known = {word: spec.word for spec in CODES.values() for word in (spec.name, *spec.aliases)}
@@ -149,7 +149,7 @@ def parse_codes(text: str) -> tuple[str, ...]:
 
 
 def parse_ratios(text: str) -> tuple[float, ...]:
-    """Return the ratios in a list with commas."""
+    """Return the ratios in a comma-separated list."""
     try:
         ratios = tuple(float(word) for word in text.split(","))
     except ValueError:

@@ -1,4 +1,4 @@
-"""A store of plain rows to a store of codes."""
+"""Compress a store of plain rows to a store of codes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Compressed:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``compress`` prints."""
+        """Return the JSON object that ``compress`` prints."""
         error = None if self.error is None else round(self.error, 6)
         return {
             "store": str(self.store.path),

@@ -1,4 +1,4 @@
-"""The training of a model's growth: which rows there are, and what is trained on them."""
+"""Training of an extended model: its rows, and the classes trained on them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Grown:
     model : for plain rows.
     updated : numbers of old classes whose weights have changed.
     held_scores, calibration : None where too few rows could be held out.
-    settings : the numbers used, plain JSON.
+    settings : the settings used, plain JSON.
     """
 
     model: Model
@@ -65,7 +65,7 @@ class Growth:
 
     Attributes
     ----------
-    learned : the old model, for rows as its weights take them.
+    learned : the old model without its code, for decoded rows.
     held : the held-out scores that the old model kept; None if there are none.
     from_store : whether the rows of old classes are real ones.
     """
@@ -163,13 +163,13 @@ class Growth:
         return {"extended_from": self.folder.trained_from, **how}
 
     def train(self, context: Context) -> Grown:
-        """Train the new classes, and old ones where that is asked for."""
+        """Train the new classes, and old ones if requested."""
         if self.update and self.from_store:
             return self._train_again(context)
         return self._train_beside(context)
 
     def _train_beside(self, context: Context) -> Grown:
-        """Train the new classes beside the old ones, which stay as they are.
+        """Train the new classes beside the old ones, which do not change.
 
         With `update`, old classes that have new rows are trained too, near their old weights.
         """
@@ -242,7 +242,7 @@ class Growth:
         return join_held_scores(self.held, labels, own, scores, self.n_old, self.seed)
 
     def _anchor(self, updated: list[int], n_trained: int) -> LinearModel | None:
-        """Return the weights that those which are trained should stay near; None for zero."""
+        """Return the weights that the trained ones are regularised towards; None for zero."""
         if not updated:
             return None
         W = np.zeros((n_trained, self.learned.dim), np.float32)
@@ -293,7 +293,7 @@ def number(classes: Sequence[int] | NDArray[Any], n_classes: int) -> Ints:
 def imagine_rows(
     folder: ModelFolder, path: Path, classes: NDArray[np.int64], new: KnownRows, *, seed: int
 ) -> KnownRows:
-    """Return rows that stand for those of some old classes; see `draw_pseudo_rows`."""
+    """Return pseudo-rows of some old classes; see `draw_pseudo_rows`."""
     novelty = find_novelty(folder)
     if novelty is None:
         raise InputError(

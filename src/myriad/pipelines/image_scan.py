@@ -1,4 +1,4 @@
-"""One pass over images: everything that a check of the data needs to know of each."""
+"""Scan images once for all the properties that a check of the data needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEMORY_BYTES = 1 << 30
 
 
 class ScannedImage(NamedTuple):
-    """What is known of one image.
+    """The properties of one image.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class ScannedImage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What is known of the images that can be read, in the order of the list.
+    """The properties of all readable images, in the order of the list.
 
     Attributes
     ----------

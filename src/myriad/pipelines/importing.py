@@ -64,7 +64,7 @@ class Imported:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``import`` prints."""
+        """Return the JSON object that ``import`` prints."""
         return {
             "store": str(self.store.path),
             "rows": self.store.n_rows,

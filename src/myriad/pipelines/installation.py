@@ -54,7 +54,7 @@ class Installation:
     environment: dict[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object that ``--json`` prints."""
         return asdict(self)
 
 

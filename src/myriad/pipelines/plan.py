@@ -134,7 +134,7 @@ class Planned:
     clusters: list[Scaled] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``plan`` prints."""
+        """Return the JSON object that ``plan`` prints."""
         return {
             "rows": [asdict(step) for step in self.rows],
             "advice": self.advice,

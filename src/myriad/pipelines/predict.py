@@ -38,7 +38,7 @@ class Predicted:
     """How many images were sorted into the folder of each label."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``predict`` prints."""
+        """Return the JSON object that ``predict`` prints."""
         found: dict[str, Any] = {
             "predictions": self.predictions,
             "bad": self.bad,

@@ -35,7 +35,7 @@ class ExtractOptions(SignatureOptions):
     ratio : how many times smaller coded rows are; None for the default of the code.
     augment : a word of `AUGMENTATIONS`: further views of training images as rows of their own.
     cache : whether rows of networks are kept for other runs, and taken from earlier ones.
-    max_bad : the fraction of the images that may be bad.
+    max_bad : the maximum fraction of bad images.
     every : seconds between the frames of video files; None to ignore videos.
     multi_label, label_separator : whether an image may have several lines in a manifest, and what
         separates the labels in one cell; see `myriad.images.SeveralLabels`.

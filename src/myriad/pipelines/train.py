@@ -63,7 +63,7 @@ class Trained:
         return size_of(self.fitted.model)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``train`` prints."""
+        """Return the JSON object that ``train`` prints."""
         calibration = self.fitted.calibration or self.fitted.label_calibration
         return {
             "model": str(self.model),

@@ -51,7 +51,7 @@ class WarmedUp:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``warm-up`` prints."""
+        """Return the JSON object that ``warm-up`` prints."""
         return {
             "kernels": self.kernels,
             "compiled": self.compiled,
