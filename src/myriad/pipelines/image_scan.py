@@ -123,7 +123,7 @@ class _Describing:
 
 @dataclass(frozen=True)
 class _Scanning(Reading):
-    """Reads some images, and returns what is known of each."""
+    """Reads some images, and returns the properties of each."""
 
     def _apply(self, number: int, files: ImageFiles, j: int) -> Any:
         try:

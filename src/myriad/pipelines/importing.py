@@ -1,4 +1,4 @@
-"""Ready-made rows to a store: copied in random order, or referred to in their files."""
+"""Import existing rows into a store: copied in random order, or referred to in their files."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class _Rows:
 def _plan(
     files: list[RowFile], found: Labelled, options: ImportOptions, *, seed: int
 ) -> dict[str, Any]:
-    """Return everything that determines the bytes of the store; files by size and time."""
+    """Return the inputs that determine the bytes of the store; files by size and time."""
     stated = []
     for file in files:
         status = file.path.stat()

@@ -1,4 +1,4 @@
-"""What is installed and where it runs, for a report of a problem."""
+"""The versions, machine and caches of an installation, for bug reports."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Installation:
 
 
 def describe_installation(threads: int | None = None) -> Installation:
-    """Return what is installed, and where it runs."""
+    """Return the versions, machine, threads and caches of this installation."""
     return Installation(
         versions=_list_versions(),
         machine=_describe_machine(),

@@ -23,7 +23,7 @@ BLOCK_BYTES = 16 << 20
 
 @dataclass(frozen=True, eq=False)
 class KnownRows:
-    """Rows as the weights of a model take them.
+    """Rows prepared for the weights of a model (decoded).
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class KnownRows:
 def read_known(
     folder: ModelFolder, store: Store, numbers: Mapping[str, int], *, seed: int, progress: Progress
 ) -> KnownRows:
-    """Return the rows of a store that a model would be trained on, as its weights take them.
+    """Return the training rows of a store, prepared for the weights of a model.
 
     Raises `InputError` unless they are rows of the model's kind, each with one label.
 
@@ -94,7 +94,7 @@ def read_known(
 
 
 def share(labels: Ints, chosen: NDArray[np.int64], most: int, *, seed: int) -> NDArray[np.int64]:
-    """Return at most so many of the chosen rows, every class with its share of them."""
+    """Return a stratified sample of the chosen rows."""
     if len(chosen) <= most:
         return chosen
     order = generator(seed, "rows of an old model").permutation(chosen)

@@ -1,4 +1,4 @@
-"""What to label next: the unlabelled images that would teach a model most."""
+"""Active learning: the unlabelled images whose labels would improve a model most."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ COLUMNS = ("path", "label", "kind", "suggested", "probability", "second", "secon
 
 @dataclass(frozen=True)
 class Suggested:
-    """Images to label, the most urgent first, and novel ones apart.
+    """Images to label, the most useful first, and novel ones separately.
 
     Attributes
     ----------
     images, novel : for each image ``path``, ``kind``, ``suggested`` with its ``probability``,
         ``second`` with ``second_probability``; novel ones also ``novelty``.
-    considered : number of images that were looked at.
+    considered : number of images that were considered.
     """
 
     images: list[dict[str, Any]]
@@ -85,12 +85,12 @@ def suggest_labels(
 ) -> Suggested:
     """Return up to `n` of the images among the inputs to label next; see `label_choice`.
 
-    Images unlike all classes are listed apart, as they may be of none of them.
+    Images unlike all classes are listed separately, as they may belong to none of them.
 
     Parameters
     ----------
     labelled : stores of rows that have labels, such as those that the model was trained on. Without
-        them, the class means that the model keeps stand for these rows.
+        them, the class means that the model stores are used.
     """
     began = time.perf_counter()
     if n < 1:
@@ -139,7 +139,7 @@ def suggest_labels(
 
 
 def find_means(folder: ModelFolder) -> Float | None:
-    """Return the class means that a model keeps, float32 (n_classes, n_features); None for none."""
+    """Return the class means of a model, float32 (n_classes, n_features); None if it has none."""
     novelty = find_novelty(folder)
     if novelty is None:
         return None
@@ -149,7 +149,7 @@ def find_means(folder: ModelFolder) -> Float | None:
 
 
 def make_decider(folder: ModelFolder) -> Decider:
-    """Return what decides how sure the model is, and how novel an image, where it knows that."""
+    """Return the decider for probabilities and, if available, novelty."""
     calibration = Decider(folder).require_calibration("--next")
     if calibration.novelty is None:
         return Decider(folder)
@@ -184,7 +184,7 @@ Entry = tuple[float, str, Float, Any, Any, float]
 
 
 class Pool:
-    """The rows that come into question: a bounded number, however many images there are."""
+    """A bounded sample of candidate rows."""
 
     def __init__(self, seed: int) -> None:
         self.considered = 0
@@ -241,7 +241,7 @@ def _keep_first(entries: list[Entry]) -> None:
 
 
 def read_labelled(folder: ModelFolder, store: Store, *, seed: int, progress: Progress) -> Float:
-    """Return rows of a store that have labels, as the weights of the model take them."""
+    """Return labelled rows of a store, prepared for the weights of the model."""
     names = {name: c for c, name in enumerate(store.class_names)}
     X = read_known(folder, store, names, seed=seed, progress=progress).X
     if len(X) <= MOST_ROWS:
