@@ -67,7 +67,7 @@ def refuse_dates(X: Any) -> None:
 def refuse_extreme_scale(X: Any) -> None:
     """Raise `InputError` if products of rows, dense or sparse, would overflow or vanish in float32.
 
-    The first `SCALED_ROWS` rows are looked at; rows of zeros have no scale.
+    The first `SCALED_ROWS` rows are checked; rows of zeros have no scale.
     """
     first = X[:SCALED_ROWS]
     values = first.data if hasattr(first, "tocsr") else first

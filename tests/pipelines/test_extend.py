@@ -172,7 +172,7 @@ class TestBadInput:
 
     def test_a_store_of_other_classes(self, here, tmp_path):
         other = write_store(tmp_path / "other", "xyz")
-        options = {"old": [other], "match": "no labelled rows of the classes"}
+        options = {"old": [other], "match": "no labelled rows of the requested classes"}
         self.refused(here / "model", here / "new", tmp_path / "m", **options)
 
     def test_an_update_without_all_rows(self, here, tmp_path):

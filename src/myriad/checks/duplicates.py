@@ -193,7 +193,7 @@ def _make_index(faiss: Any, X: Float) -> Any:
 
 @contextmanager
 def _faiss_threads(threads: int | None) -> Iterator[Any]:
-    """Yield faiss, which runs on so many threads inside."""
+    """Yield faiss, limited to a number of threads."""
     import faiss
 
     before = faiss.omp_get_max_threads()

@@ -217,7 +217,7 @@ def _open_console() -> Console:
 
     class Stdout(Console):
         def on_broken_pipe(self) -> None:
-            """Leave it to the caller, where rich would exit with a status of its own."""
+            """Leave the error to the caller; rich would exit the process."""
             raise BrokenPipeError
 
     terminal = sys.stdout.isatty()

@@ -24,7 +24,7 @@ from myriad.serialisation import Serialisable, flatten, restore
 
 FORMAT = 1
 SETTINGS, ARRAYS = "code.json", "code.safetensors"
-"""The files of a code that is saved in a folder of its own."""
+"""The files of a code that is saved in a separate folder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class Code(Serialisable, ABC):
         return codes
 
     def decode(self, codes: Bytes, out: Float | None = None) -> Float:
-        """Return the rows, float32 (n_samples, decoded_dim), that codes stand for.
+        """Return the decoded rows, float32 (n_samples, decoded_dim).
 
         Parameters
         ----------

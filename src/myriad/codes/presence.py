@@ -223,7 +223,7 @@ def learn_presence(
 
 
 def count_fitting(cells: Ints, bits: int | None) -> int:
-    """Return how many features fit into so many bits, with a bit for each cell that they use.
+    """Return how many features fit into a number of bits, with a bit for each cell that they use.
 
     Parameters
     ----------

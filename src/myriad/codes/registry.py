@@ -268,7 +268,7 @@ class PresenceSpec(SelectionSpec):
         return find_cells(source.sample, source.cells)
 
     def bins(self, asked: CodeOptions) -> int | None:
-        """Return the number of bins that tell -1, 0 and 1 apart."""
+        """Return the number of bins that separate -1, 0 and 1."""
         return 4
 
     def count_informed(self, dim: int) -> int:

@@ -250,7 +250,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         """Return the calibrated probability of every class, of shape (n_samples, n_classes).
 
         Rows sum to 1 unless the classifier was trained on rows with several labels each: then every
-        label has a probability of its own. There is none if no rows were held out; see the
+        label has a separate probability. There is none if no rows were held out; see the
         parameter `calibration`.
         """
         decider = self._decider()

@@ -114,7 +114,7 @@ class TraceNormClassifier(RowsClassifier):
 
     @property
     def coef_(self) -> NDArray[np.float32]:
-        """The weights, of shape (n_classes, n_features), multiplied out when asked for."""
+        """The weights, of shape (n_classes, n_features), computed from the factors on access."""
         return self.model_.to_linear().weights
 
     @property

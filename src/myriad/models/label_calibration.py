@@ -127,7 +127,7 @@ class LabelCalibration(Serialisable, kind="label_calibration"):
         common = self._find_common(assignment)
         found = np.full(len(self.offsets), common)
         least = F1_POSITIVES
-        if assignment.goal == "precision":  # of so many, all right, one wrong one is too few
+        if assignment.goal == "precision":  # with fewer rows, one wrong row is too many
             least = math.ceil(assignment.value / (1.0 - assignment.value))
         for c in np.flatnonzero(self.positives >= least):
             own = slice(self.starts[c], self.starts[c + 1])

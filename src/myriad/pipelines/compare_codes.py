@@ -39,7 +39,7 @@ class CodeRow:
 
     Attributes
     ----------
-    codes, asked : the code, and the ratio that was asked for; ``"none"`` and 1 for plain rows.
+    codes, asked : the code, and the requested ratio; ``"none"`` and 1 for plain rows.
     ratio, bytes_per_row, error : those of the code; the error as in `Compressed`.
     seconds_coding : time of learning the code and encoding all rows.
     seconds_training, seconds_predicting : time of training, and of ranking the rows of the split.

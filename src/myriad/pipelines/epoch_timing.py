@@ -91,7 +91,7 @@ def measure_speed(
 
 
 def time_epochs(epochs: Epochs, threads: int) -> float:
-    """Return the multiply-adds per second of epochs by so many threads.
+    """Return the multiply-adds per second of epochs on a number of threads.
 
     Training restarts after a few epochs: so few rows are soon fitted, and then there are no
     more updates. Threads that wait for each other suffer far more from other load in a second

@@ -74,7 +74,7 @@ class Evaluated:
 
     @property
     def sets(self) -> dict[str, Any] | None:
-        """Coverage and sizes of prediction sets; None if none were asked for."""
+        """Coverage and sizes of prediction sets; None if not requested."""
         judged = self.scored.judged
         if "covered" not in judged:
             return None
@@ -247,7 +247,7 @@ def evaluate(
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:
-    """Return the split to evaluate: the one asked for, else ``test`` if there is one, else all."""
+    """Return the split to evaluate: the requested one, else ``test`` if there is one, else all."""
     present = set(splits.tolist())
     if wanted is None:
         return "test" if "test" in present else "all"

@@ -79,7 +79,7 @@ def read_known(
     labels = number_of[rows.labels]
     chosen = np.flatnonzero(labels >= 0)
     if len(chosen) == 0:
-        raise InputError(f"{store.path} has no labelled rows of the classes that are asked for.")
+        raise InputError(f"{store.path} has no labelled rows of the requested classes.")
     most = max(1, MOST_BYTES // (4 * max(rows.dim, folder.model.dim)))
     chosen = share(labels, chosen, most, seed=seed)
     rows, labels = rows.select(chosen), labels[chosen]

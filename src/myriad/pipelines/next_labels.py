@@ -39,7 +39,7 @@ from myriad.store.formats import is_row_data, open_row_files
 NOVEL = 0.01
 """Images are novel if so small a fraction of the rows of known classes is as novel."""
 NOVEL_SHARE = 5
-"""One novel image is listed for so many others."""
+"""One novel image is listed for this many others."""
 COLUMNS = ("path", "label", "kind", "suggested", "probability", "second", "second_probability")
 
 

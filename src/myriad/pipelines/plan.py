@@ -340,7 +340,7 @@ def _grid(job: Job, dim: int) -> list[Epochs]:
 
 
 def _speed(machine: Machine, n_workers: int) -> float:
-    """Return the speed-up of so many workers over one core, where they share nothing."""
+    """Return the speed-up of a number of workers over one core, where they share nothing."""
     here = min(n_workers, machine.cores)
     return (1 + SIDE_BY_SIDE * (here - 1)) * _machines(machine, n_workers)
 

@@ -14,7 +14,7 @@ from myriad.files import atomic_write, read_json
 from myriad.models.folder import CONFIG
 
 EXTRAS = ("assigned", "set", "unknown", "novelty", "answer", "answer_level", "answer_probability")
-"""Columns that depend on what was asked for; they are the same in all lines of an image."""
+"""Columns that depend on the options; they are the same in all lines of an image."""
 
 
 COLUMNS = ("path", "rank", "label", "score", "probability")

@@ -81,7 +81,7 @@ class ExtractOptions(SignatureOptions):
 
     @property
     def coding(self) -> CodeOptions:
-        """The code that is asked for, or the one that suits the signature.
+        """The requested code, or the default of the signature.
 
         The rows of networks stay float32 unless a ratio is stated: they are short.
         """

@@ -42,7 +42,7 @@ TITLES = {NETWORK: "network", FISHER: "Fisher vectors", f"{NETWORK}+{FISHER}": "
 
 @dataclass(frozen=True)
 class SignatureChoice:
-    """What ``auto`` stands for in a job.
+    """The signature that ``auto`` chooses in a job.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class SignatureChoice:
     facts: dict[str, Any]
 
     def to_plan(self) -> dict[str, Any]:
-        """Return what the plan of a store says of the choice."""
+        """Return the record of the choice in the plan of a store."""
         return {"choice": self.facts} if self.facts else {}
 
 

@@ -31,7 +31,7 @@ IMAGES, ROWS, LABELS, STORE = "images", "rows.npy", "labels.npy", "rows.store"
 RANKING = "ranking of many classes"
 CLASSES, CLASS_IMAGES, CLASS_ROWS, FEATURES = 10, 12, 20, 48
 THREADS = 1, 2
-"""Work that threads share has kernels of its own."""
+"""Work that threads share has separate kernels."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class ImageCard:
     Attributes
     ----------
     picture : its thumbnail as a ``data:`` address; None if it cannot be read.
-    label, note : its class, and what else is said of it.
+    label, note : its class, and a remark.
     path : for the tooltip.
     """
 

@@ -32,7 +32,7 @@ Task = tuple[bytes, Row | None]
 """An image, and weights if its score is to be explained."""
 
 RELOAD_SECONDS = 1.0
-"""How often the model folder is looked at."""
+"""Interval in seconds between checks of the model folder."""
 WORKER_SECONDS = 30.0
 """Least time after which a worker that has not finished an image is killed."""
 BROKEN = "a library that reads it failed or took too long"
@@ -98,7 +98,7 @@ class Service:
         await self.answer(self.ask(model, 1), row)
 
     async def answer(self, question: Question, rows: Row) -> Sequence[dict[str, Any]]:
-        """Return what is said of each row: its ranked labels."""
+        """Return the ranked labels of each row."""
         return await self._batcher.score(question, rows)
 
     async def describe(self, model: ServedModel, contents: Sequence[bytes]) -> list[Row | BadImage]:

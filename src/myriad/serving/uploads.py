@@ -23,7 +23,7 @@ from myriad.serving.refusal import RETRY_AFTER, Refusal
 MAX_HEADER_BYTES = 4096
 MAX_FIELD_BYTES = 4096
 ROWS_PER_IMAGE = 16
-"""A request may have so many times more rows than images: rows need no description."""
+"""A request may have this many times more rows than images: rows need no extraction."""
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_TYPES = ("application/x-npy", "application/npy", "application/vnd.numpy")
 _PLAIN_TYPES = ("", "application/octet-stream", "application/x-www-form-urlencoded")

@@ -19,7 +19,7 @@ VIEWS = (1, 2, 10)
 
 @dataclass(frozen=True)
 class NoOptions:
-    """The options of a signature that has none of its own."""
+    """The options of a signature without options."""
 
 
 @dataclass(frozen=True, kw_only=True)

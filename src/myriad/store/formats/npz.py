@@ -16,7 +16,7 @@ from myriad.store.formats.row_file import Column, RowFile, brief, check_same_len
 
 UNCHECKED_BYTES = 16 << 20
 MOST_RATIO = 500
-"""Most bytes of a large array that a byte of the file may stand for; zeros reach 1,030."""
+"""Maximum compression ratio of a large array; zeros reach 1,030."""
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,

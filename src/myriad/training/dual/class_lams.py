@@ -1,6 +1,6 @@
 """A regularisation strength for each class: one-vs-rest decomposes over classes [LS].
 
-Each class is a problem of its own, ``lam_c/2 |w_c|^2 + loss_c``, so that each may have its own lam:
+Each class is a separate problem, ``lam_c/2 |w_c|^2 + loss_c``, so that each may have its own lam:
 the one with the least loss of the class on held-out rows. The classes follow the same path of lam
 together, which costs as much as a search of one lam for all.
 """

@@ -1,6 +1,6 @@
 """Training in the dual: what the methods with a certificate share.
 
-They train until a certificate says that they are within `tol` of the optimum. A `lam` left open is
+They train until a certificate proves that they are within `tol` of the optimum. An open `lam` is
 searched along a path from strong to weak; each value continues from the variables of the one
 before.
 """
@@ -33,7 +33,7 @@ LAM_FRACTIONS = tuple(10 ** (-half / 2) for half in range(1, 17))
 UNSEARCHED_FRACTION = 1e-3
 SEARCH_TOL, SEARCH_EPOCHS = 1e-2, 20
 WORSE_IN_A_ROW = 3
-"""After so many values of lam without a better accuracy the path ends."""
+"""The path ends after this many values of lam without a better accuracy."""
 PERFECT = 100.0
 LEARNED = 0.9
 """Those values count only where the objective is below this fraction of the loss before any

@@ -114,7 +114,7 @@ class TopK(DualMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryDual(DualMethod):
-    """One class against the rest, each a support vector machine of its own.
+    """One-vs-rest support vector machines.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class BinaryDual(DualMethod):
         return np.array(self.class_weights)
 
     def _weigh_losses(self, n_classes: int) -> NDArray[np.float64] | None:
-        """Return the factor of the loss of each class that is like a lam of its own, or None.
+        """Return the factor of the loss of each class that is equivalent to its own lam, or None.
 
         ``lam_c/2 |w|^2 + loss`` is ``lam/2 |w|^2 + lam/lam_c loss``, but for a factor.
         """
@@ -198,7 +198,7 @@ class BinaryDual(DualMethod):
         return (self.lam or 1.0) / np.array(self.lams)
 
     def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Certified:
-        """Train on rows as they are, with a lam for each class if that is asked for."""
+        """Train on rows without centring, with a lam for each class if requested."""
         options: dict[str, Any] = {"n_classes": n_classes, "context": context}
         if not self.lam_per_class or self.lams is not None or val is None:
             return super()._fit(train, val, **options)

@@ -212,7 +212,7 @@ class WsabieMethod(GradientMethod, CentringMethod):
         return self.eta is None or self.margin is None or self.runs > 1
 
     def dim_for(self, n_features: int) -> int:
-        """Return the dimensions of the embedding of rows with so many features."""
+        """Return the dimension of the embedding of rows with this number of features."""
         dim = min(DIM, n_features) if self.dim is None else self.dim
         if dim > n_features:
             raise InputError(

@@ -48,7 +48,7 @@ class TopPush(PairMethod):
     """Positives above the highest of all negatives [TK; Li, Jin and Zhou 2014].
 
     A `lam` of None is a weak one, and training stops at the best accuracy on validation rows: early
-    steps are more accurate than the optimum. With a stated `lam` it goes on to the gap.
+    steps are more accurate than the optimum. With an explicit `lam` it is trained to the gap.
 
     Attributes
     ----------

@@ -185,7 +185,7 @@ class SGD(GradientMethod, CentringMethod):
         return optimiser.adagrad != "feature" and (self.objective == "ovr" or not optimiser.average)
 
     def count_batch(self, n_rows: int) -> int:
-        """Return for how many of so many rows a step is made."""
+        """Return the mini-batch size, at most the number of rows."""
         return n_rows if self.batch is None else min(self.batch, n_rows)
 
     @property
