@@ -134,7 +134,7 @@ class CornerSpec(DescriptorSpec):
 
 
 class WordsFile(RowFile):
-    """A line a row: its label and its numbers, separated by bars."""
+    """A line per row: its label and its numbers, separated by bars."""
 
     suffixes = (".toy",)
     description = "lines of label|number|number"

@@ -29,7 +29,7 @@ def as_rows(X: Any, *, dim: int | None = None, name: str = "X") -> Float:
         with np.errstate(over="ignore"):
             rows = np.ascontiguousarray(X, dtype=np.float32)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be a matrix of numbers, a row a sample.") from None
+        raise InputError(f"{name} must be a numeric matrix with one row per sample.") from None
     if rows.ndim != 2:
         raise InputError(f"{name} must have two dimensions (rows, features), not {rows.ndim}.")
     if dim is not None and rows.shape[1] != dim:
@@ -61,13 +61,13 @@ def refuse_dates(X: Any) -> None:
     kinds = getattr(X, "dtypes", None)
     kinds = [getattr(X, "dtype", None)] if kinds is None else kinds
     if any(getattr(kind, "kind", "") in tuple("mM") for kind in kinds):
-        raise InputError("Features must be numbers, but there are dates: convert or drop them.")
+        raise InputError("Features must be numeric, but there are dates: convert or drop them.")
 
 
 def refuse_extreme_scale(X: Any) -> None:
     """Raise `InputError` if products of rows, dense or sparse, would overflow or vanish in float32.
 
-    The first `SCALED_ROWS` rows are looked at; rows of zeros have no scale.
+    The first `SCALED_ROWS` rows are checked; rows of zeros have no scale.
     """
     first = X[:SCALED_ROWS]
     values = first.data if hasattr(first, "tocsr") else first

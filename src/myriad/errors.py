@@ -12,7 +12,7 @@ MESSAGE_CHARACTERS = 2000
 def shorten(text: str) -> str:
     """Return a message without its middle if it is long: it may quote a whole file.
 
-    Its end is kept, since it says what to do.
+    Its end is kept, since it explains what to do.
     """
     if len(text) <= MESSAGE_CHARACTERS:
         return text

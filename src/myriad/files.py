@@ -197,7 +197,7 @@ def read_arrays(path: Path, *, mapped: int | None = None) -> dict[str, np.ndarra
 
     Parameters
     ----------
-    mapped : arrays of at least so many bytes are memory-mapped, read-only, instead of read; None
+    mapped : arrays of at least this many bytes are memory-mapped, read-only, instead of read; None
         for `MAPPED_BYTES`.
     """
     import numpy as np

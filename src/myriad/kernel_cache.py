@@ -47,7 +47,7 @@ def report_to(function: Callable[[str], None]) -> Iterator[None]:
 def report_compiling(seconds: float) -> None:
     """Count the time that kernels are compiled, and say once why a first run is slow.
 
-    It is said to users of the command only, who would wonder; see `report_to`.
+    Only users of the command are notified; see `report_to`.
     """
     global _seconds
     before, _seconds = _seconds, _seconds + seconds

@@ -80,10 +80,10 @@ def _refuse_unusable(path: Path) -> None:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise InputError(
-                f"{path} cannot be written: it is, or is below, a link that leads in a circle."
+                f"{path} cannot be written: it is, or is below, a circular symbolic link."
             ) from None
     except ValueError:
-        raise InputError(f"{path} is no path: it has a null character.") from None
+        raise InputError(f"{path} is not a valid path: it contains a null character.") from None
 
 
 def is_lock(path: Path) -> bool:

@@ -6,8 +6,8 @@ documentation read them from there::
 
     @dataclass(frozen=True, kw_only=True)
     class TopK(Method):
-        k: int = option(1, minimum=1, help="Number of guesses that the loss allows.")
-        tol: float = option(1e-3, above=0, below=1, help="Relative duality gap to stop at.")
+        k: int = option(1, minimum=1, help="k of the top-k loss.")
+        tol: float = option(1e-3, above=0, below=1, help="Relative duality gap.")
 
 A field whose default is another dataclass with options, declared with `option_group`, contributes
 the options of that dataclass, so that a caller sees one flat list.
@@ -43,7 +43,7 @@ class Option:
     default : the value of the field where the option is not given.
     help : one sentence for the command and the documentation.
     choices : the words that a ``str`` option accepts, each with its meaning (or an empty text).
-    words : words that stand for a value, such as ``{"auto": None}``. A ``str`` option without
+    words : names of special values, such as ``{"auto": None}``. A ``str`` option without
         choices and words accepts any text.
     optional : whether None is accepted.
     minimum, maximum : the closed range of a number. Infinity is accepted only where `maximum` or
@@ -105,7 +105,7 @@ class Option:
     def values_text(self) -> str:
         """The words that it accepts, with their meanings: "trace (low rank) or l1 (few weights)".
 
-        Empty for numbers, whose help says what their words mean.
+        Empty for numbers, whose help explains their words.
         """
         listed = {**self.choices, **dict.fromkeys(self.words, "")}
         if self.type not in (str, bool) or not listed:
@@ -120,7 +120,7 @@ class Option:
         return f"{text}: {self.values_text}." if self.values_text else f"{text}."
 
     def spell(self, value: Any) -> Any:
-        """Return a value as a user would state it: by its word, where one stands for it."""
+        """Return a value as a user would write it: by its word, if it has one."""
         for word, stood_for in self.words.items():
             if _equal(value, stood_for):
                 return word
@@ -256,7 +256,7 @@ def same_option(kind: type, name: str) -> Any:
 
 
 def option_group(kind: type, *, only: Iterable[str] = ()) -> Any:
-    """Declare a dataclass field that holds a dataclass with options of its own.
+    """Declare a dataclass field that holds another dataclass with options.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def risk_coverage_curve(
     errors = risk_coverage(confidence, correct)
     ax = _open(ax)
     ax.plot(100 * np.arange(1, len(errors) + 1) / len(errors), 100 * errors, label=label)
-    ax.set(xlabel="rows answered, the surest first, %", ylabel="wrong, %", title="Risk-coverage")
+    ax.set(xlabel="coverage (most confident rows), %", ylabel="error, %", title="Risk-coverage")
     ax.set_ylim(bottom=0)
     return _finish(ax, legend=label is not None)
 

@@ -58,7 +58,7 @@ def path_exists(path: Path) -> bool:
     system, name = _open_file_system(path)
     try:
         return bool(system.exists(name))
-    except Exception as error:  # every protocol has errors of its own
+    except Exception as error:  # every protocol has different errors
         raise _as_input_error(path, error) from None
 
 

@@ -24,7 +24,7 @@ STATUSES = {
     "missing": (2, "no/where: No such file or directory."),
     "disk": (1, "store/shard: Input/output error."),
     "nameless": (1, "3 requested and 2 written."),
-    "pipe": (1, "A process that took part in the work ended too early."),
+    "pipe": (1, "A worker process ended unexpectedly."),
     "memory": (1, "Not enough memory (Unable to allocate 7 TiB)."),
     "bug": (1, "Unexpected error (this is a bug in myriad): KeyError: 'lost'."),
 }

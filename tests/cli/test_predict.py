@@ -104,7 +104,7 @@ def test_images_to_label_next(capsys, photos, tmp_path):
     assert "to label next" in call(capsys, "predict", *words).out
     for more in (["--resume"], ["--sort-into", tmp_path / "x"], ["--parquet", tmp_path / "x"]):
         refused = call_json(capsys, "predict", *words, *more, status=2)
-        assert "does not go with --next" in refused["error"]
+        assert "cannot be combined with --next" in refused["error"]
 
 
 def test_outputs_that_do_not_fit(capsys, model, photos, tmp_path):
@@ -112,8 +112,8 @@ def test_outputs_that_do_not_fit(capsys, model, photos, tmp_path):
     (tmp_path / "mine" / "x").touch()
     for more, sentence in (
         (["--resume"], "name it with --csv or --parquet"),
-        (["--copy"], "belongs to --sort-into"),
-        (["--page", tmp_path / "p.html"], "belong to --next"),
+        (["--copy"], "needs --sort-into"),
+        (["--page", tmp_path / "p.html"], "need --next"),
         (["--sort-into", tmp_path / "mine"], "is not empty"),
     ):
         refused = call_json(capsys, "predict", model, photos / "test", *more, status=2)

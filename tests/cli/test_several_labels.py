@@ -15,7 +15,7 @@ QUICK = ["--objective", "ovr", "--eta", "0.5", "--beta", "4", "--epochs", "4"]
 
 @pytest.fixture(scope="module")
 def several(photos, tmp_path_factory):
-    """A folder with two manifests of the same images: labels in one cell, and one a line."""
+    """A folder with two manifests of the same images: labels in one cell, and one per line."""
     folder = tmp_path_factory.mktemp("several")
     lines = [["path", "label", "split"]], [["path", "label", "split"]]
     names = sorted({path.parent.name for path in photos.rglob("*.png")})
@@ -114,7 +114,7 @@ def test_the_report_of_several_labels(several):
     [
         (["train", "line.csv", "--out", "x"], "--multi-label"),
         (["train", "cell.csv", "--label-separator", "", "--out", "x"], "--label-separator"),
-        (["predict", "model", "line.csv", "--coverage", "0.9"], "one label a row"),
+        (["predict", "model", "line.csv", "--coverage", "0.9"], "single-label models"),
         (["predict", "model", "line.csv", "--assign", "precision=2"], "above 0 and below 1"),
         (["evaluate", "model", "model.store", "--multi-label"], "CSV manifests"),
     ],

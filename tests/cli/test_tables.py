@@ -76,7 +76,7 @@ def test_a_narrow_terminal_leaves_out_what_is_the_same_and_breaks_no_number(term
         print_table(["Study", "loss", "Top-1", "schedule", "Rows"], rows)
     lines = re.sub(r"\x1b\[\d*m", "", terminal.getvalue()).splitlines()
     assert max(map(len, lines)) <= 40
-    assert "In all rows: loss hinge" in terminal.getvalue()
+    assert "Same in all rows: loss hinge" in terminal.getvalue()
     assert any("12.25" in line and "1,234,567" in line for line in lines)
 
 
@@ -84,7 +84,7 @@ def test_a_wide_terminal_has_all_columns(terminal, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     with redirect_stdout(terminal):
         print_table(["Study", "loss"], [["one", "hinge"], ["two", "hinge"]])
-    assert "In all rows" not in terminal.getvalue()
+    assert "Same in all rows" not in terminal.getvalue()
     assert terminal.getvalue().count("hinge") == 2
 
 

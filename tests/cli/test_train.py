@@ -107,7 +107,7 @@ def test_a_small_embedding_of_many_classes(photos, model, tmp_path, capsys):
     assert measured["sibling_at"] == {"1": 100.0, "5": 100.0, "10": 100.0}
     assert 0 <= measured["class_confusion"] <= 100 - measured["top1"]
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert "Classes that lie close together" in page
+    assert "Similar classes" in page
     assert "Map of 12 classes" in page
 
 

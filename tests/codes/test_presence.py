@@ -93,7 +93,7 @@ def test_cells_that_do_not_fit_are_refused(cells):
 
 
 def test_other_bins_are_refused():
-    with pytest.raises(InputError, match="--bins does not go with presence"):
+    with pytest.raises(InputError, match="--bins cannot be combined with presence"):
         CodeOptions("presence", bins=8)
 
 

@@ -3,7 +3,7 @@
 Every number is of one of three kinds:
 
 - **Compared exactly**: whole numbers, such as counts of rows, classes, images, features, files and
-  bytes a row, and ratios. They follow from fixed data and seeds and do not depend on rounding.
+  bytes per row, and ratios. They follow from fixed data and seeds and do not depend on rounding.
 - **Within a tolerance**: percentages (accuracies, class-confusion loss, errors of codes) may differ
   by `TOLERANCE` points. Rounding differs between processors, so that a search may choose other
   settings, and the validation splits of the pages have 24 to 48 images, of which one counts 2 to 4
@@ -34,7 +34,7 @@ _MASKS = [
     ),
     (re.compile(r"^(Chosen|Runner-up) .*"), r"\1 CHOSEN"),
     (re.compile(r"^(Signature) +network .*"), r"\1 CHOSEN"),
-    (re.compile(r"^(Margins by) .*"), r"\1 SHARES"),
+    (re.compile(r"^(Signature shares) .*"), r"\1 SHARES"),
     (re.compile(r"^(Settings) +(?:loss squared_hinge, lam|eta) .*"), r"\1 CHOSEN"),
     (re.compile(r"""(\bscale|["']scale["']:) (?:[Tt]rue|[Ff]alse)\b"""), r"\1 CHOSEN"),
     (
@@ -56,7 +56,7 @@ _MASKS = [
     (re.compile(r"\bTIME +\d+(?=$| )"), "TIME EPOCHS"),
     (re.compile(r"(myriad evaluate \w+)/\w+ DATA$"), r"\1/BEST DATA"),
     # What plan says of the machine.
-    (re.compile(r"^(Workers|Products) +\S+"), r"\1 RATE"),
+    (re.compile(r"^(Workers|Matrix products) +\S+"), r"\1 RATE"),
     (re.compile(r"at most [\d,]+ features"), "at most N features"),
     # Predictions: as a line of CSV, in a table, and as JSON.
     (re.compile(rf",(\d+),[^,]+,{_NUMBER}$"), r",\1,LABEL,SCORE"),

@@ -2,9 +2,9 @@
 
 They stand for the reader's photographs, under the names that the pages use:
 
-- ``photos/``: a sub-folder a class, nothing set apart;
+- ``photos/``: a sub-folder per class, nothing set apart;
 - ``letters/``: ``train/``, ``val/`` and ``test/`` with those sub-folders;
-- ``photos.csv``: a manifest of the images in ``photos/``, two images a group;
+- ``photos.csv``: a manifest of the images in ``photos/``, two images per group;
 - ``photos.zip``: the folder ``photos/``, packed;
 - ``more/``: a sub-folder each for two letters that ``letters/`` lacks;
 - ``new/``: images without labels, one of them cut short;

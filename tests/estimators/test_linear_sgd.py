@@ -97,7 +97,9 @@ def test_same_model_for_a_seed_on_any_number_of_threads(digits):
 def test_search_in_little_memory_finds_the_same(digits):
     X_train, _, y_train, _ = digits
     wide = LinearSGD(epochs=3).fit(X_train, y_train)
-    narrow = LinearSGD(epochs=3, memory=3 * 4 * 10 * 64).fit(X_train, y_train)  # 3 settings a group
+    narrow = LinearSGD(epochs=3, memory=3 * 4 * 10 * 64).fit(
+        X_train, y_train
+    )  # 3 settings per group
     assert wide.settings_ == narrow.settings_
     assert wide.coef_.tobytes() == narrow.coef_.tobytes()
 
@@ -153,7 +155,7 @@ def test_wrong_options_are_named(digits, options, message):
 def test_a_step_too_large_is_an_error_not_nan():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 5)), rng.integers(0, 3, 60)
-    with pytest.raises(WorkError, match="smaller step"):
+    with pytest.raises(WorkError, match="smaller learning rate"):
         LinearSGD(loss="squared", eta=1e12, beta="all").fit(X, y)
 
 
@@ -230,7 +232,7 @@ def test_sparse_labels_are_those_of_the_matrix_and_hold_ones(digits):
 
 
 def test_an_objective_for_one_label_says_so(digits):
-    with pytest.raises(InputError, match="one label a row"):
+    with pytest.raises(InputError, match="one label per row"):
         LinearSGD(objective="softmax", epochs=2).fit(digits[0][:40], [[0, 1], [1]] * 20)
 
 

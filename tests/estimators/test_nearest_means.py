@@ -81,5 +81,5 @@ def test_partial_fit_needs_classes_and_one_label_a_row():
     X = [[0.0], [1.0]]
     with pytest.raises(InputError, match="must state all classes"):
         NearestMeans().partial_fit(X, [0, 1], classes=[])
-    with pytest.raises(InputError, match="one label a row"):
+    with pytest.raises(InputError, match="one label per row"):
         NearestMeans().partial_fit(X, [[0], [1, 0]], classes=[0, 1])

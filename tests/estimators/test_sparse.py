@@ -166,14 +166,14 @@ def test_every_classifier_refuses_invalid_labels(kind, invalid):
     X = make_dense()
     with pytest.raises(ValueError, match="y is not a valid sparse matrix"):
         kind().fit(X, invalid)
-    if hasattr(kind, "partial_fit"):  # not all of them take several labels a row
+    if hasattr(kind, "partial_fit"):  # not all of them take several labels per row
         with pytest.raises(ValueError, match=r"sparse matrix|one label"):
             kind().partial_fit(X, invalid, classes=np.arange(N_COLUMNS))
 
 
 @pytest.mark.parametrize("kind", QUANTIZERS)
 def test_every_quantizer_refuses_sparse_rows(kind, invalid):
-    with pytest.raises(ValueError, match="matrix of numbers"):
+    with pytest.raises(ValueError, match="numeric matrix"):
         kind().fit(invalid)
 
 

@@ -174,7 +174,7 @@ def test_more_last_violators_than_classes_are_all_of_them(digits):
 
 def test_a_step_too_large_is_an_error_not_nan(digits):
     X_train, _, y_train, _ = digits
-    with pytest.raises(WorkError, match="smaller step"):
+    with pytest.raises(WorkError, match="smaller learning rate"):
         Wsabie(eta=1e30, margin=1.0, adagrad=False).fit(X_train, y_train)
 
 

@@ -65,7 +65,7 @@ def _draw(draw: Any, shape: str, box: tuple[int, int, int, int], colour: Any) ->
 
 
 def write_images(folder: Path) -> Path:
-    """Write the images as PNG files, a sub-folder a class; return the folder."""
+    """Write the images as PNG files, a sub-folder per class; return the folder."""
     images, labels = draw_images()
     for number, (image, label) in enumerate(zip(images, labels, strict=True)):
         (folder / label).mkdir(parents=True, exist_ok=True)

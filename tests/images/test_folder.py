@@ -216,7 +216,7 @@ def test_folders_that_cannot_be_read(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(not os.path.ismount("/proc"), reason="there is no /proc")
 def test_folders_of_the_kernel_are_not_entered(tmp_path):
-    with pytest.raises(InputError, match="a view of the system"):
+    with pytest.raises(InputError, match="a virtual file system"):
         scan_folder(Path("/proc/self"))
     (tmp_path / "link").symlink_to("/proc/self")
     with pytest.raises(InputError, match="holds no images"):

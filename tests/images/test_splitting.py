@@ -102,7 +102,7 @@ def test_share():
     assert count_val(split_images(images, seed=0, val=0.0)).tolist() == [0, 0]
     assert count_val(split_images(images, seed=0, val=0.999)).tolist() == [39, 39]
     for bad in (-0.1, 1.0, float("nan")):
-        with pytest.raises(InputError, match="share for validation"):
+        with pytest.raises(InputError, match="validation fraction"):
             split_images(images, seed=0, val=bad)
 
 

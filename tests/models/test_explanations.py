@@ -85,5 +85,5 @@ def test_wrong_calls(folder, image):
     with pytest.raises(InputError, match="itself"):
         Contrast.of(folder, folder.class_names[0], folder.class_names[0])
     rows = ModelFolder(MODELS["linear"], ["a"] * 5, None, {})
-    with pytest.raises(InputError, match="not made from images"):
+    with pytest.raises(InputError, match="not on images"):
         explain_image(rows, image)

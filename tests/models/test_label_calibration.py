@@ -1,4 +1,4 @@
-"""Probabilities and thresholds of several labels a row."""
+"""Probabilities and thresholds of several labels per row."""
 
 import numpy as np
 import pytest
@@ -168,7 +168,7 @@ def test_weights_multiply_the_odds_and_zero_leaves_a_label_out():
 
 @pytest.mark.parametrize("options", [{"coverage": 0.9}, {"reject": Rejection("rate", 0.1)}])
 def test_sets_and_rejection_are_for_one_label_a_row(options):
-    with pytest.raises(InputError, match="one label a row"):
+    with pytest.raises(InputError, match="single-label models"):
         Decider(make_folder(calibrated()), **options)
 
 

@@ -35,7 +35,7 @@ def test_exceptions_pass(executor):
 
 def test_paths_that_a_worker_does_not_see(executor, tmp_path):
     executor.require(tmp_path)
-    with pytest.raises(InputError, match="nowhere is not there on the worker tcp://"):
+    with pytest.raises(InputError, match="nowhere does not exist on the worker tcp://"):
         executor.require(tmp_path / "nowhere")
 
 

@@ -188,7 +188,7 @@ class Stop(Progress):
 
         @contextmanager
         def counting():
-            yield self._count if title == "Coding rows" else lambda n: None
+            yield self._count if title == "Encoding rows" else lambda n: None
 
         return counting()
 

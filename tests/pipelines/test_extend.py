@@ -158,7 +158,7 @@ class TestBadInput:
         self.refused(here / "model", here / "old", out, match="no class that .* lacks.*--update")
 
     def test_all_classes_anew_without_the_store(self, here, tmp_path):
-        options = {"update": True, "match": "nothing of it would stay"}
+        options = {"update": True, "match": "nothing of it would remain"}
         self.refused(here / "model", here / "old", tmp_path / "m", **options)
 
     def test_other_features(self, here, tmp_path):
@@ -172,7 +172,7 @@ class TestBadInput:
 
     def test_a_store_of_other_classes(self, here, tmp_path):
         other = write_store(tmp_path / "other", "xyz")
-        options = {"old": [other], "match": "no labelled rows of the classes"}
+        options = {"old": [other], "match": "no labelled rows of the requested classes"}
         self.refused(here / "model", here / "new", tmp_path / "m", **options)
 
     def test_an_update_without_all_rows(self, here, tmp_path):

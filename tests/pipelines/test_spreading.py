@@ -178,7 +178,9 @@ def test_a_url_that_workers_do_not_see(executor, store, tmp_path):
     for file in store.iterdir():
         system.pipe_file(f"/spread/{file.name}", file.read_bytes())
     url = as_path("memory://spread")
-    with pytest.raises(InputError, match=r"memory://spread/store.json is not there on the worker"):
+    with pytest.raises(
+        InputError, match=r"memory://spread/store.json does not exist on the worker"
+    ):
         train(url, tmp_path / "model", method=OVR, cluster=executor)
     assert train(url, tmp_path / "here", method=OVR, threads=1).fitted.epochs == 3
     system.rm("/spread", recursive=True)

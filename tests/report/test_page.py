@@ -129,15 +129,15 @@ def test_several_labels_an_image(tmp_path: Path) -> None:
     text = markup.read()
     for words in (
         "mean average precision 55.5 %",
-        "F1, mean over labels 54.5 %",
-        "An image has 1.80 labels on average, is given 1.50",
+        "F1, macro average 54.5 %",
+        "Labels per image: 1.80 present, 1.50 assigned",
         "lowest average precision",
     ):
         assert words in text
     keys = [head["data-key"] for head in markup.find("th") if "data-key" in head]
     assert keys == ["name", "train", "n", "average_precision", "precision", "recall", "f1"]
     evidence["labels"] = None
-    assert "it gives no labels" in Markup(make_page(evidence, tmp_path)).read()
+    assert "it assigns no labels" in Markup(make_page(evidence, tmp_path)).read()
 
 
 def test_hostile_strings_stay_text(tmp_path: Path) -> None:
@@ -170,9 +170,9 @@ def test_few_classes_all_right(tmp_path: Path) -> None:
     list_missing(evidence)
     markup = Markup(make_page(evidence, tmp_path, read_image=lambda path: None))
     text = markup.read()
-    assert "every class is right every time" in text
+    assert "all images of all classes were classified correctly" in text
     assert "No confusion was recorded" in text
-    assert "With 2 classes this says little" in text
+    assert "With 2 classes this is not informative" in text
     assert len(markup.find("svg", **{"class": "plot"})) == 1
     assert len(markup.find("li", **{"class": "card"})) == 2
     assert not markup.find("section", id="search")

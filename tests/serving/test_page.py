@@ -130,7 +130,7 @@ class TestPage:
         assert text(page, "#found li") == wanted
         find_all(page, "#search")[0].send_keys(Keys.ARROW_DOWN, Keys.ARROW_UP, Keys.ENTER)
         wait(page, ".wrong:disabled")
-        assert text(page, ".wrong") == f"Kept as {wanted}"
+        assert text(page, ".wrong") == f"Saved as {wanted}"
         assert list_manifest(kept / "manifest.csv").class_names == [wanted]
 
     def test_the_camera_takes_a_picture(self, page):

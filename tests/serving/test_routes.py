@@ -145,7 +145,7 @@ BAD = {
     "JSON without rows": (b"[1]", {"content-type": "application/json"}, 400, "object"),
     "ragged rows": (b'{"rows": [[1], [1, 2]]}', {"content-type": "application/json"}, 400, "same"),
     "infinite rows": (b'{"rows": [[1e999]]}', {"content-type": "application/json"}, 400, "finite"),
-    "cut npy": (as_npy(np.ones((2, 4)))[:-3], {}, 400, "cut off"),
+    "cut npy": (as_npy(np.ones((2, 4)))[:-3], {}, 400, "truncated"),
     "npy of objects": (b"\x93NUMPY\x01\x00\x02\x00{}", {}, 400, "valid .npy"),
     "features": (as_npy(np.ones((2, 4))), {}, 422, "features"),
 }

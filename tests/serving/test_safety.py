@@ -66,7 +66,7 @@ def test_other_hosts_and_origins_are_refused(rows, rows_model):
     assert "--allow-host" in refusal(rows.get("/model", headers={"host": "evil.org"}), 403)
     refusal(rows.get("/model", headers={"host": "[broken"}), 403)
     origin = {"origin": "http://evil.org"}
-    assert "other sites" in refusal(rows.post("/predict", b"x", headers=origin), 403)
+    assert "Cross-origin" in refusal(rows.post("/predict", b"x", headers=origin), 403)
     assert rows.post("/predict", b"", headers={"origin": "http://localhost"}).status_code == 400
     with Client(rows_model, allow_host="birds.org, www.birds.org") as client:
         assert client.get("/model", headers={"host": "birds.org"}).status_code == 200

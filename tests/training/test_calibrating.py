@@ -121,11 +121,11 @@ def test_several_labels_have_probabilities_of_their_own(estimator):
     assert f1 > 0.75
     surer = estimator.predict_labels(unseen, "precision=0.95")
     assert sum(map(len, surer)) < sum(map(len, given))
-    with pytest.raises(InputError, match="one label a row"):
+    with pytest.raises(InputError, match="single-label models"):
         estimator.predict_set(unseen)
 
 
 def test_labels_are_assigned_by_models_of_several_labels():
     estimator = myriad.LinearSGD(eta=0.1, beta=4, epochs=2, calibration="split")
-    with pytest.raises(InputError, match="gives one label"):
+    with pytest.raises(InputError, match="single-label model"):
         estimator.fit(X, LABELS).predict_labels(X)

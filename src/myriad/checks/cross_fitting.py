@@ -138,7 +138,7 @@ def cross_fit(
     done: list[HeldProbabilities] = []
     calibration: Calibration | None = None
     draws = generator(seed, "calibration of held-out rows")
-    with context.progress.step("Scoring held-out rows", n_folds, "folds") as advance:
+    with context.progress.step("Cross-validation", n_folds, "folds") as advance:
         for fold in range(n_folds):
             kept = np.flatnonzero((folds >= 0) & (folds != fold) & ~left_out)
             held = folds == fold

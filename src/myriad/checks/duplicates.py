@@ -113,7 +113,7 @@ def find_near_images(
     matched: list[DuplicatePair] = []
     with (
         thread_executor(threads) as executor,
-        progress.step("Comparing near images", len(pairs), "pairs") as advance,
+        progress.step("Comparing similar images", len(pairs), "pairs") as advance,
     ):
         for n_pairs, found in map_ordered(match, blocks, executor, ahead=2 * thread_count(threads)):
             matched += found
@@ -161,7 +161,7 @@ def find_candidates(
     nearest = np.empty((rows.n_rows, k), np.int64)
     with (
         _faiss_threads(threads) as faiss,
-        progress.step("Searching near duplicates", rows.n_rows, "rows") as advance,
+        progress.step("Searching for near duplicates", rows.n_rows, "rows") as advance,
     ):
         index = _make_index(faiss, X)
         for start in range(0, rows.n_rows, BLOCK_ROWS):
@@ -193,7 +193,7 @@ def _make_index(faiss: Any, X: Float) -> Any:
 
 @contextmanager
 def _faiss_threads(threads: int | None) -> Iterator[Any]:
-    """Yield faiss, which runs on so many threads inside."""
+    """Yield faiss, limited to a number of threads."""
     import faiss
 
     before = faiss.omp_get_max_threads()

@@ -164,7 +164,7 @@ def find_class_faults(sample: Sample, alike: Sequence[Sequence[str]]) -> list[Fi
                 True,
                 len(alike),
                 f"Names of classes that differ only in case, spacing or Unicode form: {first}"
-                f"{_more(len(alike) - 1)}. Give one thing one name.",
+                f"{_more(len(alike) - 1)}. Use one name for each class.",
             )
         )
     stated = "train" in sample.stated_splits
@@ -192,7 +192,7 @@ def find_class_faults(sample: Sample, alike: Sequence[Sequence[str]]) -> list[Fi
                 len(few),
                 f"{_count(len(few), 'class has', 'classes have')} fewer than {FEW_IMAGES} "
                 f"{'training ' if stated else ''}{sample.noun}s; {sample.class_names[least]!r} has "
-                f"{training[least]}. Expect little of them, or collect more.",
+                f"{training[least]}. Expect low accuracy on them, or collect more.",
             )
         )
     usual = training[training >= FEW_IMAGES]
@@ -221,7 +221,7 @@ def find_duplicate_faults(sample: Sample, groups: Sequence[DuplicateGroup]) -> l
                 True,
                 len(leaks),
                 f"{_count(len(leaks), 'picture is', 'pictures are')} in more than one split: "
-                f"{parts}. Accuracy on them says nothing about new {sample.noun}s. "
+                f"{parts}. They inflate the accuracy, compared with new {sample.noun}s. "
                 "--fix writes a manifest without them.",
             )
         )
@@ -274,7 +274,7 @@ def find_odd_images(odd: Mapping[str, Sequence[int]], usual: Mapping[str, int]) 
             False,
             len(items),
             f"{_count(len(items), 'image is', 'images are')} {kind}: "
-            f"{KINDS[kind]}. Look at them on the page.",
+            f"{KINDS[kind]}. See the HTML page.",
         )
         for kind, items in odd.items()
     ]
@@ -283,7 +283,7 @@ def find_odd_images(odd: Mapping[str, Sequence[int]], usual: Mapping[str, int]) 
             kind,
             False,
             count,
-            f"{count:,} images are {kind} ({KINDS[kind]}), which seems usual in this data.",
+            f"{count:,} images are {kind} ({KINDS[kind]}), which seems normal for these data.",
         )
         for kind, count in usual.items()
     ]

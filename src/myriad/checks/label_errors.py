@@ -75,7 +75,7 @@ class RankedLabels:
     suggested : int32 array of shape (n,), the best class other than the row's label.
     alternative : float32 array of shape (n,), its probability.
     score : float64 array of shape (n,), higher where the label is more surely wrong.
-    wrong : bool array of shape (n,), whether another class is surer: the label is worth a look.
+    wrong : bool array of shape (n,), whether another class is more likely: possibly wrong labels.
     likely, sure : bool arrays of shape (n,), whether it is so probably wrong that half of such
         labels are expected to be, or nearly all; no row by a single round.
     """
@@ -89,7 +89,7 @@ class RankedLabels:
     sure: NDArray[np.bool_]
 
     def list_wrong(self) -> NDArray[np.int64]:
-        """Return the positions of rows whose label is worth a look, the surest first."""
+        """Return the positions of rows with a possibly wrong label, the most certain first."""
         positions = np.flatnonzero(self.wrong)
         return positions[np.argsort(-self.score[positions], kind="stable")]
 
@@ -174,7 +174,7 @@ def find_label_errors(
 ) -> tuple[RankedLabels, HeldProbabilities]:
     """Rank rows by how surely another label than their own is right, in several rounds.
 
-    A label is worth a look if most rounds say so, and likely wrong if half of those with such a
+    A label is possibly wrong if most rounds find it so, and likely wrong if half of those with that
     score are expected to be. Probabilities and suggestions are those of the last round.
 
     Parameters
@@ -234,7 +234,7 @@ def find_excluded(ranked: RankedLabels, n_rows: int, n_classes: int) -> NDArray[
     labels, wrong = ranked.held.labels, ranked.list_wrong()
     limits = MOST_EXCLUDED * np.bincount(labels, minlength=n_classes)
     own = labels[wrong]
-    order = np.argsort(own, kind="stable")  # the surest of a class stay first
+    order = np.argsort(own, kind="stable")  # the most certain of a class stay first
     turn = np.empty(len(wrong), np.int64)
     turn[order] = np.arange(len(wrong)) - np.searchsorted(own[order], own[order])
     excluded = np.zeros(n_rows, bool)
@@ -249,7 +249,7 @@ class TwinClasses:
     Attributes
     ----------
     first, second : the classes.
-    share : how much of the probability of its own label a row gives the other one, the lower of
+    share : the probability of the other label, relative to that of a row's own label, the lower of
         the two means; 1 where the classes are indistinguishable.
     """
 
@@ -259,7 +259,7 @@ class TwinClasses:
 
 
 def find_twins(held: HeldProbabilities, n_classes: int) -> list[TwinClasses]:
-    """Return pairs of classes that are probably one thing under two names, the surest first."""
+    """Return pairs of classes that are probably duplicates, the most certain first."""
     counts = np.bincount(held.labels, minlength=n_classes)
     own = np.bincount(held.labels, weights=held.given, minlength=n_classes)
     k = held.classes.shape[1]

@@ -1,1 +1,1 @@
-"""The command: one verb a file, no logic."""
+"""The command: one verb per file, no logic."""

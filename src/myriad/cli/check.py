@@ -35,7 +35,7 @@ class Result:
         return int(self.strict and self.checked.serious)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.checked.to_json()
 
 
@@ -57,7 +57,7 @@ def show(result: Result, run: Run) -> None:
         print_table([title, *(split or f"{sample.noun}s" for split in splits)], rows)
     print()
     if not checked.findings:
-        print("Nothing was found that should be mended.")
+        print("No problems were found.")
     for finding in checked.findings:
         mark = "! " if finding.serious else "- "
         text = printable(mark + finding.sentence)
@@ -104,24 +104,24 @@ def check(
     *,
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder of the page and the lists.", show_default="NAME.check"),
+        typer.Option(help="Folder for the HTML page and the CSV lists.", show_default="NAME.check"),
     ] = None,
     labels: Annotated[
         bool,
         typer.Option(
             "--labels",
-            help="Find labels that are probably wrong, by models trained without the images.",
+            help="Find labels that are probably wrong, by cross-validation.",
         ),
     ] = False,
     fix: Annotated[
         Path | None,
         typer.Option(
-            help="Write a CSV manifest without duplicates, near duplicates in one group.",
+            help="Write a CSV manifest without duplicates, in which near duplicates share a group.",
             show_default=False,
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with status 1 if something serious was found.")
+        bool, typer.Option("--strict", help="Exit with status 1 if serious problems were found.")
     ] = False,
     run: Run,
 ) -> Result:

@@ -36,7 +36,7 @@ ACCURACIES = {
 CODES_COLUMNS = (
     "Codes",
     "Ratio",
-    "Bytes a row",
+    "Bytes per row",
     "Top-1",
     "Top-5",
     "Mean over classes",
@@ -57,7 +57,7 @@ class Result:
     page: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.compared.to_json() | {"report": str(self.page)}
 
 
@@ -118,8 +118,8 @@ def compare(
     codes: Annotated[
         str | None,
         typer.Option(
-            help=f"Code of the rows of images: {', '.join(CODES)}. For a store: codes to compare "
-            "instead of objectives, with commas between, or all.",
+            help=f"Code of the rows of images: {', '.join(CODES)}. For a store: codes to "
+            "compare instead of objectives, separated by commas, or all.",
             show_default="pq",
         ),
     ] = None,
@@ -169,7 +169,7 @@ class CodesResult:
     page: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.compared.to_json() | {"report": str(self.page)}
 
 

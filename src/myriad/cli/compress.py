@@ -26,7 +26,7 @@ def show(compressed: Compressed, run: Run) -> None:
         {
             "Rows": store.n_rows,
             "Code": f"{kind}: {code}" if code else kind,
-            "Bytes a row": store.bytes_per_row,
+            "Bytes per row": store.bytes_per_row,
             "Ratio": compressed.code.ratio,
             "Error": "-" if error is None else f"{100 * error:.1f} %",
             "Size": format_bytes(store.n_rows * store.bytes_per_row),
@@ -49,7 +49,7 @@ def compress(
     cluster: Cluster = None,
     run: Run,
 ) -> Compressed:
-    """Code the rows of a store, to take less disk and memory.
+    """Compress the rows of a store, to save disk and memory.
 
     Example: myriad compress photos.store --out small.store --codes pq
     """

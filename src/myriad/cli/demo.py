@@ -26,7 +26,7 @@ class Result:
     report: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.demonstrated.to_json() | {"report": str(self.report)}
 
 
@@ -37,7 +37,7 @@ def show(result: Result, run: Run) -> None:
     print_accuracies(found.test, split="test")
     facts = {
         "Training": format_seconds(trained.seconds_training),
-        "In all": format_seconds(found.seconds),
+        "Total time": format_seconds(found.seconds),
         "Model size": format_bytes(trained.model_bytes),
         **describe_settings(trained.settings),
     }
@@ -62,14 +62,14 @@ def demo(
     confusables: Annotated[
         bool,
         typer.Option(
-            "--confusables", help="Keep characters that look the same as different classes."
+            "--confusables", help="Include characters that look alike as separate classes."
         ),
     ] = False,
     objective: Objective = "auto",
     *,
     run: Run,
 ) -> Result:
-    """Draw characters, train a model on them, test it and write a report.
+    """Draw characters, train a model on them, evaluate it and write a report.
 
     Example: myriad demo --classes 100
     """

@@ -42,11 +42,11 @@ def show(evaluated: Evaluated, run: Run) -> None:
     print_facts(facts | describe_probabilities(evaluated))
     if evaluated.sets is not None:
         sizes = evaluated.sets["sizes"].items()
-        print_table(["Size of set", "% of rows"], [[size, share] for size, share in sizes])
+        print_table(["Set size", "% of rows"], [[size, share] for size, share in sizes])
     labels = evaluated.labels
     if labels is not None:
-        names = {"all labels together": "micro", "mean over labels": "macro"}
-        columns = ["Labels given, %", "Precision", "Recall", "F1"]
+        names = {"micro average": "micro", "macro average": "macro"}
+        columns = ["Assigned labels, %", "Precision", "Recall", "F1"]
         print_table(columns, [[name, *labels[key].values()] for name, key in names.items()])
         show_labels(labels["each"])
     if evaluated.levels is not None:
@@ -77,21 +77,21 @@ def describe_probabilities(evaluated: Evaluated) -> dict[str, str]:
         facts["Risk-coverage area"] = f"{100 * found.risk_area:.2f} %"
     if sets is not None:
         facts["Coverage"] = (
-            f"{sets['coverage']:.2f} % by sets of {sets['mean_size']:.2f} labels on average "
+            f"{sets['coverage']:.2f} % with sets of {sets['mean_size']:.2f} labels on average "
             f"(top-{sets['top_k']['k']}: {sets['top_k']['coverage']:.2f} %)"
         )
     if labels is not None:
         facts["Calibration error"] = f"{labels['calibration_error']:.3f} (of the best label)"
         facts["Brier score"] = f"{labels['brier']:.3f} (mean over labels)"
         facts["Log loss"] = f"{labels['log_loss']:.3f} (mean over labels)"
-        facts["Labels a row"] = (
-            f"{labels['present']:.2f}, given {labels['given']:.2f}, "
+        facts["Labels per row"] = (
+            f"{labels['present']:.2f}, assigned {labels['given']:.2f}, "
             f"expected {labels['expected']:.2f}"
         )
     if rejection is not None:
         facts["Answered"] = f"{rejection['answered']:.2f} %"
         if rejection["precision"] is not None:
-            facts["Right when answered"] = f"{rejection['precision']:.2f} %"
+            facts["Accuracy when answered"] = f"{rejection['precision']:.2f} %"
     return facts
 
 
@@ -108,13 +108,14 @@ def evaluate(
     split: Annotated[
         str | None,
         typer.Option(
-            help="train, val, test or all; by default test where the data has one, else all."
+            help="Split to evaluate: train, val, test or all; by default test if present, else all."
         ),
     ] = None,
     plain: Annotated[
         bool,
         typer.Option(
-            "--plain", help="Let a model of bits score float values, without coding them first."
+            "--plain",
+            help="Let a model of binary codes score float rows directly, without encoding them.",
         ),
     ] = False,
     *,

@@ -23,7 +23,7 @@ from myriad.errors import MyriadError, did_you_mean, shorten
 WORK, INPUT, INTERRUPTED = 1, 2, 130
 
 _NO_MEMORY = ("failed to map segment", "Cannot allocate memory", "cannot allocate memory")
-"""What the loader of the system says of a library that does not fit into memory."""
+"""Messages of the system's loader for a library that does not fit into memory."""
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 _WRONG_PATH = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}

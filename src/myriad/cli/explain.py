@@ -24,8 +24,8 @@ def show(explained: Explained, run: Run) -> None:
         {
             "Class": f"{found.label}{against}",
             "Score": f"{found.score:.2f}",
-            "of the image": f"{found.score - found.bias:.2f}",
-            "of every image": f"{found.bias:.2f}",
+            "from the image": f"{found.score - found.bias:.2f}",
+            "bias": f"{found.bias:.2f}",
         }
     )
     print_summary({"Picture": explained.picture})
@@ -45,13 +45,14 @@ def explain(
     against: Annotated[
         str | None,
         typer.Option(
-            help="A class to compare with: why the one and not the other.", show_default=False
+            help="Class to compare with: explain why the model prefers the other.",
+            show_default=False,
         ),
     ] = None,
     *,
     run: Run,
 ) -> Explained:
-    """Draw which parts of an image speak for and against a class.
+    """Show which parts of an image support or oppose a class.
 
     Example: myriad explain birds heron.jpg --out why.png
     """

@@ -39,7 +39,7 @@ def export(
     ],
     k: Annotated[
         int | None,
-        typer.Option("-k", "--top", min=1, help="Let the ONNX graph rank this many labels."),
+        typer.Option("-k", "--top", min=1, help="Number of labels that the ONNX graph returns."),
     ] = None,
     *,
     run: Run,

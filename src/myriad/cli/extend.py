@@ -49,7 +49,8 @@ def extend(
         list[Path] | None,
         typer.Option(
             help="A store of rows of the old classes, such as the one that the model was trained "
-            "on; may be repeated. Without it, the class means that the model keeps stand for them.",
+            "on; may be repeated. Without it, rows are drawn around the class means that the model "
+            "stores.",
             show_default=False,
         ),
     ] = None,

@@ -24,7 +24,7 @@ def show(extracted: Extracted, run: Run) -> None:
             "Rows": store.n_rows,
             "Bad images": len(store.bad),
             "Features": store.dim,
-            "Bytes a row": store.bytes_per_row,
+            "Bytes per row": store.bytes_per_row,
             "Size": format_bytes(store.n_rows * store.bytes_per_row),
             "Time": format_seconds(extracted.seconds),
         }
@@ -43,7 +43,7 @@ def extract(
     cluster: Cluster = None,
     run: Run,
 ) -> Extracted:
-    """Describe images and write the rows to a store to train on.
+    """Extract feature vectors (rows) from images into a store to train on.
 
     Example: myriad extract photos --out photos.store
     """

@@ -55,7 +55,7 @@ def import_(
     *,
     run: Run,
 ) -> Imported:
-    """Turn rows that you already have, such as embeddings, into a store to train on.
+    """Import existing rows, such as embeddings, into a store to train on.
 
     Example: myriad import clip.npy --labels labels.txt --out clip.store
     """

@@ -89,7 +89,7 @@ def choose_app(arguments: Sequence[str]) -> typer.Typer:
 
 
 def __getattr__(name: str) -> Any:
-    """Return `app`, the command with all verbs, which is made when it is first asked for."""
+    """Return `app`, the command with all verbs, which is built at first use."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()["app"] = made = make_app()

@@ -20,16 +20,14 @@ def merge(
     model: ModelArgument,
     labels: Annotated[
         list[str],
-        typer.Argument(
-            metavar="LABEL LABEL...", help="Classes that become one.", show_default=False
-        ),
+        typer.Argument(metavar="LABEL LABEL...", help="Classes to merge.", show_default=False),
     ],
     *,
     into: Annotated[str, typer.Option(help="The name of the merged class.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],
     run: Run,
 ) -> Relabelled:
-    """Join classes of a model under one label.
+    """Merge classes of a model into one.
 
     Example: myriad merge birds gull tern --into seabird --out birds2
     """

@@ -45,11 +45,12 @@ def show(planned: Planned, run: Run) -> None:
     print_facts(
         {
             "Rows": f"{planned.job.images:,} of {planned.dim:,} features",
-            "Bytes a row": planned.bytes_per_row,
+            "Bytes per row": planned.bytes_per_row,
             "Workers": planned.job.workers or machine.cores,
-            "Products": f"{machine.sgemm / 1e9:.1f} billion multiply-adds a second and core",
+            "Matrix products": f"{machine.sgemm / 1e9:.1f} billion multiply-adds per second "
+            "and core",
             "Disk": f"reads {format_bytes(machine.read)}, writes {format_bytes(machine.write)} "
-            "a second",
+            "per second",
         }
     )
     for sentence in planned.advice:
@@ -94,10 +95,11 @@ def plan(
         typer.Option(help="A job of the papers: imagenet10k or web97k.", show_default=False),
     ] = None,
     images: Annotated[
-        int | None, typer.Option(min=1, help="Images, or rows with --dim.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Number of images, or of rows with --dim.", show_default=False),
     ] = None,
     classes: Annotated[int | None, typer.Option(min=2, help="Classes.", show_default=False)] = None,
-    pixels: Annotated[int, typer.Option(min=64, help="Pixels of an image.")] = 100_000,
+    pixels: Annotated[int, typer.Option(min=64, help="Number of pixels per image.")] = 100_000,
     dim: Annotated[
         int | None,
         typer.Option(min=1, help="Number of features of existing rows.", show_default=False),
@@ -105,7 +107,7 @@ def plan(
     extracting: Extraction,
     objective: Annotated[
         str,
-        typer.Option(help="What is trained: ovr, multiclass, ranking, warp, softmax or trace."),
+        typer.Option(help="Training objective: ovr, multiclass, ranking, warp, softmax or trace."),
     ] = "ovr",
     beta: Annotated[float, typer.Option(help="Negatives per positive of ovr.")] = 64.0,
     epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.")] = 20,
@@ -114,15 +116,19 @@ def plan(
         typer.Option(help="Number of cores, here or on a cluster; or several, such as 1,8,64,512."),
     ] = None,
     network: Annotated[
-        str, typer.Option(help="Of several --workers: bytes a second of a machine's network link.")
+        str, typer.Option(help="With several --workers: network bandwidth per machine and second.")
     ] = "1.25GB",
     shared: Annotated[
         str,
-        typer.Option(help="Of several --workers: bytes a second of the shared file system."),
+        typer.Option(
+            help="With several --workers: bandwidth of the shared file system per second."
+        ),
     ] = "2GB",
     stragglers: Annotated[
         float,
-        typer.Option(help="Of several --workers: deviation of the time of a task, of its mean."),
+        typer.Option(
+            help="With several --workers: standard deviation of task times, relative to the mean."
+        ),
     ] = 0.1,
     memory: Annotated[
         str | None,
@@ -130,9 +136,11 @@ def plan(
     ] = None,
     disk: Annotated[
         str | None,
-        typer.Option(help="Available disk space, such as 2TB.", show_default="what is free here"),
+        typer.Option(help="Available disk space, such as 2TB.", show_default="free space here"),
     ] = None,
-    measure: Annotated[bool, typer.Option("--measure", help="Measure this machine again.")] = False,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Benchmark this machine again.")
+    ] = False,
     run: Run,
 ) -> Planned:
     """Estimate the time, disk and memory of a job before it starts.

@@ -155,13 +155,15 @@ def predict(
         ),
     ],
     k: Annotated[int, typer.Option("-k", "--top", min=1, help="Number of labels per image.")] = 5,
-    csv: Annotated[Path | None, typer.Option(help="Also write the labels to this file.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Also write the labels to this CSV file.")
+    ] = None,
     parquet: Annotated[
         Path | None, typer.Option(help="Also write the labels to this Parquet file.")
     ] = None,
     sort_into: Annotated[
         Path | None,
-        typer.Option(help="Link each image into a sub-folder of its best label in this folder."),
+        typer.Option(help="Folder to link images into, with one sub-folder per predicted label."),
     ] = None,
     copy: Annotated[
         bool, typer.Option("--copy", help="With --sort-into, copy images instead of linking them.")
@@ -175,8 +177,8 @@ def predict(
         typer.Option(
             "--next",
             min=1,
-            help="Instead of labels, list so many images that would teach the model most if they "
-            "were labelled; --csv and --page write them.",
+            help="Instead of predicting, list this many images whose labels would improve the "
+            "model most; --csv and --page write them.",
         ),
     ] = None,
     page: Annotated[
@@ -185,8 +187,8 @@ def predict(
     store: Annotated[
         list[Path] | None,
         typer.Option(
-            help="With --next, a store of rows that have labels, such as the one that the model "
-            "was trained on; may be repeated.",
+            help="With --next, a store of labelled rows, such as the one that the model was "
+            "trained on; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -194,7 +196,7 @@ def predict(
     deciding: Deciding,
     run: Run,
 ) -> Predicted | Suggested:
-    """Rank labels for images or rows.
+    """Predict labels for images or rows.
 
     Example: myriad predict birds heron.jpg -k 3
     """
@@ -202,11 +204,11 @@ def predict(
         others = {"--parquet": parquet, "--sort-into": sort_into, "--resume": run.resume or None}
         for option, given in others.items():
             if given is not None:
-                raise InputError(f"{option} does not go with --next.")
+                raise InputError(f"{option} cannot be combined with --next.")
         files = {"csv": csv, "page": page}
         return suggest(model, inputs, next_, store or [], **files, every=every, run=run)
     if page is not None or store:
-        raise InputError("--page and --store belong to --next.")
+        raise InputError("--page and --store need --next.")
     from myriad.pipelines.prediction_outputs import PredictionOutputs
 
     outputs = PredictionOutputs(csv=csv, parquet=parquet, sort_into=sort_into, copy=copy)

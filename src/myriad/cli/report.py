@@ -24,7 +24,7 @@ class Result:
     report: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return {"report": str(self.report)}
 
 

@@ -34,7 +34,7 @@ def show(served: Served, run: Run) -> None:
     lists={"serving": list_options("read_serving", options_of(ServeOptions), read_options)},
 )
 def serve(model: ModelArgument, *, serving: Callable[[], ServeOptions], run: Run) -> Served:
-    """Serve a model: an HTTP API, and a page to drop images on.
+    """Serve a model over HTTP: a JSON API, and a page to drop images on.
 
     Example: myriad serve birds
     """

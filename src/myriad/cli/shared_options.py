@@ -47,7 +47,7 @@ ImagesArgument = Annotated[
 Cluster = Annotated[
     str | None,
     typer.Option(
-        help="Work on a Dask cluster: the address of its scheduler, or local:N for N processes.",
+        help="Run on a Dask cluster: the address of its scheduler, or local:N for N processes.",
         show_default=False,
     ),
 ]
@@ -69,10 +69,11 @@ Labels = Annotated[
 ]
 RowsColumn = Annotated[
     str | None,
-    typer.Option(help="The column or array of the rows, where a file has several."),
+    typer.Option(help="Column or array that holds the rows, if a file has several."),
 ]
 StudyStore = Annotated[
-    Path | None, typer.Option(help="Where rows made from images are kept; by default OUT.store.")
+    Path | None,
+    typer.Option(help="Store for the rows extracted from images; by default OUT.store."),
 ]
 Extraction = Callable[..., "ExtractOptions"]
 """What a verb calls to get its options of extraction, checked; arguments override them."""

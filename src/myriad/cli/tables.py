@@ -81,7 +81,7 @@ def print_table(
         _print_rows(console, table)
     if same:
         facts = ", ".join(f"{name} {_write_cell(value)}" for name, value in same.items())
-        console.print(rich_text.Text(printable(f"In all rows: {facts}")))
+        console.print(rich_text.Text(printable(f"Same in all rows: {facts}")))
 
 
 def _is_too_wide(console: Console, table: Table) -> bool:
@@ -140,7 +140,7 @@ CHOSEN_SETTINGS = ("loss", "lam", "eta", "beta", "balanced", "prior_weight")
 
 
 def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return settings for `print_facts`, with what was chosen automatically in words."""
+    """Return settings for `print_facts`; settings chosen automatically are in words."""
     facts = {}
     choice = settings.get("signature_choice")
     if isinstance(choice, dict) and "sentence" in choice:
@@ -151,13 +151,15 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
         facts["Settings"] = ", ".join(f"{name} {value}" for name, value in plain.items())
     shares = settings.get("signature_shares")
     if isinstance(shares, dict):
-        facts["Margins by"] = ", ".join(f"{name} {share:g} %" for name, share in shares.items())
+        facts["Signature shares"] = ", ".join(
+            f"{name} {share:g} %" for name, share in shares.items()
+        )
     if found is None:
         return facts
     listed = [f"{name} {settings[name]}" for name in CHOSEN_SETTINGS if settings.get(name)]
     accuracy = f"{found['measure']} {found['accuracy']:.2f} ± {found['error']:.2f} %"
     chosen = {
-        "Chosen": f"{settings['objective']}, {accuracy} of {found['rows']:,} held-out rows",
+        "Chosen": f"{settings['objective']}, {accuracy} on {found['rows']:,} held-out rows",
         "Settings": ", ".join(listed),
     }
     if second is not None:
@@ -170,7 +172,7 @@ def describe_calibration(calibration: Calibration | LabelCalibration | None) -> 
     """Return by which rows the probabilities are calibrated."""
     if calibration is None:
         return {"Probabilities": "none: the model is not calibrated"}
-    shown = f"calibrated by {calibration.n_rows:,} rows ({calibration.source})"
+    shown = f"calibrated on {calibration.n_rows:,} rows ({calibration.source})"
     return {"Probabilities": shown}
 
 
@@ -215,7 +217,7 @@ def _open_console() -> Console:
 
     class Stdout(Console):
         def on_broken_pipe(self) -> None:
-            """Leave it to the caller, where rich would exit with a status of its own."""
+            """Leave the error to the caller; rich would exit the process."""
             raise BrokenPipeError
 
     terminal = sys.stdout.isatty()
@@ -278,5 +280,5 @@ def print_accuracies(measures: Measures, *, split: str) -> None:
         title=counts,
     )
     if measures.map is not None and measures.map11 is not None:
-        shown = f"{measures.map:.2f} % ({measures.map11:.2f} % by eleven points)"
+        shown = f"{measures.map:.2f} % ({measures.map11:.2f} % interpolated at 11 points)"
         print_facts({"Mean average precision": shown})

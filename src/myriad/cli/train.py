@@ -35,7 +35,7 @@ class Result:
     report: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.trained.to_json() | {"report": str(self.report)}
 
 
@@ -77,13 +77,13 @@ def train(
     extracting: Extraction,
     store: Annotated[
         Path | None,
-        typer.Option(help="Where to keep the rows made from images.", show_default="OUT.store"),
+        typer.Option(help="Store for the rows extracted from images.", show_default="OUT.store"),
     ] = None,
     corrections: Annotated[
         Path | None,
         typer.Option(
-            help="A CSV file with the right labels of some images (path,label), as check --labels "
-            "writes it; an empty label leaves the image out.",
+            help="CSV file of corrected labels (path,label), as check --labels writes it; an empty "
+            "label removes the image.",
             show_default=False,
         ),
     ] = None,

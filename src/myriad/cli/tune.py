@@ -33,7 +33,7 @@ class Result:
     page: Path
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object of ``--json``."""
         return self.tuned.to_json() | {"report": str(self.page)}
 
 
@@ -78,14 +78,12 @@ def tune(
         str | None,
         typer.Option(
             help="Negatives per positive of ovr to try: numbers or all, separated by commas.",
-            show_default="those of the search",
+            show_default="searched",
         ),
     ] = None,
     etas: Annotated[
         str | None,
-        typer.Option(
-            help="Learning rates to try, separated by commas.", show_default="those of the search"
-        ),
+        typer.Option(help="Learning rates to try, separated by commas.", show_default="searched"),
     ] = None,
     lams: Annotated[
         str | None,
@@ -94,14 +92,14 @@ def tune(
             show_default="four powers of 10",
         ),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs of a trial.")] = 20,
+    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs per trial.")] = 20,
     store: StudyStore = None,
     cluster: Cluster = None,
     *,
     extracting: Extraction,
     run: Run,
 ) -> Result:
-    """Try settings of an objective: learning rate, regularisation, negatives per positive.
+    """Search the settings of an objective: learning rate, regularisation, negatives per positive.
 
     Example: myriad tune photos.store --out tuned
     """

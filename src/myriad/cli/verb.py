@@ -36,7 +36,7 @@ from myriad.progress import Progress
 from myriad.urls import as_path
 
 Lists = Mapping[str, Callable[..., Any]]
-"""For some parameters of a verb, a callable whose parameters are the options that they stand for.
+"""For some parameters of a verb, a callable whose parameters are their options.
 """
 
 INTERRUPTED = "Interrupted. What was finished is kept; run the same command again with --resume"
@@ -111,7 +111,7 @@ _RESUME = _option("resume", bool, False, "--resume", help="Resume an earlier run
 
 
 class Verb:
-    """A function of its own options and `run`, called with the common options as well.
+    """A verb: a function of its options and `run`, called with the common options as well.
 
     Typer reads options from the signature, which is made when it is read: a training method that is
     registered later has its options on the command too. See `verb` for the parameters.
@@ -189,7 +189,7 @@ def verb(
     lists: Lists | None = None,
     locks: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Verb]:
-    """Make a function of its own options and `run` into a verb with the common options.
+    """Return a decorator that turns a function of options and `run` into a verb.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class UnderHeading:
         self.read, self.heading, self.first = read, heading, first
 
     def __call__(self, **given: Any) -> Any:
-        """Return what the options stand for."""
+        """Return the object that the options define."""
         return self.read(**given)
 
     @property
@@ -262,7 +262,7 @@ def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
         how = f"{INTERRUPTED} in place of --overwrite." if run.overwrite else f"{INTERRUPTED}."
         raise KeyboardInterrupt(how if resumes else "Interrupted.") from interruption
     except BrokenPipeError as error:
-        raise WorkError("A process that took part in the work ended too early.") from error
+        raise WorkError("A worker process ended unexpectedly.") from error
 
 
 def _read_location(value: Any) -> Any:

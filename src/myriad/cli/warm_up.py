@@ -24,7 +24,7 @@ def show(found: WarmedUp, run: Run) -> None:
 
 @verb(show=show)
 def warm_up(*, run: Run) -> WarmedUp:
-    """Compile the kernels for this processor, so that the first jobs are as quick as later ones.
+    """Compile the kernels for this processor, so that the first jobs are as fast as later ones.
 
     Example: myriad warm-up
     """

@@ -1,7 +1,7 @@
-"""Codes: rows of float32 to few bytes and back; one code a file, listed in the registry `CODES`.
+"""Codes: rows of float32 to few bytes and back; one code per file, listed in the registry `CODES`.
 
 The package itself is light, because the help of the command is built from the registry. Any other
-name of `myriad.codes.api` is imported when it is first asked for.
+name of `myriad.codes.api` is imported at first use.
 """
 
 from __future__ import annotations

@@ -77,7 +77,9 @@ class BilinearCode(Code, kind="bilinear"):
             or centre.shape != (self.dim,)
             or not np.isfinite(centre).all()
         ):
-            raise InputError("The centre of a bilinear code must be finite float32, one a feature.")
+            raise InputError(
+                "The centre of a bilinear code must be finite float32, one per feature."
+            )
 
     @property
     def decoded_dim(self) -> int:
@@ -162,10 +164,10 @@ def learn_bilinear(
     Parameters
     ----------
     sample : float32 (n_samples, dim)
-    n_bits : bits of a row, at most; the largest product c1 c2 that fits. None: one a feature.
+    n_bits : bits of a row, at most; the largest product c1 c2 that fits. None: one per feature.
     learned : whether the sides are learned, or stay the random ones that learning starts from.
-    shape : of a row as a matrix; None for one near a square. [CC] has 128 rows, one a feature of a
-        Gaussian.
+    shape : of a row as a matrix; None for one near a square. [CC] has 128 rows, one per feature of
+        a Gaussian.
     centred : whether the mean of the sample is subtracted before rows are projected.
     rounds : iterations of learning, at most; it ends early where both sides stay the same.
     workers : workers that multiply the rows; None for threads of this process.
@@ -189,7 +191,7 @@ def learn_bilinear(
     if learned:
         shifted = rows if centre is None else rows - centre
         with (
-            progress.step("Learning projections", rounds, "rounds") as advance,
+            progress.step("Learning projections", rounds, "iterations") as advance,
             share_array(shifted, threads=threads, workers=workers) as (executor, shared),
         ):
             sides = _Sides(shared, left, right)

@@ -155,7 +155,7 @@ def check_chosen(chosen: Ints, dim: int, information: Float | None, *, what: str
         or information.shape != (dim,)
         or not np.isfinite(information).all()
     ):
-        raise InputError(f"The information of {what} must be finite float32, one a feature.")
+        raise InputError(f"The information of {what} must be finite float32, one per feature.")
 
 
 def choose_features(

@@ -1,4 +1,4 @@
-"""Codes of rows whose columns are several signatures: each block has a code of its own."""
+"""Codes of rows whose columns are several signatures: each block has a separate code."""
 
 from __future__ import annotations
 

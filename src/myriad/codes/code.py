@@ -24,7 +24,7 @@ from myriad.serialisation import Serialisable, flatten, restore
 
 FORMAT = 1
 SETTINGS, ARRAYS = "code.json", "code.safetensors"
-"""The files of a code that is saved in a folder of its own."""
+"""The files of a code that is saved in a separate folder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Selection:
 
 
 class Code(Serialisable, ABC):
-    """A learned code: `dim` features a row become `bytes_per_row` bytes.
+    """A learned code: `dim` features per row become `bytes_per_row` bytes.
 
     A new code is a frozen dataclass with a field `dim`, the property `bytes_per_row` and the two
     methods `_encode` and `_decode`, which are given arrays that have been checked here. One that
@@ -112,7 +112,7 @@ class Code(Serialisable, ABC):
         return codes
 
     def decode(self, codes: Bytes, out: Float | None = None) -> Float:
-        """Return the rows, float32 (n_samples, decoded_dim), that codes stand for.
+        """Return the decoded rows, float32 (n_samples, decoded_dim).
 
         Parameters
         ----------

@@ -34,7 +34,7 @@ class Question:
     Attributes
     ----------
     first, last : the range of features, `last` excluded.
-    height : number of rows of counters: one a class, and one more for all rows if `several`.
+    height : number of rows of counters: one per class, and one more for all rows if `several`.
     several : whether rows may have several classes.
     bins : number of equal bins of a range, or None for the sign.
     ranges : those of these features, if there are bins.

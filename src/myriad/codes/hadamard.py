@@ -54,7 +54,7 @@ class HadamardRotation(Serialisable, kind="turn"):
         if not isinstance(centre, np.ndarray) or centre.dtype != np.float32 or centre.ndim != 1:
             raise InputError("The centre of rotated rows must be a float32 vector.")
         if len(centre) == 0 or not np.isfinite(centre).all():
-            raise InputError("The centre of rotated rows must be finite, a number a feature.")
+            raise InputError("The centre of rotated rows must be finite, one value per feature.")
         if (
             not isinstance(flips, np.ndarray)
             or flips.dtype != np.int8
@@ -239,7 +239,7 @@ def learn_hadamard(
     Parameters
     ----------
     sample : float32 (n_samples, dim), at least one row; gives the centre and the mean magnitudes.
-    n_bits : None for one a feature.
+    n_bits : None for one per feature.
     information : (dim,) bits, of the features as `draw_rotation` with the same sample and seed
         rotates them; None if not known: rotated features are alike, and the first ones are kept.
     """

@@ -98,7 +98,9 @@ class PresenceCode(SignCode, kind="presence"):
             or limits.shape != (int(self.cells.max()) + 1,)
             or not (np.isfinite(limits) & (limits >= 0)).all()
         ):
-            raise InputError("The thresholds of presence bits must be finite float32, one a cell.")
+            raise InputError(
+                "The thresholds of presence bits must be finite float32, one per cell."
+            )
 
     @cached_property
     def _used(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -157,7 +159,7 @@ class PresenceCode(SignCode, kind="presence"):
 def check_cells(cells: Ints, dim: int) -> None:
     """Raise `InputError` unless every feature has a cell, numbered without gaps."""
     if not isinstance(cells, np.ndarray) or cells.dtype != np.int32 or cells.shape != (dim,):
-        raise InputError("The cells of presence bits must be int32, one a feature.")
+        raise InputError("The cells of presence bits must be int32, one per feature.")
     if cells.min() < 0 or len(np.unique(cells)) != int(cells.max()) + 1:
         raise InputError("The cells of presence bits must be numbered from 0 without gaps.")
 
@@ -221,7 +223,7 @@ def learn_presence(
 
 
 def count_fitting(cells: Ints, bits: int | None) -> int:
-    """Return how many features fit into so many bits, with a bit for each cell that they use.
+    """Return how many features fit into a number of bits, with a bit for each cell that they use.
 
     Parameters
     ----------

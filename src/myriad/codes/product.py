@@ -245,10 +245,10 @@ def learn_product(
     books = np.empty((n_books, n_centroids, d), np.float32)
     learn_codebook(rows[:2, :d].copy(), 2, rounds=1)  # compiled once, before workers need it
     with (
-        progress.step("Learning codebooks", n_books, "books") as advance,
+        progress.step("Learning codebooks", n_books, "codebooks") as advance,
         share_array(rows, threads=threads, workers=workers) as (executor, shared),
     ):
-        # A few tasks a worker: worth sending, and long enough to read whole cache lines.
+        # A few tasks per worker: worth sending, and long enough to read whole cache lines.
         size = max(1, min(_MAX_BOOKS, n_books // (_TASKS * executor.n_workers)))
         tasks = [range(m, min(m + size, n_books)) for m in range(0, n_books, size)]
         learning = _BookLearning(shared, chosen, n_books, n_centroids, d, rounds, regions)

@@ -38,7 +38,7 @@ class ProductOptions:
     rotation: str = option(
         "none",
         choices=ROTATIONS,
-        help="pq: how rows are rotated before quantisation: none, random or opq (learned).",
+        help="pq: rotation of rows before quantisation: none, random or opq (learned).",
     )
 
 
@@ -50,11 +50,11 @@ class SelectionOptions:
         None,
         above=0,
         maximum=1,
-        help="bits, presence, hadamard, none: fraction of the features to keep, not --ratio.",
+        help="bits, presence, hadamard, none: fraction of features to keep, instead of --ratio.",
     )
     bins: int | None = option(
         None,
-        help="bits, hadamard, none: bins that mutual information is measured with: "
+        help="bits, hadamard, none: number of bins for estimating mutual information: "
         f"{', '.join(map(str, BINS[:-1]))} or {BINS[-1]}.",
         default_text="the sign",
     )
@@ -69,13 +69,11 @@ class SelectionOptions:
 class BilinearOptions:
     """The options of bilinear codes."""
 
-    random: bool = option(
-        False, help="bilinear: keep the random projections instead of learning them."
-    )
+    random: bool = option(False, help="bilinear: use random projections instead of learned ones.")
     reshape: str | None = option(
         None,
         default_text="near a square",
-        help="bilinear: the matrix that a row is reshaped to, such as 128x2048.",
+        help="bilinear: shape of the matrix that a row is reshaped to, such as 128x2048.",
     )
     subtract_mean: bool = option(
         False, help="bilinear: subtract the mean of the rows before projecting."
@@ -110,7 +108,7 @@ class CodeOptions:
 
     codes: str = option("pq", help="Code of the rows")
     ratio: float | None = option(
-        None, minimum=1, below=1e9, help="How many times smaller coded rows are, at least."
+        None, minimum=1, below=1e9, help="Minimum compression ratio of coded rows."
     )
     own: Any = None
 
@@ -225,7 +223,7 @@ class SelectionSpec(CodeSpec):
         """Refuse two statements of the same number."""
         super().check(asked)
         if asked.own.keep is not None and asked.ratio is not None:
-            raise InputError("--keep and --ratio both say how many features stay: give one.")
+            raise InputError("--keep and --ratio both set the number of features: give only one.")
 
     def check_information(self, source: Source, asked: CodeOptions) -> None:
         """Raise `InputError` where no feature says anything about the class."""
@@ -242,7 +240,7 @@ class SignSpec(SelectionSpec):
     """Signs of the most informative features [CC, section 3]."""
 
     name = "bits"
-    description = "the sign of each of the features that say most about the class"
+    description = "the signs of the features most informative about the class"
     otherwise = "scalar or pq"
     compared = True
 
@@ -259,7 +257,7 @@ class PresenceSpec(SelectionSpec):
     """Signs of the most informative features, and which Gaussians of a region are present."""
 
     name = "presence"
-    description = "as bits, with a bit for each Gaussian of a region that says whether it is empty"
+    description = "as bits, with one more bit per Gaussian and region that marks it as empty"
     otherwise = "scalar or pq"
     compared = True
 
@@ -270,7 +268,7 @@ class PresenceSpec(SelectionSpec):
         return find_cells(source.sample, source.cells)
 
     def bins(self, asked: CodeOptions) -> int | None:
-        """Return the number of bins that tell -1, 0 and 1 apart."""
+        """Return the number of bins that separate -1, 0 and 1."""
         return 4
 
     def count_informed(self, dim: int) -> int:
@@ -281,7 +279,7 @@ class PresenceSpec(SelectionSpec):
         """Refuse another number of bins."""
         super().check(asked)
         if asked.own.bins is not None:
-            raise InputError("--bins does not go with presence: information is that of the sign.")
+            raise InputError("--bins cannot be combined with presence, which uses the sign.")
 
     def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
         """Select the features and measure their mean magnitudes."""
@@ -299,7 +297,7 @@ class HadamardSpec(SelectionSpec):
     name = "hadamard"
     kind = "turned"
     aliases = ("turned",)
-    description = "the sign of each of the features that say most, of the rotated row"
+    description = "the signs of the most informative features of the rotated row"
     needs_labels = False
     compared = True
 
@@ -347,10 +345,10 @@ class BilinearSpec(CodeSpec):
 
 
 class ScalarSpec(CodeSpec):
-    """Eight bits a feature [CC, LS]."""
+    """Eight bits per feature [CC, LS]."""
 
     name = "scalar"
-    description = "eight bits a feature, evenly spaced over its range"
+    description = "eight bits per feature, evenly spaced over its range"
     ratio = 4.0
     max_ratio = 4.0
 
@@ -365,7 +363,7 @@ class FeaturesSpec(SelectionSpec):
     """The most informative features as float32, or all of them [CC, section 3.3]."""
 
     name = "none"
-    description = "the features that say most about the class, as float32"
+    description = "the features most informative about the class, as float32"
     ratio = 1.0
 
     def count_features(self, dim: int, asked: CodeOptions) -> int:

@@ -1,4 +1,4 @@
-"""Scalar codes: 8 bits a feature, evenly spaced over its range in the sample [CC, LS]."""
+"""Scalar codes: 8 bits per feature, evenly spaced over its range in the sample [CC, LS]."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LEVELS = 255  # steps between the lowest and the highest value
 
 @dataclass(frozen=True, eq=False)
 class ScalarCode(Code, kind="scalar"):
-    """A learned scalar code: feature j with the code q stands for ``low[j] + q * step[j]``.
+    """A learned scalar code: code q of feature j decodes to ``low[j] + q * step[j]``.
 
     Parameters
     ----------

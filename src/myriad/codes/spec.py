@@ -42,7 +42,7 @@ class RowMap(Protocol):
 
 @dataclass(frozen=True)
 class NoOptions:
-    """The options of a code that has none of its own."""
+    """The options of a code without options."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class CodeSpec(ABC):
         count = min(dim, int(32 * dim / ratio))
         if count < 8 and dim >= 8:
             raise InputError(
-                f"--ratio {ratio:g} leaves less than a byte of {dim} features: ask less."
+                f"--ratio {ratio:g} leaves less than a byte of {dim} features: use a lower ratio."
             )
         return count // 8 * 8 or dim
 
@@ -137,7 +137,7 @@ class CodeSpec(ABC):
         return 0.0
 
     def count_informed(self, dim: int) -> int:
-        """Return of how many columns the mutual information is asked for, of one cell of rows."""
+        """Return the number of columns whose mutual information is needed, of one cell of rows."""
         return dim
 
     def estimate(self, dim: int, period: int) -> Code:

@@ -1,7 +1,7 @@
 """Local descriptors of images; one descriptor a file, listed in the registry `DESCRIPTORS`.
 
 The package itself is light, because the help of the command is built from the registry. Any other
-name of `myriad.descriptors.api` is imported when it is first asked for.
+name of `myriad.descriptors.api` is imported at first use.
 """
 
 from __future__ import annotations

@@ -34,14 +34,20 @@ class GridOptions:
     min_side : images whose smaller side is shorter are enlarged.
     """
 
-    patch: int = option(24, minimum=8, maximum=1024, help="Side of the smallest patch in pixels.")
-    step: int = option(6, minimum=1, maximum=4096, help="Pixels from one patch to the next.")
+    patch: int = option(24, minimum=8, maximum=1024, help="Side of the smallest patch, in pixels.")
+    step: int = option(6, minimum=1, maximum=4096, help="Stride between patches, in pixels.")
     scales: int = option(5, minimum=1, maximum=16, help="Number of scales.")
     max_pixels: int = option(
-        100_000, minimum=4096, maximum=4_000_000, help="Pixels that larger images are shrunk to."
+        100_000,
+        minimum=4096,
+        maximum=4_000_000,
+        help="Maximum number of pixels; larger images are shrunk.",
     )
     min_side: int = option(
-        128, minimum=1, maximum=4096, help="Pixels that the smaller side is enlarged to."
+        128,
+        minimum=1,
+        maximum=4096,
+        help="Minimum length of the smaller side, in pixels; smaller images are enlarged.",
     )
 
 
@@ -58,7 +64,7 @@ class SiftOptions:
     """
 
     contrast: float = option(
-        1e-5, minimum=0, maximum=1, help="sift: gradient below which a patch counts as empty."
+        1e-5, minimum=0, maximum=1, help="sift: gradient below which a patch is considered empty."
     )
     root: bool = option(False, help="sift: take square roots of the descriptors (RootSIFT).")
 

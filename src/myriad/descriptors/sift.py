@@ -187,7 +187,7 @@ class DenseSIFT(SiftOptions, GridDescriptor, kind="dense-sift"):
     def _describe_scale(
         self, planes: Float, bin_width: float, scratch: tuple[Float, Float], values: Float
     ) -> None:
-        """Fill `values`, one row a patch, from the orientation planes (height, width, 8)."""
+        """Fill `values`, one row per patch, from the orientation planes (height, width, 8)."""
         height, width, _ = planes.shape
         y_starts, y_weights = window_table(height, bin_width, self.step, self.window)
         x_starts, x_weights = window_table(width, bin_width, self.step, self.window)

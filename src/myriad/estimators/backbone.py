@@ -17,17 +17,17 @@ from myriad.signatures import OnnxOptions, Signature, is_network, open_network
 
 
 class Backbone(TransformerMixin, BaseEstimator):
-    """The embedding of an image by a network that ONNX Runtime runs, of length 1.
+    """L2-normalised embeddings of images by a network, run by ONNX Runtime.
 
     Parameters
     ----------
     network : ``"efficientnet-lite0"``, ``"efficientnet-lite1"``, ``"efficientnet-lite2"``, or
         ``"onnx:FILE"`` for a network of your own; several with ``+`` between them are concatenated.
-    size : height and width of its input; None for the size it was trained on or the file says.
-    views : views of an image whose embeddings are averaged: 1, 2 (mirrored) or 10 (corners too).
+    size : height and width of its input; None for the size of the network.
+    views : number of views to average: 1, 2 (with the mirror image) or 10 (with corners).
     mean, deviation : of pixels from 0 to 255: a number, three (red, green, blue), or the word
         ``"imagenet"`` or ``"clip"``.
-    output : the output to take, or a value inside the network; None for the first output.
+    output : name of the output, or of a tensor inside the network; None for the first output.
 
     The last three are for a network of your own.
     """
@@ -80,5 +80,7 @@ def _write(numbers: str | float | Sequence[float], name: str) -> str:
         return numbers
     array = np.atleast_1d(np.asarray(numbers))
     if array.dtype.kind not in "fiu" or array.size not in (1, 3) or not np.isfinite(array).all():
-        raise InputError(f"{name} must be a number, three of them or a word, not {quote(numbers)}.")
+        raise InputError(
+            f"{name} must be one number, three numbers or a name, not {quote(numbers)}."
+        )
     return ",".join(str(number) for number in array)

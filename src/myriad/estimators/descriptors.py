@@ -110,7 +110,7 @@ class LocalColour(_Local):
 
 
 def find_descriptor(choice: DenseSIFT | LocalColour | str) -> descriptors.Descriptor:
-    """Return the descriptor that a signature's parameter stands for."""
+    """Return the descriptor for the parameter `descriptor` of a signature."""
     if isinstance(choice, _Local):
         return choice.part()
     if not isinstance(choice, str) or choice not in descriptors.DESCRIPTORS:

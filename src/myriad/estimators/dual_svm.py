@@ -22,7 +22,7 @@ from myriad.training import BinaryDual, Fitted, Method
 
 
 class DualSVM(CertifiedClassifier):
-    """One class against the rest, each a support vector machine, as LIBLINEAR solves them.
+    """One-vs-rest support vector machines, the problem that LIBLINEAR solves.
 
     Class c minimises ``lam/2 |w|^2 + sum_i weight_i loss_i`` by coordinate ascent in the dual, all
     classes in the same epochs, until the relative duality gap of every class, recomputed in
@@ -32,23 +32,23 @@ class DualSVM(CertifiedClassifier):
     ----------
     loss : ``"hinge"`` or ``"squared_hinge"``.
     lam : regularisation strength, or ``"auto"`` to search for it on held-out rows.
-    lam_per_class : search for a lam of each class by itself [LS]; they are in
+    lam_per_class : search for a separate lam for each class [LS]; they are in
         ``settings_["lams"]``.
     beta : weight of the negatives of a class together, as a multiple of that of its positives, so
         that rare classes are not ignored [GP, 3.2]; ``"all"`` gives every row the same weight.
     class_weight : weight of the positives of a class: a dictionary from labels to numbers,
         ``"balanced"`` for the inverse of their frequency, or None.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
-    tol : the relative duality gap to reach; below 1e-5 training runs in float64.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
+    tol : relative duality gap at which training stops; below 1e-5 training runs in float64.
     max_epochs : maximum number of epochs.
-    max_seconds : maximum number of seconds, or None; training then stops with its present gap.
-    bias : value of a constant feature, regularised like the others; 0 for none.
+    max_seconds : maximum training time in seconds, or None; training then stops at its current gap.
+    bias : value of a constant feature (regularised bias); 0 for none.
     validation_fraction : fraction of the rows of each class to hold out where `lam` is searched.
     refit : train again on all rows, held-out ones included, with the settings found.
     client : train on a Dask cluster: a client, ``"active"`` for the one that the program has made,
         the address of a scheduler, or ``"local:N"``. The model is the same. Workers must see
         the store; arrays are written to a temporary folder for them.
-    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+    calibration : rows to calibrate probabilities on: ``"auto"``, rows that are held out anyway;
         ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of the order of rows.
@@ -62,7 +62,7 @@ class DualSVM(CertifiedClassifier):
     primal_, dual_ : the values, summed over classes.
     settings_ : the settings used.
     n_epochs_ : number of epochs.
-    history_ : the certificates made: ``epoch``, ``seconds``, ``primal``, ``dual``, ``gap``.
+    history_ : the certificates computed: ``epoch``, ``seconds``, ``primal``, ``dual``, ``gap``.
     search_ : the values of `lam` tried, with the held-out accuracy of each.
     """
 

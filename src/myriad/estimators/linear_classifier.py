@@ -1,4 +1,4 @@
-"""`LinearClassifier`: a linear classifier that chooses its objective and settings by itself."""
+"""`LinearClassifier`: a linear classifier that chooses its objective and settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from myriad.training import Automatic, Fitted
 
 
 class LinearClassifier(LinearRowsClassifier):
-    """A linear classifier of many classes that finds its settings by itself.
+    """Linear classifier for many classes that chooses its objective and settings automatically.
 
     Averaged softmax regression over learning rates and numbers of epochs, one-vs-rest support
     vector machines and probabilistic discriminant analysis over a path of regularisation strengths
@@ -28,12 +28,12 @@ class LinearClassifier(LinearRowsClassifier):
 
     Parameters
     ----------
-    search : how much is tried: ``"quick"``, ``"normal"`` or ``"thorough"``.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
+    search : search effort: ``"quick"``, ``"normal"`` or ``"thorough"``.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
     validation_fraction : fraction of the rows of each class to hold out where there are too many
         rows for cross-validation.
-    memory : bytes that the weights trained together in a search may take.
-    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+    memory : memory limit in bytes for weights that are trained together in a search.
+    calibration : rows to calibrate probabilities on: ``"auto"``, rows that are held out anyway;
         ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of the folds, of the order of rows and of all draws.

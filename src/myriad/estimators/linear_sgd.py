@@ -19,7 +19,7 @@ from myriad.training import SGD, Context, Fitted, IncrementalTraining, Method
 
 
 class LinearSGD(LinearRowsClassifier):
-    """A linear classifier of many classes, trained by SGD in exact blocks.
+    """Linear classifier for many classes, trained by SGD in exact blocks.
 
     The steps are those of example-at-a-time SGD, at the speed of a matrix product. Parameters given
     as ``"auto"`` are searched for on held-out rows, scored against all classes.
@@ -29,31 +29,31 @@ class LinearSGD(LinearRowsClassifier):
     objective : ``"ovr"``, one class against the rest; or all classes jointly: ``"multiclass"``,
         ``"ranking"``, ``"warp"`` [GP, 3], ``"auc"`` [HM, 5.1] or ``"softmax"`` [LS]. All but
         ``softmax`` accept several labels per row.
-    loss : of ``ovr``: ``"hinge"``, ``"logistic"``, ``"squared"`` or ``"perceptron"``.
-    k : of ``softmax``: number of guesses that are allowed; the k - 1 largest wrong scores are left
-        out of the loss (truncated top-k entropy [LHS]), which is not convex then.
-    beta : of ``ovr``: average number of negatives per positive, ``"all"`` for every row, or
+    loss : for ``ovr``: ``"hinge"``, ``"logistic"``, ``"squared"`` or ``"perceptron"``.
+    k : for ``softmax``: k of the top-k loss; the k - 1 largest wrong scores are left
+        out of the loss (truncated top-k entropy [LHS]), which is then not convex.
+    beta : for ``ovr``: average number of negatives per positive, ``"all"`` for every row, or
         ``"auto"``.
     eta : learning rate, or ``"auto"``.
     lam : regularisation strength, the weight of ``|W|^2 / 2``; ``"auto"`` tries several values
         where rows are few.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
     scale : scale each feature to unit variance, True or False, or ``"auto"`` to find out whether
-        that helps, unless `lam` is stated. The weights are for unscaled rows all the same.
+        that helps, unless `lam` is stated. The weights are always for unscaled rows.
     plda : train in the space of probabilistic discriminant analysis with this regularisation, for
-        many classes of few rows; None for no projection. The weights are for rows as they are.
-    balanced : of the joint objectives: draw classes uniformly, then a row of each [GP, Eq. 4].
+        many classes of few rows; None for no projection. The weights are for rows without projection.
+    balanced : for the joint objectives: sample classes uniformly, then one row of each [GP, Eq. 4].
     batch : rows of a mini-batch, whose mean gradient makes one step; ``"all"`` for gradient descent
         on all rows, 1 for a step after each row.
     schedule : ``"fixed"`` learning rate; ``"lam"``, 1 / (lam (t + t0)) with t0 such that it begins
         at `eta`; or ``"decay"``, eta t0 / (t + t0).
-    t0 : of ``decay``: steps after which the learning rate has halved; ``"auto"`` searches for it
+    t0 : for ``decay``: steps after which the learning rate has halved; ``"auto"`` searches for it
         together with `eta`.
     adagrad : ``"class"``: the learning rate of a class shrinks by the root of its squared gradients
         [HM, 7]; ``"feature"``: that of a feature does; or ``"none"``.
     average : average the weights over the latest steps, at least half of all.
     max_norm : bound on the norm of a class's weights, None for no bound [HM].
-    init : weights at the start: ``"zero"``, or ``"ball"``, uniform within `max_norm` [HM, 8.3].
+    init : initial weights: ``"zero"``, or ``"ball"``, uniform within `max_norm` [HM, 8.3].
     replacement, exact_rank, constant_weight, max_draws, last_violators : of ``warp``: draw with
         replacement; count all violators instead of estimating their number; give all steps the same
         weight; maximum number of draws per row, None for C - 1; how long a chain of last violators
@@ -62,20 +62,20 @@ class LinearSGD(LinearRowsClassifier):
     early_stopping : stop when held-out accuracy has not risen by more than `theta` points for
         `patience` epochs (None: 8, or 4 if 2,000 rows or more are held out), and keep the best
         number of epochs.
-    theta : minimum rise of held-out accuracy in percentage points (often called ``min_delta``).
-    patience : number of epochs to wait for a rise.
+    theta : minimum increase of held-out accuracy in percentage points (often called ``min_delta``).
+    patience : number of epochs to wait for an increase.
     validation_fraction : fraction of the rows of each class to hold out.
     refit : train again on all rows, held-out ones included, with the settings found.
-    memory : bytes that the weights trained together in a search may take.
+    memory : memory limit in bytes for weights that are trained together in a search.
     client : train on a Dask cluster: a client, ``"active"`` for the one that the program has made,
         the address of a scheduler, or ``"local:N"``. ``ovr`` gives the same model; see
         `rounds`. Workers must see the store; arrays are written to a temporary folder for them.
     rounds : with `client`, how many times an epoch of a joint objective averages its weights.
-    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+    calibration : rows to calibrate probabilities on: ``"auto"``, rows that are held out anyway;
         ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of the order of rows and of all draws.
-    warm_start : begin `fit` at the weights of the fit before, with the settings found then.
+    warm_start : start `fit` from the weights of the previous fit, with the settings found then.
     progress : a `Progress` that is notified while training, or None.
     callback : called after each epoch with its row of the history.
     verbose : print a line for each epoch.
@@ -209,11 +209,11 @@ class LinearSGD(LinearRowsClassifier):
         """Train for one epoch on some rows, from the weights of earlier calls.
 
         Labels seen for the first time become new classes, after those known. Nothing is held out:
-        where `eta` or `beta` is ``"auto"``, what `fit` found is used, else modest values.
+        where `eta` or `beta` is ``"auto"``, the values that `fit` found are used, else defaults.
 
         Parameters
         ----------
-        classes : labels to know from the first call on, even if they have no row.
+        classes : all labels, including those without a row so far.
         """
         first = not hasattr(self, "model_")
         X, seen, labels = self._take_arrays(X, y, reset=first)

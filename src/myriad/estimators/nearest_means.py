@@ -26,14 +26,14 @@ HELD_OUT = 0.2
 
 
 class NearestMeans(LinearRowsClassifier):
-    """The class whose mean is nearest, learned in one pass: the first baseline.
+    """Nearest class mean, learned in one epoch: a baseline.
 
     Scores are linear, ``2 mu . x - |mu|^2`` but for a constant that all classes of a row share: the
     higher, the nearer.
 
     Parameters
     ----------
-    calibration : rows that calibrate probabilities: ``"auto"``, the validation rows, or a fifth of
+    calibration : rows to calibrate probabilities on: ``"auto"``, the validation rows, or a fifth of
         the rows before they are added to the means of the others; ``"split"``, a fifth of the rows,
         never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
@@ -68,7 +68,7 @@ class NearestMeans(LinearRowsClassifier):
         """
         first = not hasattr(self, "_sums")
         if has_several(y):
-            raise InputError("partial_fit takes one label a row; fit takes several.")
+            raise InputError("partial_fit takes one label per row; fit also takes several.")
         X = as_csr(X) if issparse(X) else X
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "reset": first}
         rows, labels = validate_data(self, X, y, **options)

@@ -33,7 +33,7 @@ _OBJECTS = {
     "callback": ("__call__", "a function of one argument"),
     "class_weight": ("keys", "a mapping from labels to weights, 'balanced'"),
 }
-"""Parameters that take objects: an attribute that these have, and what an error says of them."""
+"""Parameters that take objects: an attribute that these have, and their name in errors."""
 _TEXTS = ("client", "class_weight")
 _COUNTS = {"n_components": 65536, "n_words": 65536, "n_bits": 2**31 - 1}
 """Parameters that count something, and the most of it, as the options of the command have it."""

@@ -167,7 +167,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         """Return checked rows; set `classes_`."""
         if isinstance(X, Store):
             if y is not None or sample_weight is not None or groups is not None:
-                raise InputError("A store has labels of its own: give no y, weights or groups.")
+                raise InputError("A store contains its labels: do not pass y, weights or groups.")
             self.classes_ = np.array(X.class_names, dtype=object)
             self.n_features_in_ = X.dim
             check_scale(X.rows("train"))
@@ -250,7 +250,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         """Return the calibrated probability of every class, of shape (n_samples, n_classes).
 
         Rows sum to 1 unless the classifier was trained on rows with several labels each: then every
-        label has a probability of its own. There is none if no rows were held out; see the
+        label has a separate probability. There is none if no rows were held out; see the
         parameter `calibration`.
         """
         decider = self._decider()
@@ -272,7 +272,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         method : ``"raps"``, adaptive sets; or ``"lac"``, the smallest on average.
-        by_class : let the coverage hold for every class that has enough calibration rows.
+        by_class : guarantee the coverage for each class that has enough calibration rows.
         """
         decider = self._decider(coverage=coverage, set_method=method, by_class=by_class)
         chunks = [decider.decide(chunk, 1).sets or [] for chunk in self._chunks(X)]

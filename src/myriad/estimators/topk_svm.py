@@ -31,25 +31,25 @@ class TopKSVM(CertifiedClassifier):
 
     Parameters
     ----------
-    k : number of guesses, from 1 to the number of classes minus one.
+    k : k of the top-k loss, from 1 to the number of classes minus one.
     variant : ``"alpha"``, the mean of the k largest margin violations, cut at zero; ``"beta"``,
         the mean of the k largest, each cut at zero; or ``"entropy"``, the softmax loss in which no
-        wrong class counts more than ``1/k`` of all [LHS]. It keeps a variable for nearly every row
+        wrong class counts more than ``1/k`` of all [LHS]. It stores a variable for nearly every row
         and class, 12 bytes each.
     smoothing : gamma of the smoothed hinge of ``"alpha"`` and ``"beta"`` [LHS], which is below the
         hinge by at most ``gamma / (2 k)``; 0 for the hinge itself.
     lam : regularisation strength, or ``"auto"`` to search for it on held-out rows.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
         Not with a kernel.
-    tol : the relative duality gap to reach; below 1e-5 training runs in float64.
+    tol : relative duality gap at which training stops; below 1e-5 training runs in float64.
     max_epochs : maximum number of epochs.
-    max_seconds : maximum number of seconds, or None; training then stops with its present gap.
-    bias : value of a constant feature, regularised like the others; 0 for none.
+    max_seconds : maximum training time in seconds, or None; training then stops at its current gap.
+    bias : value of a constant feature (regularised bias); 0 for none.
     kernel : None; ``"precomputed"``, rows then being products with the training rows; or a function
         of two arrays of rows that returns all their products. `lam` must then be a number.
     validation_fraction : fraction of the rows of each class to hold out where `lam` is searched.
     refit : train again on all rows, held-out ones included, with the settings found.
-    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+    calibration : rows to calibrate probabilities on: ``"auto"``, rows that are held out anyway;
         ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of the order of rows.
@@ -62,8 +62,8 @@ class TopKSVM(CertifiedClassifier):
     gap_, primal_, dual_ : the relative duality gap reached, and the two values.
     settings_ : the settings used.
     n_epochs_ : number of epochs.
-    history_ : the certificates made: ``epoch``, ``seconds``, ``primal``, ``dual``, ``gap``, and the
-        ``estimate`` of the gap that training had on the way.
+    history_ : the certificates computed: ``epoch``, ``seconds``, ``primal``, ``dual``, ``gap``, and
+        the ``estimate`` of the gap during training.
     search_ : the values of `lam` tried, with the held-out accuracy of each.
     """
 
@@ -121,10 +121,10 @@ class TopKSVM(CertifiedClassifier):
         if self.kernel is None:
             return super().fit(X, y)
         if isinstance(X, Store):
-            raise InputError("With a kernel, give rows as an array: a store is for plain rows.")
+            raise InputError("With a kernel, pass rows as an array, not as a store.")
         method = self._method()
         if method.calibration == "split":
-            raise InputError("calibration='split' does not go with a kernel.")
+            raise InputError("calibration='split' cannot be combined with a kernel.")
         array, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)

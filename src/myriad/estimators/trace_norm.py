@@ -17,8 +17,8 @@ from myriad.training import AtomDescent, Fitted
 class TraceNormClassifier(RowsClassifier):
     """Multinomial logistic regression of low rank, by stochastic atom descent [LS].
 
-    It minimises ``lam gauge(W) + mean loss``, and bounds how far it is from the minimum. Each class
-    has a bias that is not learned: the logarithm of its share of the rows, so that a `lam` large
+    It minimises ``lam gauge(W) + mean loss``, with a bound on the distance to the minimum. A class
+    has a bias that is not learned: the logarithm of its fraction of the rows, so that a `lam` large
     enough for W = 0 leaves a model that predicts the prior.
 
     Parameters
@@ -32,15 +32,15 @@ class TraceNormClassifier(RowsClassifier):
     gauge : ``"trace"``, the sum of the singular values: W has low rank; ``"l1"``, the sum of the
         absolute entries: W is sparse; ``"l1_l2"``, the sum over features of the norm over classes:
         few features are used.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
-    batch : rows of the first mini-batches, on which atoms are searched and which grow by
-        themselves; None for four times the larger side of W, at least 1024.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
+    batch : initial size of the mini-batches on which atoms are searched; it grows during
+        training; None for four times the larger side of W, at least 1024.
     subspace_every : atoms to add between two minimisations over all atoms.
     tol : relative suboptimality bound to stop at.
     max_rounds : maximum number of minimisations for one `lam`.
     validation_fraction : fraction of the rows of each class to hold out, where `lam` is ``"auto"``.
     refit : train again on all rows, held-out ones included, with the `lam` found.
-    calibration : rows that calibrate probabilities: ``"auto"``, rows that are held out anyway;
+    calibration : rows to calibrate probabilities on: ``"auto"``, rows that are held out anyway;
         ``"split"``, a fifth of the rows, never trained on; or ``"none"``.
     threads : number of threads; None for one per core. The result does not depend on it.
     random_state : seed of mini-batches and starting vectors.
@@ -53,7 +53,7 @@ class TraceNormClassifier(RowsClassifier):
     model_ : the trained `FactoredModel`, or `ChosenModel` of some features.
     settings_ : the settings used.
     rank_ : the rank of the weights.
-    bound_ : the objective is at most this far above its minimum.
+    bound_ : upper bound on the distance of the objective from its minimum.
     n_epochs_ : rounds.
     history_ : ``objective``, ``bound``, ``rank``, ``atoms`` and ``seconds`` after each round.
     search_ : the path: ``lam``, ``relax``, ``rank`` and held-out accuracy of each value.
@@ -109,12 +109,12 @@ class TraceNormClassifier(RowsClassifier):
         self.rank_, self.bound_ = fitted.settings["rank"], fitted.settings["bound"]
 
     def embed(self, X: Any) -> NDArray[np.float32]:
-        """Return the latents of rows, (n_samples, n_latents): all that scores depend on."""
+        """Return the latent representation of rows, of shape (n_samples, n_latents)."""
         return np.concatenate([self.model_.lift(chunk) for chunk in self._chunks(X)])
 
     @property
     def coef_(self) -> NDArray[np.float32]:
-        """The weights, of shape (n_classes, n_features), multiplied out when asked for."""
+        """The weights, of shape (n_classes, n_features), computed from the factors on access."""
         return self.model_.to_linear().weights
 
     @property

@@ -52,7 +52,7 @@ class Classifier:
         """Return the rows of images. Raises `BadImage` for one that cannot be read."""
         signature = self._signature
         if signature is None:
-            raise InputError("This model was trained on rows not made from images: give it rows.")
+            raise InputError("This model was trained on rows, not on images: pass rows.")
         rows = np.empty((len(images), signature.dim), np.float32)
         pictures = read_pictures(images, colour=signature.colour, pixels=signature.pixels)
         with thread_executor(threads) as executor:
@@ -66,16 +66,16 @@ class Classifier:
         label: str | None = None,
         against: str | None = None,
     ) -> Explanation:
-        """Return which parts of an image speak for a class, by default the best one.
+        """Return which parts of an image support a class, by default the best one.
 
         Parameters
         ----------
         image : a file name, or a uint8 array of shape (height, width, 3) or (height, width).
-        against : a class to compare with: why `label` and not this one?
+        against : class to compare with: explain why `label` is preferred to it.
         """
         signature = self._signature
         if signature is None:
-            raise InputError("This model was trained on rows not made from images.")
+            raise InputError("This model was trained on rows, not on images.")
         (picture,) = read_pictures([image], colour=signature.colour, pixels=signature.pixels)
         with thread_executor(1):
             return explain_image(self._folder, picture, label, against)
@@ -107,12 +107,12 @@ class Classifier:
     ) -> list[NDArray[Any]]:
         """Return the prediction set of each row or image: class names, the best first.
 
-        It has the right one with the probability `coverage`; see ``docs/probabilities.md``.
+        It contains the correct one with probability `coverage`; see ``docs/probabilities.md``.
 
         Parameters
         ----------
         method : ``"raps"``, adaptive sets; or ``"lac"``, the smallest on average.
-        by_class : let the coverage hold for every class that has enough calibration rows.
+        by_class : guarantee the coverage for each class that has enough calibration rows.
         """
         decider = Decider(self._folder, coverage=coverage, set_method=method, by_class=by_class)
         sets = decider.decide(self._rows(X), 1).sets or []
@@ -133,16 +133,16 @@ class Classifier:
         levels: Sequence[str] = ("group",),
         confidence: float = CONFIDENCE,
     ) -> list[dict[str, Any]]:
-        """Return what ``myriad predict --json`` says of each row or image.
+        """Return the decisions for each row or image, as ``myriad predict --json`` prints them.
 
         Parameters
         ----------
         coverage, sets, class_coverage : prediction sets; see `predict_set`.
         reject : when to answer unknown: ``"precision=0.99"``, ``"rate=0.05"``, ``"novelty=0.05"``.
         only : class names to choose from.
-        prior : weights of classes, which multiply their probabilities.
-        hierarchy : for each class its groups, from fine to coarse; the answer is the deepest one
-            that has the probability `confidence`.
+        prior : weights of classes, by which their probabilities are multiplied.
+        hierarchy : for each class its groups, from fine to coarse; the answer is the finest one
+            with a probability of at least `confidence`.
         levels : the names of the levels of the hierarchy.
         """
         names = self._folder.class_names
@@ -189,7 +189,7 @@ class Classifier:
         if isinstance(X, np.ndarray) and X.dtype != np.uint8:
             return as_rows(X, dim=self._model.dim)
         if isinstance(X, str | Path) or (isinstance(X, np.ndarray) and X.ndim == 2):
-            raise InputError("Give a list of images, also for one: [image].")
+            raise InputError("Pass a list of images, even for a single one: [image].")
         return self.transform(list(X))
 
 

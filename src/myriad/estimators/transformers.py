@@ -116,9 +116,9 @@ class BagOfVisualWords(_Aggregated):
     Parameters
     ----------
     n_words : words of the vocabulary.
-    soft : whether a descriptor is assigned to several near words.
-    map : the map of histograms that makes inner products a kernel: ``"hellinger"`` (the
-        square root), ``"chi2"`` or ``"intersection"`` (three numbers per count), or
+    soft : whether a descriptor is assigned to several nearby words.
+    map : feature map whose inner products equal or approximate a kernel: ``"hellinger"`` (the
+        square root), ``"chi2"`` or ``"intersection"`` (three values per count), or
         ``"intersection-pca"`` (kernel PCA on a sample, [HM, 8.2]).
     regions, pca_dim, whiten, descriptor : as in `FisherVector`.
     """
@@ -156,7 +156,7 @@ class VLAD(_Aggregated):
     Parameters
     ----------
     n_words : words of the vocabulary.
-    within : whether each word's sum is normalised by itself (intra-normalisation).
+    within : whether the sum of each word is normalised separately (intra-normalisation).
     regions, pca_dim, whiten, descriptor : as in `FisherVector`.
     """
 

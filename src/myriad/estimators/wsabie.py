@@ -22,7 +22,7 @@ from myriad.training.embedding.trainer import Embedding
 
 
 class Wsabie(RowsClassifier):
-    """A map into `dim` dimensions and a prototype of each class there, learned together [HM].
+    """Joint embedding of rows and classes into `dim` dimensions [HM].
 
     A row belongs to the class whose prototype is nearest to its embedding. The defaults are
     Wsabie++ without last violators, which cost accuracy where they were measured; Wsabie proper is
@@ -36,18 +36,18 @@ class Wsabie(RowsClassifier):
     discriminant : ``"euclidean"``, nearest prototype, or ``"linear"``, largest product.
     sampling : ``"warp"``, wrong classes are drawn until one violates the margin, or ``"auc"``, one
         is drawn.
-    rank_weight : weigh a step by the rank of the correct class, which the draws estimate.
-    last_violators : how long a chain of last violators makes a row be skipped, so that classes that
+    rank_weight : weight a step by the rank of the correct class, estimated from the draws.
+    last_violators : skip a row after a chain of this many last violators, so that classes that
         are always confused do not dominate the training [HM, 6]; 0 for none. A chain cannot be
         longer than the number of classes.
-    forget : whether `fit` forgets last violators at the start of each epoch; if not, as in [HM], a
+    forget : whether `fit` clears last violators at the start of each epoch; if not, as in [HM], a
         class whose last violator violates the margin of all its rows is never trained on them
-        again. `partial_fit` does not forget.
+        again. `partial_fit` does not clear them.
     adagrad : learning rates shrink with the squared gradients (True), with the number of steps
         (``"count"``), or not (False).
-    margin : by how much the correct class should score better than any other, or ``"auto"``.
+    margin : margin of the ranking loss, or ``"auto"``.
     eta : learning rate, or ``"auto"``.
-    center : subtract the mean from the rows while training; the model is for rows as they are.
+    center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
         Only with the Euclidean discriminant.
     ensemble : number of embeddings that are trained one after the other and concatenated.
     runs : number of embeddings that are trained with different seeds; the one of the best held-out
@@ -58,7 +58,7 @@ class Wsabie(RowsClassifier):
     init : ``"signs"``, a map of random signs and prototypes of zero, or ``"ball"``, both uniform
         within `max_norm` [HM, 8.3].
     second_stage : ``"confusion"``: train twice; the second time a confusion of two classes counts
-        less, the more training rows it befell the first time [HM, 3.3]. ``"delete"``: the second
+        less, the more common it was the first time [HM, 3.3]. ``"delete"``: the second
         time without the classes that were recognised worst, which are then never predicted before
         others. Or ``"none"``.
     deleted : fraction of the classes that ``second_stage="delete"`` leaves out.
@@ -153,9 +153,9 @@ class Wsabie(RowsClassifier):
         return method
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """Train for one epoch on some rows, from what earlier calls, or `fit`, have learned.
+        """Train for one epoch on some rows, from the weights of earlier calls or of `fit`.
 
-        Nothing is searched: parameters that are ``"auto"`` get modest values. One embedding is
+        Nothing is searched: parameters that are ``"auto"`` get default values. One embedding is
         trained. Classes that had no rows yet are ranked last by the Euclidean discriminant; by the
         linear one they score 0.
 
@@ -186,7 +186,7 @@ class Wsabie(RowsClassifier):
         return self
 
     def _begin(self, rows: Rows, method: WsabieMethod) -> Embedding:
-        """Return an embedding at its start, or as `fit` has left it."""
+        """Return a new embedding, or the one that `fit` has trained."""
         fitted = getattr(self, "model_", None)
         task = Task.of(method, rows, len(self.classes_), SILENT)
         trainer = task.make(method.stated(task.dim))

@@ -120,7 +120,7 @@ def correct_images(images: ImageList, path: Path) -> ImageList:
     """
     if images.sets is not None:
         raise InputError(
-            f"--corrections {path} states one label an image, but images have several here: "
+            f"--corrections {path} states one label per image, but images have several here: "
             "correct the manifest itself."
         )
     numbers = {os.path.normpath(images.locate(i)): i for i in range(len(images))}

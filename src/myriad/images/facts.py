@@ -23,7 +23,7 @@ bright end: a speck or a line of text does not change them."""
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself.
+    """The header of an image file.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ def scan_folder(root: Path, *, videos: bool = False) -> FolderScan:
         try:
             status = os.stat(root / folder)
             if is_virtual(status) and not folder:
-                raise InputError(f"{root} is no folder on a disk, but a view of the system.")
+                raise InputError(f"{root} is not a folder on a disk, but a virtual file system.")
             key = (status.st_dev, status.st_ino)
             if key in entered or is_virtual(status):
                 continue

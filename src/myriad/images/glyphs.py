@@ -203,7 +203,9 @@ def _assign_splits(images: int, splits: Sequence[float]) -> list[str]:
     if images < 1:
         raise InputError(f"At least one image per class must be drawn, not {images}.")
     if len(splits) != 3 or min(splits) < 0 or abs(sum(splits) - 1.0) > 1e-6:
-        raise InputError("The shares of train, val and test must be three that add up to 1.")
+        raise InputError(
+            "The fractions of train, val and test must be three numbers that sum to 1."
+        )
     ends = np.floor(np.cumsum(splits) * images + 0.5).astype(int)
     ends[-1] = images
     counts = np.diff(ends, prepend=0)

@@ -27,7 +27,7 @@ def find_heif_reader(data: bytes) -> tuple[str, type[Any]]:
     for form in (AVIF, HEIC):  # an AVIF names the brand mif1 as well
         if any(brand in _BRANDS[form] for brand in brands):
             return form, _load_reader(form)
-    raise NotRead("a video, of which predict and extract read frames with --every")
+    raise NotRead("a video, whose frames predict and extract read with --every")
 
 
 def _load_reader(form: str) -> type[Any]:

@@ -1,4 +1,4 @@
-"""What a JPEG file says of its image, and whether it has data for all of it."""
+"""The headers of JPEG files, and whether a file is complete."""
 
 from __future__ import annotations
 

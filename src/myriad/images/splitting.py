@@ -57,7 +57,7 @@ def fill_splits(
     The rules are those of `split_images`; warnings call an item `noun`.
     """
     if not 0.0 <= val < 1.0:
-        raise InputError(f"The share for validation must be from 0 to below 1, not {val}.")
+        raise InputError(f"The validation fraction must be at least 0 and below 1, not {val}.")
     splits = _spread_over_groups(splits, groups)
     stated = bool((splits == "val").any())
     splits[splits == ""] = "train"

@@ -44,7 +44,7 @@ def list_frames(path: Path, every: float) -> list[float]:
     finally:
         capture.release()
     if not (np.isfinite(rate) and rate > 0 and np.isfinite(n_frames) and n_frames >= 1):
-        raise BadImage("a video that does not say how long it is")
+        raise BadImage("a video of unknown duration")
     last = (n_frames - 1) / rate
     n = min(int(last / every) + 1, MOST_FRAMES)
     return [round(number * every, 3) for number in range(n)]
@@ -81,7 +81,7 @@ def _open(path: Path) -> cv2.VideoCapture:
 def check_every(every: float | None) -> None:
     """Raise `InputError` for an interval between frames that is no time."""
     if every is not None and not 0.001 <= every <= 1e6:
-        raise InputError(f"--every must be a number of seconds from 0.001 on, not {every:g}.")
+        raise InputError(f"--every must be at least 0.001 seconds, not {every:g}.")
 
 
 def name_frames(video: str, path: Path, every: float) -> list[str]:

@@ -1,6 +1,6 @@
 """Top-k accuracy both ways: mean over samples [HM] and mean over the classes present [GP].
 
-Everything here follows from one number a row, the rank of its true class. Ties count against the
+Everything here follows from one value per row, the rank of its true class. Ties count against the
 classifier: a score equal to that of the truth ranks before it.
 """
 
@@ -194,7 +194,7 @@ def measure(
     ranks : the rank of each row's truth, `UNKNOWN` where the model does not know the class.
     truths : a number for each row's true class, unknown classes having numbers of their own, so
         that the mean over classes counts them as classes that are always wrong. With several
-        classes a row, rows without one are left out.
+        classes per row, rows without one are left out.
     n_classes : how many classes the model knows; accuracy at k beyond it is that at `n_classes`.
     precisions : average precisions, where rows have several classes.
     """

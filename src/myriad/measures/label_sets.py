@@ -1,4 +1,4 @@
-"""Several labels a row."""
+"""Several labels per row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from myriad.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class LabelSets:
-    """The labels of rows, several a row.
+    """The labels of rows, several per row.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class LabelSets:
     def __post_init__(self) -> None:
         starts, classes = self.starts, self.classes
         if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(classes):
-            raise InputError("The labels of the rows do not add up.")
+            raise InputError("The label counts do not match the number of labels.")
         if (np.diff(starts) < 0).any() or (len(classes) and classes.min() < 0):
             raise InputError("The labels of the rows are damaged.")
 
@@ -52,7 +52,7 @@ class LabelSets:
 
     @classmethod
     def from_labels(cls, labels: NDArray[np.int32]) -> Self:
-        """Return the sets of one label a row, -1 for none."""
+        """Return the sets of one label per row, -1 for none."""
         known = labels >= 0
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(known, dtype=np.int64)])
         return cls(starts, labels[known].astype(np.int32))

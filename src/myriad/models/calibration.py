@@ -1,10 +1,10 @@
 """Calibration: from scores to probabilities, fitted on rows that the model was not trained on.
 
 The probability of class c is proportional to ``exp(beta s_c)``. The inverse temperature beta is one
-number for all rows, times a power of how far the best score of the row is from the usual one:
-one-vs-rest scores say by their height, not only by their differences, how sure they are. The best
+number for all rows, times a factor that depends on the best score of the row:
+the confidence of one-vs-rest depends on the level of scores, not only on differences. The best
 class is multiplied by a number of at least 1: with very many classes, one temperature that suits
-the many bad ones makes the best one too small. None of this changes the order of the classes. All
+the many bad ones makes the best one too small. The order of the classes never changes. All
 are found by minimising the log loss of the calibration rows.
 """
 
@@ -25,32 +25,32 @@ from myriad.randomness import generator
 from myriad.serialisation import Serialisable
 
 SOURCES = {
-    "cross-fitted": "rows scored by models that were trained without them",
+    "cross-fitted": "cross-validation: rows scored by models that were not trained on them",
     "validation": "validation rows, as scored before the final training on all rows",
-    "split": "rows kept back for this purpose",
+    "split": "rows held out for this purpose",
     "extended": "held-out rows of the model that was extended, and of the new classes",
 }
 """Where calibration rows come from."""
 LEAST_ROWS = 50
-"""Fewest rows that calibrate: with fewer, the temperature is off by 10 % and more."""
+"""Minimum number of calibration rows: with fewer, the temperature is off by 10 % or more."""
 PENALTY = 10.0
-"""Weight of the squared slope and bonus in the sum of log losses: they need evidence."""
+"""Penalty on the squared slope and bonus in the sum of log losses."""
 MOST_TUNING = 1000
-"""Most rows, and at most a fifth of all, by which settings of prediction sets are chosen."""
+"""Maximum number of rows, at most a fifth, on which settings of prediction sets are chosen."""
 MOST_EXPONENT = 3.0
-"""Deviations from the usual best score beyond which the temperature does not change further."""
+"""Standard deviations from the mean best score beyond which the temperature is constant."""
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration(Serialisable, kind="calibration"):
-    """How scores become probabilities, and how the calibration rows did.
+    """The map from scores to probabilities, with statistics of the calibration rows.
 
     Attributes
     ----------
     scale : the inverse temperature of a row whose best score is `centre`.
-    slope : its logarithm rises by `slope` for each `spread` that the best score is above `centre`.
+    slope : increase of its logarithm for each `spread` that the best score is above `centre`.
     centre, spread : mean and standard deviation of the best scores of calibration rows.
-    bonus : the logarithm of what the probability of the best class is multiplied by, before all
+    bonus : the logarithm of the factor of the probability of the best class, before all
         are divided by their sum.
     source : where the calibration rows come from; one of `SOURCES`.
     labels : int32 array of shape (n_rows,), the true classes of the calibration rows.
@@ -100,12 +100,12 @@ class Calibration(Serialisable, kind="calibration"):
 
     @property
     def tuning_rows(self) -> int:
-        """The number of first rows that settings of prediction sets are chosen by."""
+        """The number of leading rows on which settings of prediction sets are chosen."""
         return len(self.ranked)
 
     @property
     def temperature(self) -> float:
-        """The temperature of a usual row: scores are divided by it."""
+        """The temperature of a row with the mean best score."""
         return 1.0 / self.scale
 
     def scales(self, best: Float) -> Float:
@@ -114,11 +114,11 @@ class Calibration(Serialisable, kind="calibration"):
         return found.astype(np.float32)
 
     def standardise(self, best: Float) -> NDArray[np.float64]:
-        """Return how far best scores are above that of a usual row, in standard deviations."""
+        """Return best scores standardised by those of the calibration rows."""
         return (best.astype(np.float64) - self.centre) / self.spread
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``train`` prints of the calibration."""
+        """Return the summary of the calibration that ``train`` prints."""
         return {
             "rows": self.n_rows,
             "source": self.source,

@@ -1,6 +1,6 @@
 """A small training picture of each class, kept in the model folder beside the model.
 
-Whoever shows predictions, such as the page of the server, has a picture of each class without
+Programs that show predictions, such as the page of the server, get a picture of each class without
 reading training images, which may have been moved. A model without pictures is complete.
 """
 
@@ -43,7 +43,7 @@ class ClassPictures:
         return cls(content, np.cumsum(sizes, dtype=np.int64))
 
     def to_arrays(self, class_names: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """Return what a file keeps: the pictures, and a hash of the names of their classes."""
+        """Return the arrays of the file: the pictures, and a hash of the class names."""
         return {"content": self.content, "ends": self.ends, "classes": _hash_names(class_names)}
 
     def read(self, label: int) -> bytes | None:

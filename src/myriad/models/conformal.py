@@ -2,13 +2,13 @@
 
 A set holds every class whose nonconformity is at most a threshold, which is a quantile of the
 nonconformity of the true classes of the calibration rows. If these and the row are exchangeable,
-the true class is in the set with the wanted probability, whatever the model is.
+the true class is in the set with the target probability, for any model.
 
 ``raps`` sums the probabilities of all classes ranked above a class, and adds a penalty for each
-rank beyond some: sets grow with the doubt about a row, and stay small with thousands of classes.
+rank beyond some: sets grow with the uncertainty of a row, and stay small with many classes.
 The best class has the nonconformity 0, so that no set is empty and nothing has to be drawn at
-random. ``lac`` is 1 minus the probability of a class: the smallest sets on average, of which easy
-rows get too few and hard rows too many.
+random. ``lac`` is 1 minus the probability of a class: the smallest sets on average, but easy
+rows are covered more often than hard rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SetRule:
     Attributes
     ----------
     method : one of `SET_METHODS`.
-    coverage : the wanted probability that the true class is in the set.
+    coverage : the target probability that the true class is in the set.
     thresholds : float64 array of shape (1,), or (n_classes,) with a threshold for each class.
     penalty, free : of ``raps``: what each rank beyond the first `free` ones adds.
     """
@@ -81,11 +81,11 @@ def find_sets(
     """Return the rule for sets of a wanted coverage.
 
     The penalty of ``raps`` is chosen by rows that are then left out of the quantile, so that the
-    choice does not spoil the coverage.
+    choice does not invalidate the coverage.
 
     Parameters
     ----------
-    by_class : whether the coverage should hold for the rows of every class. Classes with too few
+    by_class : whether the coverage should hold for each class. Classes with too few
         calibration rows share the threshold of all rows.
     """
     check_coverage(coverage)
@@ -94,7 +94,7 @@ def find_sets(
     tuning = calibration.tuning_rows if method == "raps" else 0
     needed = rows_needed(coverage)
     if calibration.n_rows - tuning < needed:
-        tuning = 0  # better a fixed penalty than no set
+        tuning = 0  # too few rows to choose the penalty: use a fixed one
     if calibration.n_rows < needed:
         raise InputError(
             f"A coverage of {coverage:g} needs at least {needed} calibration rows, but the model "
@@ -123,12 +123,12 @@ def check_coverage(coverage: float) -> None:
 
 
 def rows_needed(coverage: float) -> int:
-    """Return the fewest rows with which a coverage can be guaranteed."""
+    """Return the minimum number of rows with which a coverage can be guaranteed."""
     return math.ceil(round(coverage / (1.0 - coverage), 9))
 
 
 def find_quantile(values: NDArray[np.float64], coverage: float) -> float:
-    """Return the value that the next one does not exceed with probability `coverage` or more."""
+    """Return the conformal quantile, which a new value exceeds with probability 1 - `coverage`."""
     n = len(values)
     position = math.ceil(round((n + 1) * coverage, 9))
     return float(np.partition(values, position - 1)[position - 1])

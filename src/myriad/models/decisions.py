@@ -1,7 +1,7 @@
 """From rows to decisions: ranked classes with probabilities, prediction sets, "unknown".
 
-`Decider` is what ``predict``, ``evaluate``, `myriad.load` and the server share. Scores are made for
-a block of rows at a time; nothing of the size of all rows times all classes is ever in memory.
+`Decider` is shared by ``predict``, ``evaluate``, `myriad.load` and the server. Scores are computed
+for a block of rows at a time; the scores of all rows are never in memory.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ HOW_TO_CALIBRATE = (
     f"train it again with this version, on data of which at least {LEAST_ROWS} rows can be held out"
 )
 FIRST_CLASSES = 64
-"""Best classes among which the end of a prediction set is looked for first."""
+"""Number of best classes that are searched first for the end of a prediction set."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """What is decided for some rows; None for what was not asked for, or is not known.
+    """Decisions for some rows; None for what was not requested or is not available.
 
     Attributes
     ----------
@@ -65,20 +65,20 @@ class Decisions:
 
 
 class Decider:
-    """Decides what is answered for rows.
+    """Computes ranked labels, probabilities, prediction sets and rejections for rows.
 
     Parameters
     ----------
     folder : the model, its class names and its calibration.
     weights : float array of shape (n_classes,) that multiplies the probabilities of the classes,
         which then sum to 1 again; 0 leaves a class out. None for all 1.
-    coverage : wanted probability that the prediction set of a row has its class; None for no sets.
-    set_method : how sets are made; one of `SET_METHODS`.
+    coverage : target probability that the prediction set of a row has its class; None for no sets.
+    set_method : method of prediction sets; one of `SET_METHODS`.
     by_class : whether the coverage should hold for every class; see `find_sets`.
-    reject : when no label is given; None for never.
-    hierarchy : groups of classes; the answer is at the deepest level that is sure enough.
-    confidence : least probability of an answer in the hierarchy.
-    assign : which labels are given where rows may have several; None for the best F1 of each.
+    reject : the rule for rejecting rows; None for never.
+    hierarchy : groups of classes; the answer is at the finest level with enough confidence.
+    confidence : minimum probability of an answer in the hierarchy.
+    assign : thresholds of labels in multi-label models; None for the best F1 of each.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Decider:
         """Return the calibration; `InputError` with what to do if there is none."""
         if self.label_calibration is not None:
             raise InputError(
-                f"{what} is for models of one label a row, and this one gives several: leave it "
+                f"{what} is for single-label models, and this is a multi-label model: leave it "
                 "out, or choose with --assign which labels are given."
             )
         if self.calibration is None:
@@ -155,7 +155,7 @@ class Decider:
         return self.calibration
 
     def decide(self, X: Float, k: int = 5) -> Decisions:
-        """Return what is decided for rows, float32 of shape (n_rows, n_features)."""
+        """Return the decisions for rows, float32 of shape (n_rows, n_features)."""
         k = min(self.model.best_of(k), self.n_allowed)
         if not self.is_calibrated and self._offsets is None:
             return Decisions(*self.model.rank(X, k))
@@ -183,7 +183,7 @@ class Decider:
         ``labels`` lists the best labels, each with its ``score`` and, where the model is
         calibrated, its ``probability``. What was asked for is added: ``set`` (labels), ``unknown``
         (true or false), ``novelty``, ``assigned`` (labels), and ``answer`` with its ``level``,
-        ``label`` and ``probability``; the label is None if no level is sure enough.
+        ``label`` and ``probability``; the label is None if no level has enough confidence.
         """
         return [self._describe_row(decisions, row) for row in range(len(decisions.labels))]
 
@@ -227,7 +227,7 @@ class Decider:
         return found
 
     def decide_block(self, block: ScoredBlock, X: Float, k: int) -> Decisions:
-        """Return what is decided for the rows `X` of a block."""
+        """Return the decisions for the rows `X` of a block."""
         labels, logits = block.rank(k)
         scores = logits
         if self._offsets is not None or self.label_calibration is not None:
@@ -273,14 +273,16 @@ class Decider:
     def _refuse_assignment(self) -> None:
         if self.calibration is not None:
             raise InputError(
-                "--assign is for models of several labels a row, and this one gives one label."
+                "--assign is for multi-label models, and this is a single-label model."
             )
         raise InputError(f"--assign needs probabilities of labels: {HOW_TO_CALIBRATE}.")
 
     def _require_novelty(self) -> Novelty:
         novelty = self.require_calibration("Novelty").novelty
         if novelty is None:
-            raise InputError("The model has no novelty score: its rows were too few or too long.")
+            raise InputError(
+                "The model has no novelty score: it had too few training rows or too many features."
+            )
         return novelty
 
     def _describe_row(self, decisions: Decisions, row: int) -> dict[str, Any]:

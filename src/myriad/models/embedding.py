@@ -122,7 +122,7 @@ class EmbeddingModel(Model, kind="embedding"):
         Distances do not change if rows and prototypes move together.
         """
         if self.discriminant != "euclidean":
-            raise InputError("Only the Euclidean discriminant goes with centred rows.")
+            raise InputError("Centred rows need the Euclidean discriminant.")
         shift = self.map @ mean
         centres = None if self.centres is None else self.centres + shift
         return replace(self, prototypes=self.prototypes + shift, centres=centres)

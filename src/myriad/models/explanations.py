@@ -1,4 +1,4 @@
-"""Why this class: which parts of an image speak for and against a class of a model."""
+"""Explanations: which parts of an image support or oppose a class of a model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from myriad.signatures import Signature
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What the parts of an image contribute to the score of a class, or to the difference of two.
+    """The contributions of the parts of an image to the score of a class, or to a difference.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Explanation:
     def draw(self, image: Bytes) -> Bytes:
         """Return an image in grey with the heat map over it: uint8 (height, width, 3), RGB.
 
-        Red parts speak for the class, blue ones against it.
+        Red parts support the class, blue parts oppose it.
         """
         from myriad.signatures.heat_map import draw_heat_map
 
@@ -84,7 +84,7 @@ class Contrast:
 
 
 def map_heat(signature: Signature, image: Bytes, weights: Float) -> Float:
-    """Return what every pixel of a heat map contributes to the score ``weights @ signature``.
+    """Return the contribution of every pixel of a heat map to the score ``weights @ signature``.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ def map_heat(signature: Signature, image: Bytes, weights: Float) -> Float:
 def explain_image(
     folder: ModelFolder, image: Bytes, label: str | None = None, against: str | None = None
 ) -> Explanation:
-    """Return which parts of an image speak for a class, by default the best one.
+    """Return which parts of an image support a class, by default the best one.
 
     Parameters
     ----------
     image : uint8, grey or in colour as the model's signature takes it.
-    against : a class to compare with: why `label` and not this one?
+    against : class to compare with: explain why `label` is preferred to it.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def explain_image(
     """
     signature = folder.recipe
     if signature is None:
-        raise InputError("This model was trained on rows that were not made from images.")
+        raise InputError("This model was trained on rows, not on images.")
     if label is None:
         labels, _ = folder.model.rank(signature.describe(image)[None], 2)
         names = [folder.class_names[c] for c in labels[0]]

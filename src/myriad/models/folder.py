@@ -46,7 +46,7 @@ class ModelFolder:
     settings : the settings of training, as plain JSON.
     trained_from : identifies the data and the options of training, as plain JSON; None in models
         of earlier versions.
-    calibration : makes probabilities of scores; None if the model is not calibrated.
+    calibration : maps scores to probabilities; None if the model is not calibrated.
     label_calibration : the same for rows with several labels each.
     """
 
@@ -76,7 +76,7 @@ def save_model(
     ----------
     card : the text of README.md.
     texts : the text of further files, by name.
-    held_scores : scores of rows that the model was not trained on, or None.
+    held_scores : scores of held-out rows, or None.
     pictures : a small picture of each class, or None.
     """
     parts: dict[str, Any] = {}
@@ -165,14 +165,14 @@ def load_model(folder: Path) -> ModelFolder:
             f"{model.n_classes} classes."
         )
     if label_calibration is not None and len(label_calibration.offsets) != len(names):
-        raise InputError(f"The model in {folder} is damaged: its probabilities are of others.")
+        raise InputError(f"The model in {folder} is damaged: its calibration has other classes.")
     settings = settings if isinstance(settings, dict) else {}
     source = _read_source(config)
     return ModelFolder(model, names, recipe, settings, source, calibration, label_calibration)
 
 
 def load_held_scores(folder: Path) -> HeldScores | None:
-    """Return the scores of rows that the model in a folder was not trained on; None if missing."""
+    """Return the scores of held-out rows of the model in a folder; None if missing."""
     if not (folder / SCORES).is_file():
         return None
     return HeldScores.from_arrays(read_arrays(folder / SCORES))

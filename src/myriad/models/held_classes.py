@@ -22,7 +22,7 @@ def relabel_held(held: HeldScores, labels: Ints) -> HeldScores:
     """Return the scores with another label for each class; see `Model.relabelled`.
 
     Rows of a class that is left out are left out too. The score of merged classes is the highest
-    of theirs. Classes whose scores are kept in groups only cannot be told apart, and stay there.
+    of theirs. Classes whose scores are kept in groups only cannot be separated, and stay there.
     """
     held = held.select(np.flatnonzero(labels[held.labels] >= 0))
     own, classes = labels[held.labels], labels[held.classes]

@@ -73,7 +73,7 @@ class Assignment:
 
 @dataclass(frozen=True, eq=False)
 class LabelCalibration(Serialisable, kind="label_calibration"):
-    """How scores become probabilities of labels, and how the held-out rows did.
+    """The map from scores to label probabilities, with statistics of the held-out rows.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class LabelCalibration(Serialisable, kind="label_calibration"):
         common = self._find_common(assignment)
         found = np.full(len(self.offsets), common)
         least = F1_POSITIVES
-        if assignment.goal == "precision":  # of so many, all right, one wrong one is too few
+        if assignment.goal == "precision":  # with fewer rows, one wrong row is too many
             least = math.ceil(assignment.value / (1.0 - assignment.value))
         for c in np.flatnonzero(self.positives >= least):
             own = slice(self.starts[c], self.starts[c + 1])
@@ -149,7 +149,7 @@ class LabelCalibration(Serialisable, kind="label_calibration"):
         return float(self.logits[order[index]]) - ROUNDING
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``train`` prints of the calibration."""
+        """Return the summary of the calibration that ``train`` prints."""
         return {"rows": self.n_rows, "source": self.source, "temperature": 1.0 / self.scale}
 
 

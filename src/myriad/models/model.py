@@ -69,21 +69,21 @@ class Model(Serialisable, ABC):
         """Return the model with another label for each class, int32 of shape (n_classes,).
 
         The new labels are numbers from 0 on; classes with the same one are merged, and a class
-        with the label -1 is left out. Raises `InputError` if the model has no weights a class.
+        with the label -1 is left out. Raises `InputError` if the model has no weights per class.
         """
         raise InputError(self._refuse_change())
 
     def with_classes(self, others: LinearModel) -> Model:
         """Return the model with more classes behind its own; their weights do not change.
 
-        Raises `InputError` if the model has no weights a class.
+        Raises `InputError` if the model has no weights per class.
         """
         raise InputError(self._refuse_change())
 
     def _refuse_change(self) -> str:
         return (
             f"Classes of a model of the kind {self.kind!r} cannot be added, removed or merged, as "
-            "its weights are not those of single classes. Train it again."
+            "its weights are shared between classes. Train it again."
         )
 
     def uncentred(self, mean: Float) -> Self:
@@ -91,7 +91,7 @@ class Model(Serialisable, ABC):
 
         Models of methods that centre rows define it.
         """
-        raise TypeError(f"{type(self).__name__} is for rows as they are.")
+        raise TypeError(f"{type(self).__name__} has no uncentred form.")
 
     def best_of(self, k: int) -> int:
         """Return how many classes to rank; kernels would write outside of empty arrays."""

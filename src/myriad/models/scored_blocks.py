@@ -63,7 +63,7 @@ class ScoredBlock:
 
 
 class LabelBlock(ScoredBlock):
-    """The scores of rows that may have several labels: each label has a probability of its own."""
+    """The scores of multi-label rows: each label has a separate probability."""
 
     def probabilities_of(self, logits: NDArray[Any], rows: Any = slice(None)) -> NDArray[Any]:
         """Return the probabilities of logits of rows, float64 (n_rows, m)."""

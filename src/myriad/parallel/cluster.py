@@ -61,7 +61,7 @@ class ClusterExecutor(Executor):
             path = path.absolute()
             for worker, advice in self._client.run(_look_for, path).items():
                 if advice is not None:
-                    raise InputError(f"{path} is not there on the worker {worker}: {advice}")
+                    raise InputError(f"{path} does not exist on the worker {worker}: {advice}")
 
     def _count_threads(self) -> int:
         """Return how many threads the workers have, after starting to replace lost ones of ours."""
@@ -92,7 +92,7 @@ class ClusterExecutor(Executor):
                 if "connection-lost" in reason:
                     reason = "the connection to the scheduler was lost."
                 raise WorkError(
-                    f"The cluster gave up a task: {reason} What was finished is kept; run "
+                    f"The cluster failed to run a task: {reason} What was finished is kept; run "
                     "again with --resume."
                 ) from error
             raise
@@ -147,7 +147,7 @@ def _find_client() -> Any:
     try:
         return default_client()
     except ValueError:
-        raise InputError("There is no active Dask client: make one, or give it.") from None
+        raise InputError("There is no active Dask client: create one, or pass it.") from None
 
 
 def _count(where: str) -> int:

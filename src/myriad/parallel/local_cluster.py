@@ -71,7 +71,7 @@ class LocalWorkers:
 
 @contextmanager
 def start_workers(count: int) -> Iterator[LocalWorkers]:
-    """Yield so many workers once all of them are running."""
+    """Yield the workers once all of them are running."""
     from dask import config
     from distributed import LocalCluster
 

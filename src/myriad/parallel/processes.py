@@ -136,9 +136,9 @@ class _Worker:
                 return answer
             raise answer
         raise WorkError(
-            f"{TRIES} worker processes died of the same task, the last one "
+            f"{TRIES} worker processes died while running the same task, the last one "
             f"{_explain_status(status)}. Try fewer --threads; if it fails with --threads 1 too, an "
-            "input breaks a library that reads it."
+            "input file crashes the library that reads it."
         )
 
     def _ask(self, function: bytes, item: Any, timeout: float | None) -> tuple[bool, Any]:

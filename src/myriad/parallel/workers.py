@@ -63,7 +63,7 @@ class LearningContext:
     Attributes
     ----------
     seed : the number that all random draws follow.
-    threads : number of threads on this machine; None for one a core.
+    threads : number of threads on this machine; None for one per core.
     workers : workers on other machines or in other processes, with a folder that all of them see;
         None to work in this process.
     progress : where progress is reported.

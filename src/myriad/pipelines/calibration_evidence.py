@@ -1,4 +1,4 @@
-"""What the report of a model says of its probabilities, found from the calibration rows."""
+"""The section of a model's report on its probabilities, measured on the calibration rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REPORTED = (0.8, 0.9, 0.95, 0.99)
 
 
 def describe_calibration(calibration: Calibration | None, n_classes: int) -> dict[str, Any] | None:
-    """Return what is known of the probabilities as plain JSON; None without a calibration.
+    """Return measures of the probabilities as plain JSON; None without a calibration.
 
     Sets are measured on the tuning rows, which their thresholds do not depend on.
     """

@@ -1,4 +1,4 @@
-"""Check images or a store before any training: what is wrong with the data, and what to do."""
+"""Check images or a store before training."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BLOCK_ROWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """What a check found.
+    """The result of a check.
 
     Attributes
     ----------
@@ -56,9 +56,9 @@ class Checked:
     sample : its items.
     findings : what is wrong, the most serious first.
     pairs, groups : copies.
-    odd : the images of each kind that teach little.
+    odd : unusual images of each kind.
     facts : sizes, formats and colour modes of images, plain JSON.
-    labels : what a check of the labels found, if that was asked for.
+    labels : the result of checking labels, if requested.
     out : the folder of the results.
     fixed, n_fixed : the manifest that was written, and how many images it has.
     """
@@ -79,7 +79,7 @@ class Checked:
 
     @property
     def serious(self) -> bool:
-        """Whether something was found that makes results wrong or misleading."""
+        """Whether a finding makes results wrong or misleading."""
         return any(finding.serious for finding in self.findings)
 
     @property
@@ -88,7 +88,7 @@ class Checked:
         return self.out / REPORT
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``check`` prints."""
+        """Return the JSON object that ``check`` prints."""
         sample = self.sample
         splits = sample.stated_splits
         counts = {split: sample.count_classes(split) for split in splits}
@@ -166,7 +166,7 @@ def check(
     overwrite: bool = False,
     progress: Progress = SILENT,
 ) -> Checked:
-    """Check images in any layout, or a store, and write what was found to the folder `out`.
+    """Check images in any layout, or a store, and write the findings to the folder `out`.
 
     Images are read once. The caller writes the page `REPORT` from the result.
 
@@ -245,14 +245,14 @@ def check(
 
 
 def sample_images(scan: Scan) -> Sample:
-    """Return the images of a scan as what is checked."""
+    """Return the images of a scan as a sample to check."""
     images = scan.images
     paths = [images.locate(i) for i in range(len(images))]
     return Sample("image", paths, images.labels, images.class_names, images.splits, scan.bad)
 
 
 def sample_store(store: Store) -> Sample:
-    """Return the rows of a store as what is checked."""
+    """Return the rows of a store as a sample to check."""
     return Sample("row", store.paths, store.labels, store.class_names, store.splits, store.bad)
 
 
@@ -290,7 +290,7 @@ def _find_unique(
         pair._replace(first=int(unique[pair.first]), second=int(unique[pair.second]))
         for pair in found
     ]
-    # A mirror image with another label may be another thing, as a drawn p and q are.
+    # A mirror image with another label may be another class, as the letters p and q are.
     labels = rows.labels
     return [
         pair for pair in pairs if not pair.mirrored or labels[pair.first] == labels[pair.second]

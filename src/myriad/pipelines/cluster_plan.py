@@ -1,12 +1,12 @@
-"""The time of a job on clusters of several sizes: what limits it, and from how many workers on.
+"""The time of a job on clusters of several sizes, and its bottleneck.
 
-A plan of one core is divided by the workers. What is not divided is added: rows that every worker
-reads and decodes, weights that pass through one machine, tasks that are fewer than workers, and
+A plan of one core is divided by the workers. Costs that are not divided are added: rows that
+every worker reads and decodes, weights that pass through one machine, fewer tasks than workers, and
 waiting for the slowest. The model is that of ``docs/cluster.md``:
 
 - one-vs-rest: each worker trains some class shards, and reads and decodes all rows in every epoch;
 - joint objectives: each worker trains on its own rows, and the weights of all are averaged by the
-  machine of the command, some rounds an epoch.
+  machine of the command, some rounds per epoch.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ VOCABULARY_TASKS = 18
 IMAGE_BYTES = 0.25
 """Bytes of a compressed image, for a pixel."""
 TASK_SECONDS = 0.002
-"""What the scheduler spends on a task."""
+"""Seconds that the scheduler spends on a task."""
 ADD_BYTES = 4e9
 """Bytes of weights that one core averages in a second, as fast as its memory delivers them."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """What workers share.
+    """Resources that workers share.
 
     Attributes
     ----------
-    network : bytes a second of the link of one machine.
-    shared : bytes a second that the shared file system delivers to all machines together.
+    network : bytes per second of the link of one machine.
+    shared : bytes per second that the shared file system delivers to all machines together.
     stragglers : standard deviation of the time of a task among workers, as a share of its mean.
     cores : cores of all machines together; None for one each worker.
     """
@@ -59,13 +59,13 @@ class Cluster:
             raise InputError(f"--stragglers must be from 0 to below 1, not {self.stragglers:g}.")
 
     def divide(self, workers: int) -> float:
-        """Return how many workers really run at a time."""
+        """Return the number of workers that run at the same time."""
         return min(workers, self.cores or workers)
 
     def wait(self, workers: int) -> float:
         """Return by how much the slowest of some workers exceeds the mean, as a share of it.
 
-        It is the expected maximum of so many normal numbers.
+        It is the expected maximum of as many standard normal variables.
         """
         return self.stragglers * math.sqrt(2 * math.log(workers)) if workers > 1 else 0.0
 
@@ -78,7 +78,7 @@ class Scaled:
     ----------
     seconds : of the whole job.
     steps : seconds by step.
-    limit : what takes the largest part of the longest step.
+    limit : the largest cost of the longest step.
     share : the part of the longest step that it takes.
     efficiency : time of one worker, divided by the time and the number of these.
     """
@@ -91,7 +91,7 @@ class Scaled:
     efficiency: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``plan`` prints."""
+        """Return the JSON object that ``plan`` prints."""
         return asdict(self)
 
 
@@ -145,7 +145,7 @@ def scale_steps(planned: Planned, workers: int, cluster: Cluster) -> dict[str, d
 def scale_extraction(
     planned: Planned, step: Step, workers: int, cluster: Cluster
 ) -> dict[str, float]:
-    """Return the parts of extraction, a task a shard of images; the last tasks are waited for."""
+    """Return the parts of extraction, a task per shard of images; the last tasks are waited for."""
     job = planned.job
     n_tasks = max(1, math.ceil(step.disk / SHARD_BYTES))
     computing = step.seconds / cluster.divide(min(workers, n_tasks))
@@ -205,6 +205,6 @@ def count_class_shards(n_classes: int) -> int:
 
 
 def count_epochs(planned: Planned, step: Step) -> float:
-    """Return about how many epochs over all rows a step of training takes."""
+    """Return the approximate number of epochs over all rows of a training step."""
     train = next(row for row in planned.rows if row.step == "train")
     return planned.job.epochs * step.seconds / max(train.seconds, 1e-9)

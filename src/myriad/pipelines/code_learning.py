@@ -66,7 +66,7 @@ def learn_code_of_images(
 ) -> Code | None:
     """Learn a code from the signatures of some training images; None for float32 rows.
 
-    Each of several signatures has a code of its own; images are described only by those whose rows
+    Each of several signatures has a separate code; images are described only by those whose rows
     are coded.
     """
     blocks = list_blocks(signature, options)

@@ -1,4 +1,4 @@
-"""All objectives on the same rows, each with the settings that it finds by itself, in one table."""
+"""Compare all objectives on the same rows, each with searched settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Candidate:
     Attributes
     ----------
     validation, test : ``n``, the accuracies in percent by `ACCURACIES`, and ``accuracy_at``, those
-        over samples at 1 to 10 guesses; None where there are no such rows.
+        over samples for k = 1 to 10; None if there are no such rows.
     seconds : time for the search of settings, training and validation.
     epochs : number of epochs.
     settings : the settings found.
@@ -100,7 +100,7 @@ class Compared:
         return first if first.score[0] >= 0 else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``compare`` prints, without the path of the page."""
+        """Return the JSON object that ``compare`` prints, without the path of the page."""
         return {
             "store": str(self.store.path),
             "classes": len(self.store.class_names),
@@ -231,7 +231,7 @@ def _train(
             method=method,
             threads=threads,
             cluster=executor,
-            overwrite=True,  # the ledger says whose models these are
+            overwrite=True,  # the trial log records which models these are
             resume=resume,
             progress=progress,
         )

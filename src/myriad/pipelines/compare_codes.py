@@ -1,4 +1,4 @@
-"""Accuracy against ratio: every code on one store, trained and evaluated alike [CC, section 4].
+"""Compare codes on one store: accuracy against compression ratio [CC, section 4].
 
 Results are saved as they are found, so that an interrupted comparison can be resumed.
 """
@@ -39,7 +39,7 @@ class CodeRow:
 
     Attributes
     ----------
-    codes, asked : the code, and the ratio that was asked for; ``"none"`` and 1 for plain rows.
+    codes, asked : the code, and the requested ratio; ``"none"`` and 1 for plain rows.
     ratio, bytes_per_row, error : those of the code; the error as in `Compressed`.
     seconds_coding : time of learning the code and encoding all rows.
     seconds_training, seconds_predicting : time of training, and of ranking the rows of the split.
@@ -135,7 +135,7 @@ def compare_codes(
 
 
 def parse_codes(text: str) -> tuple[str, ...]:
-    """Return the words of the codes in a list with commas; ``all`` for those of the registry."""
+    """Return the names of codes in a comma-separated list; ``all`` for those of the registry."""
     if text == "all":
         return tuple(spec.word for spec in CODES.values() if spec.compared)
     known = {word: spec.word for spec in CODES.values() for word in (spec.name, *spec.aliases)}
@@ -149,11 +149,11 @@ def parse_codes(text: str) -> tuple[str, ...]:
 
 
 def parse_ratios(text: str) -> tuple[float, ...]:
-    """Return the ratios in a list with commas."""
+    """Return the ratios in a comma-separated list."""
     try:
         ratios = tuple(float(word) for word in text.split(","))
     except ValueError:
-        raise InputError(f"--ratios must be numbers with commas, not {text!r}.") from None
+        raise InputError(f"--ratios must be numbers separated by commas, not {text!r}.") from None
     if not all(1 <= ratio < 1e9 for ratio in ratios):
         raise InputError(f"--ratios must be numbers from 1 on, not {text!r}.")
     return ratios
@@ -164,7 +164,7 @@ def _choose_split(store: Store) -> str:
     for name in ("test", "val"):
         if name in present:
             return name
-    raise InputError(f"{store.path} has rows neither for test nor for val: nothing to compare on.")
+    raise InputError(f"{store.path} has neither test nor val rows to compare on.")
 
 
 def _key(store: Store, method: Method) -> dict[str, str]:
@@ -179,7 +179,7 @@ def _read_done(work: Path, store: Store, method: Method, *, resume: bool) -> dic
     content = read_json(path)
     if content.get("key") != _key(store, method):
         raise InputError(
-            f"{path} is of another store or method: resume with the same, or use another folder."
+            f"{path} belongs to another store or method: use the same ones, or another folder."
         )
     done = content.get("rows")
     names = set(CodeRow.__dataclass_fields__)

@@ -1,4 +1,4 @@
-"""A store of plain rows to a store of codes."""
+"""Compress a store of plain rows to a store of codes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Compressed:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``compress`` prints."""
+        """Return the JSON object that ``compress`` prints."""
         error = None if self.error is None else round(self.error, 6)
         return {
             "store": str(self.store.path),
@@ -174,7 +174,7 @@ def _write_codes(
     bounds = np.linspace(0, source.n_rows, writer.header.n_shards + 1).astype(int).tolist()
     done = writer.done_shards()
     jobs = [(number, *some) for number, some in enumerate(pairwise(bounds)) if number not in done]
-    with progress.step("Coding rows", source.n_rows, "rows") as advance:
+    with progress.step("Encoding rows", source.n_rows, "rows") as advance:
         advance(source.n_rows - sum(last - first for _, first, last in jobs))
         if executor is not None:
             executor.require(source.path / STORE, writer.path)

@@ -20,44 +20,49 @@ SET_METHODS = ("raps", "lac")
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionOptions:
-    """What is decided for a row, beyond ranked labels; see the `option` of each field."""
+    """Decisions for a row beyond ranked labels; see the `option` of each field."""
 
     coverage: float | None = option(
         None,
         above=0,
         below=1,
-        help="Give a set of labels that has the right one with this probability, such as 0.95.",
+        help="Return a set of labels that contains the correct one with this probability, such as "
+        "0.95.",
     )
     sets: str = option(
         "raps",
         choices=SET_METHODS,
-        help="How those sets are made: raps (adaptive) or lac (smallest on average).",
+        help="Method of these prediction sets: raps (adaptive) or lac (smallest on average).",
     )
-    class_coverage: bool = option(False, help="Let the coverage hold for the rows of every class.")
+    class_coverage: bool = option(
+        False, help="Guarantee the coverage for each class, not only on average."
+    )
     reject: str | None = option(
         None,
-        help="Answer unknown: precision=0.99 (as many answers are right), rate=0.05 (as many rows "
-        "have none) or novelty=0.05 (as many rows of known classes are taken for none of them).",
+        help="When to answer unknown: precision=0.99 (this fraction of answers is correct), "
+        "rate=0.05 (for this fraction of rows) or novelty=0.05 (rows unlike all classes, with this "
+        "fraction of false alarms).",
     )
     only: str | None = option(
-        None, help="Labels to choose from: names with commas, or a file with one per line."
+        None, help="Labels to choose from: names separated by commas, or a file with one per line."
     )
     prior: str | None = option(
-        None, help="A CSV file with the columns label and weight, which multiplies probabilities."
+        None,
+        help="CSV file with the columns label and weight, by which probabilities are multiplied.",
     )
     hierarchy: str | None = option(
         None,
-        help="A CSV file with the column label and one for each level above, from fine to coarse "
-        "(label, genus, family); the answer is at the deepest level that is sure enough.",
+        help="CSV file with the column label and one column per higher level, from fine to coarse "
+        "(label, genus, family); the answer is at the finest level with enough confidence.",
     )
     confidence: float = option(
-        0.8, above=0, below=1, help="Probability of an answer in the hierarchy."
+        0.8, above=0, below=1, help="Minimum probability of an answer in the hierarchy."
     )
     assign: str | None = option(
         None,
         default_text="f1",
-        help="Which labels are given by models of several labels a row: f1 (the best F1 score of "
-        "each label) or precision=0.9 (as many of the given labels are right).",
+        help="Thresholds of multi-label models: f1 (best F1 score per label) or precision=0.9 "
+        "(this fraction of assigned labels is correct).",
     )
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The demo: train and test on characters that it draws itself, one class each."""
+"""The demo: train and evaluate a model on drawn characters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Demonstrated:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``demo`` prints, without the path of the report."""
+        """Return the JSON object that ``demo`` prints, without the path of the report."""
         return {
             "model": str(self.trained.model),
             "seconds": round(self.seconds, 3),
@@ -79,7 +79,7 @@ def demonstrate(
         out / IMAGES,
         out / MODEL,
         store=out / STORE,
-        extracting=ExtractOptions(cache=False),  # drawn images are not worth keeping
+        extracting=ExtractOptions(cache=False),  # drawn images need not be cached
         method=method,
         threads=threads,
         progress=progress,

@@ -41,7 +41,7 @@ SAMPLE_PIXELS = GridOptions.max_pixels
 MOST_REASONS = 5
 """Reasons that a summary of bad images lists, at most."""
 FEWEST = 128
-"""Images a worker process, at least: fewer are described before it has started."""
+"""Minimum number of images per worker process: fewer are described before it has started."""
 
 
 @contextmanager
@@ -72,12 +72,12 @@ def open_workers(
 
 @dataclass
 class BadImages:
-    """Images that could not be read, and how many of them are too many.
+    """Images that could not be read, with a limit on their number.
 
     Attributes
     ----------
     total : number of images.
-    most : the fraction of them that may be bad.
+    most : the maximum fraction of bad images.
     found : path and reason of each.
     """
 
@@ -123,7 +123,7 @@ class SampledImages(SpreadImages):
     ----------
     images : the list they are taken from.
     indices : those to read.
-    max_bad : the fraction of all images that may be bad.
+    max_bad : the maximum fraction of bad images.
     executor : the workers that read them.
     """
 
@@ -187,7 +187,7 @@ def describe_images(
 
 @dataclass(frozen=True)
 class _Described:
-    """A row, the keys of what the cache had of it, and what is new of it."""
+    """A row, the keys of its cached parts, and its new parts."""
 
     row: NDArray[Any]
     used: list[bytes]
@@ -196,7 +196,7 @@ class _Described:
 
 @dataclass(frozen=True)
 class _Cached(Reading):
-    """Describes images by what the cache has of them, and computes the rest.
+    """Describes images from cached rows, and computes the missing ones.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ def _describe_cached(
     code: Code | None,
     cache: RowCache,
 ) -> Iterator[tuple[int, Any]]:
-    """Yield what `describe_images` does, by the cache as far as it has rows."""
+    """Yield the rows of `describe_images`, from the cache where available."""
     parts = enumerate(list_parts(signature))
     networks = {i: fingerprint(part) for i, part in parts if not part.learned}
     cached = cache.rows
@@ -307,7 +307,7 @@ def describe_one(image: NDArray[np.uint8], signature: Signature, code: Code | No
 
 
 def encode_row(row: Float, code: Code | None) -> NDArray[Any]:
-    """Return a row as a store keeps it."""
+    """Return a row as a store holds it."""
     return row if code is None else code.encode(row[None, :])[0]
 
 
@@ -315,6 +315,4 @@ def signature_of(folder: ModelFolder) -> Signature:
     """Return the signature that made a model's rows; raises `InputError` if it has none."""
     if isinstance(folder.recipe, Signature):
         return folder.recipe
-    raise InputError(
-        "This model was trained on rows that were not made from images, so it cannot read images."
-    )
+    raise InputError("This model was trained on rows, not on images, so it cannot read images.")

@@ -1,4 +1,4 @@
-"""The speed of training: epochs of a job's own trainer on a few random rows, timed."""
+"""Measure the speed of training: timed epochs of a job's trainer on random rows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Epochs:
         return replace(self, classes=classes, dim=dim, beta=beta)
 
     def count_rows(self) -> int:
-        """Return how many rows make an epoch that can be timed: several chunks."""
+        """Return the number of rows of an epoch that can be timed: several chunks."""
         chunk = self.cost.layout.count_rows(self.dim)
         rows = min(MOST_CHUNKS * chunk, max(FEWEST_CHUNKS * chunk, int(PRODUCTS / self.work)))
         return max(FEWEST_CHUNKS, min(rows, MOST_NUMBERS // self.dim))
@@ -91,10 +91,10 @@ def measure_speed(
 
 
 def time_epochs(epochs: Epochs, threads: int) -> float:
-    """Return the multiply-adds per second of epochs by so many threads.
+    """Return the multiply-adds per second of epochs on a number of threads.
 
-    Training begins again after a few epochs: so few rows are soon fitted, and then there are no
-    more steps to make. Threads that wait for each other suffer far more from other work in a second
+    Training restarts after a few epochs: so few rows are soon fitted, and then there are no
+    more updates. Threads that wait for each other suffer far more from other load in a second
     than in an hour, so the speed is that of the faster epochs.
     """
     rows = draw_rows(epochs)

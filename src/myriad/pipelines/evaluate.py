@@ -1,4 +1,4 @@
-"""A model's accuracy on images or on the rows of a store."""
+"""Evaluate a model on images or on the rows of a store."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Evaluated:
 
     @property
     def sets(self) -> dict[str, Any] | None:
-        """Coverage and sizes of prediction sets; None if none were asked for."""
+        """Coverage and sizes of prediction sets; None if not requested."""
         judged = self.scored.judged
         if "covered" not in judged:
             return None
@@ -82,7 +82,7 @@ class Evaluated:
 
     @property
     def rejection(self) -> dict[str, Any] | None:
-        """How many rows have an answer and how many of these are right."""
+        """The fraction of rows with an answer, and the precision of these answers."""
         answered = self.scored.judged.get("answered")
         return None if answered is None else measure_rejection(answered, self._correct)
 
@@ -97,7 +97,7 @@ class Evaluated:
 
     @property
     def labels(self) -> dict[str, Any] | None:
-        """How the labels given to rows that may have several compare with those they have."""
+        """Precision, recall and F1 of assigned labels in multi-label data."""
         return describe_labels(self.scored, self.class_names)
 
     @property
@@ -110,7 +110,7 @@ class Evaluated:
         return class_confusion(self.scored.truths, self.scored.guesses)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``evaluate`` prints."""
+        """Return the JSON object that ``evaluate`` prints."""
         return self.measures.to_json() | {
             "split": self.split,
             "class_confusion": self.class_confusion,
@@ -148,7 +148,7 @@ def evaluate(
     split : the split to use; by default ``test`` where the data has one, else all of it.
     plain : whether a model of coded rows scores plain rows without encoding them.
     labels, column : where a file of rows has its labels and its rows; see `FileRows.open`.
-    deciding : what is decided for each row.
+    deciding : the options of decisions for each row.
     cluster : where images are described and rows ranked, by scores alone; see `open_cluster`.
     several : how a manifest states several labels of an image.
     """
@@ -161,7 +161,7 @@ def evaluate(
         hierarchy = read_hierarchy(Path(deciding.hierarchy), folder.class_names)
         if folder.calibration is None:  # sibling precision needs no probabilities
             deciding = replace(deciding, hierarchy=None)
-    deciding.make_decider(folder)  # options that do not fit the model are an error at once
+    deciding.make_decider(folder)  # raises an error early for options that do not fit the model
     n_best = 0 if hierarchy is None else max(SIBLINGS_AT)
     truths: Truths
     of_rows = is_row_data(data) and not is_store(data)
@@ -193,7 +193,7 @@ def evaluate(
         store = Store.open(data)
         split = choose_split(store.splits, split, data)
         if split == "all" and "train" in store.splits:
-            progress.note("All rows are scored, training rows among them; see --split.")
+            progress.note("All rows are evaluated, including training rows; see --split.")
         remote = None if cluster is None else StoreScoring.of(model, store.path, split, plain=plain)
         scored, truths = score_store(
             folder,
@@ -247,7 +247,7 @@ def evaluate(
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:
-    """Return the split to evaluate: the one asked for, else ``test`` if there is one, else all."""
+    """Return the split to evaluate: the requested one, else ``test`` if there is one, else all."""
     present = set(splits.tolist())
     if wanted is None:
         return "test" if "test" in present else "all"

@@ -1,4 +1,4 @@
-"""What a model folder documents: the content of its report, the images in it, the model card."""
+"""The documentation in a model folder: evidence of the report, its images, the model card."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Scored:
     guesses : int32, the best class of each row.
     ranks : int32, the rank of the truth.
     paths : where the row's image is, or an empty string.
-    judged : what else is known of the rows; see `models.judging`.
+    judged : further results for the rows; see `models.judging`.
     sets : all known classes of each row, where it may have several, of which `truths` has one; None
         where each has one.
     precisions : the average precision of each class, where rows may have several.
@@ -155,7 +155,7 @@ def gather_evidence(
 
 
 def find_confusions(scored: Scored, n_classes: int) -> list[Confusion]:
-    """Return the pairs of a class and of the class that its rows were taken for.
+    """Return the pairs of a class and of the class that its rows were mistaken for.
 
     A row of several classes whose best class is none of them is a mistake for each of its classes.
     """
@@ -205,7 +205,7 @@ def _classes(
 
 
 def environment() -> dict[str, Any]:
-    """Return the versions and the machine that a result was made with."""
+    """Return the versions and the machine of a result."""
     names = ("myriad-learn", "numpy", "numba", "faiss-cpu", "opencv-python-headless", "pyarrow")
     return {
         "python": platform.python_version(),

@@ -1,4 +1,4 @@
-"""An image with the parts that speak for and against a class, as a picture."""
+"""Explain a prediction as a picture of the parts that support or oppose a class."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Explained:
     explanation: Explanation
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``explain`` prints."""
+        """Return the JSON object that ``explain`` prints."""
         found = self.explanation.to_json()
         return {"picture": str(self.picture), "path": str(self.image), **found}
 
 
 class MistakeExplainer:
-    """Draws why a model, loaded when it is needed, took an image for another class than its own."""
+    """Draws why a model, loaded when needed, misclassified an image."""
 
     def __init__(self, model: Path) -> None:
         self._model = model
@@ -46,9 +46,9 @@ class MistakeExplainer:
         return load_model(self._model)
 
     def __call__(self, path: str, guess: str, truth: str) -> Bytes | None:
-        """Return the image with what speaks for `guess` and not for `truth`, RGB.
+        """Return the image with the parts that support `guess` rather than `truth`, RGB.
 
-        None if the image is gone, or if the model cannot be explained.
+        None if the image is missing, or if the model cannot be explained.
         """
         signature = self._folder.recipe
         if signature is None:
@@ -65,7 +65,7 @@ class MistakeExplainer:
 def explain(
     model: Path, image: Path, out: Path, *, label: str | None = None, against: str | None = None
 ) -> Explained:
-    """Draw which parts of an image speak for a class; see `explain_image`."""
+    """Draw which parts of an image support a class; see `explain_image`."""
     if out.suffix.lower() not in FORMATS:
         raise InputError(f"--out {out} must end with one of {', '.join(FORMATS)}.")
     folder = load_model(model)

@@ -1,4 +1,4 @@
-"""A store to files for other tools, a model to ONNX."""
+"""Export a store to files for other tools, or a model to ONNX."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Exported:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``export`` prints."""
+        """Return the JSON object that ``export`` prints."""
         return {
             "source": str(self.source),
             "files": [str(path) for path in self.files],

@@ -1,4 +1,4 @@
-"""Grow a model: new classes beside the old ones, without the old images."""
+"""Extend a model with new classes, without the old images."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from myriad.training import Context
 from myriad.training.engine.gram import RowProducts
 
 OUTDATED = ("cross_validation", "runner_up")
-"""Settings that say how the old model did."""
+"""Settings that describe the accuracy of the old model."""
 
 
 @dataclass(frozen=True)
 class Extended:
-    """An extended model, and how it was found.
+    """An extended model, with its rows and accuracy.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Extended:
         return self.found.calibration
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``extend`` prints."""
+        """Return the JSON object that ``extend`` prints."""
         return {
             "model": str(self.model),
             "extended_from": str(self.source),
@@ -104,14 +104,14 @@ def extend(
 ) -> Extended:
     """Train the classes of `data` that a model lacks beside its own, and save the whole in `out`.
 
-    The weights of the old classes stay as they are, to the bit, unless they are updated. Images are
+    The weights of the old classes stay exactly the same unless they are updated. Images are
     described by the model's own signature, and their rows kept in a store beside `out`.
 
     Parameters
     ----------
     data : images in any layout, or a store.
     old : stores of rows of the old classes, such as the one that the model was trained on. Without
-        any, what the model keeps of its classes stands for their rows.
+        any, pseudo-rows are drawn from the class means that the model stores.
     update : whether old classes are trained again too: all of them with `old`, else those that
         have new rows.
     """
@@ -197,7 +197,7 @@ def check_growable(model: Model) -> None:
 
 
 def measure_held(found: Grown) -> Measures:
-    """Return how held-out rows were ranked; of no rows if none were held out."""
+    """Return the accuracy on held-out rows, which may be none."""
     held, nothing = found.held_scores, np.zeros(0, np.int32)
     if held is None:
         return measure(nothing, nothing, n_classes=found.model.n_classes)

@@ -1,4 +1,4 @@
-"""Images to a store: learn the signature and the code once, then describe every image."""
+"""Extract images to a store: learn the signature and the code once, then describe every image."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from myriad.store import Store, StoreWriter, is_store, shard_rows
 from myriad.store.manifest import read_plan
 
 VOCABULARY_IMAGES = 1000
-"""Images that the vocabulary is learned from, at most."""
+"""Maximum number of images to learn the vocabulary from."""
 SHARD_IMAGES = 32
-"""Images of a shard, at least: a second of work, so that no worker waits long for the others."""
+"""Minimum number of images per shard: a second of work, so that workers wait little."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Extracted:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``extract`` prints."""
+        """Return the JSON object that ``extract`` prints."""
         return {
             "store": str(self.store.path),
             "rows": self.store.n_rows,
@@ -97,7 +97,7 @@ def extract(
     recipe : the signature of an earlier job, with which images are described as they were there;
         nothing is learned, rows stay float32, and one class is enough. None for a new signature.
     splits : the splits of the images to extract.
-    corrections : a CSV file with the right labels of some images; see `correct_images`.
+    corrections : CSV file of corrected labels; see `correct_images`.
     cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
     began = time.perf_counter()
@@ -155,7 +155,7 @@ def extract(
 
 
 def _plan_images(found: ImageList, chosen: NDArray[np.bool_], *, seed: int) -> dict[str, Any]:
-    """Return what determines the bytes of the store beside the options of the signature.
+    """Return the inputs that determine the bytes of the store, except the options of the signature.
 
     The images are taken as they were found, since splits that are drawn follow from the seed.
     """
@@ -189,7 +189,7 @@ def _begin(
     plan: dict[str, Any],
     learn: Callable[[], tuple[Signature, Code | None]],
 ) -> StoreWriter:
-    """Return the writer of a store that was begun before, or of a new one, after learning."""
+    """Return the writer of an unfinished store, or of a new one after learning."""
     if is_store(out):
         writer = Store.resume(out, plan=plan)
         if writer.header.n_shards != _count_shards(images, writer.bytes_per_row):

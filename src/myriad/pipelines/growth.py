@@ -1,4 +1,4 @@
-"""The training of a model's growth: which rows there are, and what is trained on them."""
+"""Training of an extended model: its rows, and the classes trained on them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Grown:
     model : for plain rows.
     updated : numbers of old classes whose weights have changed.
     held_scores, calibration : None where too few rows could be held out.
-    settings : the numbers used, plain JSON.
+    settings : the settings used, plain JSON.
     """
 
     model: Model
@@ -65,7 +65,7 @@ class Growth:
 
     Attributes
     ----------
-    learned : the old model, for rows as its weights take them.
+    learned : the old model without its code, for decoded rows.
     held : the held-out scores that the old model kept; None if there are none.
     from_store : whether the rows of old classes are real ones.
     """
@@ -115,7 +115,7 @@ class Growth:
         if n_seen and not update:
             progress.note(
                 f"{n_seen} of the {len(new)} rows are of classes that the model has: they only "
-                "tell the new classes apart. Use --update to train the old classes with them."
+                "serve as negatives of the new classes. Use --update to train the old classes too."
             )
         learned = folder.model.model if isinstance(folder.model, CodedModel) else folder.model
         own = {name: c for c, name in enumerate(folder.class_names)}
@@ -131,8 +131,8 @@ class Growth:
         if len(missing) and (keeps_means or not stores):
             parts.append(imagine_rows(folder, path, missing, new, seed=seed))
             progress.note(
-                f"{len(missing)} old classes have no rows in --store, and class means stand for "
-                "them: expect to lose some accuracy, see the documentation of extend."
+                f"{len(missing)} old classes have no rows in --store, and class means are used "
+                "instead: expect some loss of accuracy, see the documentation of extend."
             )
         return cls(
             folder,
@@ -163,13 +163,13 @@ class Growth:
         return {"extended_from": self.folder.trained_from, **how}
 
     def train(self, context: Context) -> Grown:
-        """Train the new classes, and old ones where that is asked for."""
+        """Train the new classes, and old ones if requested."""
         if self.update and self.from_store:
             return self._train_again(context)
         return self._train_beside(context)
 
     def _train_beside(self, context: Context) -> Grown:
-        """Train the new classes beside the old ones, which stay as they are.
+        """Train the new classes beside the old ones, which do not change.
 
         With `update`, old classes that have new rows are trained too, near their old weights.
         """
@@ -181,7 +181,7 @@ class Growth:
         if len(kept) == 0:
             raise InputError(
                 "All classes of the model have new images and are to be updated, so nothing of it "
-                "would stay: use train, or give the old rows with --store."
+                "would remain: use train, or give the old rows with --store."
             )
         fixed_model = self.learned.relabelled(number(kept, n_old))
         rows = KnownRows.join([self.old, self.new])
@@ -242,7 +242,7 @@ class Growth:
         return join_held_scores(self.held, labels, own, scores, self.n_old, self.seed)
 
     def _anchor(self, updated: list[int], n_trained: int) -> LinearModel | None:
-        """Return the weights that those which are trained should stay near; None for zero."""
+        """Return the weights that the trained ones are regularised towards; None for zero."""
         if not updated:
             return None
         W = np.zeros((n_trained, self.learned.dim), np.float32)
@@ -293,11 +293,11 @@ def number(classes: Sequence[int] | NDArray[Any], n_classes: int) -> Ints:
 def imagine_rows(
     folder: ModelFolder, path: Path, classes: NDArray[np.int64], new: KnownRows, *, seed: int
 ) -> KnownRows:
-    """Return rows that stand for those of some old classes; see `draw_pseudo_rows`."""
+    """Return pseudo-rows of some old classes; see `draw_pseudo_rows`."""
     novelty = find_novelty(folder)
     if novelty is None:
         raise InputError(
-            f"{path} keeps nothing of the rows of its classes, as it is not calibrated: give the "
+            f"{path} stores no class means, as it is not calibrated: give the "
             "store that it was trained on with --store."
         )
     X, labels = draw_pseudo_rows(novelty, new.X, new.labels, seed=seed)

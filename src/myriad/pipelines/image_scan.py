@@ -1,4 +1,4 @@
-"""One pass over images: everything that a check of the data needs to know of each."""
+"""Scan images once for all the properties that a check of the data needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEMORY_BYTES = 1 << 30
 
 
 class ScannedImage(NamedTuple):
-    """What is known of one image.
+    """The properties of one image.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class ScannedImage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """What is known of the images that can be read, in the order of the list.
+    """The properties of all readable images, in the order of the list.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class _Describing:
 
 @dataclass(frozen=True)
 class _Scanning(Reading):
-    """Reads some images, and returns what is known of each."""
+    """Reads some images, and returns the properties of each."""
 
     def _apply(self, number: int, files: ImageFiles, j: int) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Ready-made rows to a store: copied in random order, or referred to in their files."""
+"""Import existing rows into a store: copied in random order, or referred to in their files."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Imported:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``import`` prints."""
+        """Return the JSON object that ``import`` prints."""
         return {
             "store": str(self.store.path),
             "rows": self.store.n_rows,
@@ -160,7 +160,7 @@ class _Rows:
 def _plan(
     files: list[RowFile], found: Labelled, options: ImportOptions, *, seed: int
 ) -> dict[str, Any]:
-    """Return everything that determines the bytes of the store; files by size and time."""
+    """Return the inputs that determine the bytes of the store; files by size and time."""
     stated = []
     for file in files:
         status = file.path.stat()
@@ -213,7 +213,7 @@ def _refer(rows: _Rows, writer: StoreWriter, progress: Progress) -> None:
         for file in rows.files:
             for block in file.checked_blocks(max(1, BLOCK_BYTES // rows.row_bytes)):
                 advance(len(block))
-    with progress.step("Taking checksums", len(rows.files), "files") as advance:
+    with progress.step("Computing checksums", len(rows.files), "files") as advance:
         references = []
         for file in rows.files:
             references.append(refer(file.path, file.n_rows))
@@ -287,7 +287,7 @@ def _stage(rows: _Rows, staged: Path, progress: Progress) -> None:
             reporting_write_errors(staged),
             atomic_write(staged) as beside,
             beside.open("wb") as stream,
-            progress.step("Unpacking rows", n_rows, "rows") as advance,
+            progress.step("Decompressing rows", n_rows, "rows") as advance,
         ):
             write_header(stream, (n_rows, rows.dim), rows.dtype)
             for number in numbers:

@@ -1,4 +1,4 @@
-"""What is installed and where it runs, for a report of a problem."""
+"""The versions, machine and caches of an installation, for bug reports."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Installation:
     environment: dict[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
+        """Return the JSON object that ``--json`` prints."""
         return asdict(self)
 
 
 def describe_installation(threads: int | None = None) -> Installation:
-    """Return what is installed, and where it runs."""
+    """Return the versions, machine, threads and caches of this installation."""
     return Installation(
         versions=_list_versions(),
         machine=_describe_machine(),

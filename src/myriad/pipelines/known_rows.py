@@ -23,7 +23,7 @@ BLOCK_BYTES = 16 << 20
 
 @dataclass(frozen=True, eq=False)
 class KnownRows:
-    """Rows as the weights of a model take them.
+    """Rows prepared for the weights of a model (decoded).
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class KnownRows:
 def read_known(
     folder: ModelFolder, store: Store, numbers: Mapping[str, int], *, seed: int, progress: Progress
 ) -> KnownRows:
-    """Return the rows of a store that a model would be trained on, as its weights take them.
+    """Return the training rows of a store, prepared for the weights of a model.
 
     Raises `InputError` unless they are rows of the model's kind, each with one label.
 
@@ -79,7 +79,7 @@ def read_known(
     labels = number_of[rows.labels]
     chosen = np.flatnonzero(labels >= 0)
     if len(chosen) == 0:
-        raise InputError(f"{store.path} has no labelled rows of the classes that are asked for.")
+        raise InputError(f"{store.path} has no labelled rows of the requested classes.")
     most = max(1, MOST_BYTES // (4 * max(rows.dim, folder.model.dim)))
     chosen = share(labels, chosen, most, seed=seed)
     rows, labels = rows.select(chosen), labels[chosen]
@@ -94,7 +94,7 @@ def read_known(
 
 
 def share(labels: Ints, chosen: NDArray[np.int64], most: int, *, seed: int) -> NDArray[np.int64]:
-    """Return at most so many of the chosen rows, every class with its share of them."""
+    """Return a stratified sample of the chosen rows."""
     if len(chosen) <= most:
         return chosen
     order = generator(seed, "rows of an old model").permutation(chosen)

@@ -1,4 +1,4 @@
-"""The labels of a data set: which are probably wrong, and classes that are one thing twice."""
+"""Check the labels of a data set: wrong labels, and duplicate classes."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class CheckedLabels:
     Attributes
     ----------
     ranked : all labels, ranked.
-    wrong : int64, positions in it of those that are probably wrong, the surest first.
-    twins : pairs of classes that are probably one thing.
+    wrong : int64, positions in it of those that are probably wrong, the most certain first.
+    twins : pairs of classes that are probably duplicates.
     file : the CSV file with suggested labels.
     """
 
@@ -92,8 +92,8 @@ def group_rows(rows: Rows, groups: Sequence[DuplicateGroup]) -> Rows:
 def write_suggestions(sample: Sample, checked: CheckedLabels) -> None:
     """Write images whose label may be wrong, for a person to edit and give to ``train``.
 
-    Labels that are only worth a look stay as they are, so that a file that nobody has edited
-    changes what is likely wrong alone.
+    Labels that are only possibly wrong stay unchanged, so that an unedited file
+    changes only labels that are likely wrong.
     """
     ranked, held = checked.ranked, checked.ranked.held
     with (
@@ -122,7 +122,7 @@ def write_suggestions(sample: Sample, checked: CheckedLabels) -> None:
 
 
 def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Finding]:
-    """Return what a check of the labels found."""
+    """Return the findings of a check of the labels."""
     if checked is None:
         return []
     findings, n_wrong = [], len(checked.wrong)
@@ -135,8 +135,8 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
                 n_wrong,
                 f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong, "
                 f"{int(checked.ranked.likely.sum()):,} of them likely and "
-                f"{int(checked.ranked.sure.sum()):,} surely: models trained without these images "
-                f"are surer of another label. Keep the lines of {checked.file} that are right, "
+                f"{int(checked.ranked.sure.sum()):,} surely: cross-validated models "
+                f"are more confident in another label. Keep the correct lines of {checked.file}, "
                 "then train with --corrections.",
             )
         )
@@ -149,7 +149,7 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
                 False,
                 len(checked.twins),
                 f"{len(checked.twins):,} {'pair' if len(checked.twins) == 1 else 'pairs'} of "
-                f"classes cannot be told apart and may be one thing under two names, the first is "
+                f"classes are indistinguishable and may be duplicates, the first is "
                 f"{names}.",
             )
         )
@@ -159,7 +159,7 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
 def list_suspects(
     fitted: Fitted, crossed: HeldScores | None, train: StoreRows, val: StoreRows | None
 ) -> list[dict[str, Any]]:
-    """Return rows whose label is probably wrong, the surest first, as a report shows them.
+    """Return rows whose label is probably wrong, the most certain first, for the report.
 
     They are among the rows that training held out in any case: rows of cross-validation, and
     validation rows.

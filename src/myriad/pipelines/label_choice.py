@@ -1,14 +1,14 @@
-"""Which unlabelled rows to label next: those after which least is unknown of all others.
+"""Active learning: choose unlabelled rows that reduce the variance of predictions most.
 
-Were a linear model fitted to the labelled rows by ridge regression, then ``x' S x`` would be the
+If a linear model were fitted to the labelled rows by ridge regression, then ``x' S x`` would be the
 variance of its prediction for a row x, with ``S = (lam I + sum of x x' over labelled rows)^-1``. It
-does not depend on the labels, so what a further row would do to it is known before it has one. Rows
-are chosen one by one, each of which lowers most the sum of the variances of all unlabelled rows,
-weighted by how much the model doubts them. So they are neither like rows that have labels, nor odd:
-a row unlike all others lowers no variance but its own. This is the criterion of V-optimal design
+does not depend on the labels, so the effect of a further row is known before it has one. Rows
+are chosen greedily: each one minimises the sum of the variances of all unlabelled rows,
+weighted by the uncertainty of the model. So they are neither similar to labelled rows nor outliers:
+an outlier reduces only its own variance. This is the criterion of V-optimal design
 (K. Yu, J. Bi, V. Tresp, ICML 2006, who call it transductive) with weights like those that the
 Fisher information of a classifier has (J. Ash et al., Gone fishing, NeurIPS 2021). With few labels
-a class, rows that a model is least sure of are mostly odd ones, and teach it less than rows drawn
+per class, the most uncertain rows are mostly outliers, and help less than rows drawn
 at random; see ``recipes/next_labels.py``.
 """
 
@@ -30,16 +30,16 @@ MOST_ROWS = 20_000
 NEAR = 0.05
 """Squared distance, as a fraction of the mean one, below which two rows are near-duplicates."""
 RIDGE = 1.0
-"""What is added to the sum of squares of labelled rows, which have length 1."""
+"""Ridge added to the sum of squares of labelled rows, which have length 1."""
 MEAN_ROWS = 5
-"""Labelled rows that the mean of a class stands for, where the rows themselves are not known."""
+"""Weight of a class mean in rows, where the labelled rows themselves are not known."""
 MOST_FEATURES, SAMPLE_ROWS = 128, 1_000
-"""Rows of more features are compared in so many main directions, those of a sample of rows."""
+"""Number of principal components that longer rows are projected to."""
 
 
 @dataclass(frozen=True, eq=False)
 class Unlabelled:
-    """Rows without labels, and what a model says of them.
+    """Rows without labels, and the predictions of a model for them.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Unlabelled:
 
     @property
     def doubt(self) -> NDArray[np.float64]:
-        """How unsure the model is of a row: 1 less the lead of the best class over the second."""
+        """The uncertainty of the model: 1 minus the margin between the two best probabilities."""
         if self.probabilities.shape[1] == 1:
             return 1.0 - self.probabilities[:, 0]
         return 1.0 - (self.probabilities[:, 0] - self.probabilities[:, 1])
@@ -67,16 +67,16 @@ def choose_rows(
     means: Float | None = None,
     seed: int,
 ) -> list[int]:
-    """Return the numbers of up to `n` rows to label, the most urgent first.
+    """Return the indices of up to `n` rows to label, the most useful first.
 
-    Rows that are near-duplicates of one that was chosen are passed over.
+    Near-duplicates of a chosen row are skipped.
 
     Parameters
     ----------
     labelled : float32 array of shape (n_labelled, n_features), rows that have labels; None if they
         are not known.
     means : float32 array of shape (n_classes, n_features), the means of the labelled rows of each
-        class, which stand for them if they are not known.
+        class, which are used if the rows are not known.
     seed : draws the rows that main directions are found from.
     """
     n_rows = len(rows.X)
@@ -92,7 +92,7 @@ def choose_rows(
 def reduce_variance(
     Z: NDArray[np.float64], weights: NDArray[np.float64], known: NDArray[np.float64], n: int
 ) -> list[int]:
-    """Return up to `n` rows, each of which lowers most the weighted sum of variances of all.
+    """Return up to `n` rows, each of which reduces the weighted sum of variances most.
 
     Parameters
     ----------
@@ -125,9 +125,9 @@ def reduce_variance(
 
 
 def spread_rows(X: Float, n: int) -> list[int]:
-    """Return the numbers of up to `n` rows, each as far as possible from those before it.
+    """Return the indices of up to `n` rows, each as far as possible from those before it.
 
-    Near-duplicates are passed over. Rows are in the order of their urgency: the first one is
+    Near-duplicates are skipped. Rows are in the order of their usefulness: the first one is
     taken, and of equals the earlier one.
     """
     if len(X) == 0:

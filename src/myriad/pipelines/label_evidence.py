@@ -1,4 +1,4 @@
-"""What is known of the labels given to rows, of which each may have several."""
+"""Measures of the assigned labels in multi-label data."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from myriad.pipelines.evidence import Scored
 
 
 def describe_labels(scored: Scored, class_names: Sequence[str]) -> dict[str, Any] | None:
-    """Return how the labels given to rows compare with those they have, as plain JSON.
+    """Return precision, recall and F1 of the assigned labels as plain JSON.
 
-    None if the model has no thresholds, as that of rows with one label each.
+    None if the model has no thresholds, as single-label models.
     """
     judged = scored.judged
     if "given" not in judged:

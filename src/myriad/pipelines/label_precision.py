@@ -32,7 +32,7 @@ def find_precisions(
     groups = group_classes(rows.n_rows, model.n_classes)
     found = []
     work = len(groups) * rows.n_rows
-    with progress.step("Ranking rows for each class", work, "rows") as advance:
+    with progress.step("Computing average precision", work, "rows") as advance:
         for group in groups:
             scores = np.empty((rows.n_rows, group.stop - group.start), np.float32)
             for some in rows.blocks(block):

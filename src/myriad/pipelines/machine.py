@@ -82,7 +82,7 @@ def remember(notes: dict[str, Any], *, more: bool = False, progress: Progress = 
         kept = (_read_notes() if more else {}) | notes
         write_json(path, {"key": _key(), "notes": kept})
     except OSError:
-        progress.note(f"{path.parent} cannot be written: the measures are not remembered.")
+        progress.note(f"{path.parent} cannot be written: the benchmark is not cached.")
 
 
 def _read_notes() -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _key() -> dict[str, Any]:
 def measure_machine(*, progress: Progress = SILENT) -> Machine:
     """Measure this machine."""
     with (
-        progress.step("Measuring this machine", 3, "measures") as advance,
+        progress.step("Benchmarking this machine", 3, "benchmarks") as advance,
         threadpool_limits(limits=1),
     ):
         sgemm = _measure_product()
@@ -149,7 +149,7 @@ def _measure_code() -> float:
 
 
 def _measure_disk() -> tuple[float, float]:
-    """Return bytes a second written to the disk and read from it, the cache emptied between."""
+    """Return bytes per second written to the disk and read from it, the cache emptied between."""
     block = os.urandom(1 << 20)
     with tempfile.TemporaryFile() as stream:
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""A manifest of images without the faults that can be mended without looking at them."""
+"""Write a manifest without duplicates and leaks, for ``check --fix``."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def choose_kept(
 
     Of files that are equal, with the same label and split, the first stays. Of a group of copies in
     several splits, those in the split that is held out most stay (test, then val, then train), so
-    that what is measured on them is honest. The same picture under two labels stays twice: only a
-    person can say which label is right.
+    that measurements on them are valid. The same picture under two labels stays twice: only a
+    person can decide which label is correct.
     """
     kept = np.ones(len(images), bool)
     for group in groups:

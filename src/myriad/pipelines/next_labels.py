@@ -1,4 +1,4 @@
-"""What to label next: the unlabelled images that would teach a model most."""
+"""Active learning: the unlabelled images whose labels would improve a model most."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from myriad.store.formats import is_row_data, open_row_files
 NOVEL = 0.01
 """Images are novel if so small a fraction of the rows of known classes is as novel."""
 NOVEL_SHARE = 5
-"""One novel image is listed for so many others."""
+"""One novel image is listed for this many others."""
 COLUMNS = ("path", "label", "kind", "suggested", "probability", "second", "second_probability")
 
 
 @dataclass(frozen=True)
 class Suggested:
-    """Images to label, the most urgent first, and novel ones apart.
+    """Images to label, the most useful first, and novel ones separately.
 
     Attributes
     ----------
     images, novel : for each image ``path``, ``kind``, ``suggested`` with its ``probability``,
         ``second`` with ``second_probability``; novel ones also ``novelty``.
-    considered : number of images that were looked at.
+    considered : number of images that were considered.
     """
 
     images: list[dict[str, Any]]
@@ -85,12 +85,12 @@ def suggest_labels(
 ) -> Suggested:
     """Return up to `n` of the images among the inputs to label next; see `label_choice`.
 
-    Images unlike all classes are listed apart, as they may be of none of them.
+    Images unlike all classes are listed separately, as they may belong to none of them.
 
     Parameters
     ----------
     labelled : stores of rows that have labels, such as those that the model was trained on. Without
-        them, the class means that the model keeps stand for these rows.
+        them, the class means that the model stores are used.
     """
     began = time.perf_counter()
     if n < 1:
@@ -110,11 +110,13 @@ def suggest_labels(
         )
     of_rows = [is_row_data(Path(word)) for word in inputs]
     if any(of_rows) and not all(of_rows):
-        raise InputError(f"{inputs[of_rows.index(False)]} is no file of rows, others are.")
+        raise InputError(
+            f"{inputs[of_rows.index(False)]} is not a file of rows, but other inputs are."
+        )
     if any(of_rows):
         files = open_row_files([Path(word) for word in inputs])
         check_features(files[0], folder)
-        with progress.step("Ranking", sum(file.n_rows for file in files), "rows") as advance:
+        with progress.step("Predicting", sum(file.n_rows for file in files), "rows") as advance:
             for file in files:
                 first = 0
                 for X in file.checked_blocks(BLOCK):
@@ -124,20 +126,20 @@ def suggest_labels(
                     advance(len(X))
     else:
         paths = list(dict.fromkeys(str(path) for path in list_inputs(list(inputs), every=every)))
-        with progress.step("Ranking", len(paths), "images") as advance:
+        with progress.step("Predicting", len(paths), "images") as advance:
             for some, rows in _describe(paths, folder, bad, threads, advance):
                 pool.add(some, decider, rows)
     if pool.considered == 0:
         first_bad = "{path} ({reason})".format(**bad[0]) if bad else "none was given"
         raise WorkError(f"None of the images could be read: {first_bad}.")
     known = np.concatenate(parts) if parts else None
-    with progress.step("Choosing images"):
+    with progress.step("Selecting images to label"):
         images, novel = pool.choose(n, folder.class_names, known, means)
     return Suggested(images, novel, bad, pool.considered, time.perf_counter() - began)
 
 
 def find_means(folder: ModelFolder) -> Float | None:
-    """Return the class means that a model keeps, float32 (n_classes, n_features); None for none."""
+    """Return the class means of a model, float32 (n_classes, n_features); None if it has none."""
     novelty = find_novelty(folder)
     if novelty is None:
         return None
@@ -147,7 +149,7 @@ def find_means(folder: ModelFolder) -> Float | None:
 
 
 def make_decider(folder: ModelFolder) -> Decider:
-    """Return what decides how sure the model is, and how novel an image, where it knows that."""
+    """Return the decider for probabilities and, if available, novelty."""
     calibration = Decider(folder).require_calibration("--next")
     if calibration.novelty is None:
         return Decider(folder)
@@ -182,7 +184,7 @@ Entry = tuple[float, str, Float, Any, Any, float]
 
 
 class Pool:
-    """The rows that come into question: a bounded number, however many images there are."""
+    """A bounded sample of candidate rows."""
 
     def __init__(self, seed: int) -> None:
         self.considered = 0
@@ -239,7 +241,7 @@ def _keep_first(entries: list[Entry]) -> None:
 
 
 def read_labelled(folder: ModelFolder, store: Store, *, seed: int, progress: Progress) -> Float:
-    """Return rows of a store that have labels, as the weights of the model take them."""
+    """Return labelled rows of a store, prepared for the weights of the model."""
     names = {name: c for c, name in enumerate(store.class_names)}
     X = read_known(folder, store, names, seed=seed, progress=progress).X
     if len(X) <= MOST_ROWS:

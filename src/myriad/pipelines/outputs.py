@@ -1,4 +1,4 @@
-"""Outputs: nothing that exists is lost by mistake or by a run that fails."""
+"""Checks and replacement of outputs: existing files are never lost by a mistake or a failure."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def prepare_store(folder: Path, *, overwrite: bool, resume: bool) -> Path:
             raise InputError(f"{folder} exists. {EXISTS_HINT}")
         if begun:
             raise InputError(
-                f"{folder} was being replaced when a run was broken off. {EXISTS_HINT}"
+                f"{folder} was being replaced when a run was interrupted. {EXISTS_HINT}"
             )
     if old.exists():  # killed after that
         _remove_store(old)
@@ -154,7 +154,7 @@ def worker_files_beside(store: Path) -> Path:
 
 
 def prepare_results(folder: Path, names: tuple[str, ...], *, overwrite: bool, resume: bool) -> None:
-    """Make a folder for results; files of these names in it are replaced only if that is said."""
+    """Make a folder for results; existing files of these names are replaced only on request."""
     check_writable(folder)
     partial = {partial_of(folder / name) for name in names}  # left by a run that was killed
     held = [path.name for path in list_entries(folder) if path not in partial]

@@ -134,7 +134,7 @@ class Planned:
     clusters: list[Scaled] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``plan`` prints."""
+        """Return the JSON object that ``plan`` prints."""
         return {
             "rows": [asdict(step) for step in self.rows],
             "advice": self.advice,
@@ -169,7 +169,7 @@ def plan(
     speed = _speed(machine, n_workers)
     steps: list[Step] = []
     if job.dim is None:
-        with progress.step("Describing a drawn image"), threadpool_limits(limits=1):
+        with progress.step("Timing the description of an image"), threadpool_limits(limits=1):
             signature, code, seconds = time_describing(job)
         learned_from = min(job.images, VOCABULARY_IMAGES)
         dim = settle(job.extracting).spec.count_features(signature, learned_from)
@@ -340,7 +340,7 @@ def _grid(job: Job, dim: int) -> list[Epochs]:
 
 
 def _speed(machine: Machine, n_workers: int) -> float:
-    """Return the speed-up of so many workers over one core, where they share nothing."""
+    """Return the speed-up of a number of workers over one core, where they share nothing."""
     here = min(n_workers, machine.cores)
     return (1 + SIDE_BY_SIDE * (here - 1)) * _machines(machine, n_workers)
 

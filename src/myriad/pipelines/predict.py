@@ -38,7 +38,7 @@ class Predicted:
     """How many images were sorted into the folder of each label."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``predict`` prints."""
+        """Return the JSON object that ``predict`` prints."""
         found: dict[str, Any] = {
             "predictions": self.predictions,
             "bad": self.bad,
@@ -77,7 +77,9 @@ def predict(
     if any(of_rows):
         if not all(of_rows):
             other = inputs[of_rows.index(False)]
-            raise InputError(f"{other} is no file of rows, others are: give images or rows.")
+            raise InputError(
+                f"{other} is not a file of rows, but other inputs are: give either images or rows."
+            )
         ranked = rank_rows(decider, [Path(word) for word in inputs], k, progress)
         return Predicted(ranked, [], time.perf_counter() - began)
     signature = signature_of(folder)
@@ -87,7 +89,7 @@ def predict(
     paths = [path for path in dict.fromkeys(listed) if path not in journal.entries]
     files = ImageFiles(Path(), paths)
     with (
-        progress.step("Ranking", len(listed), "images") as advance,
+        progress.step("Predicting", len(listed), "images") as advance,
         open_workers(threads, len(paths)) as executor,
     ):
         advance(len(listed) - len(paths))
@@ -118,7 +120,7 @@ def rank_rows(
     check_features(files[0], decider.folder)
     predictions: list[dict[str, Any]] = []
     total = sum(file.n_rows for file in files)
-    with progress.step("Ranking", total, "rows") as advance, thread_executor(1):
+    with progress.step("Predicting", total, "rows") as advance, thread_executor(1):
         for file in files:
             first = 0
             for X in file.checked_blocks(BLOCK):

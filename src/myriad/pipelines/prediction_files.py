@@ -14,7 +14,7 @@ from myriad.files import atomic_write, read_json
 from myriad.models.folder import CONFIG
 
 EXTRAS = ("assigned", "set", "unknown", "novelty", "answer", "answer_level", "answer_probability")
-"""Columns that depend on what was asked for; they are the same in all lines of an image."""
+"""Columns that depend on the options; they are the same in all lines of an image."""
 
 
 COLUMNS = ("path", "rank", "label", "score", "probability")
@@ -116,8 +116,8 @@ class Journal:
         lines = self._read() if self._resume else []
         if lines and lines[0] != key:
             raise InputError(
-                f"The broken run that began to write {self._output} had another model or other "
-                "options: give the same ones, or --overwrite."
+                f"The interrupted run that wrote {self._output} had another model or options: "
+                "give the same ones, or --overwrite."
             )
         self.entries = {entry["path"]: entry for entry in lines[1:]}
         self._stream = self.path.open("w", encoding="utf-8")
@@ -152,4 +152,4 @@ class Journal:
         try:
             return [json.loads(line) for line in whole]
         except ValueError:
-            raise InputError(f"{self.path} is damaged: give --overwrite to begin anew.") from None
+            raise InputError(f"{self.path} is damaged: use --overwrite to start again.") from None

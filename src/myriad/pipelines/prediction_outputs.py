@@ -37,14 +37,14 @@ class PredictionOutputs:
         if resume and self.csv is None and self.parquet is None:
             raise InputError("--resume continues a file: name it with --csv or --parquet.")
         if self.copy and self.sort_into is None:
-            raise InputError("--copy belongs to --sort-into.")
+            raise InputError("--copy needs --sort-into.")
         for option, path in (("--csv", self.csv), ("--parquet", self.parquet)):
             if path is not None:
                 check_file_output(path, option=option, overwrite=overwrite)
         if self.sort_into is not None:
             check_sorting(self.sort_into, overwrite=overwrite or resume)
             if any(is_row_data(Path(word)) for word in inputs):
-                raise InputError("--sort-into is for images; rows have no files to sort.")
+                raise InputError("--sort-into needs images; rows have no files to sort.")
 
     def predict(
         self,

@@ -84,7 +84,7 @@ class Replacement:
     model : the folder.
     state : the folder of the training's checkpoints.
     data : the images, or the store that they were made into.
-    method : as the user asked for it.
+    method : as the user requested it.
     overwrite, resume : the options.
     """
 

@@ -35,7 +35,7 @@ class ExtractOptions(SignatureOptions):
     ratio : how many times smaller coded rows are; None for the default of the code.
     augment : a word of `AUGMENTATIONS`: further views of training images as rows of their own.
     cache : whether rows of networks are kept for other runs, and taken from earlier ones.
-    max_bad : the fraction of the images that may be bad.
+    max_bad : the maximum fraction of bad images.
     every : seconds between the frames of video files; None to ignore videos.
     multi_label, label_separator : whether an image may have several lines in a manifest, and what
         separates the labels in one cell; see `myriad.images.SeveralLabels`.
@@ -46,11 +46,11 @@ class ExtractOptions(SignatureOptions):
     augment: str = option(
         "none",
         choices=("none", "mirror", "crops"),
-        help="More rows of each training image: none, mirror (its mirror image) or crops (four).",
+        help="Augmentation of training images: none, mirror (horizontal flip) or crops (four).",
     )
-    cache: bool = option(True, help="Reuse what networks found in images that did not change.")
+    cache: bool = option(True, help="Reuse cached network features of unchanged images.")
     max_bad: float = option(
-        0.05, minimum=0, maximum=1, help="Fraction of the images that may be bad."
+        0.05, minimum=0, maximum=1, help="Maximum fraction of bad (unreadable) images."
     )
     every: float | None = option(
         None,
@@ -58,10 +58,11 @@ class ExtractOptions(SignatureOptions):
         help="Read video files too: seconds from one frame to the next, which are one group.",
     )
     multi_label: bool = option(
-        False, help="Images have several labels, one a line: a manifest may repeat their paths."
+        False,
+        help="Images may have several labels, one per line: a manifest may repeat their paths.",
     )
     label_separator: str | None = option(
-        None, help="Images have several labels, separated by this text in a cell of a manifest."
+        None, help="Images may have several labels, separated by this text in a cell of a manifest."
     )
 
     def __post_init__(self) -> None:
@@ -80,7 +81,7 @@ class ExtractOptions(SignatureOptions):
 
     @property
     def coding(self) -> CodeOptions:
-        """The code that is asked for, or the one that suits the signature.
+        """The requested code, or the default of the signature.
 
         The rows of networks stay float32 unless a ratio is stated: they are short.
         """

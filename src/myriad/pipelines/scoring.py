@@ -150,13 +150,13 @@ def match_store(folder: ModelFolder, store: Store) -> ModelFolder:
     if None not in recipes and len({fingerprint(recipe) for recipe in recipes if recipe}) > 1:
         raise InputError(
             f"The rows of {store.path} were made with another vocabulary than the model's, so its "
-            "scores would mean nothing. Use the images themselves."
+            "scores would be meaningless. Use the images themselves."
         )
     dim = store.dim if store.code is None else store.code.dim
     if dim != folder.model.dim:
         raise InputError(
             f"The rows of {store.path} have {dim} features, the model takes {folder.model.dim}: "
-            "they were made by another recipe."
+            "they were extracted with other settings."
         )
     return replace(folder, model=match_rows(folder.model, store.code, str(store.path)))
 
@@ -177,7 +177,7 @@ def score_rows(
     if rows.dim != folder.model.dim:
         raise InputError(
             f"The rows of {name} have {rows.dim} features, the model takes "
-            f"{folder.model.dim}: they were made by another recipe."
+            f"{folder.model.dim}: they were extracted with other settings."
         )
     known, truths = match_truths(rows.class_names, folder.class_names, rows)
 

@@ -42,7 +42,7 @@ TITLES = {NETWORK: "network", FISHER: "Fisher vectors", f"{NETWORK}+{FISHER}": "
 
 @dataclass(frozen=True)
 class SignatureChoice:
-    """What ``auto`` stands for in a job.
+    """The signature that ``auto`` chooses in a job.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class SignatureChoice:
     facts: dict[str, Any]
 
     def to_plan(self) -> dict[str, Any]:
-        """Return what the plan of a store says of the choice."""
+        """Return the record of the choice in the plan of a store."""
         return {"choice": self.facts} if self.facts else {}
 
 
@@ -86,7 +86,7 @@ def choose_signature(
         return _settle(options, candidates[0], f"{title}, which {named} belongs to", context)
     sample = draw_sample(images, seed=context.seed)
     if len(sample) < TOO_FEW:
-        why = f"{title}, as there are too few images a class to compare"
+        why = f"{title}, as there are too few images per class to compare"
         return _settle(options, candidates[0], why, context)
     signature, rows = describe_sample(images, sample, options, executor, context, cache)
     if rows.n_rows < TOO_FEW:

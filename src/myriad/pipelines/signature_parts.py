@@ -9,7 +9,7 @@ from myriad.signatures import CombinedSignature
 from myriad.store import Store
 
 MOST_ROWS, FEWEST_ROWS, MOST_VALUES = 1000, 50, 1 << 24
-"""Rows that are looked at, at most and at least, and values of them together."""
+"""Maximum and minimum number of rows, and maximum number of values."""
 
 
 def share_margins(model: Model, store: Store) -> dict[str, float]:

@@ -178,7 +178,7 @@ def _look_at_patches(
         return ()
     draws = generator(seed, "patches")
     patches: list[Patch] = []
-    with progress.step("Cutting patches", MOST_PATCHES, "patches") as advance:
+    with progress.step("Extracting patches", MOST_PATCHES, "patches") as advance:
         for row in _mix_classes(store, draws):
             patch = _cut_patch(store, row, recipe.descriptor, read_picture, draws)
             if patch is not None:

@@ -63,7 +63,7 @@ class Trained:
         return size_of(self.fitted.model)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``train`` prints."""
+        """Return the JSON object that ``train`` prints."""
         calibration = self.fitted.calibration or self.fitted.label_calibration
         return {
             "model": str(self.model),
@@ -202,7 +202,9 @@ def fit_store(
     val_rows = store.rows("val") if "val" in splits else None
     check_rows(train_rows, store, progress)
     if val_rows is None:
-        progress.note("No validation images: settings are not searched, accuracy is not measured.")
+        progress.note(
+            "No validation images: settings are not searched and accuracy is not measured."
+        )
     note_unused(context, method)
     first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))
     fitted = method.fit(train_rows, val_rows, n_classes=n_classes, context=first)
@@ -259,7 +261,7 @@ def check_rows(rows: Rows, store: Store, progress: Progress) -> None:
         raise InputError(f"{store.path}: at least two classes are needed to train.")
     if n_present < n_classes:
         progress.note(
-            f"Classes without training images, which will never be ranked well: "
+            f"Classes without training images, which cannot be predicted: "
             f"{n_classes - n_present} of {n_classes}."
         )
 

@@ -52,7 +52,7 @@ class TrialLog:
         if content.get("key") != self.key:
             raise InputError(
                 f"{self.path} was made from other rows, or with another seed or objective. "
-                "Use --overwrite to begin anew, or another name."
+                "Use --overwrite to start again, or another name."
             )
         if not all(isinstance(trial, dict) for trial in finished.values()):
             raise damage(self.path)
@@ -113,7 +113,7 @@ class Record:
 
 def damage(path: Path) -> InputError:
     """Return the error for a log that is damaged."""
-    return InputError(f"{path} is damaged. Use --overwrite to begin anew, or another name.")
+    return InputError(f"{path} is damaged. Use --overwrite to start again, or another name.")
 
 
 def check_trial_log(folder: Path, name: str, *, overwrite: bool, resume: bool) -> None:

@@ -108,7 +108,7 @@ class Tuned:
         return [*words, *(["--seed", str(self.seed)] if self.seed else [])]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``tune`` prints, without the path of the page."""
+        """Return the JSON object that ``tune`` prints, without the path of the page."""
         return {
             "store": str(self.store.path),
             "objective": self.objective,

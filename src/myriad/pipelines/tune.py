@@ -83,7 +83,9 @@ def tune(
         )
         check_rows(rows.rows("train"), rows, progress)
         if "val" not in set(rows.splits.tolist()):
-            raise InputError(f"{rows.path} has no validation rows, on which settings are judged.")
+            raise InputError(
+                f"{rows.path} has no validation rows, which are needed to compare settings."
+            )
         key = {"store": rows.fingerprint, "seed": seed, "objective": objective}
         trial_log = TrialLog(out / LEDGER, key, resume=resume)
         context = Context(threads=threads, progress=progress, workers=workers)
@@ -104,14 +106,14 @@ def check_stated(
     make_method(METHODS, objective, seed=seed)
     known = METHODS[objective].command_options(objective)
     if not set(SWEPT) & set(known):
-        raise InputError(f"--objective {objective} has nothing to tune.")
+        raise InputError(f"--objective {objective} has no settings to tune.")
     if epochs < 1:
         raise InputError(f"--epochs must be at least 1, not {epochs}.")
     for name, values in stated.items():
         if values is not None and name not in known:
             raise InputError(f"--{name}s does not belong to --objective {objective}.")
         if values is not None and not values:
-            raise InputError(f"--{name}s names no value: give some, with commas between.")
+            raise InputError(f"--{name}s has no value: give some, separated by commas.")
         for value in values or ():
             if known[name].parse(value, name=f"--{name}s") is None:
                 raise InputError(f"--{name}s takes values to try, not {value!r}.")

@@ -31,7 +31,7 @@ IMAGES, ROWS, LABELS, STORE = "images", "rows.npy", "labels.npy", "rows.store"
 RANKING = "ranking of many classes"
 CLASSES, CLASS_IMAGES, CLASS_ROWS, FEATURES = 10, 12, 20, 48
 THREADS = 1, 2
-"""Work that threads share has kernels of its own."""
+"""Work that threads share has separate kernels."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class WarmedUp:
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``warm-up`` prints."""
+        """Return the JSON object that ``warm-up`` prints."""
         return {
             "kernels": self.kernels,
             "compiled": self.compiled,
@@ -74,7 +74,7 @@ def warm_up(*, threads: int | None = None, progress: Progress = SILENT) -> Warme
         work = Job(Path(folder))
         work.draw()
         with (
-            progress.step("Compiling", len(jobs), "jobs") as advance,
+            progress.step("Compiling kernels", len(jobs), "jobs") as advance,
             open_processes(thread_count(threads), preload=[__name__]) as executor,
         ):
             for _ in executor.map(work, jobs):

@@ -1,4 +1,4 @@
-"""Projections onto convex sets, one set a file: the problem, and a kernel that solves it.
+"""Projections onto convex sets, one set per file: the problem, and a kernel that solves it.
 
 Every solution has the form ``x = min(max(0, b - t), u)``; the sets differ in the thresholds t and
 u. Arrays are float32 or float64; thresholds are computed in float64.

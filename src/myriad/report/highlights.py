@@ -60,7 +60,7 @@ class ImageCard:
     Attributes
     ----------
     picture : its thumbnail as a ``data:`` address; None if it cannot be read.
-    label, note : its class, and what else is said of it.
+    label, note : its class, and a remark.
     path : for the tooltip.
     """
 
@@ -117,7 +117,7 @@ def gather_highlights(
     evaluated = {item.name: item.n for item in evidence.classes}
     suspects = evidence.suspects[:MOST_SUSPECTS]
     total = len(worst) + len(best) + len(pairs) + len(suspects)
-    with progress.step("Pictures for the report", total, "cards") as advance:
+    with progress.step("Rendering examples for the report", total, "examples") as advance:
 
         def make_card(record: ClassRecord) -> ClassCard:
             advance(1)

@@ -179,19 +179,19 @@ def _list_label_numbers(evidence: Evidence) -> list[dict[str, str]]:
             f"How far the {images} that have a label rank above those that have not, on average "
             "over labels.",
         ),
-        "top-1": (measures.top1, f"of all {images} have one of their labels ranked first."),
+        "top-1": (measures.top1, f"of {images} have one of their labels ranked first."),
     }
     if labels is not None:
         values |= {
-            "F1, all labels together": (
+            "F1, micro average": (
                 labels.micro.f1,
                 f"Precision {wording.show_percent(labels.micro.precision)}, recall "
-                f"{wording.show_percent(labels.micro.recall)} of the labels that are given.",
+                f"{wording.show_percent(labels.micro.recall)} of the assigned labels.",
             ),
-            "F1, mean over labels": (
+            "F1, macro average": (
                 labels.macro.f1,
                 f"Precision {wording.show_percent(labels.macro.precision)}, recall "
-                f"{wording.show_percent(labels.macro.recall)}; rare labels weigh as much as "
+                f"{wording.show_percent(labels.macro.recall)}; rare labels count as much as "
                 "common ones.",
             ),
         }
@@ -208,10 +208,10 @@ def _list_numbers(evidence: Evidence, n_classes: int) -> list[dict[str, str]]:
     measures = evidence.measures
     images = f"{evidence.split} images"
     meanings = {
-        "top1": f"of all {images} have their class ranked first.",
-        "top5": f"of all {images} have their class among the first five.",
-        "class_top1": f"of the {images} of a class, on average over classes, rank it first.",
-        "class_top5": f"of the {images} of a class, on average, have it among the first five.",
+        "top1": f"of {images} have their class ranked first.",
+        "top5": f"of {images} have their class among the first five.",
+        "class_top1": f"of the {images} of a class have it ranked first, averaged over classes.",
+        "class_top5": f"of the {images} of a class have it among the first five, on average.",
     }
     numbers = []
     for key, meaning in meanings.items():
@@ -231,9 +231,9 @@ def _note_number(key: str, measures: Measures, n_classes: int) -> str:
     """Return the interval of a number over samples, and when it says little."""
     value = getattr(measures, key)
     if key.endswith("5") and 0 < n_classes <= 5:
-        return f"With {n_classes} classes this says little."
+        return f"With {n_classes} classes this is not informative."
     if key.startswith("class"):
-        return "Rare classes weigh as much as common ones."
+        return "Rare classes count as much as common ones."
     if value is None or not measures.n:
         return ""
     low, high = wording.find_interval(value, measures.n)

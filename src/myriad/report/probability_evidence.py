@@ -18,7 +18,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True)
 class SetRecord:
-    """Prediction sets: the coverage wanted and reached, their mean size, and top-k beside them."""
+    """Prediction sets: the target coverage and reached, their mean size, and top-k beside them."""
 
     wanted: float | None
     coverage: float | None

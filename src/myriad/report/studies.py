@@ -23,7 +23,7 @@ REGULARISED = ("none", "lam", "lam, step shrinking")
 COLUMNS = (
     "Codes",
     "Ratio",
-    "Bytes a row",
+    "Bytes per row",
     "Top-1, over samples",
     "Top-5, over samples",
     "Top-1, mean over classes",
@@ -162,21 +162,21 @@ def _find_best(rows: Sequence[Mapping[str, Any]], study: str) -> Mapping[str, An
 
 
 def _lines_of_beta(rows: Sequence[Mapping[str, Any]]) -> list[plots.Series]:
-    """Return accuracy against beta: the best step of each first, then a line a step.
+    """Return accuracy against beta: the best learning rate of each first, then a line per rate.
 
     Where all negatives were tried, that is a level across, as it has no beta [GP, Figure 1].
     """
     grid = [row for row in rows if row["study"] == "grid" and row["top1"] is not None]
     whole = [row["top1"] for row in grid if row["settings"].get("beta") == "all"]
-    points: dict[Any, dict[float, float]] = {"best step": {}}
+    points: dict[Any, dict[float, float]] = {"best learning rate": {}}
     for row in grid:
         beta, eta = row["settings"].get("beta"), row["settings"].get("eta")
         if isinstance(beta, int | float):
-            for name in ("best step", f"eta {show_number(eta)}"):
+            for name in ("best learning rate", f"eta {show_number(eta)}"):
                 line = points.setdefault(name, {})
                 line[float(beta)] = max(row["top1"], line.get(float(beta), 0.0))
     if len(points) == 2:
-        del points["best step"]
+        del points["best learning rate"]
     lines = [plots.Series(str(name), sorted(line.items())) for name, line in points.items()]
     lines = lines[: MOST_LINES - bool(whole)]
     return lines + ([plots.Series("beta all", [(1.0, max(whole))], flat=True)] if whole else [])

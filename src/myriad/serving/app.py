@@ -67,7 +67,7 @@ async def _answer_validation(request: Request, error: Any) -> JSONResponse:
 
 
 async def _answer_http(request: Request, error: Any) -> JSONResponse:
-    sentences = {404: "There is nothing at this address.", 405: "This method is not allowed here."}
+    sentences = {404: "Not found.", 405: "This method is not allowed here."}
     sentence = sentences.get(error.status_code, str(error.detail))
     return await _answer_refusal(request, Refusal(error.status_code, sentence))
 

@@ -90,7 +90,7 @@ _COUNTERS = {
     "bad_images": "Images that could not be read.",
     "rows": "Rows that were scored.",
     "batches": "Batches of rows that were scored together.",
-    "refused": "Requests that were refused because the queue was full.",
+    "refused": "Requests rejected because the queue was full.",
     "feedback": "Images that were kept with a corrected label.",
     "reloads": "Times that the model was replaced on disk and loaded again.",
 }

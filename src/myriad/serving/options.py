@@ -36,10 +36,10 @@ class ServeOptions:
     """
 
     host: str = option(LOOPBACK, help="Address to listen on.")
-    port: int = option(8000, minimum=0, maximum=65535, help="Port; 0 takes any free port.")
+    port: int = option(8000, minimum=0, maximum=65535, help="Port; 0 for any free port.")
     api_key: str | None = option(
         None,
-        help="Key that clients must send as X-API-Key; better given in MYRIAD_API_KEY.",
+        help="Key that clients must send as X-API-Key; better set in MYRIAD_API_KEY.",
         default_text="none",
     )
     open: bool = option(
@@ -53,29 +53,40 @@ class ServeOptions:
     reject: str | None = same_option(DecisionOptions, "reject")
     prior: str | None = same_option(DecisionOptions, "prior")
     assign: str | None = same_option(DecisionOptions, "assign")
-    max_images: int = option(64, minimum=1, maximum=10_000, help="Images of one request, at most.")
+    max_images: int = option(
+        64, minimum=1, maximum=10_000, help="Maximum number of images per request."
+    )
     max_megabytes: float = option(
-        32.0, above=0, maximum=4096, help="Size of a request, at most, in megabytes."
+        32.0, above=0, maximum=4096, help="Maximum size of a request, in megabytes."
     )
     max_megapixels: float = option(
-        50.0, above=0, maximum=1000, help="Size of an image, at most, in megapixels."
+        50.0, above=0, maximum=1000, help="Maximum size of an image, in megapixels."
     )
     queue: int = option(
-        256, minimum=1, maximum=100_000, help="Images that may wait; beyond that, status 503."
+        256,
+        minimum=1,
+        maximum=100_000,
+        help="Maximum number of queued images; beyond that, status 503.",
     )
     timeout: float = option(
-        30.0, above=0, maximum=3600, help="Seconds that a request may take, at most."
+        30.0, above=0, maximum=3600, help="Maximum duration of a request, in seconds."
     )
     connections: int = option(
-        512, minimum=1, maximum=100_000, help="Connections at a time; beyond that, status 503."
+        512,
+        minimum=1,
+        maximum=100_000,
+        help="Maximum number of concurrent connections; beyond that, status 503.",
     )
     feedback: str | None = option(
         None,
-        help="Folder that keeps images whose label a user corrects, for the next training.",
+        help="Folder for images whose label a user corrects, for the next training.",
         default_text="nothing is kept",
     )
     max_feedback: int = option(
-        10_000, minimum=1, maximum=10_000_000, help="Images that the feedback folder takes."
+        10_000,
+        minimum=1,
+        maximum=10_000_000,
+        help="Maximum number of images in the feedback folder.",
     )
 
     def __post_init__(self) -> None:

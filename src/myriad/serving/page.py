@@ -40,7 +40,7 @@ async def show_page() -> HTMLResponse:
 async def show_asset(name: str) -> Response:
     """Return the style, the script or the icon of the page."""
     if name not in TYPES:
-        raise Refusal(404, "There is nothing at this address.")
+        raise Refusal(404, "Not found.")
     return Response(read_asset(name), media_type=TYPES[name], headers={"Cache-Control": "no-cache"})
 
 

@@ -90,7 +90,8 @@ async def predict(
         Query(gt=0, lt=1, description="Give sets of labels that have the right one so often."),
     ] = None,
     only: Annotated[
-        list[str] | None, Query(description="Labels to choose from, with commas; may be repeated.")
+        list[str] | None,
+        Query(description="Labels to choose from, separated by commas; may be repeated."),
     ] = None,
 ) -> dict[str, Any]:
     """Rank the labels of images, or of rows of features, best first."""
@@ -220,7 +221,7 @@ async def keep_feedback(
     service = service_of(request)
     feedback = request.app.state.feedback
     if feedback is None:
-        raise Refusal(403, "This server keeps no feedback: see its option --feedback.")
+        raise Refusal(403, "This server does not collect feedback: see its option --feedback.")
     model = service.model
     find_label(model, label)
     async with received(request) as uploads:

@@ -84,12 +84,12 @@ class Guard:
         host = headers.get(b"host", "")
         allowed = self._options.allowed_hosts
         if allowed is not None and _name_of(host) not in allowed:
-            raise Refusal(403, "This server has another name: see its option --allow-host.")
+            raise Refusal(403, "Unknown host name: see the server option --allow-host.")
         origin = headers.get(b"origin")
         writes = scope["method"] not in ("GET", "HEAD")
         if writes and origin is not None and urlsplit(origin).netloc.lower() != host.lower():
             # A page of another site may not send requests in the name of a user.
-            raise Refusal(403, "Requests from pages of other sites are not answered.")
+            raise Refusal(403, "Cross-origin requests are not allowed.")
         key, path = self._options.api_key, scope["path"]
         if key is None or path in PUBLIC or path.startswith("/assets/"):
             return

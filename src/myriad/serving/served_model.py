@@ -38,7 +38,7 @@ MOST_DECIDERS = 32
 
 @dataclass(frozen=True, eq=False)
 class AnswerRules:
-    """What all answers of a server follow; None for what was not asked for.
+    """The decision options of a server; None for those that were not given.
 
     Attributes
     ----------

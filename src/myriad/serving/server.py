@@ -28,7 +28,7 @@ class Served:
     requests: int
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``serve`` prints."""
+        """Return the JSON object that ``serve`` prints."""
         return {"address": self.address, "requests": self.requests}
 
 

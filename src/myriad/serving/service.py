@@ -32,7 +32,7 @@ Task = tuple[bytes, Row | None]
 """An image, and weights if its score is to be explained."""
 
 RELOAD_SECONDS = 1.0
-"""How often the model folder is looked at."""
+"""Interval in seconds between checks of the model folder."""
 WORKER_SECONDS = 30.0
 """Least time after which a worker that has not finished an image is killed."""
 BROKEN = "a library that reads it failed or took too long"
@@ -98,7 +98,7 @@ class Service:
         await self.answer(self.ask(model, 1), row)
 
     async def answer(self, question: Question, rows: Row) -> Sequence[dict[str, Any]]:
-        """Return what is said of each row: its ranked labels."""
+        """Return the ranked labels of each row."""
         return await self._batcher.score(question, rows)
 
     async def describe(self, model: ServedModel, contents: Sequence[bytes]) -> list[Row | BadImage]:
@@ -120,9 +120,7 @@ class Service:
     async def _run(self, model: ServedModel, tasks: Sequence[Task]) -> list[Row | BadImage]:
         """Let worker processes do some tasks, unless too many are waiting already."""
         if model.signature is None:
-            raise Refusal(
-                422, "This model was trained on rows that were not made from images: send rows."
-            )
+            raise Refusal(422, "This model was trained on rows, not on images: send rows.")
         if self.pending and self.pending + len(tasks) > self.options.queue:
             self.metrics.count("refused")
             raise Refusal(503, "Too many images are waiting. Try again.", RETRY_AFTER)
@@ -168,7 +166,7 @@ class Service:
                 continue
             if (model.signature is None) != (self.model.signature is None):
                 failed = state
-                progress.note("The replaced model takes other input: start the server again.")
+                progress.note("The replaced model takes other input: restart the server.")
                 continue
             self.model = model
             self.metrics.count("reloads")

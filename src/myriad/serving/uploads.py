@@ -23,7 +23,7 @@ from myriad.serving.refusal import RETRY_AFTER, Refusal
 MAX_HEADER_BYTES = 4096
 MAX_FIELD_BYTES = 4096
 ROWS_PER_IMAGE = 16
-"""A request may have so many times more rows than images: rows need no description."""
+"""A request may have this many times more rows than images: rows need no extraction."""
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_TYPES = ("application/x-npy", "application/npy", "application/vnd.numpy")
 _PLAIN_TYPES = ("", "application/octet-stream", "application/x-www-form-urlencoded")
@@ -64,7 +64,7 @@ class Budget:
     def take(self, n_bytes: int) -> None:
         """Count some bytes; raises `Refusal` if there are too many."""
         if self.used + n_bytes > self.limit:
-            raise Refusal(503, "The server holds too many uploads. Try again.", RETRY_AFTER)
+            raise Refusal(503, "The server has too many uploads. Try again later.", RETRY_AFTER)
         self.used += n_bytes
 
     def give_back(self, n_bytes: int) -> None:
@@ -205,7 +205,7 @@ def parse_form(body: bytes, boundary: bytes, max_images: int) -> Uploads:
     except (MultipartParseError, ValueError):
         raise Refusal(400, "The body is not a valid multipart form.") from None
     if not body.rstrip().endswith(b"--" + boundary + b"--"):
-        raise Refusal(400, "The body of the form is cut off.")
+        raise Refusal(400, "The body of the form is truncated.")
     return form.found
 
 
@@ -262,6 +262,6 @@ def parse_npy(body: bytes) -> NDArray[np.float32]:
     if dtype.kind not in "fiu" or len(shape) not in (1, 2) or size < 1:
         raise Refusal(400, "An .npy file of rows holds numbers in one or two dimensions.")
     if len(body) - stream.tell() != size * dtype.itemsize:
-        raise Refusal(400, "The .npy file is cut off.")
+        raise Refusal(400, "The .npy file is truncated.")
     flat = np.frombuffer(body, dtype, count=size, offset=stream.tell())
     return as_float_rows(flat.reshape(shape, order="F" if by_column else "C"))

@@ -1,7 +1,7 @@
-"""Signatures: an image to one vector; one signature a file, listed in the registry `SIGNATURES`.
+"""Signatures: an image to one vector; one signature per file, listed in the registry `SIGNATURES`.
 
 The package itself is light, because the help of the command is built from the registry. Any other
-name of `myriad.signatures.api` is imported when it is first asked for.
+name of `myriad.signatures.api` is imported at first use.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Backbone(Signature, kind="backbone"):
             raise InputError("The graph of a backbone must be an array of bytes.")
         found = hashlib.sha256(np.ascontiguousarray(graph).data).hexdigest()
         if self.sha256 not in ("", found):
-            raise InputError("The graph of a backbone is not the one that its hash was taken of.")
+            raise InputError("The graph of a backbone does not match its hash.")
         object.__setattr__(self, "sha256", found)
         if not isinstance(self.output, str) or not _is_count(self.features):
             raise InputError("A backbone needs the name and the length of its output.")

@@ -204,7 +204,7 @@ def _add_kernel_pca(
     threads, progress = options.get("threads"), options.get("progress", SILENT)
     total = len(images) if isinstance(images, Sized) else None
     histograms = []
-    with progress.step("Counting words for the kernel PCA", total, "images") as advance:
+    with progress.step("Computing histograms for kernel PCA", total, "images") as advance:
         counting = _Counting(signature)
         for histogram in map_images(counting, images, colour=signature.colour, threads=threads):
             histograms.append(histogram)

@@ -133,7 +133,9 @@ def _(signature: VladSignature, image: Bytes, weights: Float) -> Contributions:
 @contribute.register
 def _(signature: BagOfWordsSignature, image: Bytes, weights: Float) -> Contributions:
     if not signature.map.by_region:
-        raise InputError("A bag of words with kernel PCA mixes its words: it cannot be explained.")
+        raise InputError(
+            "A bag of words with kernel PCA mixes its visual words: it cannot be explained."
+        )
     pooled = _Pooled.of(signature, image)
     words, width = signature.words, signature.width
     if width:

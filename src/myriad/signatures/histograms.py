@@ -191,7 +191,7 @@ def learn_histograms(
     if isinstance(images, Sized):
         total = len(images)
     rows = []
-    with progress.step("Counting colours and textons", total, "images") as advance:
+    with progress.step("Computing colour and texton histograms", total, "images") as advance:
         for row in map_images(counter, images, colour=True, threads=threads):
             rows.append(row)
             advance(1)

@@ -80,7 +80,7 @@ def parse_numbers(option: str, text: str, index: int) -> tuple[float, float, flo
         numbers = ()
     if len(numbers) not in (1, 3) or not all(isfinite(number) for number in numbers):
         raise InputError(
-            f"{option} must be a number, three with commas between them (red, green, blue), or "
+            f"{option} must be a number, three separated by commas (red, green, blue), or "
             f"one of {', '.join(NORMS)}, not {text!r}."
         )
     red, green, blue = numbers * 3 if len(numbers) == 1 else numbers

@@ -19,22 +19,28 @@ VIEWS = (1, 2, 10)
 
 @dataclass(frozen=True)
 class NoOptions:
-    """The options of a signature that has none of its own."""
+    """The options of a signature without options."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FisherOptions:
     """The options of Fisher vectors."""
 
-    weights: bool = option(False, help="fisher: add the gradient of the Gaussians' weights.")
-    coordinates: bool = option(True, help="fisher: add x and y of a patch to its descriptor.")
+    weights: bool = option(
+        False, help="fisher: add the gradient with respect to the mixture weights."
+    )
+    coordinates: bool = option(
+        True, help="fisher: append the coordinates x and y of a patch to its descriptor."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class BagOfWordsOptions:
     """The options of bags of visual words."""
 
-    soft: bool = option(False, help="bov: let a patch count for several words near it.")
+    soft: bool = option(
+        False, help="bov: soft assignment, in which a patch counts for several nearby words."
+    )
     map: str = option(
         "hellinger",
         choices=MAPS,
@@ -46,7 +52,9 @@ class BagOfWordsOptions:
 class VladOptions:
     """The options of VLAD."""
 
-    within: bool = option(False, help="vlad: normalise the sum of each word by itself.")
+    within: bool = option(
+        False, help="vlad: normalise the sum of each word separately (intra-normalisation)."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,14 +74,14 @@ class NetworkOptions:
         minimum=1,
         maximum=4096,
         aliases=("--onnx-size",),
-        help="networks: height and width of the images that the network takes.",
+        help="networks: height and width of the input images.",
         default_text="as it was trained; onnx: as the file says, or 224",
     )
     views: int = option(
         1,
         minimum=1,
         maximum=10,
-        help="networks: views of an image that are averaged: 1, 2 (mirrored) or 10 (corners too).",
+        help="networks: views of an image to average: 1, 2 (mirrored too) or 10 (corners too).",
     )
 
     def __post_init__(self) -> None:
@@ -87,7 +95,7 @@ class OnnxOptions(NetworkOptions):
 
     Attributes
     ----------
-    mean, deviation : of pixels from 0 to 255: one number, three with commas between them (red,
+    mean, deviation : of pixels from 0 to 255: one number, three separated by commas (red,
         green, blue), or a word of `myriad.signatures.onnx_file.NORMS`.
     output : the name of the output to take, or of any value within the network; None for the first
         output.
@@ -96,18 +104,18 @@ class OnnxOptions(NetworkOptions):
     mean: str = option(
         "imagenet",
         name="onnx_mean",
-        help="onnx: mean of pixels from 0 to 255 that is subtracted: one number, three with commas "
-        "between, imagenet or clip.",
+        help="onnx: mean to subtract from pixels (0 to 255): one number, three separated by "
+        "commas, imagenet or clip.",
     )
     deviation: str = option(
         "imagenet",
         name="onnx_deviation",
-        help="onnx: standard deviation that is divided by, in the same ways.",
+        help="onnx: standard deviation to divide by, in the same form.",
     )
     output: str | None = option(
         None,
         name="onnx_output",
-        help="onnx: output of the network to take, or a value inside it.",
+        help="onnx: output of the network, or a tensor inside it.",
         default_text="the first",
     )
 

@@ -73,7 +73,7 @@ class SignatureOptions:
         `SignatureSpec.options`.
     """
 
-    signature: str = option(AUTO, help="Signature of an image, or several with + between")
+    signature: str = option(AUTO, help="Image signature, or several joined by +")
     components: int | None = option(
         None,
         minimum=1,
@@ -85,7 +85,9 @@ class SignatureOptions:
     descriptor: str = option("sift", help="Local descriptor of a patch")
     contrast: float = same_option(SiftOptions, "contrast")
     root: bool = same_option(SiftOptions, "root")
-    whiten: bool = option(False, help="Divide projected descriptors by their standard deviation.")
+    whiten: bool = option(
+        False, help="Whiten projected descriptors: divide by their standard deviation."
+    )
     own: Any = None
 
     def __post_init__(self) -> None:
@@ -288,7 +290,7 @@ def find_signature(word: str) -> SignatureSpec:
     if len(terms) > 1:
         words = tuple(name for name, _ in terms)
         if AUTO in words:
-            raise InputError(f"--signature {word}: {AUTO} stands for itself.")
+            raise InputError(f"--signature {word}: {AUTO} cannot be combined.")
         return CombinedSpec(words, tuple(weight for _, weight in terms))
     name, colon, descriptor = word.partition(":")
     spec = SIGNATURES.get(name)

@@ -62,7 +62,7 @@ class SignatureSpec(ABC):
         return None
 
     def count_features(self, signature: Signature, n_images: int) -> int:
-        """Return the length of rows if a signature like this one is learned from so many images."""
+        """Return the length of rows of this signature if it is learned from a number of images."""
         return signature.dim
 
     @abstractmethod

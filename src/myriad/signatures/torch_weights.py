@@ -60,7 +60,7 @@ class _Tensor:
 
 
 def _make_tensor(storage: Any, start: Any, shape: Any, strides: Any, *ignored: Any) -> _Tensor:
-    """Return what a call of PyTorch's own function in the file stands for."""
+    """Return the array for a call of PyTorch's rebuild function in the file."""
     if not isinstance(storage, _Storage):
         raise ValueError("a tensor without a storage")
     return _Tensor(storage, start, tuple(shape), tuple(strides))
@@ -72,14 +72,14 @@ _NAMES = {
     ("torch", "FloatStorage"): np.dtype("<f4"),
     ("torch", "LongStorage"): np.dtype("<i8"),
 }
-"""All names that a file may use, and what each stands for."""
+"""All names that a file may use, and their replacements."""
 
 
 class _Unpickler(pickle.Unpickler):
     """Reads pickles of plain data and tensors; refuses every other name."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return what a name stands for, without importing anything."""
+        """Return the replacement of a name, without importing anything."""
         if (module, name) not in _NAMES:
             raise ValueError(f"it names {module}.{name}, which is not allowed")
         return _NAMES[module, name]

@@ -173,7 +173,7 @@ def inform_rows(
         "bins": bins,
         "several": rows.sets is not None,
     }
-    with progress.step("Measuring information", n_passes * rows.n_rows, "rows") as advance:
+    with progress.step("Computing mutual information", n_passes * rows.n_rows, "rows") as advance:
 
         def read() -> Iterator[tuple[Float, LabelSets]]:
             with thread_executor(threads) as executor:

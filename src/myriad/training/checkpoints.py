@@ -1,6 +1,6 @@
-"""Checkpoints: the state of a long training in one file, replaced as a whole, to resume from.
+"""Checkpoints: the training state in one file, replaced atomically, from which a run resumes.
 
-`TrainingState` is what the file contains, in one format for all methods.
+`TrainingState` is the content of the file, in one format for all methods.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ FORMAT = 2
 
 
 class Checkpoint:
-    """The file in which a training keeps its state; see `TrainingState` for what is in it.
+    """The file of a training state; see `TrainingState` for its content.
 
     Parameters
     ----------
     path : the file; it need not exist.
-    key : what the training depends on, plain JSON; a checkpoint with another key is ignored.
-    every : seconds from one writing to the next.
+    key : data, settings and versions as plain JSON; a checkpoint with another key is ignored.
+    every : minimum number of seconds between two writes.
     """
 
     def __init__(self, path: Path, key: dict[str, Any], *, every: float = 30.0) -> None:
@@ -45,7 +45,7 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def load(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-        """Return the state and the arrays kept, or None where there are none for this key.
+        """Return the saved state and arrays, or None if there are none for this key.
 
         Raises `InputError` for a damaged file.
         """
@@ -57,25 +57,25 @@ class Checkpoint:
             state = json.loads(texts["state"])
         except (OSError, SafetensorError, KeyError, ValueError) as error:
             raise InputError(
-                f"{self.path} is damaged ({error}): delete it, and training begins anew."
+                f"{self.path} is damaged ({error}): delete it to start training again."
             ) from None
         if texts.get("key") != self.key:
             return None
         return state, read_arrays(self.path)
 
     def beside(self, name: str) -> Checkpoint:
-        """Return the checkpoint of another phase of the same training, in a file of its own."""
+        """Return the checkpoint of another phase of the same training, in a separate file."""
         other = copy(self)
         other.path = self.path.with_name(f"{self.path.stem}-{name}{self.path.suffix}")
         return other
 
     @property
     def is_due(self) -> bool:
-        """Whether the last writing is at least `every` seconds ago."""
+        """Whether the last write is at least `every` seconds ago."""
         return time.monotonic() - self._written >= self.every
 
     def save(self, state: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Replace the file, at once and as a whole."""
+        """Replace the file atomically."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         texts = {"key": self.key, "state": json.dumps(state)}
         plain = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -90,16 +90,16 @@ _FACTS, _TRAINER, _MONITOR = "facts.", "trainer.", "monitor."
 
 
 class TrainingState:
-    """What a training has come to, read from its checkpoint and written to it.
+    """The state of a training run, read from and written to its checkpoint.
 
     Parameters
     ----------
-    checkpoint : the file; None to keep nothing.
+    checkpoint : the file; None to write none.
 
     Attributes
     ----------
-    facts : what is known beside the loop, plain JSON: the setting that a search has found, the
-        settings it tried, and so on. Empty in a training that begins.
+    facts : state outside the loop, as plain JSON: the setting that a search has found, the
+        settings it tried, and so on. Empty at the start of training.
     arrays : arrays that belong to the facts.
     seconds : time spent on the epochs before an interruption.
     """
@@ -120,7 +120,7 @@ class TrainingState:
         return self._loop is not None
 
     def resume(self, trainer: EpochTrainer, monitor: Monitor, *, pool: ThreadPool) -> None:
-        """Put a trainer and its monitor into the state kept, if there is any."""
+        """Restore a trainer and its monitor from the saved state, if there is any."""
         if self._loop is None:
             return
         (arrays, monitored), self._loop_arrays = self._loop_arrays, ({}, {})
@@ -149,7 +149,7 @@ class TrainingState:
         self._checkpoint.save({"facts": self.facts, "seconds": seconds, "loop": loop}, arrays)
 
     def save_if_due(self, trainer: EpochTrainer, monitor: Monitor, *, seconds: float) -> None:
-        """Write the state if the last time is long enough ago."""
+        """Write the state if a checkpoint is due."""
         if self._checkpoint is not None and self._checkpoint.is_due:
             self.save(trainer, monitor, seconds=seconds)
 

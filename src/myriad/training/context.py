@@ -1,4 +1,4 @@
-"""The context of a training: threads, progress, checkpoint and workers, handed on as one object."""
+"""The context of a training run: threads, progress, checkpoint and workers in one object."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Context:
 
     Attributes
     ----------
-    threads : number of threads; None for one for each core.
+    threads : number of threads; None for one per core.
     progress : receives titles, counts and notes.
-    checkpoint : file from which a training that was interrupted resumes; None for none.
+    checkpoint : file from which an interrupted run resumes; None for none.
     workers : workers that train class shards or shards of rows; None to train in this process.
         Only methods that have `Method.spreads` use them.
-    products : products of rows, which several trainings on rows of the same source share; None to
+    products : Gram matrices that several runs on rows of the same source share; None to
         compute them for each.
     """
 

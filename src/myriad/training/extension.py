@@ -2,7 +2,7 @@
 
 The probability of class c is proportional to ``exp(scale s_c)``, where the scores of the fixed
 classes stay as they are and `scale` is their inverse temperature. The fixed classes of a row then
-enter only by the logarithm of the sum of their exponentials, one number a row. So the problem is
+enter only by the logarithm of the sum of their exponentials, one value per row. So the problem is
 convex in the trained weights, its size does not depend on the number of fixed classes, and the new
 scores are on the scale of the old ones, whichever objective these were trained with.
 """
@@ -29,13 +29,13 @@ HALF_DECADES = (6, 8, 9, 10, 11, 12)
 """Regularisation strengths that are tried: ``10 ** (-half / 2)`` times the mean squared norm of the
 rows, from strong to weak."""
 PATIENCE = 1
-"""The path ends when so many values in a row have brought no better accuracy."""
+"""The path ends when this many consecutive values have not improved the accuracy."""
 TOL, WINDOW = 0.02, 5
-"""The optimiser stops when the last iterations, so many of them, have lowered the objective by less
+"""The optimiser stops when this many last iterations have lowered the objective by less
 than this fraction of it; accuracy does not change below it. A single iteration says too little:
 the first one from an earlier solution is short."""
 MAX_STEPS = 100
-"""Most iterations of the optimiser."""
+"""Maximum number of iterations of the optimiser."""
 FIXED_ROWS, FIXED_SHARE = 4096, 2
 """Rows of fixed classes that are trained against, at most: so many, or so many for each row of a
 trained class if that is more. Rows that are drawn count for those that are not."""
@@ -65,7 +65,7 @@ class FixedScores:
     def of(
         cls, model: Model, X: Float, labels: Ints, scale: float, pool: ThreadPool
     ) -> FixedScores:
-        """Return what the classes of a model give for rows; a label of -1 is none of them."""
+        """Return the scores of the classes of a model for rows; label -1 is none of them."""
         true, others, best_other = np.empty((3, len(X)))
 
         def score(start: int) -> None:
@@ -105,7 +105,7 @@ class FixedScores:
 
         A model fits the rows that it was trained on better than others. So the rows of fixed
         classes keep their order by this lead, but get the leads of held-out rows: new classes that
-        are trained beside the old ones would otherwise find no resistance.
+        are trained beside the old ones would otherwise get too high scores.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ def train_beside(
         for rows of fixed classes.
     fixed : the scores of the fixed classes for these rows.
     scale : inverse temperature of the fixed classes.
-    anchor : weights from which those that are trained should not go far, zero by default.
+    anchor : weights towards which the trained ones are regularised, zero by default.
     groups : rows of one group are never divided; see `draw_folds`.
     """
     problem = Problem(X, targets, n_trained, fixed, scale, anchor, pool)
@@ -174,7 +174,7 @@ def train_beside(
         training = problem.select(np.flatnonzero(folds != fold)).thinned(seed)
         parts.append(HeldOut(training, held, X[held], targets[held], fixed.select(held)))
     # Accuracy changes little along the path: one fold is enough to choose, all of them to measure.
-    # Other folds begin anew, as the first one was trained on the rows that they hold out.
+    # Other folds start from scratch, as the first one was trained on the rows that they hold out.
     lam, parameters = parts[0].choose_lam()
     advance(1)
     found = [parts[0].score(parameters)]
@@ -212,7 +212,7 @@ class HeldOut:
     fixed: FixedScores
 
     def choose_lam(self) -> tuple[float, NDArray[np.float64]]:
-        """Train from strong to weak regularisation until held-out rows do no better.
+        """Train from strong to weak regularisation until held-out accuracy stops increasing.
 
         Return the best strength, and the parameters that were found with it.
         """
@@ -295,7 +295,7 @@ class Problem:
         return self.select(rows, np.where(self.targets[rows] < 0, len(old) / most, 1.0))
 
     def start(self) -> NDArray[np.float64]:
-        """Return the parameters to begin with: the anchor, or scores that are all the same."""
+        """Return the initial parameters: the anchor, or equal scores for all classes."""
         found = np.empty((self.n_trained, self.X.shape[1] + 1))
         found[:, :-1] = self.centre
         if self.anchor is not None:
@@ -381,7 +381,7 @@ class Problem:
             exponentials = np.exp(logits - top[:, None])
             sums = exponentials.sum(axis=1) + np.exp(rest - top)
             own = np.flatnonzero(targets >= 0)
-            # A row of a fixed class asks that it be one of these; which one is not in question.
+            # For a row of a fixed class, only the total probability of the fixed classes matters.
             rest[own] = logits[own, targets[own]]
             loss += float(weights @ (top + np.log(sums) - rest))
             exponentials *= (weights / sums)[:, None]

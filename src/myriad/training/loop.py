@@ -1,7 +1,7 @@
-"""The training loop: an epoch, a look at it, a checkpoint, until the monitor says stop.
+"""The training loop: epoch, validation, checkpoint, until the monitor stops it.
 
-Every method is trained by `run`, in a search as well as to the end. What differs is the trainer,
-which makes the epochs, and the monitor, which measures them and decides when to stop.
+Every method is trained by `run`, in a search as well as for the final model. Methods differ in the
+trainer, which runs the epochs, and the monitor, which measures them and decides when to stop.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def run(
 
     Parameters
     ----------
-    trainer : what is trained, and changed.
+    trainer : the trainer; its weights are changed.
     rows : the training rows.
     monitor : measures epochs, keeps the history, and stops the training.
     until : the number of the last epoch.
-    seed : what the order of the rows and all draws follow.
+    seed : seed of the order of the rows and of all random draws.
     pool : the threads.
-    clock : returns the seconds since training began; by default it begins now.
-    advance : called with numbers of rows as they are done.
+    clock : returns the seconds since the start of training; by default it starts now.
+    advance : called with the number of rows processed.
     callback : called with a copy of each row of the history.
     state : writes a checkpoint after an epoch that was measured, when one is due.
     """
@@ -61,6 +61,6 @@ def run(
 
 
 def start_clock(spent: float = 0.0) -> Clock:
-    """Return a clock that begins at the seconds spent before an interruption."""
+    """Return a clock that starts at the seconds spent before an interruption."""
     began = time.perf_counter() - spent
     return lambda: time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""What every training method is: a frozen dataclass of options that fits a model to rows.
+"""The base class of training methods: a frozen dataclass of options that fits a model to rows.
 
 Modules that define methods import nothing heavy at the top, because the help of the command is
 built from their options.
@@ -33,18 +33,18 @@ CALIBRATIONS = {
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained model, and how it was found.
+    """A trained model, with its settings and history.
 
     Attributes
     ----------
     model : what was learned.
-    settings : the numbers used, plain JSON; ``train`` prints them and the model folder keeps them.
-    epochs : number of epochs after which the model is as returned.
+    settings : the settings used, plain JSON; ``train`` prints them, the model folder stores them.
+    epochs : number of epochs of the returned model.
     history : a row for each epoch, with at least ``epoch``, ``top1``, ``top5`` and ``seconds``.
     table : the candidates of the search, with the validation accuracy of each.
-    held_scores : scores of rows that were not trained on, by a model of the same settings; None if
+    held_scores : scores of held-out rows by a model of the same settings; None if
         there are none.
-    calibration : makes probabilities of the scores; None if the model is not calibrated.
+    calibration : maps scores to probabilities; None if the model is not calibrated.
     label_calibration : the same for rows with several labels each.
     """
 
@@ -58,7 +58,7 @@ class Fitted:
     label_calibration: LabelCalibration | None = field(default=None, kw_only=True)
 
     def found_by(self, first: Fitted) -> Fitted:
-        """Return this model, trained with settings found before, with how they were found."""
+        """Return this model with the search results of an earlier fit."""
         names = ("history", "table", "held_scores", "calibration", "label_calibration")
         return replace(self, **{name: getattr(first, name) for name in names})
 
@@ -73,7 +73,7 @@ class Method(ABC):
     ----------
     objective : the name by which the method is registered in `METHODS`.
     seed : seed of the order of the rows and of all random draws.
-    calibration : which rows calibrate probabilities; see `calibrating.add_calibration`.
+    calibration : rows to calibrate probabilities on; see `calibrating.add_calibration`.
     titles : for each objective that the class serves, a few words for the help of the command.
     """
 
@@ -85,7 +85,7 @@ class Method(ABC):
         "auto",
         choices=CALIBRATIONS,
         panel=CALIBRATION_PANEL,
-        help="Rows that calibrate probabilities.",
+        help="Rows to calibrate probabilities on.",
     )
 
     def __post_init__(self) -> None:
@@ -104,13 +104,13 @@ class Method(ABC):
 
     @property
     def spreads(self) -> bool:
-        """Whether workers can train shards; if not, `fit` ignores those of its context."""
+        """Whether workers can train shards; if not, `fit` ignores the workers of its context."""
         return False
 
     @property
     @abstractmethod
     def is_open(self) -> bool:
-        """Whether validation rows are needed to find an option."""
+        """Whether an option must be searched on validation rows."""
 
     @abstractmethod
     def fit(
@@ -123,8 +123,8 @@ class Method(ABC):
     ) -> Fitted:
         """Train on rows.
 
-        With validation rows, the numbers left open are searched for and the best model is kept;
-        without, modest numbers are used. With a checkpoint, an interrupted training resumes and
+        With validation rows, open options are searched and the best model is kept;
+        without, defaults are used. With a checkpoint, an interrupted run resumes and
         ends with the same model.
 
         Parameters
@@ -140,17 +140,17 @@ class Method(ABC):
 
     @abstractmethod
     def settled(self, fitted: Fitted) -> Self:
-        """Return the method with nothing left to search for, as `fitted` found it."""
+        """Return the method with all options set to the values that `fitted` found."""
 
     def with_memory(self, size: int) -> Self:
-        """Return the method with a limit in bytes for what its search trains side by side.
+        """Return the method with a memory limit in bytes for weights that are trained together.
 
         A method that trains one setting at a time ignores it.
         """
         return self
 
     def without_early_stopping(self, epochs: int) -> Self:
-        """Return the method that trains for all of so many epochs.
+        """Return the method that trains for exactly this number of epochs.
 
         A method without early stopping ignores it.
         """
@@ -159,15 +159,15 @@ class Method(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class CentringMethod(Method):
-    """A method that can subtract the mean from rows while it trains.
+    """A method that can subtract the mean of the rows for training.
 
-    The mean of non-negative features carries much of their squared norm without telling classes
-    apart, and slows every solver down. The bias of the model makes up for what was subtracted, so
-    that the model is for rows as they are.
+    The mean of non-negative features makes up much of their squared norm without separating the
+    classes, and slows every solver down. The mean is folded into the biases, so that the fitted
+    model takes uncentred rows.
     """
 
     center: bool = option(
-        True, panel=SCALING_PANEL, help="Subtract the mean from the rows while training."
+        True, panel=SCALING_PANEL, help="Subtract the mean of the rows for training."
     )
 
     def fit(
@@ -178,7 +178,7 @@ class CentringMethod(Method):
         n_classes: int,
         context: Context = DEFAULT_CONTEXT,
     ) -> Fitted:
-        """Train on rows, centred if that is asked for; see `Method.fit`."""
+        """Train on rows, centred if `center` is set; see `Method.fit`."""
         if not self.center:
             return self._fit(train, val, n_classes=n_classes, context=context)
         import numpy as np
@@ -206,9 +206,9 @@ class CentringMethod(Method):
 
 @dataclass(frozen=True, kw_only=True)
 class GradientMethod(Method):
-    """A method that trains by gradient steps until validation accuracy stops rising.
+    """A method that trains by gradient steps, with early stopping on validation accuracy.
 
-    See the `option` of each field. A `patience` of None depends on how many rows validate.
+    See the `option` of each field. A `patience` of None depends on the number of validation rows.
     """
 
     eta: float | None = option(
@@ -224,13 +224,13 @@ class GradientMethod(Method):
         minimum=0,
         aliases=("--min-delta",),
         panel=SGD_PANEL,
-        help="Early stopping: the percentage points by which validation accuracy must rise.",
+        help="Early stopping: minimum increase of the validation accuracy, in percentage points.",
     )
     patience: int | None = option(
         None,
         minimum=1,
         command=False,
-        help="Early stopping: the number of epochs to wait for a rise.",
+        help="Early stopping: number of epochs to wait for an increase.",
         default_text="8, or 4 with many validation rows",
     )
     memory: int = option(
@@ -246,7 +246,7 @@ class GradientMethod(Method):
         return replace(self, memory=size)
 
     def without_early_stopping(self, epochs: int) -> Self:
-        """Return the method that trains for all of so many epochs."""
+        """Return the method that trains for exactly this number of epochs."""
         return replace(self, patience=epochs)
 
 
@@ -258,14 +258,14 @@ def rounds_option(*, panel: str, only: tuple[str, ...] = ()) -> Any:
         maximum=10_000,
         panel=panel,
         only=only,
-        help="With --cluster, how many times an epoch averages the weights of the workers.",
+        help="With --cluster, how many times per epoch the weights of the workers are averaged.",
     )
 
 
 def make_method(
     methods: Mapping[str, type[Method]], objective: str, *, seed: int = 0, **given: Any
 ) -> Method:
-    """Return the method for an objective, its options parsed as the command states them.
+    """Return the method for an objective, with options parsed from the command line.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ MOST_ROWS = 20_000
 BASIS_ROWS, BASIS_BYTES = 256, 64 << 20
 """Rows that the main directions are found from, and most bytes of them."""
 KNOWN_ROWS = 2000
-"""Rows that say what is usual."""
+"""Rows from which the distribution of novelty scores is estimated."""
 READ_BYTES = 16 << 20
 
 
@@ -31,8 +31,8 @@ def learn_novelty(
 ) -> Novelty | None:
     """Return the novelty score learned from training rows; None if they are too few.
 
-    What is usual is found from training rows too, with the mean of their class as if they were
-    not in it. Each one is paired with the best score of a held-out row of its class.
+    The distribution for known classes is estimated on training rows, each left out of the mean of
+    its class. Each one is paired with the best score of a held-out row of its class.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def pair_rows(first: Ints, second: Ints) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def number_within(labels: Ints) -> NDArray[np.int64]:
-    """Return a number for each row that says its class and how many of it came before."""
+    """Return a key for each row, unique for its class and its position within the class."""
     order = np.argsort(labels, kind="stable")
     counts = np.bincount(labels)
     starts = np.cumsum(counts) - counts

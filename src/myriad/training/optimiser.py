@@ -24,7 +24,7 @@ CONSTANT, BY_LAM, DECAYING = range(len(SCHEDULES))
 
 @dataclass(frozen=True)
 class Schedule:
-    """How the learning rate shrinks.
+    """Learning rate schedule.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Schedule:
         name="schedule",
         choices=SCHEDULES,
         panel=SGD_PANEL,
-        help="How the learning rate shrinks.",
+        help="Learning rate schedule.",
     )
     t0: float | None = option(
         1000.0,
@@ -93,7 +93,7 @@ class OptimiserOptions:
         "none",
         choices=("none", "class", "feature"),
         panel=SGD_PANEL,
-        help="AdaGrad: learning rates that shrink with the gradients so far.",
+        help="AdaGrad: learning rates scaled by accumulated gradients.",
     )
     average: bool = option(
         False, panel=SGD_PANEL, help="Average the weights of the latest steps (Polyak averaging)."
@@ -109,7 +109,7 @@ class OptimiserOptions:
         "zero",
         choices={"zero": "", "ball": "uniform within --max-norm"},
         panel=SGD_PANEL,
-        help="Weights at the start.",
+        help="Initial weights.",
     )
 
     def __post_init__(self) -> None:

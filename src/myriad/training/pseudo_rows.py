@@ -1,4 +1,4 @@
-"""Rows of classes whose images are gone, made of what a model keeps of them.
+"""Pseudo-rows of classes whose images are not available, drawn from the statistics of a model.
 
 The mean of a class in the main directions of the rows is part of the novelty score. A pseudo-row is
 such a mean plus the difference of a row at hand from the mean of its own class, as in FeTrIL

@@ -1,4 +1,4 @@
-"""Model selection: what the searches of all methods share.
+"""Model selection: functions shared by the searches of all methods.
 
 Candidates are compared by validation accuracy against all classes. A large problem is searched on a
 random subsample of its rows first; successive halving drops the worse candidates early; a path over
@@ -17,19 +17,19 @@ from myriad.randomness import generator
 from myriad.store import Rows
 
 SEARCH_FLOPS = 5e10
-"""Multiply-adds of a first look at all candidates; a larger problem is searched on a subsample."""
+"""Multiply-adds of the first rung; a larger problem is searched on a subsample."""
 
 Candidate = TypeVar("Candidate")
 
 
 def count_subsample(n_rows: int, n_candidates: int, n_classes: int, dim: int) -> int:
-    """Return how many rows a search begins on: all, or so many that the work is bounded."""
+    """Return the number of rows that a search starts on, so that its cost is bounded."""
     bounded = max(SEARCH_FLOPS / (n_candidates * n_classes * dim), 10 * n_classes, 2000)
     return n_rows if bounded >= n_rows / 2 else int(bounded)
 
 
 def subsample(rows: Rows, n_candidates: int, n_classes: int, *, seed: int) -> Rows:
-    """Return the rows that a search begins on; all of them where they are few."""
+    """Return the rows that a search starts on; all of them if they are few."""
     size = count_subsample(rows.n_rows, n_candidates, n_classes, rows.dim)
     if size == rows.n_rows:
         return rows
@@ -38,14 +38,14 @@ def subsample(rows: Rows, n_candidates: int, n_classes: int, *, seed: int) -> Ro
 
 
 def count_survivors(n_candidates: int, keep: float) -> int:
-    """Return how many candidates are left after a rung: a fraction of them, and at least two."""
+    """Return the number of candidates after a rung: a fraction of them, at least two."""
     return max(2, math.ceil(n_candidates * keep))
 
 
 def halve(
     candidates: Sequence[Candidate], score: Callable[[Candidate], Any], keep: float
 ) -> list[Candidate]:
-    """Return the candidates that reach the next rung, best first; the earlier of equals wins."""
+    """Return the candidates for the next rung, best first; the earlier of equals first."""
     ranked = sorted(candidates, key=score, reverse=True)
     return ranked[: count_survivors(len(ranked), keep)]
 
@@ -54,8 +54,8 @@ def smooth(scores: Sequence[float]) -> list[float]:
     """Return the scores along a path, each averaged with its neighbours: half its own, a quarter of
     each of theirs.
 
-    The best of many noisy scores is too good to be true; one whose neighbours are good as well is
-    not there by luck. The ends count as their own outer neighbours.
+    The best of many noisy scores is optimistic; if its neighbours are good as well, it is less
+    likely to be chance. The ends count as their own outer neighbours.
     """
     padded = [scores[0], *scores, scores[-1]]
     return [
@@ -65,5 +65,5 @@ def smooth(scores: Sequence[float]) -> list[float]:
 
 
 def has_peaked(scores: Sequence[Any], patience: int) -> bool:
-    """Return whether the last `patience` values of a path have brought no better score."""
+    """Return whether the last `patience` values of a path have not improved the score."""
     return bool(scores) and len(scores) - 1 - scores.index(max(scores)) >= patience

@@ -1,4 +1,4 @@
-"""The numbers that training depends on."""
+"""The settings of a linear trainer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """The numbers that training depends on.
+    """The settings of a linear trainer.
 
     Attributes
     ----------
@@ -21,8 +21,8 @@ class Setting:
     beta : one-vs-rest: negatives for each positive, on average; infinity for all of them [GP, 3.2].
         None for the joint objectives.
     lam : regularisation strength, the weight of the squared norm.
-    scale : whether features are scaled to unit variance; the weights returned are for the rows as
-        they were before.
+    scale : whether features are scaled to unit variance; the returned weights are for unscaled
+        rows.
     t0 : steps after which the learning rate has halved, where that is searched; else None.
     """
 
@@ -34,7 +34,7 @@ class Setting:
 
     @classmethod
     def from_json(cls, settings: Mapping[str, Any]) -> Self:
-        """Return the setting among the numbers that `to_json` gave."""
+        """Return the setting from the values that `to_json` returned."""
         beta = settings.get("beta")
         beta = math.inf if beta == "all" else beta
         return cls(settings["eta"], beta, settings["lam"], settings["scale"], settings.get("t0"))

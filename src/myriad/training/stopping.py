@@ -1,8 +1,7 @@
-"""When training stops, and what is remembered of it: the monitors of the training loop.
+"""Monitors of the training loop: they measure epochs and decide when training stops.
 
-A monitor is asked after each epoch. It decides whether to measure what is being trained, appends a
-row to the history, remembers the best epoch, and says when training is done. Its state is part of a
-checkpoint.
+A monitor is called after each epoch. It decides whether to validate, appends a row to the history,
+records the best epoch, and decides when training is done. Its state is part of a checkpoint.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Monitor(ABC):
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a checkpoint keeps: plain JSON, and arrays."""
+        """Return the state for a checkpoint: plain JSON, and arrays."""
 
     @abstractmethod
     def restore(
@@ -58,7 +57,7 @@ class Monitor(ABC):
         *,
         pool: ThreadPool,
     ) -> None:
-        """Take what `state` returned, for a trainer that was restored before."""
+        """Restore the state that `state` returned, after the trainer was restored."""
 
 
 SMOOTHED_EPOCHS = 3
@@ -68,14 +67,14 @@ noisy values is too good to be true."""
 
 @dataclass
 class EarlyStopping:
-    """Stops one setting when smoothed validation accuracy has not risen for a while [GP, 4.2].
+    """Early stopping of one setting by smoothed validation accuracy [GP, 4.2].
 
     Attributes
     ----------
-    theta : points of top-1 accuracy that count as a rise.
-    patience : epochs without a rise after which training stops.
+    theta : minimum increase of top-1 accuracy, in percentage points.
+    patience : number of epochs without an increase after which training stops.
     best : the best smoothed (top-1, top-5) seen; top-5 decides between equals.
-    best_epoch : the epoch of these, -1 before the first.
+    best_epoch : the best epoch, -1 before the first.
     best_weights : the weights and biases of that epoch, None where they were not kept.
     history : a row for each epoch.
     """
@@ -91,7 +90,7 @@ class EarlyStopping:
     _since: int = field(default=0, repr=False)
 
     def watch(self, epoch: int, measures: Measures) -> bool:
-        """Take the accuracies of an epoch; return whether, smoothed, they are the best so far."""
+        """Record the accuracies of an epoch; return whether they are the best so far, smoothed."""
         self._recent = [*self._recent, (measures.at(1), measures.at(5))][-SMOOTHED_EPOCHS:]
         score = (fmean(top1 for top1, _ in self._recent), fmean(top5 for _, top5 in self._recent))
         if score[0] > self._raised + self.theta or self._raised < 0:
@@ -105,7 +104,7 @@ class EarlyStopping:
 
     @property
     def done(self) -> bool:
-        """Whether accuracy has stopped rising."""
+        """Whether accuracy has stopped increasing."""
         return self._since >= self.patience
 
     def keep_best(self, trainer: Trainer, number: int = 0) -> None:
@@ -120,7 +119,7 @@ class AccuracyMonitor(Monitor):
     Parameters
     ----------
     rules : one for each setting of the trainer.
-    val : held-out rows as these settings see them; None to train without looking.
+    val : held-out rows, preprocessed for these settings; None for no validation.
     keep : whether the weights of the best epoch are copied.
     stops : whether training stops early; the first rule decides.
     """
@@ -192,7 +191,7 @@ class AccuracyMonitor(Monitor):
         *,
         pool: ThreadPool,
     ) -> None:
-        """Take what `state` returned."""
+        """Restore the state that `state` returned."""
         rule = self.rules[0]
         top1, top5 = state["best"]
         rule.best, rule.best_epoch = (top1, top5), state["best_epoch"]
@@ -204,5 +203,5 @@ class AccuracyMonitor(Monitor):
 
 
 def default_patience(n_rows: int) -> int:
-    """Return how many epochs to wait for a rise: the fewer rows validate, the noisier accuracy."""
+    """Return the default patience: longer with few validation rows, whose accuracy is noisier."""
     return 8 if n_rows < 2000 else 4

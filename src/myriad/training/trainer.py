@@ -1,4 +1,4 @@
-"""What the training loop and a search ask of what is being trained, wherever it is trained."""
+"""The interfaces of trainers that the training loop and the searches use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class EpochTrainer(Protocol):
-    """What the loop asks of every trainer.
+    """The interface of a trainer that the loop needs.
 
     Attributes
     ----------
@@ -30,16 +30,16 @@ class EpochTrainer(Protocol):
     epoch: int
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Train for one more epoch, in the order that the seed gives it."""
+        """Train for one more epoch, in the order given by the seed."""
 
     def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:
         """Return the ranks of the true labels of held-out rows, of shape (n_settings, n_rows)."""
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that a checkpoint keeps."""
+        """Return the arrays for a checkpoint."""
 
     def restore(self, arrays: Arrays) -> None:
-        """Take the arrays that `state` returned."""
+        """Restore the arrays that `state` returned."""
 
 
 class Trainer(EpochTrainer, Protocol):
@@ -56,7 +56,7 @@ class Trainer(EpochTrainer, Protocol):
         """Return copies of the two arrays that one setting has learned."""
 
     def spent(self) -> dict[str, float]:
-        """Return what else the history says of the last epoch."""
+        """Return further entries for the history of the last epoch."""
 
 
 class SettingsTrainer(Trainer, Protocol):
@@ -64,7 +64,7 @@ class SettingsTrainer(Trainer, Protocol):
 
     Attributes
     ----------
-    settings : what is trained side by side.
+    settings : the settings trained together.
     """
 
     settings: list[Setting]
@@ -73,13 +73,13 @@ class SettingsTrainer(Trainer, Protocol):
         """Drop all settings but these."""
 
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
-        """Begin every setting at some weights instead of at zero."""
+        """Start every setting from the given weights instead of zero."""
 
 
 def overflow(settings: Sequence[Setting], epoch: int, modest: float = math.inf) -> WorkError:
-    """Return the error of weights that have overflowed; it names a smaller learning rate."""
+    """Return the error for overflowed weights, which suggests a smaller learning rate."""
     rate = max(setting.eta for setting in settings)
     return WorkError(
         f"The weights overflowed in epoch {epoch} with eta={rate:g}. "
-        f"Try a smaller step, such as {min(rate / 10, modest):.1g}."
+        f"Try a smaller learning rate, such as {min(rate / 10, modest):.1g}."
     )

@@ -61,7 +61,7 @@ def read_method(settings: Mapping[str, Any], rows: Rows, n_before: int, *, seed:
     """
     objective = settings.get("objective")
     if objective not in METHODS or objective == "auto":
-        raise InputError("The model does not say how it was trained, so it cannot be updated.")
+        raise InputError("The model does not record how it was trained, so it cannot be updated.")
     known = METHODS[objective].command_options(objective)
     stated = {name: settings[name] for name in known if name in settings}
     if "eta" in known:

@@ -1,4 +1,4 @@
-"""Held-out accuracy of what is being trained, scored against all classes.
+"""Held-out accuracy of trainers and models, scored against all classes.
 
 The rows that are scored by one product are stated by the model or trainer: a product of another
 shape may round differently, so a number of rows that depended on the number of threads would
@@ -49,12 +49,12 @@ def validate(ranker: Ranker, rows: Rows, *, pool: ThreadPool) -> list[Measures]:
 def count_block_rows(
     dim: int, n_classes: int, *, most: int = BLOCK_ROWS, most_bytes: int = BLOCK_BYTES
 ) -> int:
-    """Return how many held-out rows are ranked at a time."""
+    """Return the number of held-out rows to rank at a time."""
     return max(1, min(most, most_bytes // (4 * max(dim, n_classes))))
 
 
 def cut_ranges(rows: Rows, size: int) -> list[range]:
-    """Return the ranges of rows that are ranked at a time."""
+    """Return the ranges of rows to rank at a time."""
     starts = range(0, rows.n_rows, size)
     return [range(start, min(start + size, rows.n_rows)) for start in starts]
 

@@ -86,7 +86,7 @@ def refine_mixture(
     mixture = start
     with (
         open_blocks(values, threads=threads, workers=workers) as blocks,
-        progress.step("Learning the Gaussian mixture", rounds, "rounds") as advance,
+        progress.step("Learning the Gaussian mixture", rounds, "iterations") as advance,
     ):
         least = _least_variances(_overall_variances(blocks, len(values)))
         for _ in range(rounds):

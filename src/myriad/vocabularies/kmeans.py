@@ -36,7 +36,7 @@ class Words(Serialisable, kind="words"):
         if not isinstance(centres, np.ndarray) or centres.dtype != np.float32:
             raise InputError("The centres of visual words must be float32.")
         if centres.ndim != 2 or 0 in centres.shape or not np.isfinite(centres).all():
-            raise InputError("The centres of visual words must be finite, a row a word.")
+            raise InputError("The centres of visual words must be finite, one row per word.")
 
     @property
     def n_words(self) -> int:

@@ -1,4 +1,4 @@
-"""Labels of rows: columns, files, folder names; several a row; splits and groups."""
+"""Labels of rows: columns, files, folder names; several per row; splits and groups."""
 
 import numpy as np
 import pyarrow as pa

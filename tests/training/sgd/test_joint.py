@@ -79,7 +79,7 @@ ALL_CLASSES = ("multiclass", "softmax")
 @pytest.mark.parametrize(("block", "sampled"), BLOCKS)
 def test_equals_plain_sgd(objective, warp, lam, block, sampled):
     if sampled and objective in ALL_CLASSES:
-        pytest.skip("looks at all classes")
+        pytest.skip("uses all classes")
     rows, setting = make_rows(), Setting(0.02, lam=lam)
     options = {"objective": objective, "warp": warp, "block": block, "sampled": sampled}
     W, b = train_fast(rows, [setting], **options).weights()
@@ -167,7 +167,7 @@ SEVERAL = [("multiclass", {}), ("ranking", {}), ("auc", {})] + [
 @pytest.mark.parametrize(("block", "sampled"), [(64, False), (64, True)])
 def test_several_labels_and_weights_of_rows(objective, warp, block, sampled):
     if sampled and objective in ALL_CLASSES:
-        pytest.skip("looks at all classes")
+        pytest.skip("uses all classes")
     rows, setting = make_several(), Setting(0.02, lam=0.01)
     options = {"objective": objective, "warp": warp, "block": block, "sampled": sampled}
     W, b = train_fast(rows, [setting], **options).weights()
@@ -193,7 +193,7 @@ TAMES = [
 @pytest.mark.parametrize(("block", "sampled"), [(7, False), (64, False), (64, True)])
 def test_conditioning_equals_plain_steps(objective, tame, block, sampled):
     if sampled and objective in ALL_CLASSES:
-        pytest.skip("looks at all classes")
+        pytest.skip("uses all classes")
     if objective == "softmax" and "max_norm" in tame:
         pytest.skip("refused")
     rows, setting = make_rows(), Setting(0.05, lam=0.01)

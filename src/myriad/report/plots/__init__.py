@@ -1,4 +1,4 @@
-"""Plots as inline SVG, one family a file.
+"""Plots as inline SVG, one family per file.
 
 SVG written by hand rather than pictures from matplotlib: it is crisp at any size, a few kilobytes,
 takes its colours from the page (light, dark, print) and can answer the pointer. A plot names

@@ -37,7 +37,7 @@ def plot_histogram(
 
     Parameters
     ----------
-    rates : percentages, one a class; 100 falls into the last bar.
+    rates : percentages, one per class; 100 falls into the last bar.
     mean : their mean, marked if given.
     name : what the percentages are.
     """

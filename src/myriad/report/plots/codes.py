@@ -29,7 +29,7 @@ def plot_information(information: ArrayLike, kept: int | None = None) -> Markup:
 
     Parameters
     ----------
-    information : bits, one a feature.
+    information : bits, one per feature.
     kept : how many features a code keeps, the most informative ones; summary if given.
     """
     values = np.asarray(information, np.float64)

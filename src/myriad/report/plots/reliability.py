@@ -41,7 +41,7 @@ def plot_risk(curve: Sequence[tuple[float, float]]) -> Markup | None:
     canvas = Canvas(
         make_whole_percent_axis(),
         make_percent_axis([0.0, *errors]),
-        x_title="images answered, the surest first, %",
+        x_title="coverage (most confident images), %",
         y_title="wrong, %",
     )
     canvas.add_line(list(curve), "series-1")

@@ -152,7 +152,7 @@ class _Noted(Canvas):
 
 
 def plot_ranking(entries: Sequence[Entry]) -> Markup | None:
-    """Draw a line a candidate with a dot for each split, the first on top."""
+    """Draw a line per candidate with a dot for each split, the first on top."""
     known = [item for item in entries if item.validation is not None or item.test is not None]
     if not known:
         return None

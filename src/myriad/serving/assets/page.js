@@ -84,7 +84,7 @@ function say(text, isError = false) {
 
 function addFiles(files) {
   const images = [...files].filter((file) => file.type.startsWith("image/") || file.type === "");
-  if (files.length && !images.length) say("These are no images.", true);
+  if (files.length && !images.length) say("These files are not images.", true);
   if (state.model && !state.model.images) return;
   for (const file of images) addCard(file);
   find("#clear").hidden = !find("#results").children.length;
@@ -168,7 +168,7 @@ function showPrediction(card, prediction) {
 }
 
 function nameUnknown({ novelty }) {
-  return novelty === undefined ? "Unknown: no class is sure enough" : "Unknown: like no class of the model";
+  return novelty === undefined ? "Unknown: no class has enough confidence" : "Unknown: unlike all classes of the model";
 }
 
 // Where images may have several labels, those above their thresholds; else the best one.
@@ -211,7 +211,7 @@ function showSet(card, prediction) {
   const names = set.map((entry) => entry.label ?? entry);
   const listed = names.slice(0, 10).map(isolate).join(", ") + (names.length > 10 ? ` and ${names.length - 10} more` : "");
   const wanted = coverage ?? Number(find("#coverage").value);
-  line.textContent = `Right in ${Math.round(100 * wanted)} % of cases: ${listed || "no class"}`;
+  line.textContent = `Prediction set (${Math.round(100 * wanted)} % coverage): ${listed || "no class"}`;
   for (const item of find(".labels", card).children) {
     item.classList.toggle("inside", names.includes(find(".class", item).textContent));
   }
@@ -244,12 +244,12 @@ async function explain(card, label) {
     const answer = await post("explain", { label, against }, card.file);
     heat.src = answer.heatmap;
     heat.hidden = false;
-    heat.alt = `heat map: what speaks for ${label}${against ? ` and not ${against}` : ""}`;
+    heat.alt = `heat map: evidence for ${label}${against ? ` and not ${against}` : ""}`;
     find(".why", card).hidden = false;
     for (const button of card.querySelectorAll(".explain")) {
       button.setAttribute("aria-pressed", String(button.dataset.label === label));
     }
-    say(`Red parts of the image speak for ${isolate(label)}${against ? ` and not ${isolate(against)}` : ""}, blue ones against.`);
+    say(`Red parts of the image support ${isolate(label)}${against ? ` and not ${isolate(against)}` : ""}, blue parts oppose it.`);
   } catch (error) {
     say(error.message, true);
   }
@@ -313,8 +313,8 @@ async function correct(label) {
     await post("feedback", { label }, card.file);
     const button = find(".wrong", card);
     button.disabled = true;
-    button.textContent = `Kept as ${label}`;
-    say(`The image is kept as ${isolate(label)}.`);
+    button.textContent = `Saved as ${label}`;
+    say(`The image is saved as ${isolate(label)}.`);
   } catch (error) {
     say(error.message, true);
   }
@@ -328,7 +328,7 @@ async function openCamera() {
   try {
     stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment" } });
   } catch {
-    say("There is no camera that this page may use.", true);
+    say("No camera is available to this page.", true);
     return;
   }
   const video = find("#video");

@@ -1,4 +1,4 @@
-"""Files of ready-made rows, one format a file, listed in `FORMATS`; and the labels of the rows."""
+"""Files of rows, one format per file, listed in `FORMATS`; and the labels of the rows."""
 
 from myriad.store.formats.file_rows import FileRows
 from myriad.store.formats.labelling import Labelled, read_labels

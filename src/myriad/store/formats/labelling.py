@@ -127,7 +127,7 @@ def _is_number(name: str) -> bool:
 
 
 def open_label_file(path: Path) -> _Table:
-    """Open a file with a label a row: lines of text, CSV with a header, .npy or .parquet."""
+    """Open a file with a label per row: lines of text, CSV with a header, .npy or .parquet."""
     refuse_special(path)
     suffix = path.suffix.lower()
     if suffix == ".parquet":
@@ -209,7 +209,7 @@ def _choose_column(tables: Sequence[_Table], wanted: Sequence[str]) -> str:
             has = f"its columns: {', '.join(table.columns)}" if table.columns else "it has none"
             raise InputError(
                 f"{table.name} has no column {name!r} ({has}).{did_you_mean(name, table.columns)} "
-                f"With --labels name a column, a file with a label a row, or the word {FOLDER}."
+                f"With --labels name a column, a file with a label per row, or the word {FOLDER}."
             )
     return name
 

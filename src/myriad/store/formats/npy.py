@@ -30,7 +30,7 @@ def map_array(path: Path) -> NDArray[Any]:
             reason = "the file is cut short"
         raise InputError(f"{path} is no usable .npy file: {reason}.") from None
     if not isinstance(array, np.ndarray):
-        raise InputError(f"{path} is an archive of arrays: call it .npz.")
+        raise InputError(f"{path} is an archive of arrays: rename it to .npz.")
     return array
 
 

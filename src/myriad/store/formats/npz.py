@@ -16,7 +16,7 @@ from myriad.store.formats.row_file import Column, RowFile, brief, check_same_len
 
 UNCHECKED_BYTES = 16 << 20
 MOST_RATIO = 500
-"""Most bytes of a large array that a byte of the file may stand for; zeros reach 1,030."""
+"""Maximum compression ratio of a large array; zeros reach 1,030."""
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -32,7 +32,7 @@ class NpzFile(RowFile):
     """
 
     suffixes = (".npz",)
-    description = "NumPy arrays: the rows, and one value a row in each of the others"
+    description = "NumPy arrays: the rows, and one value per row in each of the others"
 
     def __init__(self, path: Path, rows: str | None = None) -> None:
         self.path = path
@@ -48,7 +48,7 @@ class NpzFile(RowFile):
                     self._shapes[name], types[name] = self._read_header(stream, name)
                     stated = math.prod(self._shapes[name]) * types[name].itemsize
                     if stated > member.file_size - stream.tell():
-                        raise InputError(f"{self.path}: {name} is cut short.")
+                        raise InputError(f"{self.path}: {name} is truncated.")
         self._rows = self._choose(rows)
         self.n_rows, self.dim = self._shapes[self._rows]
         self.dtype = types[self._rows]
@@ -106,13 +106,13 @@ class NpzFile(RowFile):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the arrays with one value a row."""
+        """The names of the arrays with one value per row."""
         return [name for name, shape in self._shapes.items() if shape == (self.n_rows,)]
 
     def read_column(self, name: str) -> Column:
         """Return an array of one dimension."""
         if name not in self._shapes or len(self._shapes[name]) != 1:
-            raise InputError(f"{self.path} has no array {name!r} with a value a row.")
+            raise InputError(f"{self.path} has no array {name!r} with a value per row.")
         try:
             with np.load(self.path, allow_pickle=False) as arrays:
                 array = arrays[name]
@@ -133,5 +133,5 @@ class NpzFile(RowFile):
                 except Exception as error:  # zlib and zipfile raise their own
                     raise InputError(f"{self.path} is damaged: {brief(error)}.") from None
                 if len(content) != n * row_bytes:
-                    raise InputError(f"{self.path}: {self._rows} is cut short.")
+                    raise InputError(f"{self.path}: {self._rows} is truncated.")
                 yield np.frombuffer(content, self.dtype).reshape(n, self.dim)

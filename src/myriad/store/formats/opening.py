@@ -1,4 +1,4 @@
-"""The registry of row formats, and the files of rows that a user's paths stand for."""
+"""The registry of row formats, and the opening of a user's files of rows."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from myriad.arrow import pa
 from myriad.errors import InputError
 
 Column = Any
-"""A pyarrow array (chunked or not): one value a row."""
+"""A pyarrow array (chunked or not): one value per row."""
 
 
 class RowFile(ABC):
@@ -65,7 +65,7 @@ class RowFile(ABC):
 
     @abstractmethod
     def read_column(self, name: str) -> Column:
-        """Return a column: one value a row."""
+        """Return a column: one value per row."""
 
     @abstractmethod
     def blocks(self, size: int) -> Iterator[NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""svmlight: a line of text a row, ``label index:value index:value ...``, read in chunks."""
+"""svmlight: a line of text per row, ``label index:value index:value ...``, read in chunks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SvmlightFile(RowFile):
     """
 
     suffixes = (".svm", ".svmlight", ".libsvm")
-    description = "text, a line a row: label index:value index:value"
+    description = "text, one line per row: label index:value index:value"
 
     dtype = np.dtype(np.float32)
 

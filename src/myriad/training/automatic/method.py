@@ -85,7 +85,7 @@ class Automatic(CentringMethod):
         minimum=1,
         repr=False,
         command=False,
-        help="Bytes that the weights trained together in a search may take.",
+        help="Memory limit in bytes for weights trained together in a search.",
     )
     choice: Choice | None = None
 

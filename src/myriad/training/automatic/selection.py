@@ -84,15 +84,14 @@ def choose(
     problem = make_problem(rows, n_classes, plan, **options)
     if problem is None:
         running.progress.note(
-            "No class has a row to spare for cross-validation: the settings are those that suit "
-            "most data."
+            "No class has two rows, so there is no cross-validation: default settings are used."
         )
         return Choice("softmax", UNSEARCHED), None
     trials: list[Trial] = []
     for name in plan.families:
         family = FAMILIES[name](problem, running, trials)
         if family.suits():
-            with running.progress.step(f"Trying {name}", None, "epochs") as advance:
+            with running.progress.step(f"Cross-validation: {name}", None, "epochs") as advance:
                 trials += family.search(advance)
     choice = decide(trials, problem)
     problem = replace(problem, folds=cut_for_calibration(rows, problem))
@@ -131,7 +130,9 @@ def train_folds(choice: Choice, problem: Problem, running: RunningContext) -> li
     """
     family, models = FAMILIES[choice.family], []
     context = replace(running, checkpoint=None, workers=None, products=None)
-    with running.progress.step("Training without a fold", len(problem.folds), "folds") as advance:
+    with running.progress.step(
+        "Cross-validation: chosen settings", len(problem.folds), "folds"
+    ) as advance:
         for fold in problem.folds:
             labels, n_classes = fold.train.labels, problem.n_classes
             method = family.settle(choice.settings, labels, n_classes, seed=problem.seed)

@@ -40,7 +40,7 @@ class ClassSums:
         """Add all rows; one of several classes counts in each, one of none nowhere."""
         sets, weights = rows.all_labels, rows.weights
         size = max(1, min(1024, BLOCK_BYTES // (4 * rows.dim)))
-        with progress.step("Adding up classes", rows.n_rows, "rows") as advance:
+        with progress.step("Computing class means", rows.n_rows, "rows") as advance:
             for block in rows.blocks(size):
                 counted = np.ones(len(block.X))
                 if weights is not None:

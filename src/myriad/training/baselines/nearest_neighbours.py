@@ -30,9 +30,7 @@ class NeighboursMethod(Method):
     titles: ClassVar[Mapping[str, str]] = {"knn": "neighbours"}
 
     objective: str = "knn"
-    k: int | None = option(
-        None, minimum=1, default_text="searched", help="Number of neighbours that vote."
-    )
+    k: int | None = option(None, minimum=1, default_text="searched", help="Number of neighbours.")
 
     @property
     def is_open(self) -> bool:
@@ -54,7 +52,7 @@ class NeighboursMethod(Method):
         from myriad.training.validation import ModelRanker, validate
 
         if train.sets is not None:
-            raise InputError("knn takes rows of one label each.")
+            raise InputError("knn needs exactly one label per row.")
         known = np.flatnonzero(train.labels >= 0)
         model = NeighboursModel(train.read(known), train.labels[known], n_classes)
         ks = [self.k] if self.k is not None else [k for k in VOTERS if k <= len(known)]
@@ -64,7 +62,7 @@ class NeighboursMethod(Method):
         if val is not None and len(ks) > 1:
             with (
                 context.open() as running,
-                running.progress.step("Trying k", len(ks) * val.n_rows, "rows") as advance,
+                running.progress.step("Searching for k", len(ks) * val.n_rows, "rows") as advance,
             ):
                 for k in ks:
                     ranker = ModelRanker(replace(model, k=k), RANKED_ROWS)

@@ -224,7 +224,7 @@ class ClassShards:
             raise overflow(self.settings, self.epoch)
 
     def spent(self) -> dict[str, float]:
-        """Return what else the history says of the last epoch: nothing."""
+        """Return further entries for the history of the last epoch: none."""
         return {}
 
     def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:
@@ -282,7 +282,7 @@ class ClassShards:
         self._put(arrays, np.arange(len(self.settings) * self.n_classes))
 
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
-        """Begin every setting at some weights instead of at zero."""
+        """Start every setting from the given weights instead of zero."""
         files = {}
         for number, own in enumerate(self.shards):
             columns = Columns(self.problem, own)

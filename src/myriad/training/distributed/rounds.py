@@ -47,7 +47,7 @@ class Stepper(Protocol):
         """Return the arrays that training changes."""
 
     def restore(self, arrays: Arrays) -> None:
-        """Take the arrays that `state` returned."""
+        """Restore the arrays that `state` returned."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ RANGE_BYTES = 8 << 20
 
 @dataclass(frozen=True)
 class Certificate:
-    """Values of independent problems, one entry each: one-vs-rest has one a class, top-k one.
+    """Values of independent problems, one entry each: one-vs-rest has one per class, top-k one.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """A regularisation strength for each class: one-vs-rest decomposes over classes [LS].
 
-Each class is a problem of its own, ``lam_c/2 |w_c|^2 + loss_c``, so that each may have its own lam:
+Each class is a separate problem, ``lam_c/2 |w_c|^2 + loss_c``, so that each may have its own lam:
 the one with the least loss of the class on held-out rows. The classes follow the same path of lam
 together, which costs as much as a search of one lam for all.
 """
@@ -48,7 +48,7 @@ def choose_lams(
     trainer = method.trainer(train, n_classes, path[0], running.workers)
     losses: list[NDArray[np.float64]] = []
     table: list[dict[str, Any]] = []
-    with running.progress.step("Trying values of lam", len(path), "values") as advance:
+    with running.progress.step("Searching for lam", len(path), "values") as advance:
         for lam in path:
             trainer.change_lam(lam)
             monitor = GapStopping(

@@ -1,6 +1,6 @@
 """Training in the dual: what the methods with a certificate share.
 
-They train until a certificate says that they are within `tol` of the optimum. A `lam` left open is
+They train until a certificate proves that they are within `tol` of the optimum. An open `lam` is
 searched along a path from strong to weak; each value continues from the variables of the one
 before.
 """
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from myriad.training.dual.ascent import Certificate, DualTrainer
     from myriad.training.dual.gap_stopping import GapStopping
 
-DUAL_PANEL = "Training to a gap: topk, dual, primal, toppush, recall"
+DUAL_PANEL = "Solvers with a duality gap: topk, dual, primal, toppush, recall"
 LAM_FRACTIONS = tuple(10 ** (-half / 2) for half in range(1, 17))
 """Values of lam tried, in half decades, as fractions of the mean squared norm of the rows."""
 UNSEARCHED_FRACTION = 1e-3
 SEARCH_TOL, SEARCH_EPOCHS = 1e-2, 20
 WORSE_IN_A_ROW = 3
-"""After so many values of lam without a better accuracy the path ends."""
+"""The path ends after this many values of lam without a better accuracy."""
 PERFECT = 100.0
 LEARNED = 0.9
 """Those values count only where the objective is below this fraction of the loss before any
@@ -70,7 +70,11 @@ class DualMethod(CentringMethod):
         help="Regularisation strength (weight decay), or auto to search for it.",
     )
     tol: float = option(
-        1e-3, above=0, below=1, panel=DUAL_PANEL, help="Relative duality gap to stop at."
+        1e-3,
+        above=0,
+        below=1,
+        panel=DUAL_PANEL,
+        help="Tolerance: relative duality gap at which training stops.",
     )
     epochs: int = option(300, minimum=1, help="Maximum number of epochs (passes over the rows).")
     seconds: float | None = option(
@@ -78,14 +82,14 @@ class DualMethod(CentringMethod):
         above=0,
         maximum=math.inf,
         command=False,
-        help="Maximum number of seconds; training then stops with the gap that it has.",
+        help="Maximum training time in seconds, after which training stops at the current gap.",
     )
     bias: float = option(
         1.0,
         minimum=0,
         maximum=1e6,
         command=False,
-        help="Value of a constant feature, regularised like the others; 0 for none.",
+        help="Value of a constant feature (regularised bias); 0 for none.",
     )
     first_check: int | None = field(default=None, repr=False)
 
@@ -149,7 +153,7 @@ class DualMethod(CentringMethod):
                 "certificate, dual takes several."
             )
         if train.weights is not None:
-            raise InputError(f"The objective {self.objective} counts all rows alike: no weights.")
+            raise InputError(f"The objective {self.objective} does not support sample weights.")
         with context.open() as running:
             span = None
             if self._pays_to_span(train, n_classes, running):
@@ -164,7 +168,7 @@ class DualMethod(CentringMethod):
             trainer = self.trainer(train, n_classes, lam, running.workers)
             monitor = self.monitor(trainer, val)
             state.resume(trainer, monitor, pool=running.pool)
-            title, work = f"Training to a gap of {self.tol:g}", self.epochs * train.n_rows
+            title, work = f"Training to a duality gap of {self.tol:g}", self.epochs * train.n_rows
             with running.progress.step(title, work, "rows") as advance:
                 advance(trainer.epoch * train.n_rows)
                 run(
@@ -209,8 +213,8 @@ class DualMethod(CentringMethod):
     def _warn(self, last: dict[str, Any], progress: Progress) -> None:
         if last["gap"] > self.tol:
             progress.note(
-                f"Training ended after {last['epoch']} epochs with a relative gap of "
-                f"{last['gap']:.2g}, above {self.tol:g}: allow more epochs, or a larger lam."
+                f"Training ended after {last['epoch']} epochs with a relative duality gap of "
+                f"{last['gap']:.2g}, above {self.tol:g}: allow more epochs, or use a larger lam."
             )
 
     def _choose(
@@ -257,7 +261,7 @@ class DualMethod(CentringMethod):
         learned = LEARNED * self.untrained_loss(counts, rows.n_rows)
         scores: list[tuple[float, float]] = []
         trainer = self.trainer(rows, n_classes, path[0], running.workers)
-        with running.progress.step("Trying values of lam", len(path), "values") as advance:
+        with running.progress.step("Searching for lam", len(path), "values") as advance:
             for lam in path:
                 trainer.change_lam(lam)
                 monitor = GapStopping(

@@ -45,9 +45,7 @@ class TopK(DualMethod):
     titles: ClassVar[Mapping[str, str]] = {"topk": "top-k SVM"}
 
     objective: str = "topk"
-    k: int = option(
-        1, minimum=1, panel=DUAL_PANEL, help="Number of guesses that the top-k loss allows."
-    )
+    k: int = option(1, minimum=1, panel=DUAL_PANEL, help="k of the top-k loss.")
     variant: str = option(
         "alpha", choices=tuple(TOPK_VARIANTS), panel=DUAL_PANEL, help="Variant of the top-k loss."
     )
@@ -64,7 +62,7 @@ class TopK(DualMethod):
         minimum=0,
         maximum=1e6,
         command=False,
-        help="Value of a constant feature, regularised like the others; 0 for none.",
+        help="Value of a constant feature (regularised bias); 0 for none.",
     )
 
     def __post_init__(self) -> None:
@@ -116,7 +114,7 @@ class TopK(DualMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryDual(DualMethod):
-    """One class against the rest, each a support vector machine of its own.
+    """One-vs-rest support vector machines.
 
     Attributes
     ----------
@@ -139,7 +137,7 @@ class BinaryDual(DualMethod):
         help="Weight of the negatives of a class, relative to its positives.",
     )
     lam_per_class: bool = option(
-        False, panel=DUAL_PANEL, help="Search for a lam of each class by itself."
+        False, panel=DUAL_PANEL, help="Search for a separate lam for each class."
     )
     class_weights: tuple[float, ...] | None = None
     lams: tuple[float, ...] | None = None
@@ -187,7 +185,7 @@ class BinaryDual(DualMethod):
         return np.array(self.class_weights)
 
     def _weigh_losses(self, n_classes: int) -> NDArray[np.float64] | None:
-        """Return the factor of the loss of each class that is like a lam of its own, or None.
+        """Return the factor of the loss of each class that is equivalent to its own lam, or None.
 
         ``lam_c/2 |w|^2 + loss`` is ``lam/2 |w|^2 + lam/lam_c loss``, but for a factor.
         """
@@ -200,7 +198,7 @@ class BinaryDual(DualMethod):
         return (self.lam or 1.0) / np.array(self.lams)
 
     def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Certified:
-        """Train on rows as they are, with a lam for each class if that is asked for."""
+        """Train on rows without centring, with a lam for each class if requested."""
         options: dict[str, Any] = {"n_classes": n_classes, "context": context}
         if not self.lam_per_class or self.lams is not None or val is None:
             return super()._fit(train, val, **options)

@@ -39,7 +39,7 @@ down as far in a fifth of the time with 500 classes of 1024 features."""
 SETTLED = 0.2
 """They end when the gap among the support is this fraction of the gap among all classes."""
 SAMPLE = 2048
-"""Fewest rows from whose scores an epoch estimates the gap (if there are so many)."""
+"""Minimum number of rows from whose scores an epoch estimates the gap."""
 
 
 class TopKAscent(Ascent):

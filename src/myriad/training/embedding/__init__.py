@@ -1,1 +1,1 @@
-"""Wsabie and Wsabie++: a linear map and one prototype a class."""
+"""Wsabie and Wsabie++: a linear map and one prototype per class."""

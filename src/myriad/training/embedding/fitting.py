@@ -60,11 +60,9 @@ class Task:
         sizes = rows.all_labels.sizes
         idle = int(np.count_nonzero((sizes == 0) | (sizes == n_classes)))
         if idle == rows.n_rows:
-            raise InputError(
-                "Every row has no label or all labels: an embedding has nothing to learn from them."
-            )
+            raise InputError("No row can be trained on: each has either no label or all labels.")
         if idle:
-            progress.note(f"Rows with no label or with all labels, which are passed over: {idle}.")
+            progress.note(f"Rows with no label or with all labels, which are skipped: {idle}.")
         return cls(method, rows, n_classes, dim, mean_square(rows), workers)
 
     def make(self, setting: Pair, member: int = 0) -> Embedding:

@@ -4,7 +4,7 @@ A row x is mapped to ``z = V x`` and compared with a prototype ``P_c`` of each c
 the prototypes of the row's label y and of a violator c, and adds the row, times one number for each
 row of the map, to the map: ``V += a x'``. So the embeddings of the rows after it follow from
 products of rows, ``z_i = V x_i + sum_{k<i} G_ik a_k`` with V as it was at the beginning of the
-block, and the map itself is read and changed once a block.
+block, and the map itself is read and changed once per block.
 
 The gradients are those of [HM, Table 3] with its signs mended: for Euclidean discriminants
 ``dP_y = 2 (P_y - z)``, ``dP_c = -2 (P_c - z)``, ``dV = 2 (P_c - P_y) x'``; for linear ones

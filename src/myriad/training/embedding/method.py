@@ -66,25 +66,25 @@ class EmbeddingOptions:
         "warp",
         choices={"warp": "draws until one violates the margin", "auc": "one draw"},
         panel=PANEL,
-        help="How wrong classes are sampled.",
+        help="Sampling of wrong classes.",
     )
     rank_weight: bool = option(
-        False, panel=PANEL, help="Weigh steps by the estimated rank of the correct class."
+        False, panel=PANEL, help="Weight steps by the estimated rank of the correct class."
     )
     last_violators: int = option(
         0,
         minimum=0,
         panel=PANEL,
-        help="Length of the chain of last violators that makes a row be skipped; 0 for none.",
+        help="Skip a row after a chain of this many last violators; 0 to skip none.",
     )
     forget: bool = option(
-        True, command=False, help="Forget last violators at the start of each epoch."
+        True, command=False, help="Clear last violators at the start of each epoch."
     )
     adagrad: bool | str = option(
         True,
         words={"yes": True, "no": False, "count": "count"},
         panel=PANEL,
-        help="AdaGrad: learning rates that shrink with the gradients so far.",
+        help="AdaGrad: learning rates scaled by accumulated gradients.",
     )
     replacement: bool = option(False, command=False, help="Draw wrong classes with replacement.")
     max_draws: int | None = option(
@@ -106,7 +106,7 @@ class EmbeddingOptions:
         "signs",
         choices={"signs": "a map of random signs", "ball": "uniform within --max-norm"},
         panel=PANEL,
-        help="Weights at the start.",
+        help="Initial weights.",
     )
 
     def __post_init__(self) -> None:
@@ -143,7 +143,7 @@ class WsabieMethod(GradientMethod, CentringMethod):
         words={"auto": None},
         panel=PANEL,
         default_text=f"{DIM}",
-        help="Dimensions of the embedding, at most the number of features.",
+        help="Dimension of the embedding, at most the number of features.",
     )
     margin: float | None = option(
         None,
@@ -151,10 +151,10 @@ class WsabieMethod(GradientMethod, CentringMethod):
         words={"auto": None},
         panel=PANEL,
         hint="Without a margin nothing is learned.",
-        help="Margin by which the correct class should win, or auto to search for it.",
+        help="Margin of the ranking loss, or auto to search for it.",
     )
     center: bool = option(
-        False, panel=SCALING_PANEL, help="Subtract the mean from the rows while training."
+        False, panel=SCALING_PANEL, help="Subtract the mean of the rows for training."
     )
     options: EmbeddingOptions = option_group(EmbeddingOptions)
     ensemble: int = option(
@@ -164,17 +164,17 @@ class WsabieMethod(GradientMethod, CentringMethod):
         1,
         minimum=1,
         panel=PANEL,
-        help="Number of embeddings to train with different seeds; the best one is kept.",
+        help="Number of embeddings to train with different seeds; the best is kept.",
     )
     second_stage: str = option(
         "none",
         choices={
             "none": "",
-            "confusion": "a confusion counts less, the more common it was",
+            "confusion": "common confusions count less",
             "delete": "without the classes recognised worst",
         },
         panel=PANEL,
-        help="Second training, after the first has shown which classes are confused.",
+        help="Second training stage, based on the confusions of the first.",
     )
     deleted: float = option(
         0.1,
@@ -182,7 +182,7 @@ class WsabieMethod(GradientMethod, CentringMethod):
         below=1,
         needs=("second_stage", "delete"),
         panel=PANEL,
-        help="Fraction of the classes that --second-stage delete leaves out.",
+        help="Fraction of the classes that --second-stage delete removes.",
     )
     index: str = option(
         "exact",
@@ -195,11 +195,11 @@ class WsabieMethod(GradientMethod, CentringMethod):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.center and self.options.discriminant != "euclidean":
-            raise InputError("center goes with the Euclidean discriminant only.")
+            raise InputError("center needs the Euclidean discriminant.")
         if self.runs > 1 and self.ensemble > 1:
             raise InputError("Of runs and ensemble only one can be above 1.")
         if self.runs > 1 and self.second_stage != "none":
-            raise InputError("runs and second_stage do not go together.")
+            raise InputError("runs and second_stage cannot be combined.")
 
     @property
     def spreads(self) -> bool:
@@ -212,7 +212,7 @@ class WsabieMethod(GradientMethod, CentringMethod):
         return self.eta is None or self.margin is None or self.runs > 1
 
     def dim_for(self, n_features: int) -> int:
-        """Return the dimensions of the embedding of rows with so many features."""
+        """Return the dimension of the embedding of rows with this number of features."""
         dim = min(DIM, n_features) if self.dim is None else self.dim
         if dim > n_features:
             raise InputError(

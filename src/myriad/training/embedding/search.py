@@ -66,7 +66,7 @@ def find_setting(
     for target in RUNG_EPOCHS:
         begun = next(iter(trainers.values())).epoch
         work = (target - begun) * rows.n_rows * len(alive)
-        with running.progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
+        with running.progress.step(f"Evaluating {len(alive)} candidates", work, "rows") as advance:
             attempt = partial(_attempt, task, rows, val, trainers, table, target, advance)
             running.pool.share(attempt, alive)
         # Of equals the one that is later in the grid wins.

@@ -102,7 +102,7 @@ class Embedding:
         self._discriminant = options.discriminant
         self._before: dict[str, int] = {}  # the tally before the last epoch
         self._n_rows = 1  # of the last epoch
-        self._often = 0.0  # draws a row, lately
+        self._often = 0.0  # draws per row, lately
         self._unit = 1.0 / square
         self._confusion = confusion or ClassConfusion.none(n_classes)
         self.V, self.P = self._begin(n_features, dim, options, seed, dtype)
@@ -176,7 +176,7 @@ class Embedding:
             eta = float(self._state["eta"][0])
             raise WorkError(
                 f"The embedding overflowed in epoch {self.epoch} with eta={eta:g}. "
-                f"Try a smaller step, such as {eta / 10:.1g}."
+                f"Try a smaller learning rate, such as {eta / 10:.1g}."
             )
 
     def _begin_epoch(self, rows: Rows) -> None:
@@ -251,7 +251,7 @@ class Embedding:
             self._bound_map(float(self._state["max_norm"][0]))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that training changes, as a checkpoint keeps them: records as bytes."""
+        """Return the arrays for a checkpoint; structured arrays as bytes."""
         arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
         return {
             name: array.view(np.uint8) if array.dtype.names else array
@@ -259,7 +259,7 @@ class Embedding:
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned."""
+        """Restore the arrays that `state` returned."""
         for name in self._changing:
             mine, kept = getattr(self, name), arrays.get(name.strip("_"))
             if kept is None or kept.nbytes != mine.nbytes:

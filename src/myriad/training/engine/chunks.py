@@ -28,7 +28,7 @@ MULTIPLIED_ROWS = 384
 
 @dataclass(frozen=True)
 class Products:
-    """What is computed from the rows of a chunk, in blocks of B rows.
+    """Packed rows and Gram matrices of a chunk, in blocks of B rows.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class Products:
 
 @dataclass(frozen=True)
 class ChunkLayout:
-    """How rows are cut into chunks, and what is computed from these.
+    """How rows are divided into chunks, and which products are computed for them.
 
     Attributes
     ----------
     block : rows of a block.
     grams : whether blocks are packed and multiplied with themselves.
-    rows : most rows of a chunk where they are not.
+    rows : maximum number of rows per chunk otherwise.
     zero_copy_rows : rows of a chunk that is not copied from memory; 0 if chunks must be copies.
     """
 
@@ -66,7 +66,7 @@ class ChunkLayout:
         return Products(self.block, *multiply_blocks(X, self.block))
 
     def count_rows(self, dim: int) -> int:
-        """Return how many rows a chunk holds: whole blocks, bounded in rows and in bytes."""
+        """Return the number of rows per chunk: whole blocks, bounded in rows and in bytes."""
         rows = min(MULTIPLIED_ROWS if self.grams else self.rows, CHUNK_BYTES // (4 * dim))
         return max(self.block, rows // self.block * self.block)
 
@@ -128,7 +128,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class EpochCost:
-    """What an epoch of a trainer takes, as the trainer states it; ``plan`` multiplies it out.
+    """The cost of an epoch of a trainer, from which ``plan`` estimates times.
 
     Attributes
     ----------

@@ -3,8 +3,8 @@
 Feature j has the rate ``h_j = 1 / sqrt(squares_j)`` times eta, fixed within a chunk of rows and the
 same for all classes. The squared gradients are those of the average class, so that the rate does
 not depend on how many classes there are.
-Kernels need not know of it: weights are stored divided by ``sqrt(h)`` and rows are multiplied by
-it, so that their products stay what they are, and a step that adds the scaled row to the stored
+Kernels are unchanged: weights are stored divided by ``sqrt(h)`` and rows are multiplied by
+it, so that their products are the same, and a step that adds the scaled row to the stored
 weights adds the row times h to the weights.
 """
 
@@ -32,7 +32,7 @@ class FeatureRates:
 
     @classmethod
     def begin(cls, moments: NDArray[Any], n_settings: int) -> FeatureRates:
-        """Return rates as they are after one step with a coefficient of 1 on an average row."""
+        """Return the rates after one step with a coefficient of 1 on an average row."""
         squares = np.where(moments > 0, moments, 1.0).astype(np.float64)
         return cls(np.tile(squares, (n_settings, 1)))
 
@@ -43,7 +43,7 @@ class FeatureRates:
     def learn(
         self, number: int, X: NDArray[Any], squared_gradients: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Add the squared gradients of a chunk; return the factors that bring stored weights along.
+        """Add the squared gradients of a chunk; return the factors that rescale stored weights.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
-"""Products of rows with one another, computed once for all trainings of a run.
+"""Gram matrices of rows, computed once for all fits of a run.
 
 A search trains on some of the rows and the final training on all of them. With many features most
-of the time of both is spent on the Gram matrix, so the products are kept between the two.
+of the time of both is spent on the Gram matrix, so it is kept between the two.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class _Part:
 
 
 class RowProducts:
-    """The products of rows with one another; rows may be added.
+    """The Gram matrix of rows, to which rows may be added.
 
-    They are products of rows minus the mean of the first rows that were asked for. For rows minus
-    another mean they are corrected, which loses no precision as long as the means are similar.
-    Rows of another source, such as another array, begin anew.
+    Rows are centred by the mean of the first rows that were requested. For rows centred by
+    another mean the products are corrected, which loses no precision if the means are similar.
+    Rows of another source, such as another array, start a new matrix.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class RowProducts:
     def multiply(
         self, rows: Rows, others: Rows | None = None, *, pool: ThreadPool, progress: Progress
     ) -> NDArray[np.float64]:
-        """Return the products of rows with one another or with others, (n_rows, n_others).
+        """Return the inner products of rows with each other or with others, (n_rows, n_others).
 
         The same mean, if any, must have been subtracted from both.
         """
@@ -74,7 +74,7 @@ class RowProducts:
         return rows if self._mean is None else CentredRows(rows, self._mean)
 
     def _find(self, rows: Rows, pool: ThreadPool, progress: Progress) -> NDArray[np.int64]:
-        """Return the positions of rows among the products, to which they are added if need be."""
+        """Return the positions of rows in the Gram matrix; missing rows are added."""
         source, numbers = rows.origin()
         positions, first = np.full(len(numbers), -1), 0
         for part in self._parts:
@@ -92,18 +92,18 @@ class RowProducts:
         return self._find(rows, pool, progress)
 
     def _add(self, part: _Part, pool: ThreadPool, progress: Progress) -> None:
-        """Multiply the rows of a part with one another and with all rows before."""
+        """Add the products of the rows of a part with each other and with all earlier rows."""
         first = len(self._values)
         n = first + part.rows.n_rows
         known, self._values = self._values, np.empty((n, n), np.float32)
         self._values[:first, :first] = known
         self._parts.append(part)
         size = count_block_rows(part.rows)
-        # New memory takes the system longer to provide than rows take to be copied into it.
+        # Allocating new memory takes longer than copying rows into existing memory.
         buffers = np.empty((2, size, part.rows.dim), np.float32)
         starts, blocks = range(first, n, size), list(self._blocks(size))
         tasks = sum(block[0] <= start for start in starts for block in blocks)
-        with progress.step("Multiplying rows with one another", tasks, "blocks") as advance:
+        with progress.step("Computing the Gram matrix", tasks, "blocks") as advance:
             for start in starts:
                 some = range(start - first, min(start + size, n) - first)
                 X = part.rows.read(some, out=buffers[0])
@@ -138,7 +138,7 @@ def _multiply(X: Float, Y: Float, values: Float, start: int, other: int, pool: T
 
 
 def _without_mean(rows: Rows) -> tuple[Rows, Float | None]:
-    """Return rows as they are without centring, and the mean that is subtracted from them."""
+    """Return the uncentred rows, and the mean that is subtracted from them."""
     return (rows.rows, rows.mean) if isinstance(rows, CentredRows) else (rows, None)
 
 
@@ -160,5 +160,5 @@ def read_blocks(rows: Rows) -> Iterator[Float]:
 
 
 def count_block_rows(rows: Rows, *, n_bytes: int = BLOCK_BYTES) -> int:
-    """Return how many rows a block has."""
+    """Return the number of rows per block."""
     return max(1, min(rows.n_rows, n_bytes // (4 * rows.dim)))

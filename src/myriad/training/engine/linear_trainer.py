@@ -1,4 +1,4 @@
-"""The base of the trainers of linear models: weights of one or several settings, trained by epochs.
+"""The base class of trainers of linear models, with the weights of one or several settings.
 
 Weights are stored as ``scale * V``, so that decaying all weights of a class is one multiplication;
 see `steps`.
@@ -35,7 +35,7 @@ scores of all other classes."""
 
 
 class LinearTrainer(ABC):
-    """The base of the trainers of linear models.
+    """The base class of trainers of linear models.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class LinearTrainer(ABC):
         times the sum of scales before it.
     epoch : number of epochs finished.
     unseen : bool array of shape (n_classes,), classes that are ranked last.
-    modest : a learning rate that is not too large, if known.
+    modest : a safe learning rate, if known.
     """
 
     _changing: tuple[str, ...] = ("V", "Q")
@@ -105,7 +105,7 @@ class LinearTrainer(ABC):
         """Prepare the draws of this epoch."""
 
     def _end_epoch(self) -> None:  # noqa: B027 - most trainers have nothing to do
-        """Bring the weights into the form that they have between epochs."""
+        """Convert the weights to their form between epochs."""
 
     @abstractmethod
     def _train_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
@@ -154,7 +154,7 @@ class LinearTrainer(ABC):
         self._check_finite(pool)
 
     def _learn_rates(self, rates: FeatureRates, chunk: Chunk, views: list[Chunk]) -> None:
-        """Renew the rates of features after a chunk, and scale the stored weights by the change."""
+        """Update the rates of features after a chunk, and rescale the stored weights."""
         for number, view in enumerate(views):
             # Of the average class: the sum would shrink the rates by sqrt(n_classes), so far that
             # no learning rate of a search trains thousands of classes.
@@ -163,7 +163,7 @@ class LinearTrainer(ABC):
             self._rescale(number, change.astype(self.V.dtype))
 
     def spent(self) -> dict[str, float]:
-        """Return what else the history says of the last epoch: nothing."""
+        """Return further entries for the history of the last epoch: none."""
         return {}
 
     def _rescale(self, number: int, change: NDArray[Any]) -> None:
@@ -224,11 +224,11 @@ class LinearTrainer(ABC):
         return W, self._silence(b, number).astype(self.V.dtype)
 
     def _silence(self, biases: NDArray[Any], number: int) -> NDArray[Any]:
-        """Return the biases of a setting, very low for classes that are ranked last."""
+        """Return the biases of a setting, with a very low one for classes that are ranked last."""
         return np.where(self.unseen[self.classes(number)], UNSEEN_BIAS, biases)
 
     def scorers(self, number: int) -> list[Scorer]:
-        """Return the scorers of one setting; weights are copied only if they are averages."""
+        """Return the scorers of one setting; weights are copied only if they are averaged."""
         rows = self.stored_rows(number)
         if self.Q.size or self.rates is not None:
             V, biases = self.weights(number)
@@ -256,7 +256,7 @@ class LinearTrainer(ABC):
         )
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that training changes, as a checkpoint keeps them: records as bytes."""
+        """Return the arrays for a checkpoint; structured arrays as bytes."""
         arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
         if self.rates is not None:
             arrays["rates"] = self.rates.squares
@@ -267,7 +267,7 @@ class LinearTrainer(ABC):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned."""
+        """Restore the arrays that `state` returned."""
         mine = {name.strip("_"): getattr(self, name) for name in self._changing}
         if self.rates is not None:
             mine["rates"] = self.rates.squares
@@ -280,7 +280,7 @@ class LinearTrainer(ABC):
             array[...] = kept.view(array.dtype).reshape(array.shape)
 
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
-        """Begin every setting at some weights instead of at zero."""
+        """Start every setting from the given weights instead of zero."""
         for number in range(len(self.settings)):
             self.V[self.stored_rows(number)] = W
         self._set_biases(np.tile(b.astype(np.float64), len(self.settings)))
@@ -292,7 +292,7 @@ class LinearTrainer(ABC):
 
     @abstractmethod
     def _take_norms(self) -> None:
-        """Compute the squared norms of the stored weights, which steps then keep up to date."""
+        """Compute the squared norms of the stored weights, which steps then update."""
 
     def adopt(self, other: LinearTrainer) -> None:
         """Continue from a trainer of the same single setting with as many classes or fewer."""

@@ -49,7 +49,7 @@ def score_panels(
 
 
 def share(pool: ThreadPool | None, function: Callable[[Any], None], shards: Sequence[Any]) -> None:
-    """Let threads work through shards; without threads, the caller does."""
+    """Process shards on threads, or in the caller without threads."""
     if pool is not None:
         pool.share(function, shards)
         return

@@ -25,16 +25,16 @@ from myriad.training.engine.gram import RowProducts, read_blocks
 from myriad.training.engine.shards import class_shards
 
 MIN_GAIN = 1.5
-"""How many times more features than rows there must be for the Gram matrix to pay."""
+"""Minimum ratio of features to rows for which the Gram matrix is worth its cost."""
 EPOCHS = 100
-"""Epochs that a search and a training take together, about."""
+"""Approximate number of epochs of a search and the final training together."""
 SHARD = 4096
 """Features whose weights one thread sums."""
 BYTES = 16
 """Bytes of each product: the factor of the Gram matrix in float64, products and rows in float32."""
 MEMORY = 2 << 30
 RIDGE = 1e-5
-"""What is added to the diagonal, as a fraction of its mean: more than products of float32 rows may
+"""Value added to the diagonal, as a fraction of its mean: more than products of float32 rows may
 be wrong by, since rows that depend on one another (centred rows always do) have a singular matrix.
 It is far below the regularisation of any model worth choosing."""
 

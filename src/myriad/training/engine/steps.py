@@ -1,4 +1,4 @@
-"""What the steps of all SGD kernels share: the learning rate, and the lazy scale of stored weights.
+"""Functions shared by all SGD kernels: the learning rate, and the lazy scale of stored weights.
 
 Decay multiplies all weights of a class at every step. Kernels store V and a scale sigma instead,
 with the weights ``W = sigma V``: a decay is then one multiplication, and a step of the weights by

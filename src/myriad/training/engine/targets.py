@@ -1,4 +1,4 @@
-"""What kernels know of the rows of a chunk: their features in blocks, their labels, their draws."""
+"""Kernel inputs for the rows of a chunk: features in blocks, labels and random draws."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class PairMethod(DualMethod):
         0.0,
         minimum=0,
         command=False,
-        help="Value of a constant feature, regularised like the others; 0 for none.",
+        help="Value of a constant feature (regularised bias); 0 for none.",
     )
 
     def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
@@ -48,7 +48,7 @@ class TopPush(PairMethod):
     """Positives above the highest of all negatives [TK; Li, Jin and Zhou 2014].
 
     A `lam` of None is a weak one, and training stops at the best accuracy on validation rows: early
-    steps are more accurate than the optimum. With a stated `lam` it goes on to the gap.
+    steps are more accurate than the optimum. With an explicit `lam` it is trained to the gap.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class TopPush(PairMethod):
         help="Regularisation strength, or auto for early stopping instead.",
     )
     per_class: bool = option(
-        False, panel=DUAL_PANEL, help="Rank the rows of each class by itself (one-vs-all)."
+        False, panel=DUAL_PANEL, help="Rank the rows of each class separately (one-vs-all)."
     )
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> TopPushAscent:
@@ -118,9 +118,7 @@ class Recall(PairMethod):
     titles: ClassVar[Mapping[str, str]] = {"recall": "Recall@k"}
 
     objective: str = "recall"
-    k: int = option(
-        1, minimum=1, panel=DUAL_PANEL, help="Number of guesses that the top-k loss allows."
-    )
+    k: int = option(1, minimum=1, panel=DUAL_PANEL, help="k of the top-k loss.")
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> RecallPlanes:
         """Return the cutting planes to train."""

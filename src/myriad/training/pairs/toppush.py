@@ -11,7 +11,7 @@ the positives and -A elsewhere::
 
     W = M' X / (lam n)        D(A) = -lam/2 |W|^2 + 1/n sum_i (alpha_i - alpha_i^2 / 4)
 
-One-vs-all instead ranks the rows for each class by itself: a problem of its own for each column.
+One-vs-all instead ranks the rows for each class separately: one problem for each column.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class TopPushAscent(PairTrainer):
 
     Parameters
     ----------
-    per_class : whether each class is a problem of its own.
+    per_class : whether each class is a separate problem.
 
     Attributes
     ----------

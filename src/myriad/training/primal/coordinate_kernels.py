@@ -59,7 +59,7 @@ def descend(X, order, bounds, loss, lam, signs, W, scores):
 
     Parameters
     ----------
-    X : float array of shape (n_features, n_rows), a feature a row.
+    X : float array of shape (n_features, n_rows), a feature per row.
     order : int64 array of shape (n_features,), the order of the features.
     bounds : float64 array of shape (n_features,), upper bounds of the second derivatives.
     loss : number of the loss, see `SMOOTH_LOSSES`.

@@ -104,7 +104,7 @@ def draw_next(state, log_miss):
     """Draw a column's next negative: skip a geometric number of rows.
 
     The number of rows skipped has the distribution that it has when each row is drawn with its own
-    probability, at the cost of one logarithm a negative instead of one draw a row.
+    probability, at the cost of one logarithm per negative instead of one draw per row.
     """
     skip = 0.0 if log_miss == -np.inf else math.log(unit(mix(state.key, state.n_drawn))) / log_miss
     state.n_drawn += 1

@@ -1,4 +1,4 @@
-"""What SGD trains: a method, its rows, and the trainer that belongs to them.
+"""The task of SGD: a method, its rows, and the trainer for them.
 
 A trainer is local, or spreads its work over workers: one-vs-rest in class shards, the joint
 objectives in rounds over shards of rows.
@@ -42,13 +42,13 @@ COPIES = 3
 
 
 class Task:
-    """What a method trains on which rows.
+    """A method and the rows it is trained on.
 
     Attributes
     ----------
     train, val : the rows.
     square : mean squared norm of the training rows.
-    workers : what trains shards; None to train in this process.
+    workers : workers that train shards; None to train in this process.
     """
 
     def __init__(
@@ -76,14 +76,14 @@ class Task:
 
     @property
     def unit(self) -> float:
-        """The learning rate that would undo a row's own loss."""
+        """The unit of learning rates: the inverse mean squared norm of the rows."""
         if self.method.optimiser.adagrad == "none":
             return 1.0 / self.square
         return 1.0 / math.sqrt(self.square * self.train.dim)
 
     @property
     def stated(self) -> Setting:
-        """The setting that the method states, with modest numbers for what it leaves open."""
+        """The setting of the method, with defaults for open values."""
         method = self.method
         beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
         batch = method.count_batch(self.train.n_rows)
@@ -100,12 +100,12 @@ class Task:
 
     @property
     def patience(self) -> int:
-        """Epochs to wait for a rise of the accuracy."""
+        """Number of epochs to wait for an increase of the accuracy."""
         n_validating = 0 if self.val is None else self.val.n_rows
         return self.method.patience or default_patience(n_validating)
 
     def see(self, rows: Rows, setting: Setting) -> Rows:
-        """Return rows as a setting sees them, that is scaled or not."""
+        """Return the rows for a setting, scaled or not."""
         return ScaledRows(rows, self.scale) if setting.scale else rows
 
     def make(self, settings: list[Setting], rows: Rows) -> SettingsTrainer:
@@ -123,7 +123,7 @@ class Task:
         return trainer
 
     def _spread(self, settings: list[Setting], rows: Rows) -> SettingsTrainer | None:
-        """Return a trainer that uses the workers, or None where they are of no use."""
+        """Return a trainer that uses the workers, or None if they do not help."""
         workers, method, n_classes = self.workers, self.method, self.n_classes
         if workers is None:
             return None
@@ -141,7 +141,7 @@ class Task:
         return ClassShards(problem, workers)
 
     def describe_rounds(self) -> dict[str, Any]:
-        """Return what the result depends on where weights are averaged over shards of rows."""
+        """Return the settings that matter if weights are averaged over shards of rows."""
         workers = self.workers
         if workers is None or not workers.executor.remote or self.method.objective == "ovr":
             return {}
@@ -202,7 +202,7 @@ def trainer_options(method: SGD, square: float) -> dict[str, Any]:
 
 
 def start_in_ball(method: SGD, n_classes: int, dim: int) -> LinearModel | None:
-    """Return weights drawn uniformly within the bound of norms, if the method begins there."""
+    """Return initial weights drawn uniformly within the norm bound, if the method uses them."""
     if method.optimiser.init != "ball":
         return None
     draws = generator(method.seed, "start")

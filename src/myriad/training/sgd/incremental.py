@@ -1,4 +1,4 @@
-"""Incremental training: rows come a batch at a time, and new classes with them."""
+"""Incremental training (`partial_fit`) on batches of rows, which may add classes."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class IncrementalTraining:
 
     @classmethod
     def begin(cls, method: SGD, rows: Rows, n_classes: int, start: LinearModel | None) -> Self:
-        """Begin with the first batch, from a model or from zero."""
+        """Return the state for the first batch, from a model or from zero."""
         if method.scale:
-            raise InputError("partial_fit cannot scale features: it does not know all rows.")
+            raise InputError("partial_fit cannot scale features: it does not see all rows at once.")
         task = Task(replace(method, scale=False), rows, None, n_classes)
         feature = method.optimiser.adagrad == "feature"
         moments = task.moments if feature else None

@@ -1,7 +1,7 @@
 """Multiclass, ranking, warp and softmax objectives by SGD [GP, 3 and 4; LS].
 
 Rows are trained on one after the other, because every step may change every class. Threads share
-the product that scores a block or, when several settings are trained side by side, take a setting
+the product that scores a block or, when several settings are trained together, take a setting
 each.
 """
 
@@ -77,7 +77,7 @@ def count_sampled_rows(row_bytes: int) -> int:
 
 
 def bound_gain(setting: Setting, gain: float) -> float:
-    """Return a gain of the learning rate at which a step does not decay all of the weights."""
+    """Return a gain of the learning rate for which the decay of a step is below 1."""
     decay = setting.eta * setting.lam
     return max(1.0, min(gain, MOST_DECAY / decay)) if decay > 0 else gain
 
@@ -114,7 +114,7 @@ class Joint(LinearTrainer):
     objective : one of `JOINT_OBJECTIVES`.
     bias_rate : the learning rate of the bias as a fraction of `eta`.
     schedule : how the learning rate shrinks.
-    sampled : whether only the classes that are compared are scored; by default where they are
+    sampled : whether only the compared classes are scored; by default if they are
         drawn without scores.
     k : of softmax: the k - 1 largest wrong scores are left out.
     gain : factor of the learning rates of the settings; see `rounds`.
@@ -163,15 +163,15 @@ class Joint(LinearTrainer):
         if sampled is None:
             sampled = objective in DRAWN_OBJECTIVES
         if sampled and objective not in (*DRAWN_OBJECTIVES, "warp"):
-            raise InputError(f"The objective {objective} looks at all classes of every row.")
+            raise InputError(f"The objective {objective} uses all classes of every row.")
         if self.objective == SOFTMAX and self.optimiser.max_norm < np.inf:
-            raise InputError("max_norm does not go with the objective softmax: use lam.")
+            raise InputError("max_norm cannot be combined with the objective softmax: use lam.")
         self._sampled = sampled
         self._packed: list[tuple[PackedWeights, PackedWeights]] = []  # V and Q during an epoch
 
     @classmethod
     def cost(cls, objective: str, n_classes: int, dim: int) -> EpochCost:
-        """Return what an epoch takes."""
+        """Return the cost of an epoch."""
         drawn = objective in DRAWN_OBJECTIVES
         layout = ChunkLayout(
             cls.SOFTMAX_BLOCK if objective == "softmax" else cls.BLOCK,

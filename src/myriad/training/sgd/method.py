@@ -56,7 +56,7 @@ class WarpOptions:
         False, panel=WARP_PANEL, help="Count all violators instead of estimating their number."
     )
     constant_weight: bool = option(
-        False, panel=WARP_PANEL, help="Give all steps the same weight, whatever the rank."
+        False, panel=WARP_PANEL, help="Give all steps the same weight, independent of the rank."
     )
     max_draws: int | None = option(
         None,
@@ -69,7 +69,7 @@ class WarpOptions:
         0,
         minimum=0,
         panel=WARP_PANEL,
-        help="Length of the chain of last violators that makes a row be skipped; 0 for none.",
+        help="Skip a row after a chain of this many last violators; 0 to skip none.",
     )
 
     def __post_init__(self) -> None:
@@ -104,7 +104,7 @@ class SGD(GradientMethod, CentringMethod):
         minimum=1,
         only=("softmax",),
         panel=SGD_PANEL,
-        help="Number of guesses: the k - 1 largest wrong scores are left out of the loss.",
+        help="k of the top-k loss: the k - 1 largest wrong scores are left out.",
     )
     beta: float | None = option(
         None,
@@ -123,7 +123,7 @@ class SGD(GradientMethod, CentringMethod):
         None,
         words={"auto": None, "yes": True, "no": False},
         panel=SCALING_PANEL,
-        help="Scale features to unit variance while training.",
+        help="Scale features to unit variance for training.",
     )
     plda: float | None = option(
         None,
@@ -134,14 +134,14 @@ class SGD(GradientMethod, CentringMethod):
         help="Train in the space of discriminant analysis (plda) with this lam, or none.",
     )
     balanced: bool = option(
-        False, only=JOINT, panel=SGD_PANEL, help="Draw classes uniformly, then a row of each."
+        False, only=JOINT, panel=SGD_PANEL, help="Sample classes uniformly, then one row of each."
     )
     batch: int | None = option(
         1,
         minimum=1,
         words={"all": None},
         panel=SGD_PANEL,
-        help="Rows of a mini-batch, whose mean gradient makes one step, or all.",
+        help="Mini-batch size, or all.",
     )
     schedule: Schedule = option_group(Schedule)
     optimiser: OptimiserOptions = option_group(OptimiserOptions)
@@ -195,7 +195,7 @@ class SGD(GradientMethod, CentringMethod):
         return optimiser.adagrad != "feature" and (self.objective == "ovr" or not optimiser.average)
 
     def count_batch(self, n_rows: int) -> int:
-        """Return for how many of so many rows a step is made."""
+        """Return the mini-batch size, at most the number of rows."""
         return n_rows if self.batch is None else min(self.batch, n_rows)
 
     @property
@@ -215,7 +215,7 @@ class SGD(GradientMethod, CentringMethod):
 
         if train.sets is not None and self.objective not in SEVERAL_LABELS:
             raise InputError(
-                f"The objective {self.objective} is for one label a row; for several use "
+                f"The objective {self.objective} needs one label per row; for several use "
                 f"{', '.join(SEVERAL_LABELS)} or dual."
             )
         if self.plda is not None:
@@ -282,7 +282,7 @@ class SGD(GradientMethod, CentringMethod):
         return self if start is None else replace(self, start=start.centred(mean))
 
     def cost(self, n_classes: int, dim: int) -> EpochCost:
-        """Return what an epoch takes."""
+        """Return the cost of an epoch."""
         from myriad.training.sgd.fitting import UNSEARCHED_BETA
         from myriad.training.sgd.joint import Joint
         from myriad.training.sgd.one_vs_rest import OneVsRest

@@ -94,7 +94,7 @@ class OneVsRest(LinearTrainer):
 
     @classmethod
     def cost(cls, n_classes: int, dim: int, beta: float) -> EpochCost:
-        """Return what an epoch takes with so many negatives for each positive."""
+        """Return the cost of an epoch with this number of negatives per positive."""
         sampled = 1 + beta < SAMPLED_BELOW * n_classes
         layout = ChunkLayout(cls.BLOCK, grams=not sampled)
         compared = 1 + beta if sampled else float(n_classes)

@@ -156,7 +156,7 @@ class Searched:
 
 @dataclass(frozen=True)
 class Rung:
-    """One rung of a search: so many candidates are trained for more epochs on so many rows."""
+    """One rung of successive halving: candidates are trained for more epochs on some rows."""
 
     n_candidates: int
     n_rows: int
@@ -164,7 +164,7 @@ class Rung:
 
 
 def rung_epochs(epochs: int) -> list[int]:
-    """Return the epochs after which candidates are compared, where training takes so many."""
+    """Return the epochs after which candidates are compared, for a training of this length."""
     return sorted({min(target, epochs) for target in RUNG_EPOCHS})
 
 
@@ -252,7 +252,7 @@ class Search:
         begun = trainers[0].epoch if trainers else 0
         work = (target - begun) * rows.n_rows * len(groups)
         kept: list[SettingsTrainer] = []
-        with running.progress.step(f"Trying {len(alive)} settings", work, "rows") as advance:
+        with running.progress.step(f"Evaluating {len(alive)} candidates", work, "rows") as advance:
             for number, group in enumerate(groups):
                 trainer = self._begin(group, rows) if trainers is None else trainers[number]
                 rules = [self._rules[setting] for setting in group]

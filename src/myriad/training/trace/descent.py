@@ -111,7 +111,7 @@ class Descent:
         return self.resume(self.gauge.begin(rows.dim, self._risk.n_classes, rows.dtype), 0, None)
 
     def resume(self, point: Point, made: int, batch: int | None, lam: float = np.inf) -> State:
-        """Return the state at a point after so many rounds."""
+        """Return the state at a point after a number of rounds."""
         batch = min(batch or self._batch, self._risk.rows.n_rows)
         return self._certify(point, self._risk.lift(point.basis), lam, made, batch)
 

@@ -81,7 +81,7 @@ class AtomTrainer:
         return ModelRanker(model, count_block_rows(rows.dim, self.n_classes))
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that a checkpoint keeps."""
+        """Return the arrays for a checkpoint."""
         return self.now.point.arrays() | {"counts": np.array([self.now.round, self.now.batch])}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -164,7 +164,7 @@ class LamPath:
         trainer, state, progress = self._trainer, self._state, self._running.progress
         most = max(trainer.now.polar, float(np.finfo(np.float32).tiny))
         lams, facts = self._list_lams(lam, most), state.facts
-        with progress.step("Training", len(lams), "values of lam") as advance:
+        with progress.step("Training along the path of lam", len(lams), "values") as advance:
             advance(facts["number"])
             while facts["number"] < len(lams) and not self._has_peaked():
                 monitor = self._begin(lams[facts["number"]])

@@ -78,32 +78,36 @@ class AtomDescent(CentringMethod):
         words={"auto": None},
         panel=PANEL,
         default_text="auto; 1 with a stated lam",
-        help="Fraction of lam for a second fit on the directions found, or auto to search.",
+        help="Fraction of lam for a refit on the atoms found, or auto to search for it.",
     )
     gauge: str = option(
         "trace",
         choices={name: entry.description for name, entry in GAUGES.items()},
         panel=PANEL,
-        help="Norm that is penalised.",
+        help="Penalised norm.",
     )
     batch: int | None = option(
         None,
         minimum=1,
         panel=PANEL,
         default_text="by the size of W",
-        help="Rows of the first mini-batches, which grow by themselves.",
+        help="Initial mini-batch size, which grows during training.",
     )
     subspace_every: int = option(
         8,
         minimum=1,
         panel=PANEL,
-        help="Atoms to add between two minimisations over all atoms.",
+        help="Number of atoms to add between two minimisations over all atoms.",
     )
     steps: int = option(
-        30, minimum=1, command=False, help="Maximum number of L-BFGS-B steps of a minimisation."
+        30, minimum=1, command=False, help="Maximum number of L-BFGS-B iterations per minimisation."
     )
     tol: float = option(
-        0.01, above=0, below=1, panel=PANEL, help="Relative suboptimality to stop at."
+        0.01,
+        above=0,
+        below=1,
+        panel=PANEL,
+        help="Tolerance: relative suboptimality at which training stops.",
     )
     rounds: int = option(
         100, minimum=1, command=False, help="Maximum number of minimisations for one lam."
@@ -124,11 +128,11 @@ class AtomDescent(CentringMethod):
         from myriad.training.trace.lam_path import LamPath
 
         if train.sets is not None:
-            raise InputError(f"The objective {self.objective} is for one label a row.")
+            raise InputError(f"The objective {self.objective} needs one label per row.")
         if (train.labels < 0).any():
             train = train.select(np.flatnonzero(train.labels >= 0))
         if train.n_rows == 0:
-            raise InputError("No row has a label: nothing is left to train on.")
+            raise InputError("No row has a label: there is nothing to train on.")
         with context.open() as running:
             trainer = self.trainer(train, n_classes, running)
             path = LamPath(trainer, train, val, relaxed=self._fractions(val), running=running)
