@@ -17,7 +17,6 @@ import numpy as np
 from myriad._jit import intrinsic, ir, jit, jit_reassociated, types
 from myriad.arrays import Float
 from myriad.codes.product_kernels import nearest, transpose
-from myriad.tiles import set_zero
 
 _PARTS = 8  # of the points, after each of which the centroids move
 _TOP, _ZERO, _NONE = np.int32(0x7FFFFFFF), np.int32(0), np.int32(-1)
@@ -131,8 +130,10 @@ def _reassign(x, old, new, sums, counts):
 @jit
 def _sum_again(points, assigned, sums, counts):
     """Fill `sums` and `counts` from the points: differences have left rounding errors in them."""
-    set_zero(sums)
-    set_zero(counts)
+    for c in range(counts.shape[0]):
+        counts[c] = 0
+        for j in range(sums.shape[1]):
+            sums[c, j] = 0.0
     for i in range(points.shape[0]):
         _reassign(points[i], _NONE, np.int64(assigned[i]), sums, counts)
 

@@ -25,8 +25,6 @@ from myriad.kernel_cache import LONG_COMPILING, report_compiling
 from myriad.parallel import thread_count
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context
-from myriad.training.dual.one_vs_rest_kernels import step_columns
-from myriad.training.sgd.softmax_kernels import run_softmax_chunk
 
 LONGEST_WAIT = 120.0
 """Seconds after which nobody waits any longer: the caller compiles what it needs by itself."""
@@ -71,6 +69,9 @@ def wait_for_kernels() -> None:
 
 def _is_needed() -> bool:
     """Return whether kernels that the automatic method always uses are not cached yet."""
+    from myriad.training.dual.one_vs_rest_kernels import step_columns
+    from myriad.training.sgd.softmax_kernels import run_softmax_chunk
+
     return any(is_missing(kernel) for kernel in (run_softmax_chunk, step_columns))
 
 
