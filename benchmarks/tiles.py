@@ -60,7 +60,7 @@ def score_by_classes(X, panels, V, S, block, shard):
         n, first = min(block, len(X) - here), here // block * size
         own = panels[first : first + count_panels(n)]
         for c in range(0, len(V), shard):
-            multiply(V[c : c + shard], own, S[c : c + shard, :n], True)
+            multiply(V[c : c + shard], own, S[c : c + shard, :n], 0)
 
 
 @jit
@@ -81,8 +81,7 @@ def score_by_panels(X, weights, S, block, shard):
         part = X[here : here + block]
         for p in range(0, len(weights), shard // LANES):
             own = weights[p : p + shard // LANES]
-            last = min(S.shape[1], (p + len(own)) * LANES)
-            multiply(part, own, S[: len(part), p * LANES : last], True)
+            multiply(part, own, S[: len(part)], p * LANES)
 
 
 @jit

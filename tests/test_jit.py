@@ -4,8 +4,9 @@ import json
 import pickle
 import subprocess
 import sys
+from importlib import import_module
 
-from myriad._jit import Kernel, inlined, jit
+from myriad._jit import Kernel, inlined, is_missing, jit
 from myriad.models.ranking import scan_top
 from myriad.randomness import mix
 
@@ -88,6 +89,7 @@ assert Decider(folder).decide(X, 2).labels[:, 0].tolist() == [0, 1, 2]
 def test_a_kernel_does_not_import_the_linear_algebra_of_scipy():
     code = """
 import sys
+from importlib import import_module
 from myriad.randomness import mix
 mix(1, 2)
 assert "numba.np.arraymath" in sys.modules
@@ -98,3 +100,29 @@ assert (numba.njit(lambda A: A @ A)(A) == A @ A).all()  # where it is needed, Nu
 assert "scipy.linalg" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@jit
+def add_if(x, amount, wanted):
+    return x + amount if wanted else x
+
+
+@jit
+def add_constants(x):
+    return add_if(x, 1, True) + add_if(x, 2, False) + add_if(x, x, x > 0)
+
+
+def test_constants_that_kernels_pass_are_not_compiled_for():
+    assert add_constants(5) == 21
+    assert len(add_if.signatures) == 1
+
+
+def test_a_kernel_is_missing_from_the_cache_until_it_is_compiled(tmp_path, monkeypatch):
+    (tmp_path / "kernels_of_a_test.py").write_text(
+        "from myriad._jit import jit\n\n@jit\ndef double(x):\n    return 2 * x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    double = import_module("kernels_of_a_test").double
+    assert is_missing(double)
+    assert double(21) == 42
+    assert not is_missing(double)

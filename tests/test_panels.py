@@ -37,13 +37,9 @@ def test_products_equal_those_of_numpy(dtype, shape):
     n, m, depth = shape
     L, X, out = draw(dtype, (n, depth), (m, depth), (n, m))
     expected = L.astype(np.float64) @ X.astype(np.float64).T
-    before = out.copy()
     for panels in (pack_rows(X), pack_columns(np.ascontiguousarray(X.T))):
-        out[...] = before
-        multiply(L, panels, out, False)
-        assert_close(out, before + expected, depth)
         out[...] = np.nan
-        multiply(L, panels, out, True)
+        multiply(L, panels, out, 0)
         assert_close(out, expected, depth)
 
 
@@ -120,7 +116,7 @@ def test_packed_rows_add_to_packed_weights(dtype, shape):
 def test_columns_of_a_wider_array_are_set_and_no_others():
     L, X = draw(np.float32, (13, 40), (21, 40))
     around = np.full((13, 30), 3.0, np.float32)
-    multiply(L, pack_rows(X), around[:, 4:25], True)
+    multiply(L, pack_rows(X), around[:, :25], 4)
     assert_close(around[:, 4:25], L @ X.T, 40)
     assert (around[:, :4] == 3.0).all()
     assert (around[:, 25:] == 3.0).all()
@@ -142,6 +138,6 @@ def test_a_part_of_a_product_has_the_same_bits():
 def test_numbers_beside_the_product_are_left_alone():
     L, X = draw(np.float32, (4, 40), (20, 40))
     around = np.full((8, 20), 3.0, np.float32)
-    multiply(L, pack_rows(X), around[2:6], True)
+    multiply(L, pack_rows(X), around[2:6], 0)
     assert (around[:2] == 3.0).all()
     assert (around[6:] == 3.0).all()

@@ -141,6 +141,16 @@ def _mark_cache(made: Any, mark: str) -> None:
         file._source_stamp = mark
 
 
+def is_missing(kernel: Any) -> bool:
+    """Return whether no code of a kernel is in the cache yet; False if nothing can be cached."""
+    made = kernel.make() if isinstance(kernel, Kernel) else kernel
+    file = getattr(getattr(made, "_cache", None), "_cache_file", None)
+    try:
+        return file is not None and not file._load_index()
+    except OSError:
+        return False
+
+
 @functools.cache
 def _import_numba() -> Any:
     """Return Numba, which from now on reports how long it compiles."""
@@ -192,21 +202,36 @@ def _import_array_functions() -> None:
             linalg.ensure_blas = check
 
 
+def _widen_literals(made: Any) -> Any:
+    """Let kernels that pass ``0`` or ``True`` call the code for any integer or boolean.
+
+    Numba would compile a kernel once more for each constant that another kernel passes to it.
+    """
+    find = made.get_call_template
+
+    def find_widened(args: Any, kws: Any) -> Any:
+        widen = types.unliteral
+        return find([widen(one) for one in args], {name: widen(kws[name]) for name in kws})
+
+    made.get_call_template = find_widened
+    return made
+
+
 def _compiler(**flags: Any) -> Any:
     """Return a decorator that compiles a function with these flags, and caches its code."""
 
     def make(function: Any) -> Any:
         numba = _import_numba()
+        compile_ = functools.partial(numba.njit, nogil=True, error_model="numpy", **flags)
         try:
-            return numba.njit(cache=True, nogil=True, error_model="numpy", **flags)(function)
+            return _widen_literals(compile_(cache=True)(function))
         except RuntimeError as error:  # raised as the function is defined, before it is compiled
             if "no locator available" not in str(error):
                 raise
         folder = fall_back()
         if folder is not None:
             numba.config.CACHE_DIR = str(folder)
-        cached = folder is not None
-        return numba.njit(cache=cached, nogil=True, error_model="numpy", **flags)(function)
+        return _widen_literals(compile_(cache=folder is not None)(function))
 
     def decorate(function: Any) -> Any:
         return Kernel(function, make)

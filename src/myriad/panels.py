@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.tiles import LANES, ROWS, SQUARE, add_packed_tile, add_tile, transpose_square
+from myriad.arrays import Float
+from myriad.tiles import LANES, ROWS, SQUARE, add_packed_tile, add_tile, set_zero, transpose_square
 
 DEPTH = 2048
 """Products summed in registers before they are added to `out`: so a panel stays in the cache."""
@@ -65,21 +66,21 @@ def pack_rows(X):
     return panels
 
 
-@inlined
+@jit
 def fill_rows(X, panels):
     """Pack rows as `pack_rows` does, into given panels; changed in place."""
-    n = len(X)
-    for p in range(n // LANES):
-        transpose(X[p * LANES : (p + 1) * LANES], panels[p])
-    if n % LANES > 0:
-        panels[n // LANES, :, :] = 0.0
-        transpose(X[n // LANES * LANES :], panels[n // LANES])
-
-
-@inlined
-def transpose(X, out):
-    """Write the transpose of `X` into the first columns of `out`, square by square."""
     n, m = X.shape
+    for p in range(n // LANES):
+        transpose(X[p * LANES : (p + 1) * LANES], LANES, m, panels[p])
+    if n % LANES > 0:
+        last = panels[n // LANES]
+        set_zero(last)
+        transpose(X[n // LANES * LANES :], n % LANES, m, last)
+
+
+@jit
+def transpose(X, n, m, out):
+    """Write the transpose of the first `n` rows and `m` columns of `X` into the start of `out`."""
     # Whole squares of 8 x 8 in vector registers, what is left over number by number.
     for i in range(0, n - SQUARE + 1, SQUARE):
         for j in range(0, m - SQUARE + 1, SQUARE):
@@ -92,7 +93,7 @@ def transpose(X, out):
             out[j, i] = X[i, j]
 
 
-@inlined
+@jit
 def copy_matrix(X, out):
     """Copy the numbers of `X` into `out`, of the same shape.
 
@@ -130,13 +131,13 @@ def fill_columns(X, panels):
             for lane in range(LANES):
                 panels[p, i, lane] = X[i, p * LANES + lane]
         if whole < len(panels):
-            panels[whole, i, :] = 0.0
+            for lane in range(LANES):
+                panels[whole, i, lane] = 0.0
             for j in range(whole * LANES, m):
                 panels[whole, i, j - whole * LANES] = X[i, j]
 
 
-@jit
-def pack_in_place(X):
+def pack_in_place(X: Float) -> PackedWeights:
     """Replace each 16 rows of `X` by their panel, in the same memory.
 
     Parameters
@@ -147,40 +148,44 @@ def pack_in_place(X):
     -------
     `PackedWeights`, with the panels of `X` as `pack_rows` makes them.
     """
+    whole = len(X) // LANES * LANES
+    # A panel (m, 16) has as many numbers as 16 rows (16, m).
+    panels = X[:whole].reshape(whole // LANES, X.shape[1], LANES)
+    transpose_in_place(X[:whole].reshape(whole // LANES, LANES, X.shape[1]), panels)
+    return PackedWeights(panels, pack_rows(X[whole:]))
+
+
+def unpack_in_place(X: Float, rest: Float) -> None:
+    """Undo `pack_in_place`; `X` is the array that it changed, `rest` the panel left over."""
     n, m = X.shape
-    whole, work = n // LANES, np.empty((LANES, m), X.dtype)
-    # A panel (m, 16) has as many numbers as 16 rows (16, m): each is transposed through a copy.
-    panels = X[: whole * LANES].reshape((whole, m, LANES))
-    for p in range(whole):
-        copy_matrix(X[p * LANES : (p + 1) * LANES], work)
-        transpose(work, panels[p])
-    return PackedWeights(panels, pack_rows(X[whole * LANES :]))
+    whole = n // LANES * LANES
+    panels = X[:whole].reshape(whole // LANES, m, LANES)
+    transpose_in_place(panels, X[:whole].reshape(whole // LANES, LANES, m))
+    if len(rest) > 0:
+        transpose(rest[0], m, n - whole, X[whole:])
 
 
 @jit
-def unpack_in_place(X, rest):
-    """Undo `pack_in_place`; `X` is the array that it changed, `rest` the panel left over."""
-    n, m = X.shape
-    whole, work = n // LANES, np.empty((m, LANES), X.dtype)
-    panels = X[: whole * LANES].reshape((whole, m, LANES))
-    for p in range(whole):
-        copy_matrix(panels[p], work)
-        transpose(work, X[p * LANES : (p + 1) * LANES])
-    if len(rest) > 0:
-        transpose(rest[0][:, : n - whole * LANES], X[whole * LANES :])
+def transpose_in_place(matrices, transposed):
+    """Transpose each matrix through a copy; both arrays share their memory, which is changed."""
+    _, n, m = matrices.shape
+    work = np.empty((n, m), matrices.dtype)
+    for p in range(len(matrices)):
+        copy_matrix(matrices[p], work)
+        transpose(work, n, m, transposed[p])
 
 
 @inlined
-def put_tile(L, row, first, depth, P, panel, out, edge, fresh):
+def put_tile(L, row, first, depth, P, panel, out, column, edge, fresh):
     """Add one tile to `out`, or set it.
 
     Parameters
     ----------
     L, row, first, depth, P, panel, fresh : see `tiles.add_tile`.
-    out : float array, changed in place from (row, 16 panel) on.
+    out : float array, changed in place from (row, column) on.
     edge : float array of shape (6, 16), work space for tiles that are wider than `out`.
     """
-    column, length = panel * LANES, out.strides[0] // out.itemsize
+    length = out.strides[0] // out.itemsize
     if column + LANES <= out.shape[1]:
         add_tile(L, row, first, depth, P, panel, out, row * length + column, fresh)
     else:
@@ -193,22 +198,36 @@ def put_tile(L, row, first, depth, P, panel, out, edge, fresh):
 
 
 @jit
-def multiply(L, P, out, fresh):
-    """Add ``L P`` to `out`, or set `out` to it if `fresh`.
+def put_tiles(L, rows, first, depth, P, panels, out, column, fresh):
+    """Add tiles to `out`, or set them: all panels of a range for six rows, then for the next six.
+
+    Parameters
+    ----------
+    rows, panels : pairs of the first row or panel and the one after the last.
+    column : the column of `out` that the lanes of panel 0 begin at.
+    L, first, depth, P, out, fresh : see `put_tile`.
+    """
+    edge = np.empty((ROWS, LANES), out.dtype)
+    for row in range(rows[0], rows[1], ROWS):
+        for panel in range(panels[0], panels[1]):
+            put_tile(L, row, first, depth, P, panel, out, column + panel * LANES, edge, fresh)
+
+
+@jit
+def multiply(L, P, out, column):
+    """Set the columns of `out`, from `column` on, to ``L P``.
 
     Parameters
     ----------
     L : float array of shape (n, m), C-contiguous.
     P : panels of shape (n_panels, m, 16).
-    out : float array of shape (n, up to 16 n_panels) with contiguous rows; changed in place.
+    out : float array of shape (n, up to column + 16 n_panels) with contiguous rows; changed in
+        place.
     """
-    edge = np.empty((ROWS, LANES), out.dtype)
     # Six rows of L stay in the nearest cache while all panels pass.
     for first in range(0, L.shape[1], DEPTH):
         depth = min(DEPTH, L.shape[1] - first)
-        for row in range(0, len(L), ROWS):
-            for panel in range(len(P)):
-                put_tile(L, row, first, depth, P, panel, out, edge, fresh and first == 0)
+        put_tiles(L, (0, len(L)), first, depth, P, (0, len(P)), out, column, first == 0)
 
 
 @jit
@@ -221,11 +240,9 @@ def add_columns(L, P, out):
     P : panels of shape (n_panels, at least m, 16).
     out : float array of shape (n, up to 16 n_panels), C-contiguous; changed in place.
     """
-    edge = np.empty((ROWS, LANES), out.dtype)
     for first in range(0, len(P), NEIGHBOURS):
-        for row in range(0, len(L), ROWS):
-            for panel in range(first, min(first + NEIGHBOURS, len(P))):
-                put_tile(L, row, 0, L.shape[1], P, panel, out, edge, False)
+        panels = first, min(first + NEIGHBOURS, len(P))
+        put_tiles(L, (0, len(L)), 0, L.shape[1], P, panels, out, 0, False)
 
 
 @jit
@@ -260,8 +277,8 @@ def multiply_transposed(L, P, out, start):
     product = np.empty((size, len(P) * LANES), out.dtype)
     for first in range(0, len(L), size):
         n = min(size, len(L) - first)
-        multiply(L[first : first + n], P, product[:n], True)
-        transpose(product[:n, : len(out)], out[:, start + first : start + first + n])
+        multiply(L[first : first + n], P, product[:n], 0)
+        transpose(product, n, len(out), out[:, start + first :])
 
 
 @jit
@@ -271,13 +288,12 @@ def multiply_with_itself(X, P, gram):
     The lower half is computed and mirrored; columns beyond, up to whole panels, may be set to zero.
     """
     n, m = X.shape
-    edge = np.empty((ROWS, LANES), X.dtype)
     for first in range(0, m, DEPTH):
         depth = min(DEPTH, m - first)
         for row in range(0, n, ROWS):
             # Only panels with a column up to the diagonal of these six rows.
-            for panel in range(min(len(P), (row + ROWS - 1) // LANES + 1)):
-                put_tile(X, row, first, depth, P, panel, gram, edge, first == 0)
+            panels = 0, min(len(P), (row + ROWS - 1) // LANES + 1)
+            put_tiles(X, (row, row + ROWS), first, depth, P, panels, gram, 0, first == 0)
     for i in range(n):
         for j in range(i):
             gram[j, i] = gram[i, j]

@@ -235,6 +235,29 @@ def _write_square(context, builder, signature, values):
     return context.get_dummy_value()
 
 
+@intrinsic
+def set_zero(typing, numbers):
+    """Set all numbers of a C-contiguous array to zero.
+
+    Numba compiles ``numbers[...] = 0.0`` much longer, and once more for each number of dimensions.
+    """
+    return types.void(numbers), _write_zeros
+
+
+def _write_zeros(context, builder, signature, values):
+    """Write the code of `set_zero`."""
+    array = context.make_array(signature.args[0])(context, builder, values[0])
+    byte = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte, ir.IntType(8), _WORD, ir.IntType(1)])
+    name = "llvm.memset.p0i8.i64"
+    fill = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    size = builder.mul(array.nitems, array.itemsize)
+    builder.call(
+        fill, [builder.bitcast(array.data, byte), ir.IntType(8)(0), size, ir.IntType(1)(0)]
+    )
+    return context.get_dummy_value()
+
+
 def _row_length(builder, array, size):
     """Return how many numbers there are from the start of a row to that of the next."""
     return builder.sdiv(builder.extract_value(array.strides, 0), _WORD(size))

@@ -19,7 +19,7 @@ from myriad.arrays import Float
 from myriad.codes.product_kernels import nearest, transpose
 
 _PARTS = 8  # of the points, after each of which the centroids move
-_TOP, _ZERO = np.int32(0x7FFFFFFF), np.int32(0)
+_TOP, _ZERO, _NONE = np.int32(0x7FFFFFFF), np.int32(0), np.int32(-1)
 _INDEX = np.int32(255)  # the bits of a score that are replaced by the number of the centroid
 _SCORE = np.int32(~255)
 _HALF = np.float32(0.5)
@@ -33,19 +33,26 @@ def learn_codebook(points: Float, n_centroids: int, *, rounds: int) -> Float:
     """
     book = np.array(points[:n_centroids], np.float32)
     book[-(-4 * n_centroids // 5) :] = book[0]  # equals get no points, and are drawn later
-    _refine(points, book, rounds)
+    assigned = np.full(len(points), _NONE)
+    sums, counts = np.zeros(book.shape, np.float64), np.zeros(len(book), np.int64)
+    halves, scores = np.empty((2, len(book)), np.float32)
+    transposed = np.empty(book.T.shape, np.float32)
+    _refine(points, book, rounds, assigned, sums, counts, transposed, halves, scores)
     return book
 
 
 @jit
-def _refine(points, book, rounds):
+def _refine(points, book, rounds, assigned, sums, counts, transposed, halves, scores):
+    """Move the centroids of `book`; the other arrays are work space.
+
+    Parameters
+    ----------
+    assigned : int32 array of shape (n,), the centroid of each point, -1 at first.
+    sums, counts : float64 array of shape (n_centroids, d) and int64 array of shape (n_centroids,),
+        the sum and the number of the points of each centroid, zero at first.
+    transposed, halves, scores : see `product_kernels`.
+    """
     n, d = points.shape
-    transposed = np.empty((d, book.shape[0]), np.float32)
-    halves = np.empty(book.shape[0], np.float32)
-    scores = np.empty(book.shape[0], np.float32)
-    assigned = np.full(n, -1, np.int32)
-    sums = np.zeros(book.shape, np.float64)
-    counts = np.zeros(book.shape[0], np.int64)
     size = -(-n // _PARTS)
     for _ in range(rounds):
         changed = 0
@@ -65,7 +72,7 @@ def _refine(points, book, rounds):
             break
         _sum_again(points, assigned, sums, counts)
         _move_centroids(sums, counts, book)
-        if counts.min() == 0:
+        if _count_empty(counts) > 0:
             _fill_empty(points, assigned, counts, book)
 
 
@@ -88,9 +95,15 @@ def _nearest_eight(x, transposed, halves):
     of two centroids whose squared distances differ by less than 1/32,768, either may be found. The
     compiler turns all this into one vector loop, which it does not do with an index beside a score.
     """
-    x0, x1, x2, x3, x4, x5, x6, x7 = x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
-    b0, b1, b2, b3 = transposed[0], transposed[1], transposed[2], transposed[3]
-    b4, b5, b6, b7 = transposed[4], transposed[5], transposed[6], transposed[7]
+    # Two at a time, which Numba compiles without making tuples.
+    x0, x1 = x[0], x[1]
+    x2, x3 = x[2], x[3]
+    x4, x5 = x[4], x[5]
+    x6, x7 = x[6], x[7]
+    b0, b1 = transposed[0], transposed[1]
+    b2, b3 = transposed[2], transposed[3]
+    b4, b5 = transposed[4], transposed[5]
+    b6, b7 = transposed[6], transposed[7]
     norm = x0 * x0 + x1 * x1 + x2 * x2 + x3 * x3 + x4 * x4 + x5 * x5 + x6 * x6 + x7 * x7
     least = _TOP
     for c in range(halves.shape[0]):
@@ -117,10 +130,12 @@ def _reassign(x, old, new, sums, counts):
 @jit
 def _sum_again(points, assigned, sums, counts):
     """Fill `sums` and `counts` from the points: differences have left rounding errors in them."""
-    sums[:] = 0.0
-    counts[:] = 0
+    for c in range(counts.shape[0]):
+        counts[c] = 0
+        for j in range(sums.shape[1]):
+            sums[c, j] = 0.0
     for i in range(points.shape[0]):
-        _reassign(points[i], -1, assigned[i], sums, counts)
+        _reassign(points[i], _NONE, np.int64(assigned[i]), sums, counts)
 
 
 @jit
@@ -146,20 +161,28 @@ def _fill_empty(points, assigned, counts, book):
     total = 0.0
     for i in range(n):
         total += _distance(points[i], book[assigned[i]])
-    step = total / (counts == 0).sum()
+    step = total / _count_empty(counts)
     i, reached, wanted = -1, 0.0, 0.5 * step
-    old = book.copy()
     for c in range(book.shape[0]):
         if counts[c] > 0:
             continue
         while reached <= wanted and i < n - 1:
             i += 1
-            reached += _distance(points[i], old[assigned[i]])
+            reached += _distance(points[i], book[assigned[i]])  # has points, so it was not moved
         if reached <= wanted:
             return  # the rest is tried again after the next round
         wanted = max(wanted + step, reached)
         for j in range(d):
             book[c, j] = points[i, j]
+
+
+@jit
+def _count_empty(counts):
+    """Return the number of centroids without points."""
+    n_empty = 0
+    for c in range(counts.shape[0]):
+        n_empty += counts[c] == 0
+    return n_empty
 
 
 @jit

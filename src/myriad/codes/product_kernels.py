@@ -32,9 +32,15 @@ def transpose(book, transposed, halves):
 @jit_reassociated
 def _score_eight(x, transposed, halves, scores):
     """Fill the scores of one vector of 8 numbers, the common case: it stays in registers."""
-    x0, x1, x2, x3, x4, x5, x6, x7 = x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
-    b0, b1, b2, b3 = transposed[0], transposed[1], transposed[2], transposed[3]
-    b4, b5, b6, b7 = transposed[4], transposed[5], transposed[6], transposed[7]
+    # Two at a time, which Numba compiles without making tuples.
+    x0, x1 = x[0], x[1]
+    x2, x3 = x[2], x[3]
+    x4, x5 = x[4], x[5]
+    x6, x7 = x[6], x[7]
+    b0, b1 = transposed[0], transposed[1]
+    b2, b3 = transposed[2], transposed[3]
+    b4, b5 = transposed[4], transposed[5]
+    b6, b7 = transposed[6], transposed[7]
     for c in range(halves.shape[0]):
         low = x0 * b0[c] + x1 * b1[c] + x2 * b2[c] + x3 * b3[c]
         high = x4 * b4[c] + x5 * b5[c] + x6 * b6[c] + x7 * b7[c]

@@ -41,7 +41,7 @@ class LinearSGD(LinearRowsClassifier):
     scale : scale each feature to unit variance, True or False, or ``"auto"`` to find out whether
         that helps, unless `lam` is stated. The weights are always for unscaled rows.
     plda : train in the space of probabilistic discriminant analysis with this regularisation, for
-        many classes of few rows; None for no projection. The weights are for rows without projection.
+        many classes of few rows; None for none. The weights are for rows as they are.
     balanced : for the joint objectives: sample classes uniformly, then one row of each [GP, Eq. 4].
     batch : rows of a mini-batch, whose mean gradient makes one step; ``"all"`` for gradient descent
         on all rows, 1 for a step after each row.

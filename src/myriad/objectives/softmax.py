@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from myriad._jit import inlined, jit, jit_fused, jit_reassociated
-from myriad.largest import select_largest
+from myriad._jit import inlined, intrinsic, ir, jit, jit_fused, jit_reassociated, types
 
 LOWEST = -700.0  # below, the result is that of LOWEST, 1e-304
 LOG2_E = 1.4426950408889634
@@ -117,8 +116,17 @@ def largest_single(scores):
     bits, top = scores.view(np.int32), LOWEST_BITS
     for c in range(len(bits)):
         top = max(top, bits[c] ^ ((bits[c] >> SIGN) & MAGNITUDE))
-    found = np.array([top ^ ((top >> SIGN) & MAGNITUDE)], np.int32)
-    return found.view(np.float32)[0]
+    return float_of(top ^ ((top >> SIGN) & MAGNITUDE))
+
+
+@intrinsic
+def float_of(typing, bits):
+    """Return the float32 number that has these 32 bits."""
+
+    def write(context, builder, signature, values):
+        return builder.bitcast(values[0], ir.FloatType())
+
+    return types.float32(types.int32), write
 
 
 @jit
@@ -133,22 +141,17 @@ def hide_largest(products, biases, sigma, label, n_hidden):
         products + biases``.
     n_hidden : how many, fewer than there are wrong classes.
     """
-    scores = np.empty(len(products), np.float64)
-    for c in range(len(products)):
-        scores[c] = sigma * products[c] + biases[c]
-    scores[label] = -np.inf
-    top = select_largest(scores, n_hidden)
-    spare = n_hidden  # how many of those equal to the smallest of the largest are hidden
-    for j in range(n_hidden):
-        spare -= top[j] > top[n_hidden - 1]
-    for c in range(len(products)):
-        equal = scores[c] == top[n_hidden - 1]
-        if scores[c] > top[n_hidden - 1] or (equal and spare > 0):
-            spare -= equal
-            products[c] = -np.inf
+    for _ in range(n_hidden):
+        largest_score, found = -np.inf, -1
+        for c in range(len(products)):
+            score = sigma * products[c] + biases[c]
+            if score > largest_score and c != label:
+                largest_score, found = score, c
+        if found >= 0:
+            products[found] = -np.inf
 
 
-@inlined
+@jit
 def probabilities(products, biases, sigma, out, work):
     """Write the probability of each class; the scores are ``sigma * products + biases``.
 

@@ -95,7 +95,7 @@ def add_tasks(queue, n_tasks):
     add_to_counter(queue, OPEN, n_tasks)
 
 
-@inlined
+@jit
 def take_task(queue):
     """Return the number of a task that is now the caller's, or -1 if there is none."""
     while True:
@@ -113,7 +113,7 @@ def finish_task(queue):
     add_to_counter(queue, DONE, 1)
 
 
-@inlined
+@jit
 def wait_until_done(queue):
     """Wait until all tasks added so far are done."""
     spins = 0

@@ -14,6 +14,7 @@ from myriad.errors import InputError
 from myriad.files import write_json
 from myriad.images import choose_glyphs, write_glyphs
 from myriad.measures import Measures
+from myriad.pipelines.compiling import compiling_ahead
 from myriad.pipelines.evaluate import evaluate
 from myriad.pipelines.evidence import gather_evidence
 from myriad.pipelines.outputs import list_entries, locks_output, training_beside
@@ -74,17 +75,18 @@ def demonstrate(
     glyphs = choose_glyphs(classes, seed=seed, confusables=confusables)
     _clear(out)
     write_json(out / MARK, {"classes": classes, "images": images, "seed": seed})
-    write_glyphs(out / IMAGES, glyphs, images=images, seed=seed, threads=threads, progress=progress)
-    trained = train(
-        out / IMAGES,
-        out / MODEL,
-        store=out / STORE,
-        extracting=ExtractOptions(cache=False),  # drawn images need not be cached
-        method=method,
-        threads=threads,
-        progress=progress,
-    )
-    tested = evaluate(out / MODEL, out / IMAGES, split="test", threads=threads, progress=progress)
+    running: dict[str, Any] = {"threads": threads, "progress": progress}
+    with compiling_ahead(threads):
+        write_glyphs(out / IMAGES, glyphs, images=images, seed=seed, **running)
+        trained = train(
+            out / IMAGES,
+            out / MODEL,
+            store=out / STORE,
+            extracting=ExtractOptions(cache=False),  # drawn images need not be cached
+            method=method,
+            **running,
+        )
+    tested = evaluate(out / MODEL, out / IMAGES, split="test", **running)
     labels, paths = trained.store.rows("train").labels, trained.store.rows("train").paths
     evidence = trained.evidence | gather_evidence(
         tested.scored,

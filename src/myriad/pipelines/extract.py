@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from myriad.images import (
 from myriad.images.corrections import correct_images
 from myriad.parallel import Executor, LearningContext
 from myriad.pipelines.code_learning import learn_code_of_images
+from myriad.pipelines.compiling import compiling_ahead
 from myriad.pipelines.describing import BadImages, SampledImages, open_workers
 from myriad.pipelines.outputs import (
     locks_output,
@@ -121,6 +123,7 @@ def extract(
     bad = BadImages(len(images), options.max_bad)
     described = augment_images(images, options.added_views)
     with (
+        compiling_ahead(threads) if recipe is None and options.is_open else nullcontext(),
         open_workers(threads, len(described), cluster=cluster, progress=progress) as executor,
         open_cache(options.cache, progress, repeats=options.is_open) as cache,
     ):

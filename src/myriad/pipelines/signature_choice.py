@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Float
 from myriad.images import BadImage, ImageList
 from myriad.parallel import Executor, LearningContext
+from myriad.pipelines.compiling import wait_for_kernels
 from myriad.pipelines.describing import BadImages, SampledImages, describe_images
 from myriad.pipelines.row_cache import RowCache
 from myriad.pipelines.row_options import ExtractOptions
@@ -210,6 +211,7 @@ def compare_signatures(
     context: LearningContext,
 ) -> list[Candidate]:
     """Return the accuracy of each candidate, whose rows are some of the columns of `rows`."""
+    wait_for_kernels()
     n_classes = int(rows.labels.max()) + 1
     columns = dict(zip(signature.names, signature.blocks, strict=True))
     found = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from myriad.images.corrections import correct_labels, read_corrections
 from myriad.measures import Measures, measure
 from myriad.models import ClassPictures, Model, ModelFolder, load_model, make_plain, save_model
 from myriad.pipelines.calibration_evidence import describe_calibration
+from myriad.pipelines.compiling import compiling_ahead, wait_for_kernels
 from myriad.pipelines.deciding import DecisionOptions
 from myriad.pipelines.evidence import Scored, gather_evidence, gather_pictures, write_card
 from myriad.pipelines.extract import ExtractOptions, extract
@@ -126,7 +128,9 @@ def train(
         replacement.check_store(store)
     if not resume:
         shutil.rmtree(state, ignore_errors=True)
-    with replacement.marked(), open_executor(cluster, progress=progress) as executor:
+    automatic = store is not None and method.objective == "auto"
+    ahead = compiling_ahead(threads) if automatic else nullcontext()
+    with ahead, replacement.marked(), open_executor(cluster, progress=progress) as executor:
         if store is not None:
             rows = extract(
                 data,
@@ -144,6 +148,7 @@ def train(
             replacement.check(rows)
         assert rows is not None
         out.mkdir(parents=True, exist_ok=True)  # an error here comes before the training
+        wait_for_kernels()
         training = time.perf_counter()
         with open_training_workers(
             executor, state / "pieces", memory=memory, threads=threads

@@ -146,7 +146,7 @@ class BinaryAscent(Ascent):
         values: NDArray[np.float64],
     ) -> None:
         S = np.empty((shard.stop - shard.start, len(X)), self.dtype)
-        multiply(self.V[shard], panels, S, True)
+        multiply(self.V[shard], panels, S, 0)
         S += (self.bias * self.constants[shard])[:, None]
         steps, positive = np.empty_like(S), np.zeros(S.shape, np.bool_)
         mark_positives(self._positives, index, shard.start, positive)

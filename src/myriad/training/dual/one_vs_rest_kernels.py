@@ -92,7 +92,9 @@ def step_columns(gram, positive, sides, S, values, steps):
 @jit
 def spread_variables(block, values):
     """Write the variables of a `SparseBlock` to `values` (n_classes, B), changed in place."""
-    values[:, : len(block.counts)] = 0.0
+    for c in range(len(values)):
+        for i in range(len(block.counts)):
+            values[c, i] = 0.0
     for i in range(len(block.counts)):
         for m in range(block.counts[i]):
             values[block.classes[i, m], i] = block.values[i, m]
@@ -102,7 +104,8 @@ def spread_variables(block, values):
 def collect_variables(values, block):
     """Keep the variables (n_classes, B) that are not zero: the reverse of `spread_variables`."""
     counts = block.counts
-    counts[:] = 0
+    for i in range(len(counts)):
+        counts[i] = 0
     # Class by class, so that classes ascend within a row.
     for c in range(len(values)):
         for i in range(len(counts)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from myriad._jit import inlined, jit
+from myriad._jit import jit
 from myriad.objectives.draws import is_label
 
 
@@ -195,19 +195,19 @@ def count_columns(table, counts):
             counts[table.classes[m]] += 1
 
 
-@inlined
+@jit
 def signed(positives, row, c, value):
     """Return a variable of one-vs-rest with the sign of its row for its class."""
     return value if has_class(positives, row, c) else -value
 
 
-@inlined
+@jit
 def has_class(positives, row, c):
     """Return whether a row has a class among its labels."""
     return is_label(c, positives.classes[positives.starts[row] : positives.starts[row + 1]])
 
 
-@inlined
+@jit
 def add_times(w, x, a):
     """Add a row, times a number, to weights."""
     for j in range(len(x)):

@@ -246,7 +246,7 @@ def step_dense(rows, own_rows, columns, loss, targets, weights, states, start, b
         part = X[here : here + block]
         first = here // block * size
         S = np.empty((len(V), len(part)), V.dtype)
-        multiply(V, rows.panels[first : first + count_panels(len(part))], S, True)
+        multiply(V, rows.panels[first : first + count_panels(len(part))], S, 0)
         A = np.empty_like(S)
         Z = np.zeros_like(S) if Q.size > 0 else np.zeros((0, 0), V.dtype)
         n_steps = step_block(

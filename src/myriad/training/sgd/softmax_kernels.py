@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from myriad._jit import inlined, jit
+from myriad._jit import jit
 from myriad.objectives.softmax import hide_largest, probabilities
-from myriad.panels import add_rows, count_panels, multiply, put_tile
+from myriad.panels import add_rows, count_panels, multiply, put_tiles
 from myriad.parallel.work_queue import (
     add_tasks,
     finish_task,
@@ -26,7 +26,7 @@ from myriad.parallel.work_queue import (
     take_task,
     wait_until_done,
 )
-from myriad.tiles import LANES, ROWS
+from myriad.tiles import LANES, ROWS, set_zero
 from myriad.training.engine.steps import fold_weights, is_small
 from myriad.training.sgd.joint_kernels import decay_weights, fold_scale, step_class
 
@@ -54,7 +54,7 @@ class SoftmaxWork(NamedTuple):
     sigma_sums: Any
 
 
-@inlined
+@jit
 def step_all(gradient, eta, square, coefficients, target, memory, setting, state):
     """Step the biases of all classes; set the coefficients of the row for their stored weights.
 
@@ -90,18 +90,17 @@ def step_softmax(gram, targets, classes, setting, work, memory, state):
     """
     S, steps, n_classes = work.S, work.steps, work.S.shape[1]
     p, scratch = np.empty(n_classes, S.dtype), np.empty(n_classes, S.dtype)
-    A, edge = np.zeros((SUB_BLOCK, n_classes), S.dtype), np.empty((ROWS, LANES), S.dtype)
-    factors = np.zeros(SUB_BLOCK, S.dtype)
-    steps[:, :, :], work.sigma_sums[:] = 0.0, 0.0
+    A, factors = np.zeros((SUB_BLOCK, n_classes), S.dtype), np.zeros(SUB_BLOCK, S.dtype)
+    set_zero(steps)
+    set_zero(work.sigma_sums)
     for i in range(len(targets)):
         target, now, inside = targets[i], state[0], i % SUB_BLOCK
         if inside == 0 and i > 0:
             # A new sub-block: its rows are corrected for all steps before it, S += G A, by tiles.
             put_panels(A, steps, i - SUB_BLOCK)
-            A[:, :] = 0.0
-            for row in range(i, min(i + SUB_BLOCK, len(targets)), ROWS):
-                for panel in range(len(steps)):
-                    put_tile(gram, row, 0, i, steps, panel, S, edge, False)
+            set_zero(A)
+            rows = i, min(i + SUB_BLOCK, len(targets))
+            put_tiles(gram, rows, 0, i, steps, (0, len(steps)), S, 0, False)
         if target.first == target.last:
             continue
         # Rows of A from `inside` on are zero, so the sum may run over a multiple of four rows.
@@ -121,17 +120,17 @@ def step_softmax(gram, targets, classes, setting, work, memory, state):
     put_panels(A, steps, (len(targets) - 1) // SUB_BLOCK * SUB_BLOCK)
 
 
-@inlined
+@jit
 def add_four(factors, A, n, out):
     """Add the first `n` rows of `A`, times factors, to `out`, four rows at a time."""
     for j in range(0, n, FOUR):
-        a, b, c, d = factors[j], factors[j + 1], factors[j + 2], factors[j + 3]
-        first, second, third, fourth = A[j], A[j + 1], A[j + 2], A[j + 3]
+        a, b = factors[j], factors[j + 1]
+        c, d = factors[j + 2], factors[j + 3]
         for k in range(len(out)):
-            out[k] += (a * first[k] + b * second[k]) + (c * third[k] + d * fourth[k])
+            out[k] += (a * A[j, k] + b * A[j + 1, k]) + (c * A[j + 2, k] + d * A[j + 3, k])
 
 
-@inlined
+@jit
 def put_panels(A, panels, first):
     """Write the rows of `A` into all panels, from row `first` on, as far as these have rows."""
     n_classes = A.shape[1]
@@ -145,7 +144,7 @@ def put_panels(A, panels, first):
             panels[whole, first + i, c - whole * LANES] = A[i, c]
 
 
-@inlined
+@jit
 def count_tasks(V):
     """Return how many tasks there are between two blocks; the panel left over is one."""
     return (len(V.panels) + TASK - 1) // TASK + len(V.rest)
@@ -184,11 +183,10 @@ def run_softmax_task(rows, work, V, Q, block, task):
             add_rows(packed, weighted, averages)
     if start < len(X):
         n_rows = min(block, len(X) - start)
-        last = min(work.S.shape[1], (first + len(own)) * LANES)
-        multiply(X[start : start + n_rows], own, work.S[:n_rows, first * LANES : last], True)
+        multiply(X[start : start + n_rows], own, work.S[:n_rows], first * LANES)
 
 
-@inlined
+@jit
 def rescale_steps(work, sigma, sigma_sum):
     """Bring the steps of a block to a new scale; see `fold_scale`."""
     steps, sigma_sums = work.steps, work.sigma_sums
