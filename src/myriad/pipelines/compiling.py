@@ -2,7 +2,7 @@
 
 A new installation would otherwise compile the kernels of the automatic method and of product codes,
 which take longest, on one core between extraction and training. Here they are in Numba's cache when
-they are needed. The process is a separate program rather than a worker of `myriad.parallel`, because
+they are needed. The process is a program, and not a worker of `myriad.parallel`, because
 it shares nothing with this process but that cache.
 """
 
@@ -93,7 +93,7 @@ def compile_kernels() -> None:
     X = (means[labels] + draws.normal(size=(ROWS, FEATURES))).astype(np.float32)
     # Two threads: work that they share has kernels of its own.
     Automatic().fit(ArrayRows(X, labels), None, n_classes=CLASSES, context=Context(threads=2))
-    code = learn_product(X, bits=4, threads=1)
+    code = learn_product(X, bits=4, period=FEATURES // 4, threads=1)
     code.decode(code.encode(X))
 
 
