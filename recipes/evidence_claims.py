@@ -59,7 +59,7 @@ def weigh(
         error = float(np.std(gains, ddof=1)) / len(gains) ** 0.5
         text, noise = f"{mean:+.{digits}f} ± {error:.{digits}f}", 2 * error
     ahead = sign * mean - least
-    if not any(gains) and least == 0.0:  # the same model in every seed
+    if len(gains) > 1 and not any(gains) and least == 0.0:  # the same model in every seed
         return "0.0, the same", FAILS
     return text, UNDECIDED if abs(ahead) <= noise else HOLDS if ahead > 0 else FAILS
 

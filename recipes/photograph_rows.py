@@ -178,7 +178,7 @@ class Rows:
         if name != described:
             first = draw_split(self.images.labels, TRAINING_IMAGES[self.problem], 0)
             code_rows(X, first, known["period"])
-        save(path, span(X) if X.shape[1] > len(X) else np.array(X))
+        save(path, span(X).astype(np.float32) if X.shape[1] > len(X) else np.array(X))
         raw.unlink()
 
     def _write_raw(self, name: str, raw: Path) -> dict[str, Any]:
@@ -225,13 +225,13 @@ def code_rows(X: np.ndarray, first: np.ndarray, period: int) -> None:
 
 
 def span(X: np.ndarray) -> np.ndarray:
-    """Return float32 coordinates whose inner products are those of the rows."""
+    """Return float64 coordinates, a lower triangle, whose inner products are those of the rows."""
     products = np.zeros((len(X), len(X)))
     for start in range(0, X.shape[1], COLUMNS):
         some = np.ascontiguousarray(X[:, start : start + COLUMNS])
         products += some @ some.T
     products[np.diag_indices(len(X))] += JITTER
-    return np.linalg.cholesky(products).astype(np.float32)
+    return np.linalg.cholesky(products)
 
 
 def combine(rows: list[np.ndarray], weights: list[float]) -> np.ndarray:
