@@ -2,7 +2,7 @@
 
 A verdict is computed from the results, so that it changes with them. A difference over several
 seeds is decided if it is more than twice its standard error, a difference of one seed if it is more
-than half a point.
+than a point.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from highly_multiclass_tables import RESULTS, format_table
 __all__ = ["format_table"]
 
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "**does not hold**", "undecided", "not run"
-ONE_SEED = 0.5
+ONE_SEED = 1.0
 """Points that a difference of one seed must have to be decided."""
 
 Claim = tuple[str, str, str, str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from evidence_claims import (
     weigh,
 )
 
+LINES = ("pq", "bits", "presence", "hadamard", "bilinear", "random")
 GAUSSIANS = 128
 """Of the Fisher vectors of [CC]."""
 
@@ -84,7 +86,7 @@ def claims_of_features(cells: dict[str, Any]) -> Iterator[Claim]:
     facts = cells.get(f"{GAUSSIANS}/correlations", {})
     for kind in ("random", "same region", "same Gaussian"):
         share = facts.get("weak", {}).get(kind)
-        claim = f"Figure 1: over 99 % of the pairs of features have |r| < 0.2, {kind}"
+        claim = f"Figure 1: over 99 % of the pairs of features have a correlation below 0.2, {kind}"
         yield claim, "over 99.9 %", *judge(share, (share or 0) > 99, f"{share or 0:.1f} %")
     information = cells.get(f"{GAUSSIANS}/information", {})
     for name in ("sign", "2 bins", "4 bins", "8 bins", "16 bins"):
@@ -128,7 +130,7 @@ def claims_of_chosen(found: dict[str, Any]) -> Iterator[Claim]:
     plain = cells.get(f"{GAUSSIANS}/none/1")
     for ratio, paper, least in ((32, "+1.5 (VOC 2007)", -1.0), (1024, "−12.1 (VOC 2007)", -12.1)):
         lost = compare_images(cells.get(f"{GAUSSIANS}/bits/{ratio}"), plain, counts)
-        claim = f"sign bits against plain rows, ratio {ratio:,}: lose at most {-least:g} points"
+        claim = f"sign bits against plain rows, ratio {ratio:,}: lose at most {-least:.1f} points"
         yield claim, paper, *decide(lost, least)
     yield from claims_of_times(cells)
 
@@ -163,9 +165,8 @@ def table_of_codes(cells: dict[str, Any]) -> str:
     ratios = sorted({int(ratio) for _, line, ratio in names if line != "none"})
     rows = []
     for size in sorted({int(size) for size, _, _ in names}, key=lambda n: (n != GAUSSIANS, n)):
-        for line in dict.fromkeys(line for one, line, _ in names if one == str(size)):
-            if line == "none":
-                continue
+        run = {line for one, line, _ in names if one == str(size)}
+        for line in (line for line in LINES if line in run):
             found = [cells.get(f"{size}/{line}/{ratio}") for ratio in ratios]
             shown = [f"{cell['class_top1']:.1f}" if cell else "–" for cell in found]
             rows.append([str(size), line, *shown])
@@ -175,7 +176,7 @@ def table_of_codes(cells: dict[str, Any]) -> str:
 def table_of_times(cells: dict[str, Any]) -> str:
     """Return processor seconds of coding, training and testing, at the ends of the ratios."""
     rows = []
-    for line in ("none", "pq", "bits", "presence", "hadamard", "bilinear"):
+    for line in ("none", *LINES[:-1]):
         texts = []
         for name in ("coding", "training", "testing"):
             for ratio in (32, 256):
@@ -189,14 +190,22 @@ def table_of_times(cells: dict[str, Any]) -> str:
 
 
 def table_of_information(found: dict[str, Any]) -> str:
-    """Return Figure 2 in numbers: how much features tell, by quantiser."""
-    names = list(found["useless"])
+    """Return Figure 2 in numbers: how much features tell, by quantiser.
+
+    The last line is the mean of the estimate for a feature that tells nothing and fills all bins.
+    """
+    facts = found["cells"][f"{GAUSSIANS}/information"]
+    names = list(facts["useless"])
     rows = [
-        ["below 0.1 bits", *(f"{found['useless'][name]:.1f} %" for name in names)],
-        ["median, bits", *(f"{found['median'][name]:.3f}" for name in names)],
+        ["below 0.1 bits", *(f"{facts['useless'][name]:.1f} %" for name in names)],
+        ["median, bits", *(f"{facts['median'][name]:.3f}" for name in names)],
     ]
-    for share, values in found.get("quantiles", {}).items():
-        rows.append([f"best {share} %, bits", *(f"{values[name]:.3f}" for name in names)])
+    for share, values in facts.get("quantiles", {}).items():
+        if share != "50":  # the median
+            rows.append([f"best {share} %, bits", *(f"{values[name]:.3f}" for name in names)])
+    unit = (len(found["test_counts"]) - 1) / (2 * found["train_rows"] * math.log(2))
+    bins = [2 if name == "sign" else int(name.split()[0]) for name in names]
+    rows.append(["by chance alone, bits", *(f"{unit * (n - 1):.3f}" for n in bins)])
     return format_table(["information of a feature", *names], rows)
 
 
@@ -231,7 +240,7 @@ def list_parts() -> Iterator[str]:
     )
     if f"{GAUSSIANS}/information" in chosen:
         yield "Figure 2: how much single features tell about the class, by quantiser."
-        yield table_of_information(chosen[f"{GAUSSIANS}/information"])
+        yield table_of_information(found)
         yield "![Information of features, by quantiser](images/evidence/information.png)"
     if done:
         yield tell_chosen(chosen)
