@@ -100,6 +100,8 @@ def load(options: argparse.Namespace, seed: int) -> Problem:
         if not store.exists():
             run_verb("extract", data, "--out", store, "--signature", NETWORK, "--codes", "none")
     found = read_store(store, seed)
+    if not len(found.y_test):
+        sys.exit(f"{data} has no rows to test on: this recipe needs images in test/CLASS.")
     number = np.empty(len(found.y), np.int64)
     number[np.argsort(found.y, kind="stable")] = np.concatenate(
         [np.arange(n) for n in np.bincount(found.y)]
