@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.scripts import run_script
@@ -135,6 +136,15 @@ def test_images_without_a_folder_for_their_rows_are_refused(monkeypatch, tmp_pat
     (tmp_path / "images").mkdir()
     with pytest.raises(SystemExit, match="--work is missing"):
         run(monkeypatch, "topk_networks", "--data", tmp_path / "images")
+
+
+def test_a_store_without_test_rows_is_refused(monkeypatch, tmp_path, capsys):
+    from tests.cli.calling import call
+
+    np.savez(tmp_path / "rows.npz", X=np.eye(8, dtype=np.float32), y=np.arange(8) % 2)
+    call(capsys, "import", tmp_path / "rows.npz", "--labels", "y", "--out", tmp_path / "rows.store")
+    with pytest.raises(SystemExit, match="no rows to test on"):
+        run(monkeypatch, "topk_networks", "--data", tmp_path / "rows.store")
 
 
 def test_results_of_another_call_are_refused(monkeypatch, tmp_path):
