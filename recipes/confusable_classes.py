@@ -1,13 +1,14 @@
 """Confusable classes [HM, 3 and 6]: Figures 1 to 3 as simulations, and two-stage training.
 
     python recipes/confusable_classes.py --data omniglot_1623.npz --out FILE.json
-    python recipes/confusable_classes.py --data rows.npz --out FILE.json     # any rows
+    python recipes/confusable_classes.py --data IMAGES --out FILE.json       # any images, or rows
     python recipes/confusable_classes.py --parts figures --out FILE.json     # needs no data
     python recipes/confusable_classes.py --quick                 # drawn glyphs, seconds
     python recipes/evidence.py docs/evidence.md                  # the results as tables
 
-`--data` is the file of Omniglot, or one with rows `X` (n_rows, n_features) and labels `y`, of which
-15 rows of each class train, 2 validate and 3 test. Parts, of which `--parts` runs some:
+`--data` is the file of Omniglot, a folder or an archive of images, or a .npz file with rows `X`
+(n_rows, n_features) and labels `y`; see `highly_multiclass.py`. Of 20 rows of a class 15 train, 2
+validate and 3 test. Parts, of which `--parts` runs some:
 
 - figures. Figure 1: how far the mean of 10 or 100 errors is from their probability. Figure 2: four
   classes in a plane, two of which cannot be distinguished; the prototype of one is moved to the
@@ -34,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from highly_multiclass import draw_glyphs, read_omniglot, score, split
+from highly_multiclass import draw_glyphs, read_data, score, split
 
 from myriad.store import ArrayRows
 from myriad.training import Context, EmbeddingOptions, Fitted, WsabieMethod
@@ -121,30 +122,10 @@ def run_stages(results: Results, X: np.ndarray, y: np.ndarray, n_seeds: int) -> 
             print(f"seed {seed}  {line:<16} {shown}", flush=True)
 
 
-def read_data(options: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows of the first classes that have 20 rows or more, and their labels."""
-    if options.quick:
-        return draw_glyphs(options.classes or 20)
-    n_classes = options.classes or CLASSES
-    path = need(options.data, "the file of Omniglot, or rows in a .npz file with X and y")
-    with np.load(path) as stored:
-        if stored["X"].ndim != 2:
-            return read_omniglot(path, n_classes)
-        X, y = stored["X"].astype(np.float32), stored["y"]
-    names, y, counts = np.unique(y, return_inverse=True, return_counts=True)
-    large = np.flatnonzero(counts >= 20)[:n_classes]
-    if len(large) < 3:
-        sys.exit(f"{path} has fewer than three classes of 20 rows or more.")
-    numbers = np.full(len(names), -1)
-    numbers[large] = np.arange(len(large))
-    kept = np.concatenate([np.flatnonzero(y == c)[:20] for c in large])
-    return X[kept], numbers[y[kept]].astype(np.int32)
-
-
 def main() -> None:
     """Run the parts, print, and write the results down if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="the file of Omniglot, or rows as .npz")
+    parser.add_argument("--data", type=Path, help="the file of Omniglot, images, or rows as .npz")
     parser.add_argument("--classes", type=int, help=f"classes of the stages; {CLASSES}")
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--parts", default=",".join(PARTS), help="figures, stages or both")
@@ -155,12 +136,13 @@ def main() -> None:
     if not set(asked) <= set(PARTS):
         sys.exit(f"--parts must be some of {','.join(PARTS)}, not {options.parts}.")
     if "stages" in asked and not options.quick:
-        need(options.data, "the file of Omniglot, or rows in a .npz file with X and y")
+        need(options.data, "the file of Omniglot, images, or rows in a .npz file")
     results = Results(options.out, {"recipe": "confusable_classes", "quick": options.quick})
     if "figures" in asked:
         simulate(results, quick=options.quick)
     if "stages" in asked:
-        X, y = read_data(options)
+        n_classes = options.classes or (20 if options.quick else CLASSES)
+        X, y = draw_glyphs(n_classes) if options.quick else read_data(options.data, n_classes)
         run_stages(results, X, y, options.seeds or (1 if options.quick else SEEDS))
 
 

@@ -20,15 +20,28 @@ import evidence_codes
 import evidence_lecture
 import evidence_practice
 import evidence_topk
+from evidence_claims import FAILS, HOLDS, NOT_RUN, UNDECIDED, format_table
 from highly_multiclass_tables import write_tables
+
+SECTIONS = {
+    "[TK] Top-k multiclass SVM": evidence_topk,
+    "[GP] Good practice": evidence_practice,
+    "[CC] To choose or to compress": evidence_codes,
+    "[HM] Highly multiclass classifiers": evidence_classes,
+    "[LS] Large-scale learning": evidence_lecture,
+}
 
 
 def format_tables() -> str:
-    """Return all tables of the page."""
-    sections = (
-        evidence_topk, evidence_practice, evidence_codes, evidence_classes, evidence_lecture
-    )  # fmt: skip
-    return "\n\n".join(part for section in sections for part in section.list_parts())
+    """Return all tables of the page, first one that counts the verdicts of each paper."""
+    texts = {name: "\n\n".join(module.list_parts()) for name, module in SECTIONS.items()}
+    verdicts = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
+    rows = [
+        [name, *(str(text.count(f" | {verdict} |")) for verdict in verdicts)]
+        for name, text in texts.items()
+    ]
+    heads = ["claims", *(verdict.strip("*") for verdict in verdicts)]
+    return "\n\n".join([format_table(heads, rows), *texts.values()])
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
 """What the sections of docs/evidence.md share: results, claims and verdicts.
 
-A verdict is computed from the results, so that it changes with them. A difference over several
-seeds is decided if it is more than twice its standard error, a difference of one seed if it is more
-than half a point.
+A verdict is computed from the results, so that it changes with them. A difference of one seed is
+decided if it is more than a point; one over n seeds if it is more than twice its standard error and
+more than a point over the root of n.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from highly_multiclass_tables import RESULTS, format_table
 __all__ = ["format_table"]
 
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "**does not hold**", "undecided", "not run"
-ONE_SEED = 0.5
+ONE_SEED = 1.0
 """Points that a difference of one seed must have to be decided."""
 
 Claim = tuple[str, str, str, str]
@@ -56,10 +56,12 @@ def weigh(
     if len(gains) == 1:
         text, noise = f"{mean:+.{digits}f}", ONE_SEED
     else:
-        error = float(np.std(gains, ddof=1)) / len(gains) ** 0.5
-        text, noise = f"{mean:+.{digits}f} ± {error:.{digits}f}", 2 * error
+        root = len(gains) ** 0.5
+        error = float(np.std(gains, ddof=1)) / root
+        text = f"{mean:+.{digits}f} ± {error:.{digits}f} ({len(gains)})"
+        noise = max(2 * error, ONE_SEED / root)  # few seeds tell little about their own deviation
     ahead = sign * mean - least
-    if not any(gains) and least == 0.0:  # the same model in every seed
+    if len(gains) > 1 and not any(gains) and least == 0.0:  # the same model in every seed
         return "0.0, the same", FAILS
     return text, UNDECIDED if abs(ahead) <= noise else HOLDS if ahead > 0 else FAILS
 

@@ -95,6 +95,7 @@ def draw_practice(cells: dict[str, Any]) -> Any:
         points = [(i, mean[0]) for i, mean in enumerate(found) if mean]
         imbalance.plot(*zip(*points, strict=True), marker="o", markersize=3, label=feature)
     imbalance.set_xticks(range(len(BETAS)), ["1", "4", "16", "64", "all"])
+    imbalance.margins(y=0.3)  # room for the legend
     imbalance.set(xlabel="beta", ylabel="top-1, %", title="Figure 1: imbalance")
     for line in STRATEGIES:
         cell = next((c for n, c in cells.items() if n.split("/")[1] == line), None)
@@ -113,7 +114,7 @@ def draw_practice(cells: dict[str, Any]) -> Any:
     for ax in (imbalance, regularisation, length):
         ax.title.set_fontsize(9)
         if ax.get_legend_handles_labels()[0]:
-            ax.legend(fontsize=7)
+            ax.legend(fontsize=7, ncols=2 if ax is imbalance else 1)
     return figure
 
 
@@ -159,7 +160,7 @@ def draw_codes(cells: dict[str, Any]) -> Any:
             _, line, ratio = name.split("/")
             points.setdefault(line, []).append((int(ratio), cell["class_top1"]))
     for _, plain in points.pop("none", []):
-        ax.axhline(plain, color="grey", linewidth=0.8)
+        ax.axhline(plain, color="grey", linewidth=0.8, label="plain rows")
     for line, found in points.items():
         ax.plot(*zip(*sorted(found), strict=True), marker="o", markersize=3, label=line)
     ax.set_xscale("log", base=2)

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from photograph_rows import COLUMNS, JITTER
+from image_folders import find_splits, keep_arrays
+from photograph_rows import span
 
 from myriad import BagOfVisualWords, FisherVector
-from myriad.images import ImageList, find_images, read_image
+from myriad.images import ImageList, read_image
 
 VOCABULARY_IMAGES = 1000
 
@@ -42,37 +43,34 @@ class Rows:
 
 
 def load_rows(data: Path, feature: str, n_classes: int, most: int, work: Path | None) -> Rows:
-    """Return the rows of a kind of features, from the folder `work` if it keeps them."""
-    kept = None if work is None else work / f"{data.stem}-{feature}-{n_classes}x{most}.npz"
-    if kept is None or not kept.exists():
-        found = describe(feature, *read_images(data, n_classes, most))
-        if kept is None:
-            return Rows(**found)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        part = kept.with_suffix(".part.npz")
-        np.savez(part, **found)
-        part.replace(kept)
-    stored = dict(np.load(kept))
-    stored |= {"dim": int(stored["dim"]), "class_names": stored["class_names"].tolist()}
-    return Rows(**stored)
+    """Return the rows of a kind of features, from the folder `work` if it keeps them.
+
+    Parameters
+    ----------
+    n_classes : the first classes that are taken, at most.
+    most : images of each class and split, at most.
+    """
+    images = find_splits(data)
+    name = f"{data.stem}-{feature}-{n_classes}x{most}"
+    found = keep_arrays(work, name, images, lambda: describe(feature, images, n_classes, most))
+    found |= {"dim": int(found["dim"]), "class_names": list(map(str, found["class_names"]))}
+    return Rows(**found)
 
 
-def read_images(data: Path, n_classes: int, most: int) -> tuple[ImageList, dict[str, np.ndarray]]:
-    """Return all images, and which are for training and testing: at most so many of each class."""
-    images = find_images(data)
-    chosen = {
+def choose(images: ImageList, n_classes: int, most: int) -> dict[str, np.ndarray]:
+    """Return which images are for training and testing."""
+    return {
         split: np.concatenate(
             [
                 np.flatnonzero((images.labels == c) & (images.splits == split))[:most]
-                for c in range(n_classes)
+                for c in range(min(n_classes, len(images.class_names)))
             ]
         )
         for split in ("train", "test")
     }
-    return images, chosen
 
 
-def describe(feature: str, images: ImageList, chosen: dict[str, np.ndarray]) -> dict[str, Any]:
+def describe(feature: str, images: ImageList, n_classes: int, most: int) -> dict[str, Any]:
     """Return the arguments of `Rows`.
 
     Parameters
@@ -80,6 +78,7 @@ def describe(feature: str, images: ImageList, chosen: dict[str, np.ndarray]) -> 
     feature : ``bov-1024`` for bags of 1,024 words over the four regions of the paper's pyramid,
         ``fv-64`` for Fisher vectors of 64 Gaussians of the whole image.
     """
+    chosen = choose(images, n_classes, most)
     kind, size = feature.split("-")
     if kind == "bov":
         signature: Any = BagOfVisualWords(n_words=int(size), threads=1)
@@ -114,11 +113,6 @@ def reduce(X: np.ndarray, X_test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n, dim = X.shape
     if dim <= n:
         return X, X_test
-    products, crossed = np.zeros((n, n)), np.zeros((len(X_test), n))
-    for start in range(0, dim, COLUMNS):
-        some = np.ascontiguousarray(X[:, start : start + COLUMNS])
-        products += some @ some.T
-        crossed += X_test[:, start : start + COLUMNS] @ some.T
-    products[np.diag_indices(n)] += JITTER
-    L = np.linalg.cholesky(products)
+    L = span(X)
+    crossed = X_test @ X.T
     return L.astype(np.float32), np.linalg.solve(L, crossed.T).T.astype(np.float32)

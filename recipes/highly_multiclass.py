@@ -2,13 +2,16 @@
 
     python recipes/highly_multiclass.py omniglot --data omniglot_1623.npz --out results.json
     python recipes/highly_multiclass.py glyphs --out results.json
+    python recipes/highly_multiclass.py --data IMAGES --out results.json   # any images, or rows
     python recipes/highly_multiclass.py --quick                    # drawn glyphs, seconds
     python recipes/highly_multiclass_tables.py docs/recipes.md     # the results as tables
 
 Omniglot: 1,623 characters, 15 drawings of each to train, 2 to validate, 3 to test; the file holds
 `X`, bits of 105 x 105 drawings packed along the last axis, and `y`. Glyphs: 2,000 characters that
 myriad draws itself, as many of each. A row is a grid of 8 x 8 cells of 8 orientations of gradients,
-512 numbers, the same for all methods.
+512 numbers, the same for all methods. Other data: a folder or an archive of images, whose splits
+are pooled, or a .npz file with rows `X` (n_rows, n_features) and labels `y`; of each class 75 %
+train, 10 % validate and 15 % test, and classes of fewer than 8 images are left out.
 
 The rows to test on are the same for all seeds; a seed draws which of the others validate, and all
 that a method draws. Settings (steps, margins, negatives, decay, k, dimensions, the order of last
@@ -44,6 +47,8 @@ import cv2
 import faiss
 import numpy as np
 
+from myriad.errors import MyriadError
+from myriad.images import choose_glyphs, find_images, read_image, write_glyphs
 from myriad.models.embedding import EmbeddingModel
 from myriad.store import ArrayRows
 from myriad.training import (
@@ -89,6 +94,9 @@ PARTS = ("means", "dims", "orders", "embeddings", "linear", "ablations")
 MEMBERS = 3
 EPOCHS = 30
 ABLATED_DIM = 64
+GLYPHS = 2000
+FEWEST = 8
+"""Rows of a class that are enough to train, to validate and to test on."""
 
 
 def describe(picture: np.ndarray) -> np.ndarray:
@@ -110,20 +118,43 @@ def describe(picture: np.ndarray) -> np.ndarray:
     return row / max(float(np.linalg.norm(row)), 1e-12)
 
 
-def read_omniglot(path: Path, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and labels of the first classes."""
+def read_data(path: Path, n_classes: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and labels of the first classes: of Omniglot, of a file of rows, or of images."""
+    if path.suffix != ".npz":
+        try:
+            images = find_images(path)
+        except MyriadError as error:
+            sys.exit(str(error))
+        kept, labels = number_classes(images.labels, n_classes, path)
+        pictures = (read_image(images.read(int(i))) for i in kept)
+        return np.stack([describe(255.0 - p.astype(np.float32)) for p in pictures]), labels
     with np.load(path) as stored:
-        kept = stored["y"] < n_classes
-        bits, labels = stored["X"][kept], stored["y"][kept]
-    drawings = np.unpackbits(bits, axis=-1)[..., :105]
+        X, y = stored["X"], stored["y"]
+    if X.ndim == 2:
+        kept, labels = number_classes(np.unique(y, return_inverse=True)[1], n_classes, path)
+        return X[kept].astype(np.float32), labels
+    kept = y < (n_classes or len(y))
+    drawings = np.unpackbits(X[kept], axis=-1)[..., :105]
     rows = np.stack([describe(1.0 - drawing.astype(np.float32)) for drawing in drawings])
-    return rows, labels.astype(np.int32)
+    return rows, y[kept].astype(np.int32)
+
+
+def number_classes(
+    labels: np.ndarray, n_classes: int | None, path: Path
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows are of the first classes of `FEWEST` rows or more, and new labels."""
+    counts = np.bincount(labels[labels >= 0])
+    large = np.flatnonzero(counts >= FEWEST)[:n_classes]
+    if len(large) < 3:
+        sys.exit(f"{path} has fewer than three classes of {FEWEST} images or more.")
+    numbers = np.full(len(counts) + 1, -1, np.int32)  # the last is for unknown labels
+    numbers[large] = np.arange(len(large))
+    kept = np.flatnonzero(numbers[labels] >= 0)
+    return kept, numbers[labels[kept]]
 
 
 def draw_glyphs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and labels of characters drawn with noise; see `myriad demo`."""
-    from myriad.images import choose_glyphs, find_images, write_glyphs
-
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "glyphs"
         write_glyphs(place, choose_glyphs(n_classes), images=20, seed=0, splits=(1.0, 0, 0))
@@ -135,30 +166,36 @@ def draw_glyphs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
         return np.stack(rows), images.labels
 
 
-def read_rows(options: argparse.Namespace, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+def read_rows(options: argparse.Namespace, n_classes: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and labels, from the file that keeps them if there is one."""
     if options.rows is not None and options.rows.exists():
         with np.load(options.rows) as kept:
             return kept["X"], kept["y"]
-    if options.set == "omniglot":
-        X, y = read_omniglot(options.data, n_classes)
+    if options.quick or options.data is None:
+        X, y = draw_glyphs(n_classes or GLYPHS)
     else:
-        X, y = draw_glyphs(n_classes)
+        X, y = read_data(options.data, n_classes)
     if options.rows is not None:
         np.savez(options.rows, X=X, y=y)
     return X, y
 
 
 def split(X: np.ndarray, y: np.ndarray, seed: int) -> list[ArrayRows]:
-    """Return 15 rows of each class to train, 2 to validate, 3 to test; the last for all seeds."""
+    """Return rows to train, to validate and to test on; the last are the same for all seeds.
+
+    Of 20 rows of a class 15 train, 2 validate and 3 test; of others as many in proportion.
+    """
     by_class = shuffle(np.arange(len(y)), y, 0)
-    place = np.concatenate([np.arange(n) for n in np.bincount(y)])
-    learned = by_class[place < 17]
+    sizes = np.bincount(y)
+    place, size = 20 * np.concatenate([np.arange(n) for n in sizes]), np.repeat(sizes, sizes)
+    tested = place >= 17 * size
+    learned = by_class[~tested]
     learned = shuffle(learned, y[learned], seed + 1)
     order = np.empty_like(by_class)
-    order[place < 17], order[place >= 17] = learned, by_class[place >= 17]
+    order[~tested], order[tested] = learned, by_class[tested]
     names = [str(c) for c in range(int(y.max()) + 1)]
-    parts = (place < 15, (place >= 15) & (place < 17), place >= 17)
+    trained = place < 15 * size
+    parts = (trained, ~trained & ~tested, tested)
     return [ArrayRows(X[order[part]], y[order[part]], names) for part in parts]
 
 
@@ -356,7 +393,8 @@ def run_seed(
     if "ablations" in chosen:
         for line, changes in ABLATIONS.items():
             options = EmbeddingOptions(**(BARE | changes))
-            fill("table6", line, WsabieMethod(dim=ABLATED_DIM, options=options, epochs=EPOCHS))
+            dim = min(ABLATED_DIM, parts[0].dim)
+            fill("table6", line, WsabieMethod(dim=dim, options=options, epochs=EPOCHS))
 
 
 def fill_means(notebook: Notebook, parts: list[ArrayRows], seed: int) -> None:
@@ -373,7 +411,7 @@ def main() -> None:
     """Run all methods, print the tables, and write them down if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("set", nargs="?", choices=["omniglot", "glyphs"])
-    parser.add_argument("--data", type=Path, help="the file of Omniglot")
+    parser.add_argument("--data", type=Path, help="the file of Omniglot, images, or rows as .npz")
     parser.add_argument("--classes", type=int)
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--parts", default=",".join(PARTS), help="what is run")
@@ -383,12 +421,10 @@ def main() -> None:
     parser.add_argument("--rows", type=Path, help="a file that keeps the rows of the pictures")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     options = parser.parse_args()
-    if options.set is None:
-        options.set = "glyphs" if options.quick else "omniglot"
-    if options.set == "omniglot":
-        need(options.data, "the drawings of Omniglot, omniglot_1623.npz")
-    most = 1623 if options.set == "omniglot" else 2000
-    n_classes = options.classes or (30 if options.quick else most)
+    n_classes = options.classes or (30 if options.quick else None)
+    if options.set != "glyphs" and not options.quick:
+        need(options.data, "the drawings of Omniglot, images, or rows in a .npz file")
+    name = options.set or ("glyphs" if options.quick else options.data.stem)
     dims = DIMS[:2] if options.quick else DIMS
     if options.dims:
         dims = tuple(int(text) for text in options.dims.split(","))
@@ -397,7 +433,8 @@ def main() -> None:
         sys.exit(f"--parts must be some of {','.join(PARTS)}, not {options.parts}.")
     faiss.omp_set_num_threads(1)
     X, y = read_rows(options, n_classes)
-    described = {"recipe": "highly_multiclass", "set": options.set}
+    n_classes, dims = int(y.max()) + 1, tuple(d for d in dims if d <= X.shape[1])
+    described = {"recipe": "highly_multiclass", "set": name}
     notebook = Notebook(options.out, described | {"classes": n_classes, "rows": len(y)})
     for seed in range(options.seeds or (1 if options.quick else 5)):
         lines = options.lines.split(";") if options.lines else None

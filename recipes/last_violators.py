@@ -1,6 +1,7 @@
 """Why last violators can cost accuracy where classes have few rows [HM, 6]: classes that starve.
 
     python recipes/last_violators.py --data omniglot_1623.npz --out results.json
+    python recipes/last_violators.py --data IMAGES --out results.json        # any images, or rows
     python recipes/last_violators.py --quick                     # drawn glyphs, seconds
 
 The first 500 characters of Omniglot, 15 rows of each to train on, 64 dimensions, adagrad, constant
@@ -64,7 +65,7 @@ def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[st
     rows, _, test = parts
     order, forget = FORMS[form]
     options = EmbeddingOptions(last_violators=order)
-    shape = len(rows.class_names), rows.dim, DIM
+    shape = len(rows.class_names), rows.dim, min(DIM, rows.dim)
     trainer = Embedding(*shape, square=mean_square(rows), eta=eta, margin=margin, options=options)
     trainer.forgets = forget
     with open_threads(1) as pool:
@@ -90,20 +91,21 @@ def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[st
 def main() -> None:
     """Train all forms, print, and write JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="the file of Omniglot")
+    parser.add_argument("--data", type=Path, help="the file of Omniglot, images, or rows as .npz")
     parser.add_argument("--rows", type=Path, help="a file that keeps the rows of the pictures")
     parser.add_argument("--classes", type=int)
     parser.add_argument("--quick", action="store_true", help="30 drawn glyphs instead")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     options = parser.parse_args()
-    options.set = "glyphs" if options.quick else "omniglot"
     if not options.quick:
-        need(options.data, "the drawings of Omniglot, omniglot_1623.npz")
+        need(options.data, "the drawings of Omniglot, images, or rows in a .npz file")
     n_classes = options.classes or (30 if options.quick else 500)
     X, y = read_rows(options, n_classes)
+    n_classes = min(n_classes, int(y.max()) + 1)
     kept = y < n_classes
     parts = split(X[kept], y[kept], 0)
-    described = {"recipe": "last_violators", "set": options.set, "classes": n_classes}
+    name = "glyphs" if options.quick else options.data.stem
+    described = {"recipe": "last_violators", "set": name, "classes": n_classes}
     results = Results(options.out, described)
     for margin, eta in SETTINGS:
         for form in FORMS:

@@ -183,7 +183,7 @@ class Rows:
             first = draw_split(self.images.labels, TRAINING_IMAGES[self.problem], 0)
             found = multiply_coded(X, code_rows(X, first, known["period"]))
         else:
-            found = span(X) if X.shape[1] > len(X) else np.array(X)
+            found = span(X).astype(np.float32) if X.shape[1] > len(X) else np.array(X)
         save(path, found)
         raw.unlink()
 
@@ -244,13 +244,13 @@ def multiply_coded(X: np.ndarray, coded: np.ndarray) -> np.ndarray:
 
 
 def span(X: np.ndarray) -> np.ndarray:
-    """Return float32 coordinates whose inner products are those of the rows."""
+    """Return float64 coordinates, a lower triangle, whose inner products are those of the rows."""
     products = np.zeros((len(X), len(X)))
     for start in range(0, X.shape[1], COLUMNS):
         some = np.ascontiguousarray(X[:, start : start + COLUMNS])
         products += some @ some.T
     products[np.diag_indices(len(X))] += JITTER
-    return np.linalg.cholesky(products).astype(np.float32)
+    return np.linalg.cholesky(products)
 
 
 def combine(rows: list[np.ndarray], weights: list[float]) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Caltech 101 Silhouettes: all 12 rows of [TK, Table 1] beside the paper's.
 
     python recipes/silhouettes.py --data caltech101_silhouettes_28_split1.mat --out FILE.json
+    python recipes/silhouettes.py --data IMAGES --out FILE.json  # any train/CLASS and test/CLASS
     python recipes/silhouettes.py --quick                        # digits of scikit-learn, seconds
     python recipes/evidence.py docs/evidence.md                  # the results as tables
 
@@ -20,7 +21,9 @@ of which Recall@k takes a third.
 Expected, at 1 and 10 guesses: top-10 alpha 62.98 and 89.47, top-20 alpha 59.21 and 90.38 (paper:
 62.98 and 89.55, 59.21 and 90.33), one-vs-all 62.25 and 83.53 (61.81 and 83.57), TopPush 63.29 and
 87.82 (63.11 and 86.95), Recall@1 61.99 and 85.35 (61.55 and 85.18); all rows are in
-docs/evidence.md. --methods runs some of them.
+docs/evidence.md. --methods runs some of them. Other images are reduced to grey ones of 28 x 28
+pixels, and a third of the training images of each class validates; see `topk_networks.py` for rows
+of a network.
 """
 
 from __future__ import annotations
@@ -32,8 +35,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 
+from myriad.images import read_image
 from myriad.models import LinearModel
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows
@@ -52,9 +57,11 @@ from myriad.training.dual.method import DualMethod
 from myriad.training.validation import ModelRanker, validate
 
 sys.path.insert(0, str(Path(__file__).parent))
+from image_folders import find_splits
 from results import Results, need
 
 DEPTHS = (1, 2, 3, 4, 5, 10)
+SIDE = 28
 FIRST, LAST = -4, 8
 """Decades of C: the first that is tried, and the last that may be."""
 FIRST_OF_RECALL = -6
@@ -96,6 +103,21 @@ def read_silhouettes(path: Path) -> dict[str, ArrayRows]:
         X = np.ascontiguousarray(contents[f"{name}_data"], np.float32)
         splits[name] = ArrayRows(X, labels, [str(c) for c in range(101)])
     return splits
+
+
+def read_pictures(path: Path) -> dict[str, ArrayRows]:
+    """Return grey images of 28 x 28 pixels in train/CLASS and test/CLASS, values from 0 to 1.
+
+    Every third training image of a class validates.
+    """
+    images = find_splits(path)
+    pictures = (read_image(images.read(i)) for i in range(len(images)))
+    small = [cv2.resize(p, (SIDE, SIDE), interpolation=cv2.INTER_AREA).ravel() for p in pictures]
+    X, y, splits = np.stack(small).astype(np.float32) / 255, images.labels, images.splits.copy()
+    for c in range(len(images.class_names)):
+        splits[np.flatnonzero((y == c) & (splits == "train"))[1::3]] = "val"
+    chosen = {name: splits == name for name in ("train", "val", "test")}
+    return {name: ArrayRows(X[some], y[some], images.class_names) for name, some in chosen.items()}
 
 
 def read_digits() -> dict[str, ArrayRows]:
@@ -215,7 +237,7 @@ def run(name: str, method: Any, splits: dict[str, ArrayRows]) -> dict[str, Any]:
 def main() -> None:
     """Run the methods, print their rows, and write them down if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, help="caltech101_silhouettes_28_split1.mat")
+    parser.add_argument("--data", type=Path, help="the .mat file, or images with train/ and test/")
     parser.add_argument("--methods", help="names of some rows, with semicolons; all by default")
     parser.add_argument("--quick", action="store_true", help="digits of scikit-learn instead")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
@@ -223,7 +245,8 @@ def main() -> None:
     if options.quick:
         splits, budget = read_digits(), Budget(tol=0.05, epochs=5, cuts=5, steps=20, long=5, dim=8)
     else:
-        splits = read_silhouettes(need(options.data, "split 1 of the Caltech 101 Silhouettes"))
+        data = need(options.data, "split 1 of the Caltech 101 Silhouettes, or images")
+        splits = read_silhouettes(data) if data.suffix == ".mat" else read_pictures(data)
         budget = Budget()
     train = splits["train"]
     methods = list_methods(train.n_rows, len(train.class_names), budget)
@@ -231,7 +254,10 @@ def main() -> None:
     unknown = [name for name in asked if name not in methods]
     if unknown:
         parser.error(f"--methods knows {'; '.join(methods)}, not {'; '.join(unknown)}")
-    results = Results(options.out, {"recipe": "silhouettes", "quick": options.quick})
+    described = {"recipe": "silhouettes", "quick": options.quick}
+    if not options.quick and data.suffix != ".mat":
+        described["data"] = data.stem
+    results = Results(options.out, described)
     print(f"{'':16}" + "".join(f"{f'top-{depth}':>8}" for depth in DEPTHS))
     for name in asked:
         row = results.fill(name, lambda name=name: run(name, methods[name], splits))

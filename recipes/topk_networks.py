@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from automatic_problems import Problem, load_digits, read_store, run_verb
 
-from myriad.store import ArrayRows
+from myriad.store import ArrayRows, Store
 from myriad.training import BinaryDual, Context, TopK
 from myriad.training.dual.method import DualMethod
 
@@ -99,6 +99,8 @@ def load(options: argparse.Namespace, seed: int) -> Problem:
         store = options.work / f"{data.stem}-{NETWORK}"
         if not store.exists():
             run_verb("extract", data, "--out", store, "--signature", NETWORK, "--codes", "none")
+    if "test" not in np.asarray(Store.open(store).splits):
+        sys.exit(f"{data} has no rows to test on: this recipe needs images in test/CLASS.")
     found = read_store(store, seed)
     number = np.empty(len(found.y), np.int64)
     number[np.argsort(found.y, kind="stable")] = np.concatenate(

@@ -39,6 +39,27 @@ def test_empty_cells_decode_to_zero_and_others_to_mean_magnitudes():
         np.testing.assert_allclose(np.abs(decoded[here[:, j], j]), mean, rtol=1e-5)
 
 
+def test_kernels_sum_over_cells_in_any_order():
+    rng = np.random.default_rng(1)
+    X, _, _ = draw_rows(20)
+    cells = rng.permutation(CELLS)
+    found = find_cells(X, cells)
+    energies = np.stack([np.square(X[:, cells == c]).sum(axis=1) for c in range(6)], axis=1)
+    np.testing.assert_allclose(found.find_energies(X), energies, rtol=1e-5)
+    np.testing.assert_allclose(found.thresholds, EMPTY * energies.mean(axis=0), rtol=1e-5)
+    present = (energies > found.thresholds)[:, cells]
+    assert (found.find_present(X)[:, cells] == present).all()
+    order = rng.permutation(48)[:30]
+    information = np.concatenate([np.zeros(48), np.zeros(6)])
+    information[order] = np.arange(30, 0, -1)
+    code = learn_presence(X, bits=38, cells=cells, information=information)
+    chosen = code.chosen
+    assert len(chosen) == 30
+    sizes = np.abs(X * present).sum(axis=0) / present.sum(axis=0)
+    expected = np.where(X >= 0, sizes, -sizes) * present
+    np.testing.assert_allclose(code.decode(code.encode(X)), expected[:, chosen], rtol=1e-5)
+
+
 def test_bits_of_cells_are_counted():
     X, _, _ = draw_rows()
     information = np.concatenate([np.arange(48, 0, -1.0), np.zeros(6)])

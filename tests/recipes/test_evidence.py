@@ -19,8 +19,8 @@ def recipes(monkeypatch):
         ([-2.0, -2.2, -1.9], {}, "**does not hold**"),
         ([-2.0, -2.2, -1.9], {"sign": -1}, "holds"),
         ([-0.2, -0.3, -0.2], {"least": -1.0}, "holds"),
-        ([0.6], {}, "holds"),
-        ([0.4], {}, "undecided"),
+        ([1.2], {}, "holds"),
+        ([0.8], {}, "undecided"),
         ([0.0, 0.0], {}, "**does not hold**"),
         ([], {}, "not run"),
     ],
@@ -49,6 +49,23 @@ def test_a_row_is_reproduced_if_all_its_columns_are_near(recipes):
     assert "reproduced" in compare(cell, "top-10 alpha")[-1]
     cell["test"] = [*near[:-1], paper[-1] - 2 * NEAR]
     assert compare(cell, "top-10 alpha")[-1] == "top-1 +0.63, at most -1.40"
+
+
+def test_two_codes_are_compared_image_by_image(recipes):
+    from evidence_codes import compare_images, decide
+
+    def tell(*right):
+        return {"right": np.packbits(right).tobytes().hex()}
+
+    first, second = tell(1, 1, 1, 1, 1, 0), tell(1, 0, 1, 0, 1, 0)
+    gain, error = compare_images(first, second, [4, 2])
+    assert gain == pytest.approx(100 * (0.5 + 0.0) / 2)
+    assert error == pytest.approx(100 * np.sqrt(0.25 / 4) / 2)
+    assert decide((gain, error))[1] == "undecided"
+    assert decide((3.0, 1.0)) == ("+3.0 ± 1.0", "holds")
+    assert decide((-3.0, 1.0))[1] == "**does not hold**"
+    assert decide((-3.0, 0.5), least=-5.0)[1] == "holds"
+    assert decide(compare_images(None, second, [4, 2]))[1] == "not run"
 
 
 def test_rows_in_their_span_have_the_same_inner_products(recipes):

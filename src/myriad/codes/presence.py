@@ -20,7 +20,8 @@ from myriad.codes.bits import SignCode, decode_bits
 from myriad.codes.code import Code
 from myriad.codes.information import rank_features
 from myriad.codes.onnx_nodes import Graph
-from myriad.codes.packing import pack_signs, packed_bytes
+from myriad.codes.packing import packed_bytes
+from myriad.codes.presence_kernels import scale_present, sum_magnitudes, sum_squares
 from myriad.errors import InputError
 
 EMPTY = 0.1
@@ -28,7 +29,6 @@ EMPTY = 0.1
 its mean over the sample. Values have been through a square root, so that the energy follows the
 posterior mass of the Gaussian: on Scene 15, with 64 Gaussians and 4 regions, 94 % of the cells are
 judged as by a posterior mass of 1 (rank correlation 0.98)."""
-_BATCH = 256  # rows whose energies are computed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,14 +51,14 @@ class Cells:
 
     def find_present(self, rows: Float) -> NDArray[np.bool_]:
         """Return whether each cell of each row is present, (n_samples, n_cells)."""
-        order = np.argsort(self.numbers, kind="stable")
-        starts = np.searchsorted(self.numbers[order], np.arange(len(self.thresholds)))
-        present = np.empty((len(rows), len(self.thresholds)), bool)
-        for start in range(0, len(rows), _BATCH):
-            squares = np.square(rows[start : start + _BATCH, order], dtype=np.float64)
-            energies = np.add.reduceat(squares, starts, axis=1)
-            present[start : start + _BATCH] = energies > self.thresholds
+        present: NDArray[np.bool_] = self.find_energies(rows) > self.thresholds
         return present
+
+    def find_energies(self, rows: Float) -> NDArray[np.float64]:
+        """Return the sum of the squared values of each cell of each row, (n_samples, n_cells)."""
+        energies = np.zeros((len(rows), len(self.thresholds)))
+        sum_squares(rows, self.numbers, energies)
+        return energies
 
     def rotate(self, rows: Float) -> Float:
         """Return the signs of the features, 0 in cells that are not present, then those of cells.
@@ -145,15 +145,14 @@ class PresenceCode(SignCode, kind="presence"):
         present = Cells(self.cells, self.thresholds).find_present(rows)[:, self._used[0]]
         codes[:, :front] = np.packbits(present, axis=1, bitorder="little")
         signs = np.empty((len(rows), codes.shape[1] - front), np.uint8)
-        pack_signs(np.ascontiguousarray(rows[:, self.chosen]), signs)
+        super()._encode(rows, signs)
         codes[:, front:] = signs
 
     def _decode(self, codes: Bytes, out: Float) -> None:
         front = self._front
         decode_bits(np.ascontiguousarray(codes[:, front:]), out)
         bits = np.unpackbits(codes[:, :front], axis=1, bitorder="little")
-        out *= self.magnitudes
-        out *= bits[:, self._used[1]]
+        scale_present(out, self.magnitudes, bits, self._used[1])
 
 
 def check_cells(cells: Ints, dim: int) -> None:
@@ -176,12 +175,11 @@ def find_cells(sample: Float, cells: Ints | None) -> Cells:
     known = cells is not None
     numbers = np.zeros(rows.shape[1], np.int32) if cells is None else cells
     check_cells(numbers, rows.shape[1])
-    energies = np.bincount(
-        numbers, weights=np.square(rows, dtype=np.float64).mean(axis=0), minlength=1
-    )
-    highest = np.finfo(np.float32).max
-    thresholds = np.minimum(EMPTY * energies, highest) if known else np.zeros(1)
-    return Cells(numbers, thresholds.astype(np.float32))
+    found = Cells(numbers, np.zeros(int(numbers.max()) + 1, np.float32))
+    if not known:
+        return found
+    energies, highest = found.find_energies(rows).mean(axis=0), np.finfo(np.float32).max
+    return Cells(numbers, np.minimum(EMPTY * energies, highest).astype(np.float32))
 
 
 def learn_presence(
@@ -209,12 +207,12 @@ def learn_presence(
         given = np.maximum(information[:dim] - information[dim:][found.numbers], 0.0)
         order, kept = rank_features(given), given.astype(np.float32)
         order = order[: count_fitting(found.numbers[order], bits)]
-    present = found.find_present(sample)[:, found.numbers[order]]
-    totals = np.abs(sample[:, order] * present).sum(axis=0, dtype=np.float64)
-    magnitudes = (totals / np.maximum(present.sum(axis=0), 1)).astype(np.float32)
+    present, totals = found.find_present(sample), np.zeros(dim)
+    sum_magnitudes(sample, found.numbers, present, totals)
+    means = totals / np.maximum(present.sum(axis=0), 1)[found.numbers]
     return PresenceCode(
         chosen=order,
-        magnitudes=magnitudes,
+        magnitudes=means[order].astype(np.float32),
         dim=dim,
         information=kept,
         cells=found.numbers,
