@@ -35,7 +35,14 @@ SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0
 
 @dataclass
 class Campaign:
-    """The state of a campaign: its folders, its time and its findings."""
+    """The state of a campaign: its folders, its time and its findings.
+
+    Attributes
+    ----------
+    tried : by part, and by job or reader, how many were tried.
+    possible : by job, how many single faults it has.
+    seconds : by reader, how long it was fuzzed.
+    """
 
     ready: Path
     work: Path
@@ -44,6 +51,8 @@ class Campaign:
     jobs: tuple[str, ...] = ()
     counts: dict[str, str] = field(default_factory=dict)
     tried: dict[str, dict[str, int]] = field(default_factory=dict)
+    possible: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
 
     def tell(self, text: str) -> None:
@@ -77,14 +86,18 @@ def run_faults(campaign: Campaign, ends: float) -> None:
         faults = list(unbroken.faults)
         Random(campaign.seed).shuffle(faults)
         total += len(faults)
+        # The first is run in this process, which then has the kernels that resuming needs.
+        first = next((n for n, fault in enumerate(faults) if not fault.kills), 0)
+        faults[:1], faults[first : first + 1] = faults[first : first + 1], faults[:1]
         n, now = 0, time.monotonic()
         for fault in _until(now + (ends - now) / (len(jobs) - number), faults):
+            wrong = check_fault(unbroken, fault, campaign.ready, campaign.work, fork=n > 0)
             n += 1
-            wrong = check_fault(unbroken, fault, campaign.ready, campaign.work, fork=True)
             action, place = unbroken.calls[fault.number]
             campaign.report(f"{job.name}, {fault.kind} at {action} {place} ({fault.number})", wrong)
         done += n
         campaign.count("faults", job.name, n)
+        campaign.possible[job.name] = len(faults)
         campaign.tell(f"faults: {job.name}: {n} of {len(faults)}")
     campaign.counts["faults"] = f"{done} of {total} single faults"
 
@@ -112,9 +125,9 @@ def run_kills(campaign: Campaign, ends: float) -> None:
     draw, n = Random(campaign.seed), 0
     while time.monotonic() < ends:
         seconds = longest * draw.random()
-        wrong = check_kill(unbroken, campaign.ready, campaign.work, seconds)
+        killed, wrong = check_kill(unbroken, campaign.ready, campaign.work, seconds)
         campaign.report(f"killed after {seconds:.2f} of {longest:.2f} s", wrong)
-        n += 1
+        n += killed
     campaign.count("kills", IN_PROCESSES.name, n)
     campaign.counts["kills"] = f"{n} runs killed"
 
@@ -152,6 +165,7 @@ def run_fuzz(campaign: Campaign, ends: float) -> None:
         )
         total += result.n
         campaign.count("fuzz", name, result.n)
+        campaign.seconds[name] = round(seconds, 1)
         campaign.tell(f"fuzz: {name}: {result.n} files in {seconds:.0f} s")
         for what, path in result.faults.items():
             campaign.report(f"{name}: {what}", str(path))
@@ -237,7 +251,14 @@ def main(arguments: list[str]) -> int:
     if given.record:
         from tests.robustness.campaign_record import add_run
 
-        add_run(campaign.tried, campaign.found, seed=given.seed, minutes=given.minutes)
+        add_run(
+            campaign.tried,
+            campaign.found,
+            possible=campaign.possible,
+            seconds=campaign.seconds,
+            seed=given.seed,
+            minutes=given.minutes,
+        )
     for part, count in campaign.counts.items():
         print(f"{part:8} {count}")
     print(f"found    {len(campaign.found)}")
