@@ -10,13 +10,16 @@ server. What is found is printed, and the files that show it are kept in the fol
 ``--record`` what was tried is added to ``benchmarks/results/campaign.json`` and to the page
 ``docs/guarantees.md``. The exit status is 1 if anything was found.
 
-All runs are copies of one process that has loaded and compiled everything, which takes fork().
+Runs are made by a process that has loaded and compiled everything, and those that are killed by
+copies of it, which takes fork().
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -25,8 +28,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import tests.conftest  # noqa: F401 - chooses the cache of kernels
+
+if TYPE_CHECKING:
+    from tests.robustness.fault_runs import Unbroken
+    from tests.robustness.faults import Fault
 
 PARTS = ("faults", "workers", "kills", "pairs", "fuzz", "http")
 SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0.15, "http": 0.05}
@@ -76,7 +84,7 @@ class Campaign:
 
 def run_faults(campaign: Campaign, ends: float) -> None:
     """Let every call go wrong, in random order within a job; jobs have equal shares of the time."""
-    from tests.robustness.fault_runs import check_fault, run_unbroken
+    from tests.robustness.fault_runs import run_unbroken
     from tests.robustness.jobs import JOBS
 
     done = total = 0
@@ -86,13 +94,11 @@ def run_faults(campaign: Campaign, ends: float) -> None:
         faults = list(unbroken.faults)
         Random(campaign.seed).shuffle(faults)
         total += len(faults)
-        # The first is run in this process, which then has the kernels that resuming needs.
-        first = next((n for n, fault in enumerate(faults) if not fault.kills), 0)
-        faults[:1], faults[first : first + 1] = faults[first : first + 1], faults[:1]
+        _spare_collections()
         n, now = 0, time.monotonic()
         for fault in _until(now + (ends - now) / (len(jobs) - number), faults):
-            wrong = check_fault(unbroken, fault, campaign.ready, campaign.work, fork=n > 0)
             n += 1
+            wrong = _check_twice(unbroken, fault, campaign)
             action, place = unbroken.calls[fault.number]
             campaign.report(f"{job.name}, {fault.kind} at {action} {place} ({fault.number})", wrong)
         done += n
@@ -100,6 +106,51 @@ def run_faults(campaign: Campaign, ends: float) -> None:
         campaign.possible[job.name] = len(faults)
         campaign.tell(f"faults: {job.name}: {n} of {len(faults)}")
     campaign.counts["faults"] = f"{done} of {total} single faults"
+
+
+def _check_twice(unbroken: Unbroken, fault: Fault, campaign: Campaign) -> str:
+    """Check a fault in this process; what is wrong must also be so in processes of their own."""
+    from tests.robustness.fault_runs import SECONDS, check_fault
+
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        wrong = check_fault(unbroken, fault, campaign.ready, campaign.work, fork=False)
+    except TookTooLong:
+        wrong = "does not end"
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return wrong and check_fault(unbroken, fault, campaign.ready, campaign.work, fork=True)
+
+
+class TookTooLong(BaseException):
+    """Raised in a run that has used up its time of the processor."""
+
+
+def _end_run(number: int, frame: object) -> None:
+    raise TookTooLong
+
+
+def _keep_commands() -> None:
+    """Make the command of each verb once, not at each call."""
+    from myriad.cli import execution
+    from tests.robustness import calling
+
+    commands: dict[str, Any] = {}
+    make_app, make_command = calling.choose_app, execution.get_command
+
+    def choose(words: list[str]) -> Any:
+        if words[0] not in commands:
+            commands[words[0]] = make_command(make_app(words))
+        return commands[words[0]]
+
+    calling.choose_app = choose
+    execution.get_command = lambda command: command
+
+
+def _spare_collections() -> None:
+    """Let collections of garbage leave out all that there is now: it is much, and it stays."""
+    gc.collect()
+    gc.freeze()
 
 
 def run_workers(campaign: Campaign, ends: float) -> None:
@@ -235,8 +286,10 @@ def main(arguments: list[str]) -> int:
         os.chdir(ready)
         from tests.robustness.jobs import make_ready
 
+        _keep_commands()
         make_ready(ready)
         os.chdir(work)
+        signal.signal(signal.SIGPROF, _end_run)
         jobs = tuple(filter(None, given.jobs.split(",")))
         campaign = Campaign(ready, work, out, given.seed, jobs)
         ends = time.monotonic() + 60 * given.minutes
