@@ -143,7 +143,7 @@ def test_names_that_are_not_unicode(tmp_path):
     assert images.paths == ["a/1.jpg", "b/1.jpg"]
     assert len(images.warnings) == 2
     assert images.ignored == 2
-    assert "1 names in the folder 'a' are not valid Unicode" in images.warnings[1]
+    assert "'a' that are not valid Unicode were left out: 1." in images.warnings[1]
 
 
 class TestLinks:

@@ -91,8 +91,8 @@ def _scan_one(
     if undecodable:
         scan.ignored["bad name"] += undecodable
         scan.warnings.append(
-            f"{undecodable} names in the folder {folder or '.'!r} are not valid Unicode and were "
-            "left out: rename them."
+            f"Names in the folder {folder or '.'!r} that are not valid Unicode were left out: "
+            f"{undecodable}. Rename them."
         )
     return sorted(inner, reverse=True), sorted(linked)
 
