@@ -117,7 +117,7 @@ def check_fault(unbroken: Unbroken, fault: Fault, ready: Path, work: Path, *, fo
                 break
         if again.status:
             return f"cannot be run again: {again.err[-300:]}"
-        return differs(unbroken, snapshot(folder))
+        return differs(unbroken, snapshot(folder), unbroken.calls[fault.number][1])
 
 
 def _run(job: Job, folder: Path, fault: Fault) -> tuple[Called, bool]:
@@ -151,10 +151,18 @@ def lost(unbroken: Unbroken, found: dict[str, bytes]) -> str:
     return ""
 
 
-def differs(unbroken: Unbroken, found: dict[str, bytes]) -> str:
-    """Return how the result differs from that of an unbroken run."""
+def differs(unbroken: Unbroken, found: dict[str, bytes], broken: str = "") -> str:
+    """Return how the result differs from that of an unbroken run.
+
+    Parameters
+    ----------
+    broken : path of the file or folder at which the fault was. One that is hidden may be left over:
+        what could not be removed may stay.
+    """
     missing = sorted(unbroken.after.keys() - found.keys())
     more = sorted(found.keys() - unbroken.after.keys())
+    if any(part.startswith(".") for part in Path(broken).parts):
+        more = [name for name in more if name != broken and not name.startswith(f"{broken}/")]
     changed = [name for name, content in unbroken.lasting.items() if found.get(name) != content]
     if not (missing or more or changed):
         return ""

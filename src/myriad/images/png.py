@@ -13,8 +13,9 @@ _HEADER = struct.Struct(">4sIIBBBBB")
 """The first chunk: its name, width, height, bits, kind of colour, two of no use, interlacing."""
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 """Values a pixel, by the kind of colour."""
-_PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2))
-_PASSES += ((0, 1, 1, 2),)
+_PASSES = (
+    (0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)
+)  # fmt: skip
 """Column and row at which each pass of an interlaced image starts, and its steps."""
 _BUFFER = 1 << 20
 
