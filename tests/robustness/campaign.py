@@ -8,7 +8,7 @@ worker processes at every task; `kills` kills runs at random times; `pairs` runs
 once on the same folders; `fuzz` changes the files of every reader; `http` sends requests to the
 server. What is found is printed, and the files that show it are kept in the folder ``--out``. With
 ``--record`` what was tried is added to ``benchmarks/results/campaign.json`` and to the page
-``docs/guarantees.md``. The exit status is 1 if anything was found.
+``docs/guarantees.md``, also after Ctrl-C. The exit status is 1 if anything was found.
 
 Runs are made by a process that has loaded and compiled everything, and those that are killed by
 copies of it, which takes fork().
@@ -94,16 +94,17 @@ def run_faults(campaign: Campaign, ends: float) -> None:
         faults = list(unbroken.faults)
         Random(campaign.seed).shuffle(faults)
         total += len(faults)
+        campaign.possible[job.name] = len(faults)
         _spare_collections()
         n, now = 0, time.monotonic()
         for fault in _until(now + (ends - now) / (len(jobs) - number), faults):
             n += 1
             wrong = _check_twice(unbroken, fault, campaign)
+            campaign.count("faults", job.name)
             action, place = unbroken.calls[fault.number]
             campaign.report(f"{job.name}, {fault.kind} at {action} {place} ({fault.number})", wrong)
         done += n
-        campaign.count("faults", job.name, n)
-        campaign.possible[job.name] = len(faults)
+
         campaign.tell(f"faults: {job.name}: {n} of {len(faults)}")
     campaign.counts["faults"] = f"{done} of {total} single faults"
 
@@ -179,7 +180,7 @@ def run_kills(campaign: Campaign, ends: float) -> None:
         killed, wrong = check_kill(unbroken, campaign.ready, campaign.work, seconds)
         campaign.report(f"killed after {seconds:.2f} of {longest:.2f} s", wrong)
         n += killed
-    campaign.count("kills", IN_PROCESSES.name, n)
+        campaign.count("kills", IN_PROCESSES.name, killed)
     campaign.counts["kills"] = f"{n} runs killed"
 
 
@@ -298,6 +299,9 @@ def main(arguments: list[str]) -> int:
             share = SHARES[part] / sum(SHARES[name] for name in left)
             try:
                 RUNS[part](campaign, now + share * max(0.0, ends - now))
+            except KeyboardInterrupt:
+                campaign.tell(f"{part}: interrupted")
+                break
             except Exception:  # the other parts are run and recorded all the same
                 campaign.report(part, traceback.format_exc())
         os.chdir(before)

@@ -78,7 +78,7 @@ def _tell_faults(runs: list[dict[str, Any]]) -> str:
         name
         for run in runs
         for name, n in run.get("possible", {}).items()
-        if run["tried"]["faults"].get(name, 0) >= n
+        if run["tried"].get("faults", {}).get(name, 0) >= n
     }
     if not possible:
         return ""
