@@ -127,8 +127,12 @@ class TookTooLong(BaseException):
     """Raised in a run that has used up its time of the processor."""
 
 
+class Stopped(BaseException):
+    """Raised by Ctrl-C; the command would take a `KeyboardInterrupt` for its own."""
+
+
 def _end_run(number: int, frame: object) -> None:
-    raise TookTooLong
+    raise Stopped if number == signal.SIGINT else TookTooLong
 
 
 def _keep_commands() -> None:
@@ -291,6 +295,7 @@ def main(arguments: list[str]) -> int:
         make_ready(ready)
         os.chdir(work)
         signal.signal(signal.SIGPROF, _end_run)
+        signal.signal(signal.SIGINT, _end_run)
         jobs = tuple(filter(None, given.jobs.split(",")))
         campaign = Campaign(ready, work, out, given.seed, jobs)
         ends = time.monotonic() + 60 * given.minutes
@@ -299,7 +304,7 @@ def main(arguments: list[str]) -> int:
             share = SHARES[part] / sum(SHARES[name] for name in left)
             try:
                 RUNS[part](campaign, now + share * max(0.0, ends - now))
-            except KeyboardInterrupt:
+            except Stopped:
                 campaign.tell(f"{part}: interrupted")
                 break
             except Exception:  # the other parts are run and recorded all the same
