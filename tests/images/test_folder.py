@@ -120,6 +120,9 @@ def test_no_images(tmp_path):
     touch(tmp_path, "a/1.psd", "a/2.PSD", "a/x.txt", "a/no")
     with pytest.raises(InputError, match=r"only other files: 2 \.psd, 1 "):
         find_images(tmp_path)
+    touch(tmp_path, "a/1.avi")
+    with pytest.raises(InputError, match=r"With --every SECONDS, train reads frames"):
+        find_images(tmp_path)
 
 
 @pytest.mark.parametrize(
