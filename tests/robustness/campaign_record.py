@@ -94,8 +94,8 @@ def _tell_fuzzing(runs: list[dict[str, Any]]) -> str:
             seconds[name] = seconds.get(name, 0.0) + more
     if not seconds:
         return ""
-    least, most = min(seconds.values()) / 60, max(seconds.values()) / 60
-    return f"{len(seconds)} readers were fuzzed for {least:.1f} to {most:.1f} minutes each."
+    least, most = min(seconds.values()), max(seconds.values())
+    return f"{len(seconds)} readers were fuzzed for {least:.0f} to {most:.0f} seconds each."
 
 
 def fill_table(text: str) -> str:
