@@ -59,15 +59,25 @@ def _applies(requirement: Requirement) -> bool:
 
 
 def name_licence(package: Distribution) -> str:
-    """Return the licence that a package states; empty if it states none."""
+    """Return the licence of a package: as stated, as classified, or the title of its text."""
     stated = package.metadata.get("License-Expression") or package.metadata.get("License") or ""
+    if stated.strip() not in ("", "UNKNOWN") and "\n" not in stated.strip():
+        return stated.strip()[:60]
     classified = [
         text.rpartition(" :: ")[2]
         for text in package.metadata.get_all("Classifier") or []
         if text.startswith("License ::") and not text.endswith("OSI Approved")
     ]
-    first = stated.strip().splitlines()[0][:60] if stated.strip() else ""
-    return first or ", ".join(classified)
+    return ", ".join(classified) or _read_title(package)
+
+
+def _read_title(package: Distribution) -> str:
+    """Return the first line of words in the text of a licence; empty without one."""
+    for path in package.files or []:
+        if path.name.upper().startswith(("LICENSE", "LICENCE", "COPYING")):
+            lines = path.read_text().splitlines()
+            return next((line.strip()[:60] for line in lines if line.strip(" =-*")), "")
+    return ""
 
 
 def bound(requirement: Requirement, which: str) -> str:

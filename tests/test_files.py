@@ -1,5 +1,8 @@
 """Arrays in files: compatible with the safetensors library, written in chunks."""
 
+import errno
+import os
+
 import numpy as np
 import pytest
 from safetensors import safe_open
@@ -7,6 +10,7 @@ from safetensors.numpy import load_file, save_file
 
 from myriad import files
 from myriad.errors import MESSAGE_CHARACTERS, InputError, WorkError
+from myriad.files import atomic_writes
 
 ARRAYS = {
     "W": np.arange(12, dtype=np.float32).reshape(3, 4),
@@ -70,3 +74,24 @@ def test_messages_do_not_quote_whole_files():
     assert len(message) <= MESSAGE_CHARACTERS
     assert message.startswith("a.csv: xxx")
     assert message.endswith("xxx is no number. Mend it.")
+
+
+def touch_all(paths):
+    with atomic_writes(*paths) as partial_paths:
+        for path in partial_paths:
+            path.touch()
+
+
+def test_a_disk_that_fails_between_two_renames_leaves_a_sign_of_it(tmp_path, monkeypatch):
+    plain = os.replace
+
+    def replace(source, target):
+        if target == tmp_path / "b":
+            raise OSError(errno.EIO, "bad disk")
+        plain(source, target)
+
+    monkeypatch.setattr(os, "replace", replace)
+    for names, left in ((("b", "a"), set()), (("a", "b"), {"a", ".b.part"})):
+        with pytest.raises(OSError, match="bad disk"):
+            touch_all(tmp_path / name for name in names)
+        assert {path.name for path in tmp_path.iterdir()} == left

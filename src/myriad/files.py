@@ -56,10 +56,12 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[Path]:
 def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
     """Yield a temporary path for each of `paths`; all are renamed if no error is raised.
 
-    All files are on disk before the first is renamed, so only a process killed between two renames
-    can leave a mixture of old and new files.
+    All files are on disk before the first is renamed, so only a process killed between two renames,
+    or a disk that fails there, can leave a mixture of old and new files. Then the temporary files
+    that were not renamed stay, as a sign of it.
     """
     partial_paths = [partial_of(path) for path in paths]
+    n_renamed = 0
     try:
         yield partial_paths
         for partial_path, path in zip(partial_paths, paths, strict=True):
@@ -70,9 +72,11 @@ def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
         for partial_path, path in zip(partial_paths, paths, strict=True):
             with _reporting_races(path):
                 os.replace(partial_path, path)
+            n_renamed += 1
     finally:
-        for partial_path in partial_paths:
-            partial_path.unlink(missing_ok=True)
+        if n_renamed == 0:
+            for partial_path in partial_paths:
+                partial_path.unlink(missing_ok=True)
 
 
 def partial_of(path: Path) -> Path:

@@ -2,10 +2,12 @@
 
 import shutil
 
+import numpy as np
 import pytest
 
 from myriad.images import choose_glyphs, write_glyphs
 from myriad.models import load_model, load_pictures
+from myriad.store import Store
 from tests.cli.calling import call, call_json
 
 
@@ -47,9 +49,15 @@ def test_a_model_grows_and_shrinks(capsys, model, more, tmp_path):
     assert names[0] in shown.out
 
 
-def test_bad_input_is_refused(capsys, model, tmp_path):
+def test_bad_input_is_refused(capsys, model, more, tmp_path):
     refused = call_json(capsys, "forget", model, "zebra", "--out", tmp_path / "x", status=2)
     assert "no label 'zebra'" in refused["error"]
     words = [model, tmp_path / "nowhere", "--out", tmp_path / "x"]
     assert "does not exist" in call_json(capsys, "extend", *words, status=2)["error"]
+    writer = Store.create(tmp_path / "wrong", class_names=["a", "b"], dim=3, n_shards=1)
+    writer.write_shard(0, np.eye(2, 3, dtype=np.float32), [0, 1], ["0", "1"], "train")
+    writer.finish()
+    words = [model, more, "--out", tmp_path / "x", "--store", tmp_path / "wrong"]
+    assert "have 3 features" in call_json(capsys, "extend", *words, status=2)["error"]
+    assert not (tmp_path / "x.store").exists()
     refused = call_json(capsys, "forget", model, "zebra", "--out", model, status=2)

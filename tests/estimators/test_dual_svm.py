@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -95,3 +96,9 @@ def test_wrong_options_are_named(digits, options, message):
     X, _, y, _ = digits
     with pytest.raises(InputError, match=message):
         DualSVM(**options).fit(X, y)
+
+
+def test_training_that_ends_before_its_tolerance_warns():
+    X = np.random.default_rng(0).standard_normal((90, 5)).astype(np.float32)
+    with pytest.warns(ConvergenceWarning, match="ended after 1 epochs with a relative duality gap"):
+        DualSVM(max_epochs=1).fit(X, np.arange(90) % 3)

@@ -120,6 +120,9 @@ def test_no_images(tmp_path):
     touch(tmp_path, "a/1.psd", "a/2.PSD", "a/x.txt", "a/no")
     with pytest.raises(InputError, match=r"only other files: 2 \.psd, 1 "):
         find_images(tmp_path)
+    touch(tmp_path, "a/1.avi")
+    with pytest.raises(InputError, match=r"With --every SECONDS, train reads frames"):
+        find_images(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +146,7 @@ def test_names_that_are_not_unicode(tmp_path):
     assert images.paths == ["a/1.jpg", "b/1.jpg"]
     assert len(images.warnings) == 2
     assert images.ignored == 2
-    assert "1 names in the folder 'a' are not valid Unicode" in images.warnings[1]
+    assert "'a' that are not valid Unicode were left out: 1." in images.warnings[1]
 
 
 class TestLinks:

@@ -54,12 +54,15 @@ def test_the_log_loss_has_no_descent_left():
     scores, labels, held = make_held()
     found = calibrate(held, "validation")
     deviations = np.clip((scores.max(axis=1) - found.centre) / found.spread, -3, 3)
+    rows, share = np.arange(len(scores)), 1 / (len(scores) + 2)
+    wrong = np.where(np.arange(scores.shape[1]) == labels[:, None], -np.inf, scores).argmax(axis=1)
 
     def objective(parameters):
         scales = np.exp(parameters[0] + parameters[1] * deviations)
         logits = scales[:, None] * scores.astype(np.float64)
         logits[np.arange(len(scores)), scores.argmax(axis=1)] += parameters[2]
-        losses = -log_softmax(logits, axis=1)[np.arange(len(labels)), labels]
+        losses = -log_softmax(logits, axis=1)
+        losses = (1 - share) * losses[rows, labels] + share * losses[rows, wrong]
         return losses.mean() + module.PENALTY * np.square(parameters[1:]).sum() / len(labels)
 
     best = np.array([np.log(found.scale), found.slope, found.bonus])
@@ -97,6 +100,14 @@ def test_probabilities_keep_the_order_of_the_scores():
     np.testing.assert_allclose(P.sum(axis=1), 1)
     order = np.argsort(-folder.model.scores(X), axis=1, kind="stable")
     assert (np.diff(np.take_along_axis(P, order, axis=1), axis=1) <= 1e-12).all()
+
+
+def test_rows_that_are_all_correct_do_not_make_certain_probabilities():
+    labels = np.arange(100, dtype=np.int32) % 5
+    scores = RNG.normal(size=(100, 5)).astype(np.float32)
+    scores[np.arange(100), labels] += 8.0
+    found = calibrate(HeldScores.of(scores, labels), "validation")
+    assert 0.95 < found.confidence.mean() < 0.999
 
 
 def test_two_classes_have_a_temperature_alone():

@@ -8,15 +8,18 @@ worker processes at every task; `kills` kills runs at random times; `pairs` runs
 once on the same folders; `fuzz` changes the files of every reader; `http` sends requests to the
 server. What is found is printed, and the files that show it are kept in the folder ``--out``. With
 ``--record`` what was tried is added to ``benchmarks/results/campaign.json`` and to the page
-``docs/guarantees.md``. The exit status is 1 if anything was found.
+``docs/guarantees.md``, also after Ctrl-C. The exit status is 1 if anything was found.
 
-All runs are copies of one process that has loaded and compiled everything, which takes fork().
+Runs are made by a process that has loaded and compiled everything, and those that are killed by
+copies of it, which takes fork().
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -25,8 +28,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING, Any
 
 import tests.conftest  # noqa: F401 - chooses the cache of kernels
+
+if TYPE_CHECKING:
+    from tests.robustness.fault_runs import Unbroken
+    from tests.robustness.faults import Fault
 
 PARTS = ("faults", "workers", "kills", "pairs", "fuzz", "http")
 SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0.15, "http": 0.05}
@@ -35,7 +43,14 @@ SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0
 
 @dataclass
 class Campaign:
-    """The state of a campaign: its folders, its time and its findings."""
+    """The state of a campaign: its folders, its time and its findings.
+
+    Attributes
+    ----------
+    tried : by part, and by job or reader, how many were tried.
+    possible : by job, how many single faults it has.
+    seconds : by reader, how long it was fuzzed.
+    """
 
     ready: Path
     work: Path
@@ -44,6 +59,8 @@ class Campaign:
     jobs: tuple[str, ...] = ()
     counts: dict[str, str] = field(default_factory=dict)
     tried: dict[str, dict[str, int]] = field(default_factory=dict)
+    possible: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
 
     def tell(self, text: str) -> None:
@@ -67,7 +84,7 @@ class Campaign:
 
 def run_faults(campaign: Campaign, ends: float) -> None:
     """Let every call go wrong, in random order within a job; jobs have equal shares of the time."""
-    from tests.robustness.fault_runs import check_fault, run_unbroken
+    from tests.robustness.fault_runs import run_unbroken
     from tests.robustness.jobs import JOBS
 
     done = total = 0
@@ -77,16 +94,68 @@ def run_faults(campaign: Campaign, ends: float) -> None:
         faults = list(unbroken.faults)
         Random(campaign.seed).shuffle(faults)
         total += len(faults)
+        campaign.possible[job.name] = len(faults)
+        _spare_collections()
         n, now = 0, time.monotonic()
         for fault in _until(now + (ends - now) / (len(jobs) - number), faults):
             n += 1
-            wrong = check_fault(unbroken, fault, campaign.ready, campaign.work, fork=True)
+            wrong = _check_twice(unbroken, fault, campaign)
+            campaign.count("faults", job.name)
             action, place = unbroken.calls[fault.number]
             campaign.report(f"{job.name}, {fault.kind} at {action} {place} ({fault.number})", wrong)
         done += n
-        campaign.count("faults", job.name, n)
+
         campaign.tell(f"faults: {job.name}: {n} of {len(faults)}")
     campaign.counts["faults"] = f"{done} of {total} single faults"
+
+
+def _check_twice(unbroken: Unbroken, fault: Fault, campaign: Campaign) -> str:
+    """Check a fault in this process; what is wrong must also be so in processes of their own."""
+    from tests.robustness.fault_runs import SECONDS, check_fault
+
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        wrong = check_fault(unbroken, fault, campaign.ready, campaign.work, fork=False)
+    except TookTooLong:
+        wrong = "does not end"
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return wrong and check_fault(unbroken, fault, campaign.ready, campaign.work, fork=True)
+
+
+class TookTooLong(BaseException):
+    """Raised in a run that has used up its time of the processor."""
+
+
+class Stopped(BaseException):
+    """Raised by Ctrl-C; the command would take a `KeyboardInterrupt` for its own."""
+
+
+def _end_run(number: int, frame: object) -> None:
+    raise Stopped if number == signal.SIGINT else TookTooLong
+
+
+def _keep_commands() -> None:
+    """Make the command of each verb once, not at each call."""
+    from myriad.cli import execution
+    from tests.robustness import calling
+
+    commands: dict[str, Any] = {}
+    make_app, make_command = calling.choose_app, execution.get_command
+
+    def choose(words: list[str]) -> Any:
+        if words[0] not in commands:
+            commands[words[0]] = make_command(make_app(words))
+        return commands[words[0]]
+
+    calling.choose_app = choose
+    execution.get_command = lambda command: command
+
+
+def _spare_collections() -> None:
+    """Let collections of garbage leave out all that there is now: it is much, and it stays."""
+    gc.collect()
+    gc.freeze()
 
 
 def run_workers(campaign: Campaign, ends: float) -> None:
@@ -112,10 +181,10 @@ def run_kills(campaign: Campaign, ends: float) -> None:
     draw, n = Random(campaign.seed), 0
     while time.monotonic() < ends:
         seconds = longest * draw.random()
-        wrong = check_kill(unbroken, campaign.ready, campaign.work, seconds)
+        killed, wrong = check_kill(unbroken, campaign.ready, campaign.work, seconds)
         campaign.report(f"killed after {seconds:.2f} of {longest:.2f} s", wrong)
-        n += 1
-    campaign.count("kills", IN_PROCESSES.name, n)
+        n += killed
+        campaign.count("kills", IN_PROCESSES.name, killed)
     campaign.counts["kills"] = f"{n} runs killed"
 
 
@@ -152,6 +221,7 @@ def run_fuzz(campaign: Campaign, ends: float) -> None:
         )
         total += result.n
         campaign.count("fuzz", name, result.n)
+        campaign.seconds[name] = round(seconds, 1)
         campaign.tell(f"fuzz: {name}: {result.n} files in {seconds:.0f} s")
         for what, path in result.faults.items():
             campaign.report(f"{name}: {what}", str(path))
@@ -221,8 +291,11 @@ def main(arguments: list[str]) -> int:
         os.chdir(ready)
         from tests.robustness.jobs import make_ready
 
+        _keep_commands()
         make_ready(ready)
         os.chdir(work)
+        signal.signal(signal.SIGPROF, _end_run)
+        signal.signal(signal.SIGINT, _end_run)
         jobs = tuple(filter(None, given.jobs.split(",")))
         campaign = Campaign(ready, work, out, given.seed, jobs)
         ends = time.monotonic() + 60 * given.minutes
@@ -231,13 +304,23 @@ def main(arguments: list[str]) -> int:
             share = SHARES[part] / sum(SHARES[name] for name in left)
             try:
                 RUNS[part](campaign, now + share * max(0.0, ends - now))
+            except Stopped:
+                campaign.tell(f"{part}: interrupted")
+                break
             except Exception:  # the other parts are run and recorded all the same
                 campaign.report(part, traceback.format_exc())
         os.chdir(before)
     if given.record:
         from tests.robustness.campaign_record import add_run
 
-        add_run(campaign.tried, campaign.found, seed=given.seed, minutes=given.minutes)
+        add_run(
+            campaign.tried,
+            campaign.found,
+            possible=campaign.possible,
+            seconds=campaign.seconds,
+            seed=given.seed,
+            minutes=given.minutes,
+        )
     for part, count in campaign.counts.items():
         print(f"{part:8} {count}")
     print(f"found    {len(campaign.found)}")

@@ -66,7 +66,36 @@ def make_table() -> str:
         when = " to ".join(dict.fromkeys([dates[0], dates[-1]])) if dates else "never"
         lines.append(f"| {title} | {total:,} | {len(names) or ''} | {when} |")
     found = sum(len(run["found"]) for run in runs)
-    return "\n".join([*lines, "", f"Faults found in these runs, and mended since: {found}."])
+    told = [_tell_faults(runs), _tell_fuzzing(runs)]
+    told.append(f"Faults found in these runs, and mended since: {found}.")
+    return "\n".join([*lines, "", *filter(None, told)])
+
+
+def _tell_faults(runs: list[dict[str, Any]]) -> str:
+    """Return of how many jobs a run has tried all single faults."""
+    possible = {name: n for run in runs for name, n in run.get("possible", {}).items()}
+    complete = {
+        name
+        for run in runs
+        for name, n in run.get("possible", {}).items()
+        if run["tried"].get("faults", {}).get(name, 0) >= n
+    }
+    if not possible:
+        return ""
+    total = sum(possible[name] for name in complete)
+    return f"All single faults, {total:,}, were tried for {len(complete)} of the jobs."
+
+
+def _tell_fuzzing(runs: list[dict[str, Any]]) -> str:
+    """Return for how long the readers were fuzzed, as far as it is recorded."""
+    seconds: dict[str, float] = {}
+    for run in runs:
+        for name, more in run.get("seconds", {}).items():
+            seconds[name] = seconds.get(name, 0.0) + more
+    if not seconds:
+        return ""
+    least, most = min(seconds.values()), max(seconds.values())
+    return f"{len(seconds)} readers were fuzzed for {least:.0f} to {most:.0f} seconds each."
 
 
 def fill_table(text: str) -> str:

@@ -89,6 +89,13 @@ ROW_CASES = [
         lambda h, r: (h / "rows.svm").write_text("1 2147483648:1\n2 1:1\n"),
     ),
     Case(
+        "import: labels from a pipe",
+        "import rows.npy --labels pipe.txt --out s",
+        2,
+        "pipe.txt is not a regular file",
+        lambda h, r: [write_rows(h), os.mkfifo(h / "pipe.txt")],
+    ),
+    Case(
         "import: a folder that is not UTF-8",
         "import rows --labels folder --out s",
         2,

@@ -89,13 +89,20 @@ def run_unbroken(job: Job, ready: Path, work: Path) -> Unbroken:
 
 
 def check_fault(unbroken: Unbroken, fault: Fault, ready: Path, work: Path, *, fork: bool) -> str:
-    """Run a job with a fault, and then again; return what is wrong, or nothing."""
+    """Run a job with a fault, and then again; return what is wrong, or nothing.
+
+    Parameters
+    ----------
+    fork : whether each run is a copy of this process, as a run that is killed must be; a run in
+        this process itself takes half the time.
+    """
     job = unbroken.job
+
+    def run(work_of: Callable[[], tuple[Called, bool]], apart: bool) -> tuple[Called, bool]:
+        return run_apart(work_of, work / "told") if apart else work_of()
+
     with laid_out(job, ready, work / "run") as folder:
-        if fork:
-            called, happened = run_apart(lambda: _run(job, folder, fault), work / "told")
-        else:
-            called, happened = _run(job, folder, fault)
+        called, happened = run(lambda: _run(job, folder, fault), fork or fault.kills)
         wrong = judge(called, fault) if happened else ""
         wrong = wrong or lost(unbroken, snapshot(folder))
         if wrong:
@@ -105,15 +112,12 @@ def check_fault(unbroken: Unbroken, fault: Fault, ready: Path, work: Path, *, fo
         ):
             return ""
         for words in (job.words_again, job.words, [*job.words_again, "--overwrite"]):
-            if fork:
-                again, _ = run_apart(lambda words=words: (call(*words), True), work / "told")
-            else:
-                again = call(*words)
+            again, _ = run(lambda words=words: (call(*words), True), fork)
             if again.status != 2:  # it may be refused: too little was done to resume it
                 break
         if again.status:
             return f"cannot be run again: {again.err[-300:]}"
-        return differs(unbroken, snapshot(folder))
+        return differs(unbroken, snapshot(folder), unbroken.calls[fault.number][1])
 
 
 def _run(job: Job, folder: Path, fault: Fault) -> tuple[Called, bool]:
@@ -147,10 +151,18 @@ def lost(unbroken: Unbroken, found: dict[str, bytes]) -> str:
     return ""
 
 
-def differs(unbroken: Unbroken, found: dict[str, bytes]) -> str:
-    """Return how the result differs from that of an unbroken run."""
+def differs(unbroken: Unbroken, found: dict[str, bytes], broken: str = "") -> str:
+    """Return how the result differs from that of an unbroken run.
+
+    Parameters
+    ----------
+    broken : path of the file or folder at which the fault was. One that is hidden may be left over:
+        what could not be removed may stay.
+    """
     missing = sorted(unbroken.after.keys() - found.keys())
     more = sorted(found.keys() - unbroken.after.keys())
+    if any(part.startswith(".") for part in Path(broken).parts):
+        more = [name for name in more if name != broken and not name.startswith(f"{broken}/")]
     changed = [name for name, content in unbroken.lasting.items() if found.get(name) != content]
     if not (missing or more or changed):
         return ""

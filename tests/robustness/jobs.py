@@ -117,7 +117,12 @@ JOBS = [
         "--overwrite",
     ),
     Job("report model", "report model --threads 1", ("model",), ""),
-    Job("report store", "report model.store --out new.html --threads 1", ("model.store", "images")),
+    Job(
+        "report store",
+        "report model.store --out new.html --threads 1",
+        ("model.store", "images"),
+        "--overwrite",
+    ),
     Job(
         "tune",
         f"tune rows.store --out new --betas 1 --etas 0.1 --lams 0.001 {STUDY}",

@@ -87,20 +87,22 @@ def check_dying_workers(ready: Path, work: Path) -> Iterator[tuple[str, str]]:
                 yield f"task {number}", wrong or differs(unbroken, snapshot(folder))
 
 
-def check_kill(unbroken: Unbroken, ready: Path, work: Path, seconds: float) -> str:
-    """Kill a job after some seconds, and resume it; return what is wrong."""
+def check_kill(unbroken: Unbroken, ready: Path, work: Path, seconds: float) -> tuple[bool, str]:
+    """Kill a job after some seconds, and resume it; return if it was at work, and what is wrong."""
     job = unbroken.job
     with laid_out(job, ready, work / "run") as folder:
         child = start_apart(lambda: (call(*job.words), True), work / "told")
         time.sleep(seconds)
         os.kill(child, signal.SIGKILL)
         called, _ = wait_apart(child, work / "told")
+        killed = called.status == -signal.SIGKILL
         wrong = judge(called, Fault(0, KILL_AFTER)) or lost(unbroken, snapshot(folder))
         if wrong:
-            return wrong
+            return killed, wrong
         words = " ".join(job.words_again).replace("--threads 2", "--threads 3").split()
         again, _ = run_apart(lambda: (call(*words), True), work / "told")
-        return again.err[-300:] if again.status else differs(unbroken, snapshot(folder))
+        wrong = again.err[-300:] if again.status else differs(unbroken, snapshot(folder))
+        return killed, wrong
 
 
 def list_pairs() -> list[tuple[Job, Job]]:

@@ -40,6 +40,13 @@ def test_a_fault_loses_nothing_and_the_run_can_be_repeated(name, ready, tmp_path
         assert not wrong, (fault, unbroken.calls[fault.number])
 
 
+def test_a_model_can_be_written_after_a_disk_failed_between_two_renames(ready, tmp_path):
+    (job,) = (job for job in JOBS if job.name == "forget")
+    unbroken = run_unbroken(job, ready, tmp_path)
+    number = unbroken.calls.index(("rename", "new/config.json"))
+    assert not check_fault(unbroken, Fault(number, "bad disk"), ready, tmp_path, fork=False)
+
+
 def make_calls(folder):
     """Make a call of most kinds."""
     (folder / "below").mkdir()

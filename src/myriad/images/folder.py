@@ -12,7 +12,14 @@ import numpy as np
 from myriad.errors import InputError
 from myriad.files import is_virtual
 from myriad.images.archive import Archive
-from myriad.images.listing import FORMATS, SPLITS, ImageList, is_image_name, is_video_name
+from myriad.images.listing import (
+    FORMATS,
+    SPLITS,
+    VIDEO_SUFFIXES,
+    ImageList,
+    is_image_name,
+    is_video_name,
+)
 
 
 @dataclass
@@ -91,8 +98,8 @@ def _scan_one(
     if undecodable:
         scan.ignored["bad name"] += undecodable
         scan.warnings.append(
-            f"{undecodable} names in the folder {folder or '.'!r} are not valid Unicode and were "
-            "left out: rename them."
+            f"Names in the folder {folder or '.'!r} that are not valid Unicode were left out: "
+            f"{undecodable}. Rename them."
         )
     return sorted(inner, reverse=True), sorted(linked)
 
@@ -117,7 +124,12 @@ def _describe(ignored: Counter[str]) -> str:
     if not ignored:
         return ""
     kinds = ", ".join(f"{count} {kind}" for kind, count in ignored.most_common(3))
-    return f" ({FORMATS}), only other files: {kinds}"
+    hint = (
+        ". With --every SECONDS, train reads frames of videos"
+        if set(ignored) & VIDEO_SUFFIXES
+        else ""
+    )
+    return f" ({FORMATS}), only other files: {kinds}{hint}"
 
 
 _HOW = "Put the images of each class into a sub-folder of its own, such as"

@@ -33,6 +33,7 @@ from myriad.errors import MyriadError
 from myriad.images.heif import NotRead, find_heif_reader
 from myriad.images.jpeg import END_OF_IMAGE, JpegHeader, is_truncated, read_jpeg_header
 from myriad.images.pixels import fit_channels, flatten_image, make_upright, scale_to_bytes
+from myriad.images.png import lacks_data
 from myriad.images.quiet import pillow_warnings_ignored
 
 MAX_PIXELS = 100_000_000
@@ -225,6 +226,8 @@ def _read_with_pillow(
         if form == "PNG" and image.size[0] * image.size[1] > 8 * _DEFLATE_RATIO * len(data):
             raise BadImage("truncated PNG")  # found before memory is allocated for all pixels
         image.load()
+        if form == "PNG" and lacks_data(data, image):
+            raise BadImage("truncated PNG")
         # Read after loading: Pillow rotates TIFF by itself and then removes the tag.
         pixels = flatten_image(image, colour=colour)
         return make_upright(pixels, _orientation_of(image))

@@ -86,7 +86,7 @@ def measure_calibration(
     n = len(confidence)
     if n == 0:
         return None
-    confidence, true = confidence.astype(np.float64), true.astype(np.float64)
+    confidence, true = (np.minimum(one.astype(np.float64), 1.0) for one in (confidence, true))
     bins = cut_bins(confidence, correct)
     curve = risk_coverage(confidence, correct)
     shown = np.unique(np.linspace(1, n, CURVE_POINTS).round().astype(int)) - 1
@@ -94,7 +94,7 @@ def measure_calibration(
         n,
         calibration_error(confidence, correct),
         chance_error(confidence),
-        float((squares.astype(np.float64) - 2.0 * true + 1.0).mean()),
+        max(0.0, float((squares.astype(np.float64) - 2.0 * true + 1.0).mean())),  # of rounded ones
         float(-np.log(np.maximum(true, 1e-30)).mean()),
         float(curve.mean()),
         tuple(bins),

@@ -31,6 +31,7 @@ from myriad.pipelines.evidence import Scored, gather_evidence, gather_pictures, 
 from myriad.pipelines.extract import extract
 from myriad.pipelines.growth import Grown, Growth
 from myriad.pipelines.outputs import check_model_output, locks_output, store_beside
+from myriad.pipelines.scoring import match_store
 from myriad.pipelines.train import EVIDENCE, sample_paths
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
@@ -123,6 +124,8 @@ def extend(
         raise InputError(f"--out {out} is the model itself: name another folder.")
     check_model_output(out, overwrite=overwrite, resume=resume, store=rows_path)
     stores = [Store.open(path) for path in old]
+    for one in stores:
+        match_store(folder, one)  # before images are described
     if rows_path is None:
         store = Store.open(data)
     elif folder.recipe is None:

@@ -84,7 +84,8 @@ def choose_signature(
     title = _title(candidates[0])
     if len(candidates) == 1:
         named = ", ".join(f"--{name.replace('_', '-')}" for name in options.stated)
-        return _settle(options, candidates[0], f"{title}, which {named} belongs to", context)
+        verb = "belongs" if len(options.stated) == 1 else "belong"
+        return _settle(options, candidates[0], f"{title}, which {named} {verb} to", context)
     sample = draw_sample(images, seed=context.seed)
     if len(sample) < TOO_FEW:
         why = f"{title}, as there are too few images per class to compare"

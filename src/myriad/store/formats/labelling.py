@@ -204,6 +204,8 @@ def _choose_column(tables: Sequence[_Table], wanted: Sequence[str]) -> str:
         missing = next(word for word in wanted if not Path(word).is_file())
         raise InputError(f"--labels {missing}: there is no such file.")
     name = wanted[0] if wanted else LABEL
+    if not any(name in table.columns for table in tables):
+        refuse_special(Path(name))
     for table in tables:
         if name not in table.columns:
             has = f"its columns: {', '.join(table.columns)}" if table.columns else "it has none"

@@ -73,7 +73,7 @@ class SvmlightFile(RowFile):
                 while lines := stream.readlines(CHUNK_BYTES):
                     yield load_svmlight_file(
                         io.BytesIO(b"".join(lines)),
-                        n_features=n_features or MAX_FEATURES + 2,
+                        n_features=n_features,
                         dtype=np.float32,
                         zero_based=True,
                     )
