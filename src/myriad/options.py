@@ -6,7 +6,7 @@ documentation read them from there::
 
     @dataclass(frozen=True, kw_only=True)
     class TopK(Method):
-        k: int = option(1, minimum=1, help="k of the top-k loss.")
+        k: int = option(1, minimum=1, help="The k of the top-k loss.")
         tol: float = option(1e-3, above=0, below=1, help="Relative duality gap.")
 
 A field whose default is another dataclass with options, declared with `option_group`, contributes

@@ -104,7 +104,7 @@ def test_classes_without_training_images():
 def test_sentences_of_odd_images():
     odd, usual = find_odd_images({"dark": [3]}, {"tiny": 40})
     assert odd.sentence.startswith("1 image is dark: nearly black.")
-    assert "usual" in usual.sentence
+    assert "normal for these data" in usual.sentence
 
 
 def test_counts_of_classes():

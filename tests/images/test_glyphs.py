@@ -187,7 +187,7 @@ class TestWriting:
 
     @pytest.mark.parametrize("splits", [(0.5, 0.5), (0.9, 0.2, 0.1), (1.2, -0.1, -0.1)])
     def test_bad_shares(self, tmp_path, splits):
-        with pytest.raises(InputError, match="add up to 1"):
+        with pytest.raises(InputError, match="sum to 1"):
             write_glyphs(tmp_path, choose_glyphs(10), images=3, seed=0, splits=splits)
 
     def test_a_place_that_cannot_be_written(self, tmp_path):

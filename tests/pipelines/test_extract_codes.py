@@ -123,7 +123,7 @@ def test_information_of_rows_with_several_labels():
         ({"codes": "bits", "keep": 0.0}, "--keep"),
         ({"codes": "bits", "keep": 1.5}, "--keep"),
         ({"codes": "pq", "keep": 0.5}, "--keep belongs"),
-        ({"codes": "bits", "keep": 0.5, "ratio": 64}, "give one"),
+        ({"codes": "bits", "keep": 0.5, "ratio": 64}, "give only one"),
         ({"rotation": "half"}, "--rotation"),
         ({"codes": "bits", "rotation": "opq"}, "--rotation belongs"),
         ({"codes": "bits", "bins": 3}, "--bins"),

@@ -77,7 +77,7 @@ def test_the_same_again(model, rows):
 def test_bad_input(model, rows, tmp_path):
     with pytest.raises(InputError, match="at least 1"):
         suggest_labels(model, [str(rows)], 0)
-    with pytest.raises(InputError, match="is no file of rows"):
+    with pytest.raises(InputError, match="is not a file of rows"):
         suggest_labels(model, [str(rows), str(tmp_path)], 5)
     save_model(tmp_path / "plain", make_folder(5, dim=12, calibrated=False), card="")
     with pytest.raises(InputError, match="--next needs probabilities"):

@@ -71,7 +71,7 @@ def test_a_journal_of_another_run_is_refused(tmp_path):
     journal = Journal(out)
     journal.begin({"k": 1})
     journal.close(done=False)
-    with pytest.raises(InputError, match="another model or other options"):
+    with pytest.raises(InputError, match="another model or options"):
         Journal(out, resume=True).begin({"k": 2})
     fresh = Journal(out)
     fresh.begin({"k": 2})

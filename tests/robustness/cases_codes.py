@@ -60,7 +60,7 @@ CODE_CASES = [
             ("--codes bits --keep 0", "--keep"),
             ("--codes bits --keep 2", "--keep"),
             ("--codes pq --keep 0.5", "--keep belongs"),
-            ("--codes bits --keep 0.5 --ratio 64", "give one"),
+            ("--codes bits --keep 0.5 --ratio 64", "give only one"),
             ("--codes bits --bins 3", "--bins must be one of 2, 4"),
             ("--codes pq --bins 4", "--bins belongs"),
             ("--codes turned --ratio 100000", "less than a byte"),

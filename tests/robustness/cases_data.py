@@ -157,7 +157,7 @@ DATA_CASES = [
         "few bad images, extracted",
         EXTRACT,
         0,
-        "Bad images   4",
+        "Bad images     4",
         bad("cut.png", "zero.png", "page.gif", "bomb.png"),
     ),
     *(
@@ -203,7 +203,7 @@ DATA_CASES = [
         lambda h, r: [write_images(h / "images"), os.symlink("nowhere", h / "images/ant/gone.png")],
     ),
     Case("hard names", TRAIN, 0, "11 classes", images(classes=HARD_NAMES, n=3)),
-    Case("hard names, extracted", EXTRACT, 0, "Rows         33", images(classes=HARD_NAMES, n=3)),
+    Case("hard names, extracted", EXTRACT, 0, "Rows           33", images(classes=HARD_NAMES, n=3)),
     Case("nested folders", TRAIN, 0, "3 classes", nested),
     Case("links in a circle", TRAIN, 0, "3 classes", links),
     Case(

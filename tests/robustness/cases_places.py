@@ -327,7 +327,7 @@ PLACE_CASES = [
         )
         for place, says in (
             ("/", "/ is the root of the file system"),
-            ("loop", "loop cannot be written: it is, or is below, a link that leads in a circle"),
+            ("loop", "loop cannot be written: it is, or is below, a circular symbolic link"),
             ("loop/m", "loop/m cannot be written"),
         )
         for command in (
@@ -341,7 +341,7 @@ PLACE_CASES = [
         )
     ),
     Case(
-        "OUT holds a link that leads in a circle",
+        "OUT holds a circular symbolic link",
         TRAIN,
         2,
         "model holds files but no model",

@@ -119,7 +119,7 @@ ROW_CASES = [
         "import: an archive with the header of more rows",
         "import rows.npz --labels labels.txt --out s",
         2,
-        "rows.npz: rows is cut short",
+        "rows.npz: rows is truncated",
         lambda h, r: [write_rows(h), enlarge(h / "rows.npz")],
     ),
     *(
@@ -236,7 +236,7 @@ ROW_CASES = [
         "predict: rows and images",
         "predict model rows.npy a.png",
         2,
-        "a.png is no file of rows",
+        "a.png is not a file of rows",
         lambda h, r: [
             copy(r / "model", h / "model"),
             write_rows(h),

@@ -85,13 +85,13 @@ STUDY_CASES = [
         Case(f"tune: {option}", f"tune model.store {option}", 2, says, rows)
         for option, says in (
             ("--objective best", "--objective"),
-            ("--objective means", "nothing to tune"),
+            ("--objective means", "no settings to tune"),
             ("--objective warp --betas 1", "--betas does not belong"),
             ("--betas -1", "--betas must be a number above 0"),
             ("--betas some", "--betas"),
             ("--etas nan", "--etas must be a number above 0"),
             ("--lams inf", "--lams must be a number of at least 0"),
-            ("--lams ,", "--lams names no value"),
+            ("--lams ,", "--lams has no value"),
             ("--epochs 0", "--epochs"),
         )
     ),

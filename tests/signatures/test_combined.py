@@ -106,7 +106,7 @@ def test_words():
         ("fisher+0*bov", "a weight must be auto, or a number above 0"),
         ("fisher+two*bov", "a weight must be auto, or a number above 0"),
         ("2*fisher", "a weight needs a second signature"),
-        ("auto+fisher", "auto stands for itself"),
+        ("auto+fisher", "auto cannot be combined"),
         ("fisher:surf", "the descriptor must be one of sift, colour"),
         ("fisher+fisher:", "the descriptor must be one of sift, colour"),
         ("efficientnet-lite0:sift", "--signature must be one of auto, fisher"),

@@ -48,7 +48,7 @@ class Rejection:
         found = read_goal(text)
         if found is None:
             listed = ", ".join(f"{name}=0.05" for name in GOALS).replace("n=0.05", "n=0.99", 1)
-            raise InputError(f"--reject must be one of {listed}, not as {text!r}.")
+            raise InputError(f"--reject must be one of {listed}, not {text!r}.")
         return cls(*found)
 
     def find_confidence(self, calibration: Calibration) -> float:

@@ -45,7 +45,7 @@ class TopK(DualMethod):
     titles: ClassVar[Mapping[str, str]] = {"topk": "top-k SVM"}
 
     objective: str = "topk"
-    k: int = option(1, minimum=1, panel=DUAL_PANEL, help="k of the top-k loss.")
+    k: int = option(1, minimum=1, panel=DUAL_PANEL, help="The k of the top-k loss.")
     variant: str = option(
         "alpha", choices=tuple(TOPK_VARIANTS), panel=DUAL_PANEL, help="Variant of the top-k loss."
     )

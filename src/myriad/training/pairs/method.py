@@ -118,7 +118,7 @@ class Recall(PairMethod):
     titles: ClassVar[Mapping[str, str]] = {"recall": "Recall@k"}
 
     objective: str = "recall"
-    k: int = option(1, minimum=1, panel=DUAL_PANEL, help="k of the top-k loss.")
+    k: int = option(1, minimum=1, panel=DUAL_PANEL, help="The k of the top-k loss.")
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> RecallPlanes:
         """Return the cutting planes to train."""

@@ -104,7 +104,7 @@ class SGD(GradientMethod, CentringMethod):
         minimum=1,
         only=("softmax",),
         panel=SGD_PANEL,
-        help="k of the top-k loss: the k - 1 largest wrong scores are left out.",
+        help="The k of the top-k loss: the k - 1 largest wrong scores are left out.",
     )
     beta: float | None = option(
         None,
