@@ -77,8 +77,23 @@ def summarise(out: Path) -> dict[str, Any]:
             }
         facts = {key: here[0][key] for key in ("rows", "features", "classes")}
         problems[name] = facts | {"rivals": rivals} | compare(here)
+    return with_mean(problems)
+
+
+def with_mean(problems: dict[str, Any]) -> dict[str, Any]:
+    """Return the summary of problems, with the mean of their differences."""
     known = [one["difference"] for one in problems.values() if "difference" in one]
     return {"problems": problems, "mean_difference": float(np.mean(known)) if known else None}
+
+
+def update(before: dict[str, Any], summary: dict[str, Any]) -> dict[str, Any]:
+    """Return an earlier summary, in which what was run again replaces what was there."""
+    problems = dict(before["problems"])
+    for name, problem in summary["problems"].items():
+        known = problems.get(name, {})
+        rivals = known.get("rivals", {}) | problem["rivals"]
+        problems[name] = known | problem | {"rivals": rivals}
+    return with_mean(problems)
 
 
 def print_summary(summary: dict[str, Any]) -> None:
@@ -189,12 +204,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--label", default="")
     parser.add_argument("--table", action="store_true", help="print what has been run so far")
-    parser.add_argument("--summary", type=Path, help="print it, and write it to a JSON file")
+    parser.add_argument("--summary", type=Path, help="print it, and update a JSON file with it")
     parser.add_argument("--page", type=Path, help="write its table to a page")
     options = parser.parse_args()
     options.out = keep_folder(options.out, quick=options.quick)
     if options.table or options.summary:
         summary = summarise(options.out)
+        if options.summary is not None and options.summary.exists():
+            summary = update(json.loads(options.summary.read_text()), summary)
         print_summary(summary)
         write_results(options.summary, describe_run() | summary)
         if options.page:
