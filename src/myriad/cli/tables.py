@@ -135,7 +135,7 @@ def _find_alike(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int | 
     return None
 
 
-CHOSEN_SETTINGS = ("loss", "lam", "eta", "beta", "balanced", "prior_weight")
+CHOSEN_SETTINGS = ("loss", "lam", "eta", "beta", "plda", "balanced", "prior_weight")
 """Settings of a model chosen automatically that are printed; all are in its ``config.json``."""
 
 
@@ -159,13 +159,19 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     listed = [f"{name} {settings[name]}" for name in CHOSEN_SETTINGS if settings.get(name)]
     accuracy = f"{found['measure']} {found['accuracy']:.2f} ± {found['error']:.2f} %"
     chosen = {
-        "Chosen": f"{settings['objective']}, {accuracy} on {found['rows']:,} held-out rows",
+        "Chosen": f"{_name(settings)}, {accuracy} on {found['rows']:,} held-out rows",
         "Settings": ", ".join(listed),
     }
     if second is not None:
         behind = f"{second['behind']:.2f} ± {second['error']:.2f} points"
-        chosen["Runner-up"] = f"{second['objective']}, behind by {behind}"
+        chosen["Runner-up"] = f"{_name(second)}, behind by {behind}"
     return chosen | facts
+
+
+def _name(settings: Mapping[str, Any]) -> str:
+    """Return the objective of a candidate, and the space in which it is trained."""
+    space = " in the space of plda" if settings.get("plda") else ""
+    return f"{settings['objective']}{space}"
 
 
 def describe_calibration(calibration: Calibration | LabelCalibration | None) -> dict[str, str]:

@@ -85,6 +85,7 @@ def test_models_of_projected_rows_become_models_of_rows(monkeypatch):
     space = fit_gaussians(collect(X, y, 5), 0.1).space()
     projected = space.project(rows).read(range(rows.n_rows))
     assert projected.shape[1] <= 4, "five means span four dimensions"
+    assert 0.3 < np.square(projected).sum(axis=1).mean() < 3
     rng = np.random.default_rng(2)
     W = rng.standard_normal((5, projected.shape[1])).astype(np.float32)
     model = LinearModel(W, rng.standard_normal(5).astype(np.float32))

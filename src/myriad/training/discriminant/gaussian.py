@@ -75,12 +75,15 @@ class GaussianClasses:
         """Return the space in which weights of all directions are equally large a priori.
 
         The weights of `to_model` have the variance ``t psi / v^2`` over classes, v being the
-        variance of a row; a regulariser that treats all features alike assumes equal variances.
+        variance of a row; a regulariser that treats all features alike assumes equal variances. The
+        mean squared norm of projected rows is about 1.
         """
         psi = self.variances
         shrunk = self.size * psi / (self.size * psi + 1.0)
         spread = 1.0 + psi / (self.size * psi + 1.0)
-        projection = self.directions * (np.sqrt(shrunk * psi) / spread)
+        scales = np.sqrt(shrunk * psi) / spread
+        scales /= np.sqrt((scales**2 * (1.0 + psi)).sum())
+        projection = self.directions * scales
         return DiscriminantSpace(
             projection.astype(np.float32), (self.centre @ projection).astype(np.float32)
         )
