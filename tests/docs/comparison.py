@@ -23,7 +23,7 @@ TOLERANCE = 15.0
 """Percentage points by which an accuracy may differ from the one that a page shows."""
 
 _NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d*)?(?:e[-+]?\d+)?"
-_CHOSEN = "beta|eta|lam"
+_CHOSEN = "beta|eta|lam|plda"
 _MASKS = [
     (re.compile(r"\b\d+ h \d+ min\b|\b(?:\d+ min )?[\d.]+ s\b|[\d,.]+ days\b"), "TIME"),
     (re.compile(r"[\d,.]+ (?:B|bytes|kB|MB|GB|TB)\b"), "SIZE"),
@@ -35,7 +35,7 @@ _MASKS = [
     (re.compile(r"^(Chosen|Runner-up) .*"), r"\1 CHOSEN"),
     (re.compile(r"^(Signature) +network .*"), r"\1 CHOSEN"),
     (re.compile(r"^(Signature shares) .*"), r"\1 SHARES"),
-    (re.compile(r"^(Settings) +(?:loss squared_hinge, lam|eta) .*"), r"\1 CHOSEN"),
+    (re.compile(r"^(Settings) +(?:loss squared_hinge, lam|eta|lam) .*"), r"\1 CHOSEN"),
     (re.compile(r"""(\bscale|["']scale["']:) (?:[Tt]rue|[Ff]alse)\b"""), r"\1 CHOSEN"),
     (
         re.compile(r"( --(?:(?:beta|eta|lam|scale|schedule|epochs) \S+|(?:no-)?center))+$"),
@@ -58,6 +58,8 @@ _MASKS = [
     # What plan says of the machine.
     (re.compile(r"^(Workers|Matrix products) +\S+"), r"\1 RATE"),
     (re.compile(r"at most [\d,]+ features"), "at most N features"),
+    # The parts of a score that explain prints.
+    (re.compile(rf"^(Score|from the image|bias) +{_NUMBER}$"), r"\1 SCORE"),
     # Predictions: as a line of CSV, in a table, and as JSON.
     (re.compile(rf",(\d+),[^,]+,{_NUMBER}$"), r",\1,LABEL,SCORE"),
     (re.compile(rf"\S+ \({_NUMBER}\)"), "LABEL (SCORE)"),
