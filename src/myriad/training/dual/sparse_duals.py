@@ -68,10 +68,11 @@ class SparseDuals:
         counts: NDArray[np.int32],
     ) -> None:
         """Replace some rows; the reverse of `load`."""
-        if self._end + int(counts.sum()) > len(self.classes):  # there may be too little room
+        total = int(counts.sum())
+        if self._end + total > len(self.classes):  # there may be too little room
             needed = int(counts[counts > self.rooms[index]].sum())
             if self._end + needed > len(self.classes):
-                self._pack(needed)
+                self._pack(total)  # which takes away the spare room of rows, so all may move
         block = SparseBlock(classes, values, counts)
         self._end = store_rows(index, block, self.table(), self.rooms, self._end)
 
