@@ -90,9 +90,8 @@ def update(before: dict[str, Any], summary: dict[str, Any]) -> dict[str, Any]:
     """Return an earlier summary, in which what was run again replaces what was there."""
     problems = dict(before["problems"])
     for name, problem in summary["problems"].items():
-        known = problems.get(name, {})
-        rivals = known.get("rivals", {}) | problem["rivals"]
-        problems[name] = known | problem | {"rivals": rivals}
+        rivals = problems.get(name, {}).get("rivals", {}) | problem["rivals"]
+        problems[name] = problem | {"rivals": rivals}  # an earlier comparison no longer holds
     return with_mean(problems)
 
 
