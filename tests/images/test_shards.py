@@ -54,12 +54,13 @@ class TestWebDataset:
         assert images.paths == ["000.png", "001.png"]
         np.testing.assert_array_equal(read_image(images.read(1), colour=True), colour_picture())
 
-    def test_numbers_metadata_and_images_without_a_label(self, tmp_path):
-        members = [(f"{i}.png", PNG) for i in range(4)]
+    @pytest.mark.parametrize("n_unlabelled", [1, 3, 10])
+    def test_numbers_metadata_and_images_without_a_label(self, tmp_path, n_unlabelled):
+        members = [(f"{i}.png", PNG) for i in range(3 + n_unlabelled)]
         members += [("0.cls", "7"), ("1.cls", "3"), ("2.cls", "7"), ("0.json", '{"width": 64}')]
         images = find_images(pack(tmp_path / "a.tar", members))
         assert labels_of(images) == ["7", "3", "7"]
-        assert "left out: 1" in images.warnings[0]
+        assert f"left out: {n_unlabelled}" in images.warnings[0]
 
     def test_a_folder_of_shards_with_splits(self, tmp_path):
         for name in ("train-000.tar", "train-001.tar", "validation-000.tar", "trains.tar"):

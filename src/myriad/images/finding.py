@@ -91,7 +91,7 @@ def list_archive(path: Path) -> ImageList:
     paths = sorted(name for name in visible if is_image_name(name))
     if not paths:
         raise InputError(f"{path} holds no images ({FORMATS}).")
-    if is_webdataset(visible, len(paths)):
+    if is_webdataset(visible, paths):
         return list_shards(path)
     warnings = []
     if len(readable) < len(archive.sizes):

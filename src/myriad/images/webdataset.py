@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from myriad.errors import InputError
 from myriad.images.archive import Archive
@@ -41,9 +41,14 @@ def find_label_files(names: Iterable[str]) -> dict[str, list[str]]:
     return {name: labels[key] for name, key in images.items() if key in labels}
 
 
-def is_webdataset(names: Iterable[str], n_images: int) -> bool:
-    """Return whether most images of an archive have a member with their label."""
-    return 2 * len(find_label_files(names)) > n_images
+def is_webdataset(names: Iterable[str], images: Sequence[str]) -> bool:
+    """Return whether the labels of an archive are members rather than names of folders.
+
+    They are if most images have a member with their label, or some if all images are in one folder.
+    """
+    n_labelled = len(find_label_files(names))
+    one_folder = len({name.rpartition("/")[0] for name in images}) == 1
+    return n_labelled > 0 and (one_folder or 2 * n_labelled > len(images))
 
 
 def read_labels(archive: Archive, paths: list[str]) -> list[str | None]:
