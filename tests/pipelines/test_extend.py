@@ -13,8 +13,9 @@ from myriad.pipelines.extend import extend
 from myriad.pipelines.relabelling import merge
 from myriad.pipelines.train import read_evidence, train
 from myriad.progress import Progress
-from myriad.store import Store
-from myriad.training import METHODS, make_method
+from myriad.store import ArrayRows, Store
+from myriad.training import METHODS, Context, make_method
+from myriad.training.discriminant.gaussian import find_space
 
 
 class Notes(Progress):
@@ -93,6 +94,27 @@ def test_the_model_is_the_same_on_any_number_of_threads(here):
         )
     arrays = [(here / name / "model.safetensors").read_bytes() for name in ("t1", "t2")]
     assert arrays[0] == arrays[1]
+
+
+@pytest.mark.parametrize("objective", ["plda", "softmax"])
+def test_new_classes_are_trained_in_the_space_of_discriminant_analysis(objective, tmp_path):
+    options = {"lam": 0.1} if objective == "plda" else {"plda": 0.1, "epochs": 4}
+    stores = [
+        write_store(tmp_path / "old", "abcdefghi", dim=40),
+        write_store(tmp_path / "new", "jkl", seed=1, dim=40),
+    ]
+    method = make_method(METHODS, objective, seed=0, **options)
+    train(stores[0], tmp_path / "model", method=method)
+    extend(tmp_path / "model", stores[1], tmp_path / "grown", old=[stores[0]])
+    parts = [Store.open(path) for path in stores]
+    X = np.concatenate([part.rows().read(np.arange(part.n_rows)) for part in parts])
+    labels = np.concatenate([parts[0].labels, parts[1].labels + 9])
+    with Context().open() as running:
+        space = find_space(ArrayRows(X, labels, list("abcdefghijkl")), 12, 0.1, running)
+    added = load_model(tmp_path / "grown").model.weights[9:].T
+    inside = space.projection @ np.linalg.lstsq(space.projection, added)[0]
+    assert space.projection.shape[1] < 12
+    np.testing.assert_allclose(inside, added, atol=1e-3 * np.abs(added).max())
 
 
 def test_without_the_store_class_means_stand_for_old_rows(here, scratch):

@@ -27,6 +27,8 @@ from myriad.pipelines.known_rows import KnownRows, read_known
 from myriad.progress import Progress
 from myriad.store import ArrayRows, Store
 from myriad.training import Context
+from myriad.training.context import RunningContext
+from myriad.training.discriminant.gaussian import DiscriminantSpace, find_space
 from myriad.training.extension import FixedScores, train_beside
 from myriad.training.extension_calibration import (
     add_points,
@@ -191,9 +193,10 @@ class Growth:
             fixed = FixedScores.of(fixed_model, rows.X, places, scale, running.pool)
             if self.held is not None:
                 fixed = fixed.like_held_out(find_margins(self.held, scale))
+            space = self._find_space(rows, running) if not updated else None
             with running.progress.step("Training new classes", None, "folds") as advance:
                 found = train_beside(
-                    rows.X,
+                    rows.X if space is None else space.transform(rows.X),
                     number(trained, n_classes)[rows.labels],
                     len(trained),
                     fixed,
@@ -216,7 +219,8 @@ class Growth:
             join = partial(self._join_held, labels, rows.X[found.held[labels >= n_old]])
             offset = find_offset(join(found.held_scores), n_old, scale)
             held = join(found.held_scores + np.float32(offset))
-        added = LinearModel(found.model.weights, found.model.biases + np.float32(offset))
+        new = found.model if space is None else space.expand(found.model)
+        added = LinearModel(new.weights, new.biases + np.float32(offset))
         return Grown(
             self.folder.model.with_classes(added),
             [],
@@ -224,6 +228,15 @@ class Growth:
             calibrate_grown(held, "extended", self._extend_novelty()),
             settings | {"extension_offset": offset},
         )
+
+    def _find_space(self, rows: KnownRows, running: RunningContext) -> DiscriminantSpace | None:
+        """Return the space of discriminant analysis, if the old classes were trained in it."""
+        settings = self.folder.settings
+        lam = settings.get("lam" if settings.get("objective") == "plda" else "plda")
+        if lam is None or not self.from_store:
+            return None
+        source = ArrayRows(rows.X, rows.labels, self.class_names)
+        return find_space(source, len(self.class_names), lam, running)
 
     def _join_held(self, labels: Ints, X: Float, scores: Float) -> HeldScores:
         """Return held-out scores of all classes, given those of the new ones.

@@ -109,6 +109,11 @@ class DiscriminantSpace:
             return view
         return with_features(view.read(range(view.n_rows)), rows)
 
+    def transform(self, X: Float) -> Float:
+        """Return an array of rows in the space."""
+        found: Float = X @ self.projection - self.offset
+        return found
+
     def expand(self, model: Model) -> LinearModel:
         """Return a linear model of projected rows as a model of the rows themselves."""
         assert isinstance(model, LinearModel)
