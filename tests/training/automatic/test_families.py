@@ -112,6 +112,36 @@ def test_discriminant_analysis_is_not_compared_on_a_subsample_of_large_classes(p
         assert not FAMILIES["plda"](many, running).suits()
 
 
+@pytest.mark.parametrize("name", ["softmax", "dual", "ovr"])
+def test_a_family_that_is_far_behind_is_not_compared_on_all_folds(problem, name, monkeypatch):
+    monkeypatch.setattr(comparison, "EXPLORED_ROWS", 40)
+    perfect = Trial("plda", {"lam": 1.0}, np.ones(150, np.int32), 100.0, 100.0)
+    poor = Trial("plda", {"lam": 1.0}, np.full(150, 2, np.int32), 0.0, 0.0)
+    with Context(threads=1).open() as running:
+        behind = FAMILIES[name](problem, running, [perfect]).search(lambda n: None)
+        ahead = FAMILIES[name](problem, running, [poor]).search(lambda n: None)
+    assert {len(trial.ranks) for trial in behind} == {50}
+    assert {len(trial.ranks) for trial in ahead} == {150}
+    choice = decide([perfect, *behind], problem)
+    assert choice.family == "plda"
+    assert choice.facts["runner_up"]["objective"] == name
+    assert choice.facts["runner_up"]["behind"] > 0
+    assert len(choice.table) == 1 + len(behind)
+
+
+def test_discriminant_analysis_needs_time_and_memory(problem):
+    def suits(n_features, n_classes, memory=2 << 30):
+        rows = ArrayRows(np.zeros((2, n_features), np.float32), np.arange(2, dtype=np.int32))
+        folds = [replace(problem.folds[0], train=rows)] * 3
+        some = replace(problem, folds=folds, n_classes=n_classes, memory=memory)
+        return FAMILIES["plda"](some, None).suits()
+
+    assert suits(4096, 300)
+    assert not suits(4096, 5000), "all eigenvectors"
+    assert not suits(4096, 300, memory=1 << 29)
+    assert not suits(10_000, 300)
+
+
 def test_a_family_that_must_prove_itself_needs_more_than_luck(problem):
     def trial(name, n_wrong):
         own = np.ones(150, np.int32)

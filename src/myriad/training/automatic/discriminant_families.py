@@ -13,7 +13,7 @@ from myriad.progress import Advance
 from myriad.training.automatic.family import Family
 from myriad.training.automatic.gradient_families import Softmax
 from myriad.training.automatic.paths import follow_path
-from myriad.training.automatic.trials import Problem, Trial
+from myriad.training.automatic.trials import Problem, Trial, find_best
 from myriad.training.context import RunningContext
 from myriad.training.discriminant.gaussian import fit_gaussians
 from myriad.training.discriminant.method import Discriminant as DiscriminantMethod
@@ -23,9 +23,8 @@ from myriad.training.validation import ModelRanker, count_block_rows
 
 FIRST_FRACTION, LAST_FRACTION = -2, 8
 """Values of lam are ``10 ** (-half / 2)``, `half` being a whole number: the first, the weakest."""
-COVARIED_FEATURES = 2048
-"""Features up to which discriminant analysis is a candidate: every value of lam decomposes a matrix
-of them."""
+DECOMPOSITION_WORK = 1e11
+"""Multiply-adds up to which discriminant analysis is a candidate, for one value of lam and fold."""
 FEW_CLASS_ROWS = 50
 """Rows per class up to which discriminant analysis is compared on a subsample."""
 
@@ -43,8 +42,19 @@ class Discriminant(Family):
         """
         problem = self.problem
         few = problem.n_rows <= FEW_CLASS_ROWS * problem.n_classes
-        affordable = problem.folds[0].train.dim <= COVARIED_FEATURES
-        return affordable and (few or not problem.is_subsample)
+        return (few or not problem.is_subsample) and self._is_affordable()
+
+    def _is_affordable(self) -> bool:
+        """Return whether there is time and memory for the covariances of all features.
+
+        Every value of lam needs a Cholesky decomposition and, unless there are fewer classes than
+        features, the eigenvectors of a matrix of the same size.
+        """
+        problem = self.problem
+        dim = problem.folds[0].train.dim
+        work = dim**3 / 3 if problem.n_classes < dim else 10.0 * dim**3
+        n_matrices = len(problem.folds) + 2  # of each fold, of all rows, and a copy
+        return work <= DECOMPOSITION_WORK and 8 * n_matrices * dim**2 <= problem.memory
 
     @classmethod
     def settle(
@@ -68,7 +78,7 @@ class Discriminant(Family):
             ranks = np.concatenate(found)
             return Trial(self.name, {"lam": lam}, ranks, problem.judge.score(ranks == 1))
 
-        return follow_path(attempt, self.problem, FIRST_FRACTION, LAST_FRACTION)
+        return follow_path(attempt, self.problem, FIRST_FRACTION, LAST_FRACTION, self.is_far_behind)
 
 
 class ProjectedSoftmax(Softmax):
@@ -82,14 +92,14 @@ class ProjectedSoftmax(Softmax):
         analysis = self._analysis()
         if analysis is None:
             return False
-        best = max(self.earlier, key=lambda trial: trial.smooth)
+        complete = [trial for trial in self.earlier if len(trial.ranks) == len(analysis.ranks)]
+        best = find_best(complete) or analysis
         gain, error = self.problem.judge.difference(analysis.correct, best.correct)
         return gain >= -error
 
     def _analysis(self) -> Trial | None:
         """Return the best trial of discriminant analysis."""
-        own = [trial for trial in self.earlier if trial.family == Discriminant.name]
-        return max(own, key=lambda trial: trial.smooth, default=None)
+        return find_best(trial for trial in self.earlier if trial.family == Discriminant.name)
 
     def search(self, advance: Advance) -> list[Trial]:
         """Train softmax on the projected rows of each fold; see `GradientFamily.search`."""

@@ -89,7 +89,7 @@ class Dual(Family):
             settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
             return Trial(self.name, dict(settings), ranks, problem.judge.score(ranks == 1))
 
-        return follow_path(attempt, problem, FIRST_LAM, LAST_LAM)
+        return follow_path(attempt, problem, FIRST_LAM, LAST_LAM, self.is_far_behind)
 
     def _trainer(self, fold: Fold, settings: dict[str, Any]) -> DualTrainer:
         n_classes = self.problem.n_classes

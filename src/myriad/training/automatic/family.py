@@ -1,9 +1,9 @@
 """Families of candidates, which differ in how strongly they are regularised; the base class.
 
-A family explores its settings on the first folds, and compares those near the best on all folds. It
-trains a candidate on all of them in step, so that its accuracy on held-out rows is known as it
-goes, and it can stop when accuracy has peaked. Another family is another subclass of `Family` and a
-line in `FAMILIES`.
+A family explores its settings on the first folds, and compares those near the best on all folds,
+unless an earlier family is far better. It trains a candidate on all folds in step, so that its
+accuracy on held-out rows is known as it goes, and it can stop when accuracy has peaked. Another
+family is another subclass of `Family` and a line in `FAMILIES`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ from numpy.typing import NDArray
 
 from myriad.progress import Advance
 from myriad.store import Rows
-from myriad.training.automatic.trials import Problem, Trial
+from myriad.training.automatic.trials import Problem, Trial, find_best
 from myriad.training.context import RunningContext
 from myriad.training.method import Method
+
+FAR_BEHIND, FAR_BEHIND_ERRORS = 1.0, 2.0
+"""A family is not compared on all folds if it is behind an earlier one on the first folds by more
+than so many percentage points and so many standard errors of the difference together."""
 
 
 class Family(ABC):
@@ -35,8 +39,8 @@ class Family(ABC):
     ----------
     name : its name.
     objective : the objective that its candidates are trained with.
-    must_prove : whether it is chosen only if it is ahead of the families before by more than the
-        standard error of the difference.
+    must_prove : whether it is chosen only if it is ahead of families without this mark by more than
+        the standard error of the difference.
     """
 
     name: ClassVar[str]
@@ -72,6 +76,16 @@ class Family(ABC):
         ----------
         advance : called with 1 for every epoch of a fold.
         """
+
+    def is_far_behind(self, explored: Sequence[Trial]) -> bool:
+        """Return whether the best of trials on the first folds is far behind earlier families."""
+        n_held = len(self.problem.judge.weights)
+        before = find_best(trial for trial in self.earlier if len(trial.ranks) == n_held)
+        own = find_best(explored)
+        if before is None or own is None:
+            return False
+        behind, error = self.problem.judge.difference(before.correct, own.correct)
+        return behind > FAR_BEHIND + FAR_BEHIND_ERRORS * error
 
     def _run_epoch(self, trainer: Any, rows: Rows, advance: Advance) -> None:
         trainer.run_epoch(

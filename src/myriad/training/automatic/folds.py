@@ -135,8 +135,14 @@ class Judge:
     def difference(
         self, first: NDArray[np.bool_], second: NDArray[np.bool_]
     ) -> tuple[float, float]:
-        """Return the difference of two accuracies on the same rows, and its standard error."""
-        return self.score(first) - self.score(second), self._deviation(
+        """Return the difference of two accuracies, and its standard error.
+
+        Where one of them is of the first rows alone, they are compared on these.
+        """
+        n_rows = min(len(first), len(second))
+        judge = self if n_rows == len(self.weights) else self.first(n_rows)
+        first, second = first[:n_rows], second[:n_rows]
+        return judge.score(first) - judge.score(second), judge._deviation(
             first.astype(np.float64) - second
         )
 

@@ -44,7 +44,7 @@ class GradientFamily(Family):
         explored = self.problem.explored()
         paths = self._explore(explored, advance)
         best = find_best_rate(paths)
-        if len(explored.folds) < len(self.problem.folds):
+        if len(explored.folds) < len(self.problem.folds) and not self.is_far_behind(paths[best]):
             paths = self._follow(self.problem, [best], advance)
         return [trial for rate in sorted(paths) for trial in paths[rate]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from myriad.training.automatic.trials import Problem, Trial, smooth_trials
 
@@ -14,7 +14,13 @@ Attempt = Callable[[int, Problem, bool], Trial]
 the path is only explored, so that a rough model will do."""
 
 
-def follow_path(attempt: Attempt, problem: Problem, first: int, last: int) -> list[Trial]:
+def follow_path(
+    attempt: Attempt,
+    problem: Problem,
+    first: int,
+    last: int,
+    is_far_behind: Callable[[Sequence[Trial]], bool],
+) -> list[Trial]:
     """Return the trials of a path, smoothed.
 
     Decades are explored on the first folds from strong to weak regularisation, until accuracy
@@ -26,6 +32,7 @@ def follow_path(attempt: Attempt, problem: Problem, first: int, last: int) -> li
     attempt : trains one value.
     first, last : numbers of half decades: the first value, and the weakest. Stronger ones than the
         first are tried as well, down to ``first - 4``.
+    is_far_behind : whether the path ends with the trials on the first folds, given these.
     """
     explored, strongest = problem.explored(), first - 4
     coarse: dict[int, Trial] = {}
@@ -36,6 +43,10 @@ def follow_path(attempt: Attempt, problem: Problem, first: int, last: int) -> li
     while min(coarse) > strongest and rises_to(coarse, min(coarse), min(coarse) + 2):
         half = min(coarse) - 2
         coarse[half] = attempt(half, explored, True)
+    path = [coarse[half] for half in sorted(coarse)]
+    smooth_trials(path)
+    if len(explored.folds) < len(problem.folds) and is_far_behind(path):
+        return path
     centre = find_best_half(coarse)
     fine = {half: attempt(half, problem, False) for half in (centre - 1, centre, centre + 1)}
     for _ in range(MAX_EXTENSIONS):

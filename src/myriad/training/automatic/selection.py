@@ -54,8 +54,8 @@ class Plan:
 
 PLANS = {
     "quick": Plan(("softmax",), 3, 1),
-    "normal": Plan(("softmax", "dual", "plda", "projected"), 3, 3),
-    "thorough": Plan(("softmax", "dual", "plda", "projected", "ovr"), 5, 5),
+    "normal": Plan(("plda", "softmax", "dual", "projected"), 3, 3),
+    "thorough": Plan(("plda", "softmax", "dual", "projected", "ovr"), 5, 5),
 }
 
 
@@ -173,11 +173,17 @@ def find_prior_weight(held: HeldScores, priors: NDArray[np.float64], judge: Judg
 def decide(trials: list[Trial], problem: Problem) -> Choice:
     """Return the best candidate; of equals the first, which is regularised most.
 
-    A family that must prove itself is chosen only if it is ahead by more than the error.
+    A family that must prove itself is chosen only if it is ahead by more than the error, one that
+    was not compared on all folds never.
     """
-    names = dict.fromkeys(trial.family for trial in trials)
-    tops = [max((t for t in trials if t.family == name), key=lambda t: t.smooth) for name in names]
-    best, judge = tops[0], problem.judge
+    judge = problem.judge
+    complete = [trial for trial in trials if len(trial.ranks) == len(judge.weights)]
+    names = dict.fromkeys(trial.family for trial in complete)
+    tops = [
+        max((trial for trial in complete if trial.family == name), key=lambda trial: trial.smooth)
+        for name in sorted(names, key=lambda name: FAMILIES[name].must_prove)
+    ]
+    best = tops[0]
     for top in tops[1:]:
         _, error = judge.difference(top.correct, best.correct)
         if top.smooth > best.smooth + (error if FAMILIES[top.family].must_prove else 0.0):

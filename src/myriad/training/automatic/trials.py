@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -76,7 +76,8 @@ class Trial:
     ----------
     family : the name of its family.
     settings : what was tried, plain JSON, as `Family.settle` reads it.
-    ranks : int32 array of shape (n_held,), ranks of the true labels of the held-out rows.
+    ranks : int32 array of shape (n_held,), ranks of the true labels of the held-out rows; of those
+        of the first folds alone if the family was not compared on the others.
     score : accuracy in percent.
     smooth : the score averaged with those of its neighbours on the path, by which it is compared:
         the best of many noisy scores is too good to be true.
@@ -97,6 +98,11 @@ class Trial:
     def top5(self) -> float:
         """The percentage of held-out rows whose label is among the five best."""
         return 100.0 * float((self.ranks <= 5).mean())
+
+
+def find_best(trials: Iterable[Trial]) -> Trial | None:
+    """Return the trial with the best smoothed score, of equals the first; None if there is none."""
+    return max(trials, key=lambda trial: trial.smooth, default=None)
 
 
 def smooth_trials(trials: list[Trial]) -> None:
