@@ -10,6 +10,7 @@ from myriad.training import Context
 from myriad.training.automatic import trials as comparison
 from myriad.training.automatic.families import FAMILIES
 from myriad.training.automatic.folds import Judge
+from myriad.training.automatic.paths import climb, find_smoothed_half
 from myriad.training.automatic.selection import PLANS, decide, make_problem
 from myriad.training.automatic.trials import Trial, has_peaked, smooth_trials
 
@@ -41,7 +42,7 @@ def problem():
     return make_problem(rows, 5, PLANS["normal"], n_rows=150, seed=0, memory=1 << 30)
 
 
-@pytest.mark.parametrize("name", ["softmax", "dual", "plda", "ovr"])
+@pytest.mark.parametrize("name", ["softmax", "dual", "plda", "projected", "ovr"])
 def test_candidates_are_judged_on_the_held_out_rows(problem, name):
     with Context(threads=1).open() as running:
         found = FAMILIES[name](problem, running).search(lambda n: None)
@@ -51,7 +52,7 @@ def test_candidates_are_judged_on_the_held_out_rows(problem, name):
     assert all(trial.top5 == 100 for trial in found)
 
 
-@pytest.mark.parametrize("name", ["softmax", "dual", "plda"])
+@pytest.mark.parametrize("name", ["softmax", "dual", "plda", "projected"])
 def test_settings_explored_on_the_first_fold_are_compared_on_all_folds(problem, name, monkeypatch):
     monkeypatch.setattr(comparison, "EXPLORED_ROWS", 40)
     explored = problem.explored()
@@ -63,7 +64,7 @@ def test_settings_explored_on_the_first_fold_are_compared_on_all_folds(problem, 
     assert all(len(trial.ranks) == 150 for trial in found)
 
 
-@pytest.mark.parametrize("name", ["softmax", "dual", "plda", "ovr"])
+@pytest.mark.parametrize("name", ["softmax", "dual", "plda", "projected", "ovr"])
 def test_a_trial_on_a_fold_is_what_its_method_trains(problem, name):
     """The method of a candidate, on the rows of a fold, ranks held-out rows as the trial did."""
     fold = problem.folds[0]
@@ -90,40 +91,52 @@ def test_little_memory_trains_one_learning_rate_after_the_other(problem):
         assert scores.get(key, trial.score) == pytest.approx(trial.score, abs=2)
 
 
-def test_softmax_in_the_space_of_discriminant_analysis_is_tried_where_that_is_competitive(problem):
+def test_lam_of_a_space_is_searched_until_those_beside_it_are_no_better():
+    tried = []
+
+    def attempt(half):
+        tried.append(half)
+        return Trial("projected", {}, np.ones(1, np.int32), 50.0 - abs(half - 3))
+
+    found = climb(attempt, 1, -4, 6)
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    assert len(tried) == len(set(tried))
+    assert find_smoothed_half(found) == 3
+    assert sorted(climb(lambda half: Trial("", {}, np.ones(1), half), 1, -4, 3)) == [0, 1, 2, 3]
+
+
+def test_softmax_in_the_space_of_discriminant_analysis_has_one_lam(
+    problem,
+):
     with Context(threads=1).open() as running:
-        analysis = FAMILIES["plda"](problem, running).search(lambda n: None)
-        assert not FAMILIES["projected"](problem, running).suits(), "there is no analysis"
-        projected = FAMILIES["projected"](problem, running, analysis)
-        assert projected.suits()
-        found = projected.search(lambda n: None)
-        perfect = Trial("softmax", {}, np.ones(150, np.int32), 100.0, 100.0)
-        assert not FAMILIES["projected"](problem, running, [perfect, *analysis]).suits()
-    assert max(trial.score for trial in found) > 75
-    best = max(analysis, key=lambda trial: trial.smooth)
-    assert {trial.settings["plda"] for trial in found} == {best.settings["lam"]}
+        found = FAMILIES["projected"](problem, running).search(lambda n: None)
+    assert len({trial.settings["plda"] for trial in found}) == 1
+    assert len({trial.settings["eta"] for trial in found}) == 1
+    epochs = [trial.settings["epochs"] for trial in found]
+    assert epochs == sorted(set(epochs))
 
 
 def test_discriminant_analysis_is_not_compared_on_a_subsample_of_large_classes(problem):
     with Context(threads=1).open() as running:
         few = replace(problem, is_subsample=True, n_rows=200)
         many = replace(problem, is_subsample=True, n_rows=200_000)
-        assert FAMILIES["plda"](few, running).suits()
-        assert not FAMILIES["plda"](many, running).suits()
+        for name in ("plda", "projected"):
+            assert FAMILIES[name](few, running).suits()
+            assert not FAMILIES[name](many, running).suits()
 
 
 @pytest.mark.parametrize("name", ["softmax", "dual", "ovr"])
 def test_a_family_that_is_far_behind_is_not_compared_on_all_folds(problem, name, monkeypatch):
     monkeypatch.setattr(comparison, "EXPLORED_ROWS", 40)
-    perfect = Trial("plda", {"lam": 1.0}, np.ones(150, np.int32), 100.0, 100.0)
-    poor = Trial("plda", {"lam": 1.0}, np.full(150, 2, np.int32), 0.0, 0.0)
+    perfect = Trial("projected", {"plda": 1.0}, np.ones(150, np.int32), 100.0, 100.0)
+    poor = Trial("projected", {"plda": 1.0}, np.full(150, 2, np.int32), 0.0, 0.0)
     with Context(threads=1).open() as running:
         behind = FAMILIES[name](problem, running, [perfect]).search(lambda n: None)
         ahead = FAMILIES[name](problem, running, [poor]).search(lambda n: None)
     assert {len(trial.ranks) for trial in behind} == {50}
     assert {len(trial.ranks) for trial in ahead} == {150}
     choice = decide([perfect, *behind], problem)
-    assert choice.family == "plda"
+    assert choice.family == "projected"
     assert choice.facts["runner_up"]["objective"] == name
     assert choice.facts["runner_up"]["behind"] > 0
     assert len(choice.table) == 1 + len(behind)

@@ -40,7 +40,8 @@ def test_the_model_is_good_and_its_settings_say_how_it_was_chosen():
     assert found["measure"] == "accuracy"
     assert (found["rows"], found["folds"]) == (120, 3)
     assert found["candidates"] == len(fitted.table)
-    assert {row["objective"] for row in fitted.table} == {"softmax", "dual", "plda"}
+    assert {row["objective"] for row in fitted.table} == {"softmax", "dual"}
+    assert {"plda" in row for row in fitted.table} == {True, False}
     assert fitted.settings["runner_up"]
     json.dumps(fitted.settings)
 
@@ -109,7 +110,7 @@ def test_two_classes():
 def test_weights_of_rows_leave_out_what_cannot_use_them():
     rows = make_rows()
     weighted = ArrayRows(rows.X, rows.labels, weights=np.ones(120))
-    assert {row["objective"] for row in fit(weighted).table} == {"softmax", "plda"}
+    assert {row["objective"] for row in fit(weighted).table} == {"softmax"}
 
 
 @pytest.mark.parametrize("search", ["quick", "thorough"])

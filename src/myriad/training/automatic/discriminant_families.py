@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from myriad.progress import Advance
 from myriad.training.automatic.family import Family
-from myriad.training.automatic.gradient_families import Softmax
-from myriad.training.automatic.paths import follow_path
+from myriad.training.automatic.gradient_families import Softmax, find_best_rate
+from myriad.training.automatic.paths import climb, find_smoothed_half, follow_path
 from myriad.training.automatic.trials import Problem, Trial, find_best
 from myriad.training.context import RunningContext
 from myriad.training.discriminant.gaussian import fit_gaussians
@@ -23,6 +23,8 @@ from myriad.training.validation import ModelRanker, count_block_rows
 
 FIRST_FRACTION, LAST_FRACTION = -2, 8
 """Values of lam are ``10 ** (-half / 2)``, `half` being a whole number: the first, the weakest."""
+FIRST_SPACE, STRONGEST_SPACE, WEAKEST_SPACE = 1, -4, 6
+"""The same for the space in which softmax is trained: the first, the strongest and the weakest."""
 DECOMPOSITION_WORK = 1e11
 """Multiply-adds up to which discriminant analysis is a candidate, for one value of lam and fold."""
 FEW_CLASS_ROWS = 50
@@ -36,25 +38,8 @@ class Discriminant(Family):
     must_prove = True
 
     def suits(self) -> bool:
-        """Return whether covariances are affordable, and a subsample says enough of all rows.
-
-        Discriminant analysis is strong where classes have few rows, as they have in a subsample.
-        """
-        problem = self.problem
-        few = problem.n_rows <= FEW_CLASS_ROWS * problem.n_classes
-        return (few or not problem.is_subsample) and self._is_affordable()
-
-    def _is_affordable(self) -> bool:
-        """Return whether there is time and memory for the covariances of all features.
-
-        Every value of lam needs a Cholesky decomposition and, unless there are fewer classes than
-        features, the eigenvectors of a matrix of the same size.
-        """
-        problem = self.problem
-        dim = problem.folds[0].train.dim
-        work = dim**3 / 3 if problem.n_classes < dim else 10.0 * dim**3
-        n_matrices = len(problem.folds) + 2  # of each fold, of all rows, and a copy
-        return work <= DECOMPOSITION_WORK and 8 * n_matrices * dim**2 <= problem.memory
+        """Return whether discriminant analysis is affordable and comparable."""
+        return suits_analysis(self.problem)
 
     @classmethod
     def settle(
@@ -68,7 +53,7 @@ class Discriminant(Family):
         moments = collect_moments(self.problem, self.running)
 
         def attempt(half: int, problem: Problem, explores: bool) -> Trial:
-            lam = float(f"{10 ** (-half / 2):.3g}")
+            lam = read_lam(half)
             found = []
             for own, fold in zip(moments, problem.folds, strict=False):
                 model = fit_gaussians(own, lam).to_model()
@@ -82,43 +67,70 @@ class Discriminant(Family):
 
 
 class ProjectedSoftmax(Softmax):
-    """Softmax in the space of discriminant analysis, which is learned without the held-out rows."""
+    """Softmax in the space of discriminant analysis, which is learned without the held-out rows.
+
+    The space depends on lam of the analysis: values are explored on the first folds, and the best
+    one is compared on all.
+    """
 
     name = "projected"
+    rates = (1.0,)
     must_prove = True
 
     def suits(self) -> bool:
-        """Return whether discriminant analysis is about as good as the best candidate so far."""
-        analysis = self._analysis()
-        if analysis is None:
-            return False
-        complete = [trial for trial in self.earlier if len(trial.ranks) == len(analysis.ranks)]
-        best = find_best(complete) or analysis
-        gain, error = self.problem.judge.difference(analysis.correct, best.correct)
-        return gain >= -error
-
-    def _analysis(self) -> Trial | None:
-        """Return the best trial of discriminant analysis."""
-        return find_best(trial for trial in self.earlier if trial.family == Discriminant.name)
+        """Return whether discriminant analysis is affordable and comparable."""
+        return suits_analysis(self.problem)
 
     def search(self, advance: Advance) -> list[Trial]:
-        """Train softmax on the projected rows of each fold; see `GradientFamily.search`."""
-        analysis = self._analysis()
-        assert analysis is not None
-        lam = analysis.settings["lam"]
-        folds = []
-        for own, fold in zip(
-            collect_moments(self.problem, self.running), self.problem.folds, strict=True
-        ):
-            space = fit_gaussians(own, lam).space()
-            folds.append(
-                replace(fold, train=space.project(fold.train), held=space.project(fold.held))
-            )
-        self.problem = replace(self.problem, folds=folds)
-        trials = super().search(advance)
+        """Return the trials of the best space by numbers of epochs; see `GradientFamily.search`."""
+        explored = self.problem.explored()
+        moments = collect_moments(self.problem, self.running)
+        found: dict[int, dict[float, list[Trial]]] = {}
+
+        def attempt(half: int) -> Trial:
+            paths = self._explore(project(explored, moments, read_lam(half)), advance)
+            found[half] = paths
+            best = find_best(paths[find_best_rate(paths)])
+            assert best is not None
+            return replace(best)
+
+        best = find_smoothed_half(climb(attempt, FIRST_SPACE, STRONGEST_SPACE, WEAKEST_SPACE))
+        rate, lam = find_best_rate(found[best]), read_lam(best)
+        trials = found[best][rate]
+        if len(explored.folds) < len(self.problem.folds):
+            trials = self._follow(project(self.problem, moments, lam), [rate], advance)[rate]
         for trial in trials:
             trial.settings["plda"] = lam
         return trials
+
+
+def suits_analysis(problem: Problem) -> bool:
+    """Return whether discriminant analysis is affordable, and a subsample says enough of all rows.
+
+    It is strong where classes have few rows, as they have in a subsample. Every value of lam needs
+    a Cholesky decomposition and, unless there are fewer classes than features, the eigenvectors of
+    a matrix of the same size.
+    """
+    if problem.is_subsample and problem.n_rows > FEW_CLASS_ROWS * problem.n_classes:
+        return False
+    dim = problem.folds[0].train.dim
+    work = dim**3 / 3 if problem.n_classes < dim else 10.0 * dim**3
+    n_matrices = len(problem.folds) + 2  # of each fold, of all rows, and a copy
+    return work <= DECOMPOSITION_WORK and 8 * n_matrices * dim**2 <= problem.memory
+
+
+def read_lam(half: int) -> float:
+    """Return lam of a number of half decades, rounded as it is kept in settings."""
+    return float(f"{10 ** (-half / 2):.3g}")
+
+
+def project(problem: Problem, moments: Sequence[ClassMoments], lam: float) -> Problem:
+    """Return a problem whose rows are in the space of discriminant analysis of each fold."""
+    folds = []
+    for own, fold in zip(moments, problem.folds, strict=False):
+        space = fit_gaussians(own, lam).space()
+        folds.append(replace(fold, train=space.project(fold.train), held=space.project(fold.held)))
+    return replace(problem, folds=folds)
 
 
 def collect_moments(problem: Problem, running: RunningContext) -> list[ClassMoments]:

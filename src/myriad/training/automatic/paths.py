@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from myriad.training.automatic.trials import Problem, Trial, smooth_trials
+from myriad.training.search import smooth
 
 MAX_EXTENSIONS = 3
 """How often a path is extended where its best value is the first or the last."""
@@ -61,6 +62,33 @@ def follow_path(
     path = [fine[half] for half in sorted(fine)]
     smooth_trials(path)
     return path
+
+
+def climb(
+    attempt: Callable[[int], Trial], first: int, strongest: int, weakest: int
+) -> dict[int, Trial]:
+    """Return trials by half decades: from the first on, until those beside the best are no better.
+
+    Parameters
+    ----------
+    attempt : trains a value.
+    strongest, weakest : the smallest and the largest half decade.
+    """
+    trials = {first: attempt(first)}
+    while True:
+        best = find_best_half(trials)
+        beside = (half for half in (best - 1, best + 1) if strongest <= half <= weakest)
+        new = next((half for half in beside if half not in trials), None)
+        if new is None:
+            return trials
+        trials[new] = attempt(new)
+
+
+def find_smoothed_half(trials: Mapping[int, Trial]) -> int:
+    """Return the half decade with the best smoothed score; of equals the strongest."""
+    halves = sorted(trials)
+    scores = smooth([trials[half].score for half in halves])
+    return halves[scores.index(max(scores))]
 
 
 def rises_to(trials: Mapping[int, Trial], half: int, inner: int) -> bool:

@@ -54,8 +54,8 @@ class Plan:
 
 PLANS = {
     "quick": Plan(("softmax",), 3, 1),
-    "normal": Plan(("plda", "softmax", "dual", "projected"), 3, 3),
-    "thorough": Plan(("plda", "softmax", "dual", "projected", "ovr"), 5, 5),
+    "normal": Plan(("projected", "softmax", "dual"), 3, 3),
+    "thorough": Plan(("projected", "softmax", "dual", "plda", "ovr"), 5, 5),
 }
 
 
