@@ -35,7 +35,7 @@ from myriad.models import FactoredModel, LinearModel, Model
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows, Rows, Store
 from myriad.training import SGD, AtomDescent, Context
-from myriad.training.trace.latents import Chosen
+from myriad.training.trace.latents import SelectedFeatures
 from myriad.training.trace.method import prior_biases
 from myriad.training.trace.multinomial import Risk
 
@@ -212,7 +212,7 @@ def minimise_l2(train: ArrayRows, val: ArrayRows, n_classes: int) -> tuple[Linea
     tried: list[tuple[float, LinearModel, float]] = []
     with open_threads(1) as pool:
         risk = Risk(train, biases, pool)
-        latents = risk.lift(Chosen(np.arange(train.dim)))
+        latents = risk.project(SelectedFeatures(np.arange(train.dim)))
         for lam in L2_LAMS:
 
             def value(x: NDArray[Any], lam: float = lam) -> tuple[float, NDArray[Any]]:
