@@ -116,7 +116,7 @@ def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, pool: ThreadPool)
     The trainer continues in blocks.
     """
     plain = copy.deepcopy(trainer)
-    before = trainer.tally
+    before = trainer.counts
     blocked = ArrayRows(rows.X, rows.labels)
     order = rows.order(seed=0, epoch=trainer.epoch)[:n]
     blocked.order = lambda *, seed, epoch: order  # type: ignore[method-assign]
@@ -124,7 +124,7 @@ def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, pool: ThreadPool)
     trainer.run_epoch(blocked, seed=0, pool=pool, advance=lambda n: None)
     seconds = time.perf_counter() - began
     seconds_plain = run_sequentially(plain, rows, n)
-    after = trainer.tally
+    after = trainer.counts
     return {
         "rows": n,
         "seconds": round(seconds, 3),
@@ -133,7 +133,7 @@ def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, pool: ThreadPool)
         "mean_draws": round((after["draws"] - before["draws"]) / n, 1),
         "steps_a_row": round((after["steps"] - before["steps"]) / n, 3),
         "passed_a_row": round((after["passed"] - before["passed"]) / n, 3),
-        "same_decisions": after == plain.tally,
+        "same_decisions": after == plain.counts,
         "largest_difference": float(np.abs(trainer.P - plain.P).max()),
         "largest_prototype": float(np.abs(plain.P).max()),
     }
@@ -173,10 +173,10 @@ def train_on(
         trainer.epoch = goal
         return
     while trainer.epoch < goal:
-        before = trainer.tally
+        before = trainer.counts
         trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
         draws, steps = (
-            (trainer.tally[name] - before[name]) / rows.n_rows for name in ("draws", "steps")
+            (trainer.counts[name] - before[name]) / rows.n_rows for name in ("draws", "steps")
         )
         print(f"epoch {trainer.epoch}: {draws:.1f} draws, {steps:.3f} steps a row", flush=True)
     if path is not None:

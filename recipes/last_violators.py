@@ -70,7 +70,7 @@ def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[st
     trainer.forgets = forget
     with open_threads(1) as pool:
         for _ in range(EPOCHS):
-            before = trainer.tally
+            before = trainer.counts
             trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
     model = EmbeddingModel(trainer.V, trainer.P)
     starved = find_starved(trainer, rows, order, margin)
@@ -83,7 +83,7 @@ def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[st
         "test": round(score(model, test), 1),
         "starved": round(100 * float(starved.mean()), 1),
         "test_of_others": round(score(model, fed), 1),
-        "passed": round(100 * (trainer.tally["passed"] - before["passed"]) / rows.n_rows, 1),
+        "passed": round(100 * (trainer.counts["passed"] - before["passed"]) / rows.n_rows, 1),
         "seconds": round(time.process_time() - began, 1),
     }
 

@@ -208,7 +208,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         progress = self.progress or SILENT
         context = Context(threads=self.threads, progress=progress, products=RowProducts())
-        if self.client is None or not method.spreads:
+        if self.client is None or not method.supports_workers:
             return self._fit_in(context, data, method)
         with open_cluster(self.client) as executor, _leaving(data.rows) as folder:
             workers = TrainingWorkers(executor, folder)

@@ -71,5 +71,5 @@ def open_training_workers(
 def note_unused(context: Context, method: Method) -> None:
     """Tell the user if a method cannot use the workers of other machines."""
     workers = context.workers
-    if workers is not None and workers.executor.remote and not method.spreads:
+    if workers is not None and workers.executor.remote and not method.supports_workers:
         context.progress.note(f"The objective {method.objective} is trained on this machine alone.")

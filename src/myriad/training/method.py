@@ -103,7 +103,7 @@ class Method(ABC):
         }
 
     @property
-    def spreads(self) -> bool:
+    def supports_workers(self) -> bool:
         """Whether workers can train shards; if not, `fit` ignores the workers of its context."""
         return False
 

@@ -38,7 +38,7 @@ class Monitor(ABC):
     done: bool
 
     @abstractmethod
-    def look(self, trainer: Any, *, clock: Clock, pool: ThreadPool) -> Row | None:
+    def on_epoch_end(self, trainer: Any, *, clock: Clock, pool: ThreadPool) -> Row | None:
         """Measure the epoch that a trainer has just finished, if it is time to.
 
         Returns the row of the epoch, or None where nothing was measured.
@@ -144,7 +144,7 @@ class AccuracyMonitor(Monitor):
         """Whether training stops here."""
         return self._stops and self.rules[0].done
 
-    def look(self, trainer: Trainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
+    def on_epoch_end(self, trainer: Trainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
         """Validate the epoch; without held-out rows the row has its number alone."""
         if self._val is None:
             return {"epoch": trainer.epoch}
@@ -153,13 +153,13 @@ class AccuracyMonitor(Monitor):
         for number, (rule, measures) in enumerate(zip(self.rules, measured, strict=True)):
             top1, top5 = measures.at(1), measures.at(5)
             row = {"epoch": trainer.epoch, "top1": top1, "top5": top5, "seconds": seconds}
-            rule.history.append(row | trainer.spent())
+            rule.history.append(row | trainer.epoch_statistics())
             rule.watch(trainer.epoch, measures)
             if self._keep:
                 rule.keep_best(trainer, number)
         return self.history[-1]
 
-    def take_final(self, trainer: Trainer) -> tuple[Weights, int]:
+    def final_weights(self, trainer: Trainer) -> tuple[Weights, int]:
         """Return the weights to use and after how many epochs they were reached.
 
         They are kept as the best ones, for a checkpoint of the finished training.

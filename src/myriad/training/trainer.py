@@ -55,7 +55,7 @@ class Trainer(EpochTrainer, Protocol):
     def weights(self, number: int = 0) -> Weights:
         """Return copies of the two arrays that one setting has learned."""
 
-    def spent(self) -> dict[str, float]:
+    def epoch_statistics(self) -> dict[str, float]:
         """Return further entries for the history of the last epoch."""
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from myriad.training.embedding.kernels import STATE, choose
+from myriad.training.embedding.kernels import STATE, choose_violator
 from myriad.training.embedding.violators import (
     CLASS_MEMORY,
     PrototypeNorms,
@@ -34,7 +34,7 @@ class Trial:
         z[list(labels)] = 1.0
         nothing = np.empty(0)
         before = int(self.state["passed"][0])
-        _, c, _ = choose(
+        _, c, _ = choose_violator(
             self.P, self.norms, nothing, z, np.array(labels, np.int32), np.uint64(key),
             self.memory, np.empty(0, np.uint8), 0.0, self.state[0],
         )  # fmt: skip

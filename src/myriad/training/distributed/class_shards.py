@@ -223,7 +223,7 @@ class ClassShards:
         if not finite.any():
             raise overflow(self.settings, self.epoch)
 
-    def spent(self) -> dict[str, float]:
+    def epoch_statistics(self) -> dict[str, float]:
         """Return further entries for the history of the last epoch: none."""
         return {}
 

@@ -229,7 +229,7 @@ class EmbeddingRounds(Embedding):
             if name == "memory":
                 mine["last_violator"] = ends[0]["last_violator"]
         self._axes["sigma"] = 1.0
-        self.take(V, P)
+        self.start_from(V, P)
 
 
 def sum_of(states: list[Arrays], name: str) -> NDArray[Any]:

@@ -67,7 +67,7 @@ class GapStopping(Monitor):
         """The last epoch."""
         return self._first + self.epochs
 
-    def look(self, trainer: DualTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
+    def on_epoch_end(self, trainer: DualTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
         """Compute a certificate if it is time to, and validate the weights."""
         late = self.seconds is not None and clock() >= self.seconds
         estimate = trainer.estimate

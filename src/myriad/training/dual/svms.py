@@ -218,7 +218,7 @@ class BinaryDual(DualMethod):
         return replace(self, lam=lam, lams=None if lams is None else tuple(lams))
 
     @property
-    def spreads(self) -> bool:
+    def supports_workers(self) -> bool:
         """Whether workers can train shards: each takes some classes."""
         return True
 

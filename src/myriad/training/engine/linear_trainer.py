@@ -162,7 +162,7 @@ class LinearTrainer(ABC):
             change = rates.learn(number, chunk.X, mean_squares)
             self._rescale(number, change.astype(self.V.dtype))
 
-    def spent(self) -> dict[str, float]:
+    def epoch_statistics(self) -> dict[str, float]:
         """Return further entries for the history of the last epoch: none."""
         return {}
 

@@ -27,9 +27,9 @@ class EarlyGapStopping(GapStopping):
         self._weights: tuple[NDArray[Any], NDArray[Any]] | None = None
         self._values = np.zeros((2, 0))
 
-    def look(self, trainer: DualTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
+    def on_epoch_end(self, trainer: DualTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
         """Compute a certificate if it is time to; keep the weights if they are the best so far."""
-        row = super().look(trainer, clock=clock, pool=pool)
+        row = super().on_epoch_end(trainer, clock=clock, pool=pool)
         if row is None:
             return None
         if self._best_row() is row:

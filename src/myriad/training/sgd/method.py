@@ -187,7 +187,7 @@ class SGD(GradientMethod, CentringMethod):
             raise InputError("plda is for a training that starts from zero.")
 
     @property
-    def spreads(self) -> bool:
+    def supports_workers(self) -> bool:
         """Whether workers can train shards: mini-batches, rates of features and averages cannot."""
         optimiser = self.optimiser
         if self.batch != 1 or self.plda is not None:
@@ -221,7 +221,7 @@ class SGD(GradientMethod, CentringMethod):
         if self.plda is not None:
             return self._fit_projected(train, val, self.plda, n_classes, context)
         with context.open() as running:
-            workers = running.workers if self.spreads else None
+            workers = running.workers if self.supports_workers else None
             task = Task(self, train, val, n_classes, workers)
             state, found, clock = TrainingState(running.checkpoint), None, start_clock()
             if not state.facts:
@@ -256,7 +256,7 @@ class SGD(GradientMethod, CentringMethod):
                     callback=self.callback,
                     state=state,
                 )
-            weights, epochs = monitor.take_final(trainer)
+            weights, epochs = monitor.final_weights(trainer)
             state.save(trainer, monitor, seconds=clock())
             settings = setting.to_json() | self.stated_json() | task.describe_rounds()
             model = task.model(*weights, setting)

@@ -98,7 +98,7 @@ class BoundStopping(Monitor):
         self.done = False
         self._val = val
 
-    def look(self, trainer: AtomTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
+    def on_epoch_end(self, trainer: AtomTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
         """Append a row for the round, with validation accuracy if rows are held out."""
         row = {"epoch": trainer.epoch, "lam": trainer.lam, **trainer.now.to_json()}
         if self._val is not None:
@@ -223,7 +223,7 @@ class LamPath:
         else:
             trainer.begin(lam)
         state.facts["begun"] = True
-        monitor.look(trainer, clock=self._clock, pool=pool)
+        monitor.on_epoch_end(trainer, clock=self._clock, pool=pool)
         return monitor
 
     def _record(self, monitor: BoundStopping) -> None:
