@@ -180,7 +180,7 @@ class Embedding:
             )
 
     def _begin_epoch(self, rows: Rows) -> None:
-        """Clear the last violators if `forgets` is set, so that skipped rows are trained on again."""
+        """Clear the last violators if `forgets` is set; then skipped rows are trained on again."""
         if self.forgets:
             self._memory["last_violator"] = -1
         self._counts_before, self._n_rows = self.counts, rows.n_rows
