@@ -43,7 +43,7 @@ from myriad.parallel import ThreadPool, open_threads
 from myriad.store import ArrayRows
 from myriad.training import BinaryDual, Context, TopK
 from myriad.training.dual.ascent import Ascent
-from myriad.training.dual.method import Certified, DualMethod
+from myriad.training.dual.method import CertifiedFit, DualMethod
 
 SHAPE = (20_000, 1024, 500)
 PASSES = 16
@@ -106,7 +106,7 @@ def measure_epochs(rows: ArrayRows, n_classes: int) -> list[dict[str, Any]]:
     return table
 
 
-def weights_of(fitted: Certified) -> NDArray[np.float64]:
+def weights_of(fitted: CertifiedFit) -> NDArray[np.float64]:
     """Return the weights of a model."""
     assert isinstance(fitted.model, LinearModel)
     return fitted.model.weights.astype(np.float64)

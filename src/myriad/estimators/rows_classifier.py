@@ -40,7 +40,7 @@ from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr, check_scale
-from myriad.training import Certified, Context, Fitted, Method, hold_out
+from myriad.training import CertifiedFit, Context, Fitted, Method, hold_out
 from myriad.training.calibrating import add_calibration, exclude, keep_back
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.training.engine.gram import RowProducts
@@ -382,7 +382,7 @@ class CertifiedClassifier(LinearRowsClassifier):
 
     def _take(self, fitted: Fitted) -> None:
         super()._take(fitted)
-        assert isinstance(fitted, Certified)
+        assert isinstance(fitted, CertifiedFit)
         certificate = fitted.certificate
         self.gap_, self.gaps_ = certificate.gap, certificate.gaps
         self.primal_ = float(certificate.primals.sum())

@@ -11,7 +11,7 @@ from myriad.store import ArrayRows
 from myriad.training import BinaryDual, Context, Recall, TopK, TopPush
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.dual.ascent import Certificate
-from myriad.training.dual.one_vs_rest_kernels import collect_variables
+from myriad.training.dual.one_vs_rest_kernels import gather_variables
 from myriad.training.dual.spaces import sum_signed_columns
 from myriad.training.dual.sparse_duals import SparseDuals
 from myriad.training.dual.sparse_duals_kernels import RowClasses, SparseBlock
@@ -151,7 +151,7 @@ def test_weights_of_dense_and_of_sparse_shards(threads):
     values = rng.random((n_rows, n_classes)) * (rng.random((n_rows, n_classes)) < share)
     duals = SparseDuals(n_rows)
     block = np.zeros(values.shape, np.int32), np.zeros(values.shape), np.zeros(n_rows, np.int32)
-    collect_variables(values.T.copy(), SparseBlock(*block))
+    gather_variables(values.T.copy(), SparseBlock(*block))
     duals.store(np.arange(n_rows), *block)
     sets = rows.all_labels
     with open_threads(threads) as pool:

@@ -111,7 +111,7 @@ class DualShards(DualTrainer):
         self.epoch += 1
 
     def certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables; return the values of both, and keep them."""
+        """Compute weights and certificate from the variables, and keep both; return the latter."""
         found = [values for values in self._run_tasks(None, lambda n: None) if values is not None]
         primals, duals = zip(*found, strict=True)
         self.certificate = Certificate(np.concatenate(primals), np.concatenate(duals))

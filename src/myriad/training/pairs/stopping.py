@@ -38,7 +38,7 @@ class EarlyGapStopping(GapStopping):
         self.done = self.done or self._has_peaked()
         return row
 
-    def take(self, trainer: DualTrainer) -> tuple[LinearModel, Row, Certificate]:
+    def result(self, trainer: DualTrainer) -> tuple[LinearModel, Row, Certificate]:
         """Return the best model, its row of the history and its certificate."""
         assert self._weights is not None
         W, b = (array.astype(np.float32) for array in self._weights)

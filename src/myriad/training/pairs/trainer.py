@@ -63,7 +63,7 @@ class PairTrainer(DualTrainer):
         return self._certified[:, :-1], self.bias * self._certified[:, -1]
 
     def certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables; return the values of both, and keep them."""
+        """Compute weights and certificate from the variables, and keep both; return the latter."""
         with np.errstate(over="ignore", invalid="ignore"):
             self.certificate = self._certify(pool)
         return self.certificate
