@@ -163,7 +163,7 @@ def make_trainer(method: str, job: Job, rows: StoreRows) -> tuple[Any, Any]:
         return trainer, rows
     sgd = SGD(objective="ovr", eta=0.3 / mean_square(rows), beta=BETA, scale=False)
     task = Task(sgd, rows, None, job.classes)
-    return task.make([task.stated], rows), task.see(rows, task.stated)
+    return task.make([task.default_setting], rows), task.rows_for(rows, task.default_setting)
 
 
 def train(slices: Slices, folder: Path, job: Job, store: Store, epochs: int, threads: int) -> bool:

@@ -58,7 +58,7 @@ class Fitted:
     label_calibration: LabelCalibration | None = field(default=None, kw_only=True)
 
     def found_by(self, first: Fitted) -> Fitted:
-        """Return this model with the search results of an earlier fit."""
+        """Return this fit with the history, search table and calibration of an earlier fit."""
         names = ("history", "table", "held_scores", "calibration", "label_calibration")
         return replace(self, **{name: getattr(first, name) for name in names})
 

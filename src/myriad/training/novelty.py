@@ -73,7 +73,7 @@ def learn_novelty(
 def leave_out(
     Z: Float, outside: NDArray[np.float64], labels: Ints, points: Float, counts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the distances of rows to the nearest class mean, each row left out of its own.
+    """Return the distances of rows to the nearest class mean, each row left out of its own mean.
 
     Without a row, the mean of its n rows is farther from it by the factor ``n / (n - 1)``.
     """

@@ -26,7 +26,7 @@ Clock = Callable[[], float]
 
 
 class Monitor(ABC):
-    """Decides when training stops; the base of all.
+    """Decides when training stops; the base class.
 
     Attributes
     ----------
@@ -39,9 +39,9 @@ class Monitor(ABC):
 
     @abstractmethod
     def on_epoch_end(self, trainer: Any, *, clock: Clock, pool: ThreadPool) -> Row | None:
-        """Measure the epoch that a trainer has just finished, if it is time to.
+        """Measure the epoch that a trainer has just finished, if a measurement is due.
 
-        Returns the row of the epoch, or None where nothing was measured.
+        Returns the row of the history, or None if nothing was measured.
         """
 
     @abstractmethod
@@ -160,9 +160,9 @@ class AccuracyMonitor(Monitor):
         return self.history[-1]
 
     def final_weights(self, trainer: Trainer) -> tuple[Weights, int]:
-        """Return the weights to use and after how many epochs they were reached.
+        """Return the best weights, or the last ones without validation, and their epoch.
 
-        They are kept as the best ones, for a checkpoint of the finished training.
+        They are stored as the best ones, for a checkpoint of the finished training.
         """
         rule = self.rules[0]
         if self._val is None or rule.best_weights is None:

@@ -120,7 +120,7 @@ class ShardTrainer(OneVsRest):
         own = np.arange(self.own.start, self.own.start + len(self.columns)) % self.n_classes
         self.V[...] = W[own]
         self._set_biases(b[own].astype(np.float64))
-        self._take_norms()
+        self._compute_norms()
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,7 @@ class JointRounds(Joint):
         self._class_states["pending_factor"] = 1.0
         self._states["t"] = np.mean([end["t"] for end in ends], axis=0).astype(np.int64)
         self._states["sigma"] = 1.0
-        self._take_norms()
+        self._compute_norms()
 
 
 class EmbeddingRounds(Embedding):

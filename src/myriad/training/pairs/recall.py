@@ -86,7 +86,7 @@ class RecallPlanes(PairTrainer):
     def _search(
         self, towards: NDArray[np.float64], scores: NDArray[Any], change: NDArray[Any]
     ) -> float:
-        """Return the fraction of the way to other weights at which the value is least.
+        """Return the step towards other weights, 0 to 1, that minimises the value.
 
         The value is convex along the line: halving by the sign of its slope finds it.
 
@@ -189,7 +189,7 @@ class RecallPlanes(PairTrainer):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned; `certify` then computes the value."""
+        """Restore the arrays that `state` returned; `certify` then computes the value."""
         self.cuts, self.misses = arrays["cuts"].copy(), arrays["misses"].copy()
         self.shares, self._idle = arrays["shares"].copy(), arrays["idle"].copy()
         self._gram = arrays["gram"].copy()
@@ -200,7 +200,7 @@ class RecallPlanes(PairTrainer):
 def select_pairs(
     S: NDArray[Any], labels: NDArray[np.int32], k: int
 ) -> tuple[NDArray[np.int8], float, float]:
-    """Return the worst prediction of at most k n pairs: ``Y' - Y``, the fraction missed, and xi.
+    """Return the most violated prediction of at most k n pairs: ``Y' - Y``, Delta and xi.
 
     Parameters
     ----------

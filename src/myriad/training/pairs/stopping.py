@@ -20,7 +20,7 @@ number of epochs grows by half."""
 
 
 class EarlyGapStopping(GapStopping):
-    """Stops at a gap, or when validation accuracy has stopped rising; keeps the best weights."""
+    """Stops at a gap, or when validation accuracy stops increasing; keeps the best weights."""
 
     def __init__(self, trainer: DualTrainer, **options: Any) -> None:
         super().__init__(trainer, **options)
@@ -28,7 +28,7 @@ class EarlyGapStopping(GapStopping):
         self._values = np.zeros((2, 0))
 
     def on_epoch_end(self, trainer: DualTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
-        """Compute a certificate if it is time to; keep the weights if they are the best so far."""
+        """Compute a certificate if one is due; keep the weights if they are the best so far."""
         row = super().on_epoch_end(trainer, clock=clock, pool=pool)
         if row is None:
             return None
@@ -66,7 +66,7 @@ class EarlyGapStopping(GapStopping):
         *,
         pool: ThreadPool,
     ) -> None:
-        """Take what `state` returned, and compute the weights of the variables restored."""
+        """Restore what `state` returned, and compute the weights of the restored variables."""
         super().restore(state, arrays, trainer, pool=pool)
         self._weights = arrays["best.weights"], arrays["best.biases"]
         self._values = arrays["best.values"]
