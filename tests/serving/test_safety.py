@@ -164,7 +164,7 @@ def test_an_image_that_kills_workers_is_a_bad_image(images, letter, monkeypatch)
     def die(task):
         raise WorkError("3 worker processes died of the same task.")
 
-    monkeypatch.setattr(images.service, "_find_work", lambda model: die)
+    monkeypatch.setattr(images.service, "_worker_function", lambda model: die)
     assert "failed or took too long" in refusal(images.post("/predict", letter[0]), 422)
     assert isinstance(
         images.run(images.service.describe(images.service.model, [letter[0]]))[0], BadImage

@@ -78,7 +78,7 @@ async def received(request: Request) -> AsyncIterator[Uploads]:
     try:
         yield reader.parse(request.headers.get("content-type", ""), body)
     finally:
-        reader.budget.give_back(len(body))
+        reader.budget.release(len(body))
 
 
 @router.post("/predict", openapi_extra=ANY_BODY)
@@ -98,7 +98,7 @@ async def predict(
     began = time.perf_counter()
     service = service_of(request)
     model = service.model
-    question = service.ask(model, k, coverage=coverage, only=tuple(only or ()))
+    query = service.make_query(model, k, coverage=coverage, only=tuple(only or ()))
     bad: list[dict[str, str]] = []
     async with received(request) as uploads:
         if uploads.rows is not None:
@@ -107,7 +107,7 @@ async def predict(
         else:
             names, rows, bad = await describe_uploads(service, model, uploads.images)
         check_features(rows, model)
-        answers = await service.answer(question, rows)
+        answers = await service.predict(query, rows)
     predictions = [{"path": name} | answer for name, answer in zip(names, answers, strict=True)]
     seconds = round(time.perf_counter() - began, 4)
     return {"predictions": predictions, "bad": bad, "seconds": seconds}
