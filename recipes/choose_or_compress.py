@@ -218,7 +218,7 @@ def train(line: str, ratio: int, found: dict[str, np.ndarray]) -> dict[str, Any]
     for start in range(0, len(test), TESTED):
         some = slice(start, start + TESTED)
         part = test[some] if code is None else code.decode(test[some])
-        ranks.append(model.judge(part, truths[some])[0])
+        ranks.append(model.rank_true_labels(part, truths[some])[0])
     clock.append(time.process_time())
     right = np.concatenate(ranks) == 1
     coding, decoding, _, testing = np.diff(clock)

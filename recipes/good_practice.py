@@ -134,7 +134,7 @@ def train(method: Method, rows: Rows, seed: int, eta: float | None) -> dict[str,
         validation, fitted = max(tried.values(), key=lambda found: found[0])
     else:
         fitted = method.fit(part, val, n_classes=n_classes, context=context)
-        validation = 100 * float((fitted.model.judge(val.X, val.labels)[0] == 1).mean())
+        validation = 100 * float((fitted.model.rank_true_labels(val.X, val.labels)[0] == 1).mean())
     return measure(fitted.model, rows) | {
         "validation": round(validation, 2),
         "dim": rows.dim,
@@ -146,7 +146,7 @@ def train(method: Method, rows: Rows, seed: int, eta: float | None) -> dict[str,
 
 def measure(model: Any, rows: Rows) -> dict[str, Any]:
     """Return top-1 and top-5 as means over the classes, and the classes at both ends."""
-    ranks, _ = model.judge(rows.X_test, rows.y_test)
+    ranks, _ = model.rank_true_labels(rows.X_test, rows.y_test)
     counts = np.bincount(rows.y_test)
     first, five = (100 * np.bincount(rows.y_test, ranks <= k) / counts for k in (1, 5))
     order = np.argsort(-first, kind="stable")

@@ -321,7 +321,7 @@ def find_early(fitted: Fitted) -> float | None:
 
 def score(model: Any, rows: ArrayRows) -> float:
     """Return the accuracy over samples in percent."""
-    return 100 * float((model.judge(rows.X, rows.labels)[0] == 1).mean())
+    return 100 * float((model.rank_true_labels(rows.X, rows.labels)[0] == 1).mean())
 
 
 def fit_means(parts: list[ArrayRows]) -> dict[str, Any]:

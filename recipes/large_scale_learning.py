@@ -79,7 +79,7 @@ def hold_out(rows: ArrayRows) -> list[ArrayRows]:
 
 def measure(model: Any, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
     """Return top-1 and top-5 over samples in percent."""
-    ranks, _ = model.judge(X, y)
+    ranks, _ = model.rank_true_labels(X, y)
     return {f"top{k}": round(100 * float((ranks <= k).mean()), 2) for k in (1, 5)}
 
 

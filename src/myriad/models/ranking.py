@@ -36,7 +36,7 @@ def select_top(scores: Float, labels: Ints, best: Float) -> None:
 
 @jit
 def scan_top(scores, labels, best):
-    """Write what `select_top` does, in one scan over the scores of each row.
+    """Write the result of `select_top`, in one scan over the scores of each row.
 
     The k best are kept as a short sorted list. A class enters it only if its score beats the last
     entry, which is rare after a few classes: so the usual cost is one comparison per class.

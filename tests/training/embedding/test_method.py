@@ -101,7 +101,7 @@ def test_classes_without_rows_stay_in_the_middle():
     method = WsabieMethod(dim=4, eta=0.1, margin=0.03, epochs=3)
     fitted = method.fit(rows, None, n_classes=12, context=Context(threads=1))
     assert fitted.model.n_classes == 12
-    ranks, _ = fitted.model.judge(rows.X, rows.labels)
+    ranks, _ = fitted.model.rank_true_labels(rows.X, rows.labels)
     assert (ranks == 1).mean() > 0.5
 
 
@@ -132,7 +132,7 @@ def test_forgetting_last_violators_lets_no_class_starve():
         form = EmbeddingOptions(**options)
         method = WsabieMethod(dim=8, eta=0.03, margin=0.1, epochs=20, options=form)
         model = method.fit(rows, None, n_classes=100, context=Context(threads=1)).model
-        right = model.judge(rows.X, rows.labels)[0] == 1
+        right = model.rank_true_labels(rows.X, rows.labels)[0] == 1
         return int(np.count_nonzero(np.bincount(labels, right, minlength=100) == 0))
 
     assert count_starved(last_violators=8, forget=False) >= 10
