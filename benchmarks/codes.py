@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 from myriad import DualSVM
 from myriad.codes import Code, CodeOptions, Source
 from myriad.parallel import LearningContext, map_ordered, thread_executor
-from myriad.pipelines.code_learning import inform, learn_code
+from myriad.pipelines.code_learning import learn_code, measure_information
 from myriad.pipelines.compress import training_rows
 from myriad.store import Rows, Store, sample_rows
 
@@ -171,7 +171,7 @@ class Experiment:
         threads, period = self.options.threads, None
         sample = sample_rows(rows, seed=0)
         context = LearningContext(threads=threads)
-        information = inform(rows, sample, options, context)
+        information = measure_information(rows, sample, options, context)
         if self.store.recipe is not None:
             period = self.store.recipe.period
         return learn_code(Source(sample, information, period), options, context)

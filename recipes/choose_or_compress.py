@@ -44,7 +44,7 @@ from myriad.codes.registry import BINS
 from myriad.images import ImageList, choose_glyphs, read_image, write_glyphs
 from myriad.models import LinearModel
 from myriad.parallel import LearningContext
-from myriad.pipelines.code_learning import inform
+from myriad.pipelines.code_learning import measure_information
 from myriad.signatures.fisher import learn_fisher
 from myriad.store import ArrayRows, inform_rows
 from myriad.training import BinaryDual, Context
@@ -191,7 +191,7 @@ def learn(line: str, ratio: int, rows: ArrayRows, cells: np.ndarray) -> Any:
         drawn = np.random.default_rng(0).random(rows.dim)
         return learn_bits(rows.X, n_bits=count, information=drawn)
     options = CodeOptions(line, ratio)
-    source = replace(source, information=inform(rows, source, options, context))
+    source = replace(source, information=measure_information(rows, source, options, context))
     return CODES[line].learn(source, options, context)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from myriad.parallel import open_threads
-from myriad.pipelines.machine import is_rate, recall, remember
+from myriad.pipelines.machine import is_rate, read_cached, write_cached
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows
 from myriad.training import SGD
@@ -81,12 +81,12 @@ def measure_speed(
     """Return the multiply-adds per second of all threads, as measured last unless `again`."""
     small = epochs.shrink()
     name = f"{small} on {threads} threads"
-    kept: Any = None if again else recall(name)
+    kept: Any = None if again else read_cached(name)
     if is_rate(kept):
         return float(kept)
     with progress.step(f"Timing epochs of {small.objective}"):
         pace = time_epochs(small, threads)
-    remember({name: pace}, more=True, progress=progress)
+    write_cached({name: pace}, more=True, progress=progress)
     return pace
 
 

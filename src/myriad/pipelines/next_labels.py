@@ -20,7 +20,7 @@ from myriad.images import BadImage, ImageFiles, list_inputs
 from myriad.models import Decider, ModelFolder, Rejection, load_model
 from myriad.parallel import thread_executor
 from myriad.pipelines.describing import describe_images, open_workers, signature_of
-from myriad.pipelines.growth import find_novelty
+from myriad.pipelines.extension_training import find_novelty
 from myriad.pipelines.known_rows import read_known
 from myriad.pipelines.label_choice import (
     CLASSES,
