@@ -63,7 +63,7 @@ class Cluster:
         return min(workers, self.cores or workers)
 
     def wait(self, workers: int) -> float:
-        """Return by how much the slowest of some workers exceeds the mean, as a share of it.
+        """Return by how much the time of the slowest worker exceeds the mean, as a fraction of it.
 
         It is the expected maximum of as many standard normal variables.
         """
@@ -128,7 +128,7 @@ def _add_up(parts: dict[str, dict[str, float]]) -> float:
 
 
 def scale_steps(planned: Planned, workers: int, cluster: Cluster) -> dict[str, dict[str, float]]:
-    """Return the parts of the time of each step, in seconds, by step and by what takes it."""
+    """Return the seconds of each step, by step and by cause."""
     found = {}
     for step in planned.rows[:-1]:
         if step.step in ("search the settings", "train"):
@@ -181,7 +181,7 @@ def scale_training(
         rounds = SGD(objective=job.objective).rounds * (workers > 1)
         computing = max(step.seconds - epochs * job.images * decoding_row, 0.0) / able
         decoding = epochs * job.images * decoding_row / able
-        # Each round, the machine of the command reads the weights of all workers and averages them.
+        # In each round, the machine that runs the command averages the weights of all workers.
         slowest = min(cluster.network, cluster.shared, ADD_BYTES)
         readers, exchanged = 1, epochs * rounds * 2 * workers * weights / slowest
     read = epochs * job.images * planned.bytes_per_row

@@ -52,9 +52,9 @@ def open_workers(
     cluster: Any = None,
     progress: Progress = SILENT,
 ) -> Iterator[Executor]:
-    """Yield an executor for images: a cluster, or processes if they are many, else threads.
+    """Yield an executor for images: a cluster; else processes if images are many, or threads.
 
-    The results do not depend on which.
+    The results do not depend on the executor.
     """
     if cluster is not None:
         with open_cluster(cluster, progress=progress) as executor:

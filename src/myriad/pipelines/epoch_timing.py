@@ -69,7 +69,7 @@ class Epochs:
         return replace(self, classes=classes, dim=dim, beta=beta)
 
     def count_rows(self) -> int:
-        """Return the number of rows of an epoch that can be timed: several chunks."""
+        """Return the number of rows of an epoch that is timed: several chunks."""
         chunk = self.cost.layout.count_rows(self.dim)
         rows = min(MOST_CHUNKS * chunk, max(FEWEST_CHUNKS * chunk, int(PRODUCTS / self.work)))
         return max(FEWEST_CHUNKS, min(rows, MOST_NUMBERS // self.dim))
@@ -93,9 +93,9 @@ def measure_speed(
 def time_epochs(epochs: Epochs, threads: int) -> float:
     """Return the multiply-adds per second of epochs on a number of threads.
 
-    Training restarts after a few epochs: so few rows are soon fitted, and then there are no
-    more updates. Threads that wait for each other suffer far more from other load in a second
-    than in an hour, so the speed is that of the faster epochs.
+    Training restarts after a few epochs, because so few rows are soon fitted and then cause no more
+    updates. Other load on the machine slows down a few seconds far more than hours of training, so
+    the speed is that of the faster epochs.
     """
     rows = draw_rows(epochs)
     method = SGD(objective=epochs.objective, eta=STEP, beta=epochs.beta)

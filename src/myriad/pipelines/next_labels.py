@@ -193,7 +193,7 @@ class Pool:
         self._novel: list[Entry] = []
 
     def add(self, paths: Sequence[str], decider: Decider, X: Float) -> None:
-        """Add rows; of too many, those of known classes are drawn, and the most novel ones kept."""
+        """Add rows; if there are too many, keep a random sample, and the most novel ones."""
         found = decider.decide(X, CLASSES)
         assert found.probabilities is not None
         rows, drawn = decider.model.prepare(X), self._draws.random(len(X))

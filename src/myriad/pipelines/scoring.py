@@ -60,7 +60,7 @@ def score_images(
 
     Parameters
     ----------
-    deciding : what is decided for each image; None to rank classes by their scores.
+    deciding : the options of decisions; None to rank classes by their scores.
     n_best : how many of the best classes of each image are kept.
     """
     evaluate_rows = make_evaluator(folder, deciding, n_best)
@@ -219,7 +219,7 @@ def block_size(dim: int) -> int:
 
 
 def nearest_truths(sets: LabelSets, guesses: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return one label for each row: the prediction where it is right, else the lowest label."""
+    """Return one true label for each row: the predicted one if it is right, else the lowest."""
     labels = sets.first()
     rows, classes = sets.pairs()
     right = rows[classes == guesses[rows]]
@@ -284,7 +284,7 @@ def match_truths(
 def match_classes(
     data_names: Sequence[str], model_names: Sequence[str], labels: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the labels twice, as numbers of the model's classes.
+    """Return the labels of rows as numbers of the model's classes, in two arrays.
 
     In the first array classes that the model does not know are -1; in the second they have numbers
     of their own, so that the mean over classes can count each of them.
