@@ -164,7 +164,7 @@ class Wsabie(RowsClassifier):
         classes : all labels of this and later calls, at the first call; by default those of `y`.
         """
         first = not hasattr(self, "model_")
-        X, seen, labels = self._take_arrays(X, y, reset=first)
+        X, seen, labels = self._validate_arrays(X, y, reset=first)
         if first:
             self.classes_ = seen if classes is None else np.unique(np.asarray(classes))
             if len(self.classes_) < 2:
@@ -197,8 +197,8 @@ class Wsabie(RowsClassifier):
             trainer.start_from(fitted.map, fitted.prototypes)
         return trainer
 
-    def _take(self, fitted: Fitted) -> None:
-        super()._take(fitted)
+    def _set_fitted(self, fitted: Fitted) -> None:
+        super()._set_fitted(fitted)
         self._trainer = None
         self._unseen = np.zeros(len(self.classes_), np.bool_)
 
