@@ -53,7 +53,7 @@ def make_bits(dim: int) -> Code:
 
 
 def time_encoding(n: int, threads: int, repeats: int) -> dict[str, float]:
-    """Return rows a second of encoding and of what it is compared with."""
+    """Return rows per second of encoding and of what it is compared with."""
     rows = np.random.default_rng(1).standard_normal((n, DIM), dtype=np.float32)
     product, bits = make_product(DIM, n_books=DIM // 8), make_bits(DIM)
     turned = learn_hadamard(rows[:2], information=np.random.default_rng(0).random(DIM))

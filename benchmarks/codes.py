@@ -4,15 +4,15 @@
     python benchmarks/codes.py scene15.store                    # about 25 min
     python benchmarks/codes.py scene15.store --work products --out benchmarks/results/codes.json
 
-Each split draws 100 training rows a class; the rest is the test. Product and bilinear codes need no
-labels and are learned once, from the part ``train`` of the store, as the vocabulary was; features
-are chosen by mutual information, and rows centred, anew for every split, from its training rows
-alone. Models are one-vs-rest machines in the dual, as in [CC], of rows with a mean squared length
-of 1; ``lam`` is so small that all training rows are told apart, and smaller ones change little.
-Rows are trained on in an orthonormal basis of the training rows: scalar products, and so all
+Each split draws 100 training rows per class; the rest is the test. Product and bilinear codes need
+no labels and are learned once, from the split ``train`` of the store, as the vocabulary was;
+features are chosen by mutual information, and rows centred, anew for every split, from its training
+rows alone. Models are one-vs-rest machines in the dual, as in [CC], of rows with a mean squared
+norm of 1; ``lam`` is so small that all training rows are separated, and smaller ones change little.
+Rows are trained on in an orthonormal basis of the training rows: inner products, and so all
 decisions, are those of the rows themselves, at a fraction of the time. Accuracy is the mean over
 classes of top-1, in percent, on the test rows of the split. With ``--work`` products of rows and
-results are kept in a folder, and a run that was broken off goes on after them.
+results are kept in a folder, from which an interrupted run resumes.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     python benchmarks/papers_scale.py imagenet10k --rows 100000 --work FOLDER --minutes 60
 
 ``web97k``: 96,812 classes, 1,024 features [HM, 8.3]: one-vs-rest with 64 negatives and Wsabie++.
-``imagenet10k``: 10,184 classes, rows as product codes of 8 features a byte [GP, 5.3]: one-vs-rest.
+``imagenet10k``: 10,184 classes, product codes of one byte for 8 features [GP, 5.3]: one-vs-rest.
 Rows are drawn; the classes are the leaves of a tree, so that neighbours are confused. A call writes
 shards of rows, then trains epochs, then ranks held-out rows, and ends when its `--minutes` are
 over; the next call with the same options and folder continues. What each step took (elapsed and

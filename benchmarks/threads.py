@@ -8,7 +8,7 @@ Shapes and objectives are those of `epochs.py`. One thread and two take turns, a
 epoch of each counts, or the best mean of the third and so many more as last as long as a product.
 "Share" is the gain of an epoch over that of the product: 1 means that the objective uses the second
 thread as well as a product does. "Reading" looks once at every number of the rows, in the order of
-an epoch, and does nothing else: an objective that makes two products a row can hardly gain more.
+an epoch, and does nothing else: an objective that makes two products per row can hardly gain more.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ logistic truth. A smaller --scale than 3 is more noise. Parts:
 - speed: seconds until the bound on suboptimality is 1 % of the objective, one thread, beside
   the seconds of 30 full gradients in the same run; private memory above what the data takes;
 - path: rank and accuracy at the `lam` chosen on 5,000 validation rows;
-- few: 10 rows a class on average, top-1 on 5,000 test rows beside L2 softmax, for several seeds: L2
-  by SGD as `LinearSGD` chooses it, and the minimum of ``lam/2 |W|^2 + mean loss`` for a wide range
-  of `lam` by L-BFGS, both chosen on 5,000 validation rows;
+- few: 10 rows per class on average, top-1 on 5,000 test rows beside L2 softmax, for several seeds:
+  L2 by SGD as `LinearSGD` chooses it, and the minimum of ``lam/2 |W|^2 + mean loss`` for a wide
+  range of `lam` by L-BFGS, both chosen on 5,000 validation rows;
 - predict: factored scores against those of the weights multiplied out;
 - store: accuracy and rank on the rows of a store (--store) beside L2 softmax, as they are.
 """
@@ -165,7 +165,7 @@ def measure_path(size: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure_few(size: dict[str, Any], seeds: int) -> list[dict[str, Any]]:
-    """Train on 10 rows a class by the trace norm and by L2, for several truths."""
+    """Train on 10 rows per class by the trace norm and by L2, for several truths."""
     n_classes, table = size["n_classes"], []
     n = 10 * n_classes
     for seed in range(seeds):

@@ -178,7 +178,7 @@ def train_on(
         draws, steps = (
             (trainer.counts[name] - before[name]) / rows.n_rows for name in ("draws", "steps")
         )
-        print(f"epoch {trainer.epoch}: {draws:.1f} draws, {steps:.3f} steps a row", flush=True)
+        print(f"epoch {trainer.epoch}: {draws:.1f} draws, {steps:.3f} steps per row", flush=True)
     if path is not None:
         np.savez(path, often=np.float64(trainer._often), **trainer.state())
 

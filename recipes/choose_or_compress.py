@@ -6,7 +6,7 @@
     python recipes/evidence.py docs/evidence.md                  # the results as tables and a plot
 
 `--data` is a folder or an archive with `train/CLASS/IMAGE` and `test/CLASS/IMAGE`, of which at most
-100 and 1,000 images a class are drawn. Fisher vectors of 128 Gaussians over 8 regions as in the
+100 and 1,000 images per class are drawn. Fisher vectors of 128 Gaussians over 8 regions as in the
 paper (131,072 features), dense SIFT. First the features by themselves: correlations (the share of
 pairs with |r| < 0.2 among 1,000 random features, a tenth of a region, and all features of a
 Gaussian), the share of features whose values are bimodal about 0, and the mutual information of

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from highly_multiclass import read_rows, score, split
+from highly_multiclass import score
+from highly_multiclass_rows import read_rows, split
 
 from myriad.models.embedding import EmbeddingModel
 from myriad.parallel import open_threads
@@ -43,7 +44,7 @@ DIM, EPOCHS = 64, 30
 
 
 def find_starved(trainer: Embedding, rows: ArrayRows, order: int, margin: float) -> np.ndarray:
-    """Tell of each class whether the chain of its last violators violates all its rows."""
+    """Return for each class whether the chain of its last violators violates all its rows."""
     Z, last = rows.X @ trainer.V.T, trainer._memory["last_violator"]
     scores = 2 * Z @ trainer.P.T - np.square(trainer.P).sum(axis=1)
     bars = scores[np.arange(len(Z)), rows.labels] - margin
