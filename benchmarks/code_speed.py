@@ -7,7 +7,7 @@
 
 Encoding: rows of 131,072 features, 2 threads; product codes against faiss
 ``ProductQuantizer.compute_codes`` with the same codebooks, sign bits in the order of their
-information, and of turned rows, against copying the rows. Information: a store of 131,072 features
+information, and of rotated rows, against copying the rows. Information: a store of 131,072 features
 and 100 classes against reading its rows. Epochs: the third epoch of training on product codes and
 on sign bits, decoded from a store, against float32 rows in memory.
 """

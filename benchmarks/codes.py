@@ -101,7 +101,7 @@ def draw_split(labels: NDArray[np.int32], per_class: int, seed: int) -> NDArray[
     return np.concatenate([np.flatnonzero(train), np.flatnonzero(~train)])
 
 
-def lay_out(products: NDArray[np.float32], n_train: int) -> NDArray[np.float32]:
+def to_basis(products: NDArray[np.float32], n_train: int) -> NDArray[np.float32]:
     """Return rows in a basis of the training rows, from products (n_rows, n_train) with them.
 
     Training rows have a mean squared length of 1, so that ``lam`` means the same for all codes.
@@ -117,7 +117,7 @@ def measure_split(
 ) -> dict[str, float]:
     """Train on the first rows and return the accuracies of the others, in percent."""
     with threadpool_limits(threads):
-        X = lay_out(products, n_train)
+        X = to_basis(products, n_train)
     began = time.perf_counter()
     model = DualSVM(lam=LAM, threads=threads, random_state=0).fit(X[:n_train], y[:n_train])
     seconds = time.perf_counter() - began
@@ -141,7 +141,7 @@ class Experiment:
         self.n_train = options.per_class * len(store.class_names)
         self.found: dict[tuple[str, int], list[dict[str, float]]] = {}
 
-    def keep(self, name: str, make: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
+    def cache(self, name: str, make: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
         """Return an array from the folder of products, made where it is not there."""
         if self.options.work is None:
             return make()
@@ -185,7 +185,7 @@ class Experiment:
                 code = self.learn(training_rows(self.store), CodeOptions(name, ratio))
             return multiply_all(self.rows, code, self.options.threads)
 
-        gram = self.keep(f"{name}-{ratio}", make)
+        gram = self.cache(f"{name}-{ratio}", make)
         for split, order in enumerate(self.splits):
             self.add(name, ratio, split, gram[np.ix_(order, order[: self.n_train])])
 
@@ -207,7 +207,7 @@ class Experiment:
                     done = size
                 return np.stack(made)
 
-            products = self.keep(f"{name}-{split}", make)
+            products = self.cache(f"{name}-{split}", make)
             for number, ratio in enumerate(sorted(ratios, reverse=True)):
                 self.add(name, ratio, split, products[number])
 
@@ -235,7 +235,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--per-class", type=int, default=100)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--work", type=Path, help="a folder to keep what was found so far in")
+    parser.add_argument("--work", type=Path, help="a folder to cache what was found so far in")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
     experiment = Experiment(Store.open(options.store), options)

@@ -1,4 +1,4 @@
-"""Images a second from files to coded rows, one worker process against several.
+"""Images per second from files to coded rows, one worker process against several.
 
     python benchmarks/extraction.py FOLDER                       # a folder of images per class
     python benchmarks/extraction.py FOLDER --out benchmarks/results/extraction.json

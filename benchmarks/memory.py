@@ -44,7 +44,7 @@ SEARCHED_ROWS = 100_000
 
 
 def write_codes(folder: Path, n: int) -> Store:
-    """Write random codes whose first byte tells the class, so that there is something to learn."""
+    """Write random codes whose first byte is the class, so that there is something to learn."""
     random = np.random.default_rng(0)
     books = random.standard_normal((DIM // BOOK, 256, BOOK), dtype=np.float32) / np.float32(32)
     code = ProductCode(books, DIM)

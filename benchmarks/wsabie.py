@@ -80,7 +80,7 @@ def draw_rows(
     return ArrayRows(X, labels)
 
 
-def begin(
+def make_trainer(
     rows: ArrayRows, n_classes: int, dim: int, *, margin: float, max_draws: int | None = None
 ) -> Embedding:
     """Return Wsabie++ at its beginning."""
@@ -149,10 +149,10 @@ def measure_epochs(options: argparse.Namespace) -> dict[str, Any]:
     with open_threads(1) as pool:
         tiny = ArrayRows(rows.X[:300], rows.labels[:300])
         for whole in (False, True):
-            warm = begin(rows, options.classes, options.dim, margin=options.margin)
+            warm = make_trainer(rows, options.classes, options.dim, margin=options.margin)
             warm.whole = whole
             compare_epoch(warm, tiny, 300, pool)
-        trainer = begin(rows, options.classes, options.dim, margin=options.margin)
+        trainer = make_trainer(rows, options.classes, options.dim, margin=options.margin)
         first = compare_epoch(trainer, rows, n, pool)
         print("first epoch", first, flush=True)
         train_on(trainer, rows, options, pool)
@@ -202,7 +202,7 @@ def measure_memory(options: argparse.Namespace) -> dict[str, Any]:
     rows = ArrayRows(np.load(path, mmap_mode="r"), labels, [str(c) for c in range(n_classes)])
     begun, peak = read_private(), 0
     with open_threads(1) as pool:
-        trainer = begin(rows, n_classes, options.dim, margin=options.margin)
+        trainer = make_trainer(rows, n_classes, options.dim, margin=options.margin)
 
         def follow(count: int) -> None:
             nonlocal peak
@@ -231,7 +231,9 @@ def prepare_ranking(options: argparse.Namespace) -> tuple[EmbeddingModel, float]
     shape = options.features, options.classes
     classes = {"noise": options.noise, "levels": options.levels}
     rows = draw_rows(2 * options.classes, *shape, **classes)
-    trainer = begin(rows, options.classes, options.dim, margin=options.margin, max_draws=MOST_DRAWS)
+    trainer = make_trainer(
+        rows, options.classes, options.dim, margin=options.margin, max_draws=MOST_DRAWS
+    )
     with open_threads(2) as pool:
         for _ in range(options.before):
             trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)

@@ -1,4 +1,4 @@
-"""Wsabie++ one row at a time, compiled: what the blocks are measured against."""
+"""Wsabie++ one row at a time, compiled: the baseline of training in blocks."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ WAYS = {"random": "at random", "next": "`predict --next --store`", "alone": "`pr
 
 
 def draw_first(y: np.ndarray, seed: int, count: int) -> np.ndarray:
-    """Return the numbers of the images that are labelled at the beginning, `count` a class."""
+    """Return the indices of the images that are labelled at first, `count` per class."""
     draws = np.random.default_rng(seed)
     parts = [draws.permutation(np.flatnonzero(y == c))[:count] for c in range(int(y.max()) + 1)]
     return np.concatenate(parts)
@@ -61,7 +61,7 @@ def find_means(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (sums / np.bincount(y)[:, None]) @ directions + mean
 
 
-def follow(
+def run_rounds(
     problem: Problem,
     way: str,
     method: Method,
@@ -167,7 +167,7 @@ def main() -> None:
 
     def draw_curve(way: str, seed: int) -> dict[str, Any]:
         first = draw_first(problem.y, seed, count)
-        curve = follow(problem, way, *search(seed), first, seed, given.rounds, context)
+        curve = run_rounds(problem, way, *search(seed), first, seed, given.rounds, context)
         return {"accuracies": curve}
 
     for seed in range(given.seeds):

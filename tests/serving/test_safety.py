@@ -150,7 +150,7 @@ def test_a_failure_is_one_sentence_without_details(rows, monkeypatch, capfd):
         raise KeyError("/secret/path")
 
     monkeypatch.delenv("MYRIAD_DEBUG", raising=False)
-    monkeypatch.setattr(rows.service, "answer", fail)
+    monkeypatch.setattr(rows.service, "predict", fail)
     answer = rows.post("/predict", json={"rows": [[0.0] * 8]})
     assert refusal(answer, 500) == "The server failed on this request."
     said = capfd.readouterr().err
