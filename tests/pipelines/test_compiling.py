@@ -64,7 +64,7 @@ def test_a_process_that_fails_or_cannot_be_started_changes_nothing(started, monk
         wait_for_kernels()
 
 
-def test_waiting_has_an_end_and_is_explained(started, monkeypatch):
+def test_waiting_has_a_timeout_and_is_explained(started, monkeypatch):
     told = []
     monkeypatch.setattr(compiling, "report_compiling", told.append)
     monkeypatch.setattr(compiling, "LONG_COMPILING", 0.01)

@@ -48,7 +48,7 @@ def test_wrong_options_are_refused(wrong):
         ServeOptions(**wrong)
 
 
-def test_the_key_is_asked_for(keyed):
+def test_the_key_is_required(keyed):
     for headers in ({}, {"x-api-key": "wrong"}, {"authorization": "Bearer wrong"}):
         answer = keyed.get("/model", headers=headers)
         assert "X-API-Key" in refusal(answer, 401)

@@ -67,7 +67,7 @@ def make_rows(n=200, seed=0, n_classes=5):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_run_broken_off_ends_with_the_same_weights(tmp_path, name):
+def test_an_interrupted_run_resumes_to_the_same_weights(tmp_path, name):
     train, val, method = make_rows(), make_rows(80, seed=1), METHODS[name]
     whole = method.fit(train, val, n_classes=5, context=Context(threads=1))
     assert len(whole.history) > 2

@@ -53,7 +53,7 @@ def make_rows(n=400, n_classes=10, seed=0):
 
 
 @pytest.mark.parametrize(("after", "several"), [(1, "ensemble"), (5, "ensemble"), (9, "runs")])
-def test_a_run_broken_off_ends_with_the_same_model(tmp_path, after, several):
+def test_an_interrupted_run_resumes_to_the_same_model(tmp_path, after, several):
     train, val = make_rows(), make_rows(100, seed=1)
     method = WsabieMethod(dim=6, epochs=5, patience=5, **{several: 2})
     whole = method.fit(train, val, n_classes=10, context=Context(threads=1))
@@ -77,7 +77,7 @@ def test_a_run_broken_off_ends_with_the_same_model(tmp_path, after, several):
     assert [row["top1"] for row in resumed.history] == [row["top1"] for row in whole.history]
 
 
-def test_rows_without_labels_or_with_all_are_passed_over_and_told():
+def test_rows_without_labels_or_with_all_are_skipped_with_a_note():
     rows = make_rows()
     lists = [[label] for label in rows.labels]
     lists[3], lists[5] = [], list(range(10))

@@ -148,7 +148,7 @@ def test_does_not_depend_on_the_scale_of_the_rows():
     np.testing.assert_allclose(other.V * 8, plain.V, rtol=1e-9)
 
 
-def test_goes_on_from_its_state():
+def test_resumes_from_its_state():
     rows, _ = make_rows()
     trainer, _ = train_fast(rows)
     again = Embedding(

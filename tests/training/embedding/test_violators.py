@@ -81,7 +81,7 @@ def test_the_papers_chain_of_cats():
         assert passed == ignored
 
 
-def test_two_classes_that_are_confused_with_each_other_are_not_passed_over_for_ever():
+def test_two_classes_that_are_confused_with_each_other_are_not_skipped_for_ever():
     trial = Trial(4, chain=8)
     trial.memory["last_violator"] = [1, 0, -1, -1]
     assert trial.visit([0], {1}) == (-1, True)

@@ -138,7 +138,7 @@ def test_t0_is_searched_together_with_the_learning_rate(objective, batch):
     assert alone.settings["t0"] == pytest.approx(steps)
 
 
-def test_training_goes_on_from_a_checkpoint_to_the_same_weights(tmp_path, monkeypatch):
+def test_training_resumes_from_a_checkpoint_to_the_same_weights(tmp_path, monkeypatch):
     train, val = hold_out(make_rows(), 0.2, seed=0)
     for objective in ("ovr", "warp", "softmax"):
         method = SGD(objective=objective, epochs=8, patience=8)
