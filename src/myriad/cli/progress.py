@@ -66,7 +66,7 @@ class StepState:
         return format_amount(self.done, self.total, self.unit)
 
     def _rate(self, now: float) -> str:
-        # The rate of a handful of units in no time says nothing.
+        # A rate over less than 0.3 seconds is not meaningful.
         elapsed = now - self.started
         return f" ({format_rate(self.done / elapsed, self.unit)})" if elapsed >= 0.3 else ""
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from myriad.models.screening import RoundedWeights
 
 SCREENED_ROWS, SCREENED_CLASSES, SCREENED_FEATURES, SCREENED_BEST = 1024, 8192, 256, 32
-"""From so many rows, classes and features on, and up to so many best classes, ranking screens
-classes: see `benchmarks/screening.py`."""
+"""Minimum numbers of rows, classes and features, and maximum number of best classes, for which
+ranking screens classes: see `benchmarks/screening.py`."""
 SCREENED_WORK = 1e11
-"""Least multiply-adds of such a product: some seconds, as its kernels take when they are compiled
-for the first time."""
+"""Minimum number of multiply-adds of such a product: some seconds, about as long as compiling the
+kernels takes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from myriad._jit import jit
 from myriad.arrays import Float, Ints
 
 FEW = 8
-"""Rows that NumPy ranks: sooner than Numba is imported, and while the product takes longer."""
+"""Rows up to which NumPy ranks: importing Numba would take longer, and the product dominates."""
 SUMMED = 1 << 16
 """Exponentials that are summed at a time, about as many as a processor's cache holds."""
 

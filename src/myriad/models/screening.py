@@ -25,16 +25,16 @@ from myriad.parallel import open_threads
 BLOCK = 768
 """Rows that are screened together: more rows share each read of the weights of a class."""
 CLASSES = 128
-"""Classes whose weights stay in the cache while those that wait are scored."""
+"""Classes whose weights stay in the cache while waiting classes are scored."""
 WAITING = 2048
-"""Classes of a row that wait for their exact scores."""
+"""Maximum number of classes of a row that wait for their exact scores."""
 LARGEST = 1e15
 """Norms from which on float32 products might overflow: such rows and weights are not screened."""
 MOST_SCORED = 0.03
 """The largest share of exact scores, of all, with which screening is faster than the product."""
 EPSILON = float(np.finfo(np.float32).eps)
 TWICE = 2.0
-"""How much larger than a byte those sums may be."""
+"""`MOST_WEIGHT`, the bound of sums, is about twice the largest signed byte."""
 MIDDLE = (MOST_ROW + 1) // 2
 """Bytes of rows have no sign: this is added to them."""
 
@@ -125,8 +125,9 @@ def fill_panels(W, panels, sums, factors, norms):
     """Round weights to bytes; write the panels and, by class, sums, factors and three norms.
 
     The norms, in float64, are those of the weights, of the rounding errors and of the rounded
-    weights. A factor is as small as `MOST_WEIGHT` allows, which bounds the sums of products that
-    share 16 bits, each of which may be rounded up by a half. A single value must fit into 8 bits.
+    weights. A factor is as small as `MOST_WEIGHT` allows, which bounds the sum of the absolute
+    weights whose products share 16 bits; each may be rounded up by a half. A single weight must fit
+    into 8 bits.
     """
     m = W.shape[1]
     shared = np.zeros(2, np.float64)

@@ -29,9 +29,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 THREADS_PER_CORE, FEW_THREADS = 4, 32
-"""The most threads are so many for each core, but at least the second number."""
+"""Maximum number of threads: the first per core, or the second if that is more."""
 LONGEST_PAUSE = 255
-"""Most tasks in a row that are done without helpers; see `Backoff`."""
+"""Maximum number of consecutive tasks without helpers; see `Backoff`."""
 
 
 def thread_count(threads: int | None) -> int:

@@ -25,7 +25,7 @@ TAKEN, OPEN, DONE, CLOSED, LATE = 0, 8, 16, 24, 32
 """Positions of the counters: 64 bytes apart, so that each has a cache line of its own."""
 
 SPINS = 2000
-"""Times that a thread looks for work before it yields its core."""
+"""Number of times that a thread looks for a task before it yields its core."""
 
 _YIELD = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 

@@ -276,5 +276,5 @@ def write_suggestions(suggested: Suggested, path: Path) -> None:
         writer = csv.writer(stream)
         writer.writerow(COLUMNS)
         for image in [*suggested.images, *suggested.novel]:
-            place = os.path.relpath(image["path"], path.parent)
-            writer.writerow([place, "", *(image.get(name) for name in COLUMNS[2:])])
+            relative = os.path.relpath(image["path"], path.parent)
+            writer.writerow([relative, "", *(image.get(name) for name in COLUMNS[2:])])

@@ -33,7 +33,7 @@ from myriad.training import Automatic, Context
 SHARE, FEWEST, MOST = 8, 256, 768
 """One training image in `SHARE` is described by all candidates, within these bounds."""
 CLASS_IMAGES = 8
-"""Images of a class, at least, where there are so many; many classes are represented by some."""
+"""Minimum number of images per class, if available; of many classes only some are sampled."""
 TOO_FEW = 60
 """Fewer images than this decide nothing: the network is used."""
 COMPONENTS, VOCABULARY_IMAGES = 64, 128

@@ -11,7 +11,8 @@ from myriad.report.evidence import ClassRecord, Evidence, Pair, Suspect
 from myriad.report.thumbnails import Image, Thumbnails, encode_thumbnail
 
 ExplainMistake = Callable[[str, str, str], Image | None]
-"""Returns the image of a path with what spoke for a prediction and not for the true class."""
+"""Returns the image of a path with the parts that support a prediction rather than the true class;
+called with the path, the predicted class and the true one."""
 
 MOST_CLASSES = 12
 MOST_PAIRS = 24

@@ -37,8 +37,8 @@ the first one from an earlier solution is short."""
 MAX_STEPS = 100
 """Maximum number of iterations of the optimiser."""
 FIXED_ROWS, FIXED_SHARE = 4096, 2
-"""Rows of fixed classes that are trained against, at most: so many, or so many for each row of a
-trained class if that is more. Rows that are drawn count for those that are not."""
+"""Maximum number of rows of fixed classes: the first, or the second for each row of a trained class
+if that is more. If there are more rows, a sample is used with larger weights."""
 PARTS = 8
 """Parts of the rows whose gradients are summed one after the other, for any number of threads."""
 BLOCK_ROWS = 1024

@@ -61,8 +61,8 @@ class Monitor(ABC):
 
 
 SMOOTHED_EPOCHS = 3
-"""Epochs whose mean accuracy is compared: that of a single epoch is noisy, and the best of many
-noisy values is too good to be true."""
+"""Epochs whose mean accuracy is compared: that of a single epoch is noisy, and the maximum of many
+noisy values is biased upwards."""
 
 
 @dataclass

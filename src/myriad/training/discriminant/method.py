@@ -19,7 +19,7 @@ PATH = tuple(10 ** (-half / 2) for half in range(-2, 9))
 """Values of lam that are tried, from strong to weak."""
 UNSEARCHED = 0.1
 PATIENCE = 3
-"""The path ends when so many values in a row have brought no better accuracy."""
+"""The path ends when this many consecutive values have not improved the accuracy."""
 MOST_FEATURES = 16_384
 """Features of which the covariances are kept in memory, 2 GB."""
 MANY_FEATURES = 4096

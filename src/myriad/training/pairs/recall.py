@@ -33,15 +33,15 @@ from myriad.training.dual.ascent import Certificate
 from myriad.training.pairs.trainer import PairTrainer
 
 IDLE = 30
-"""Epochs without a share in the weights after which a cut is dropped."""
+"""A cut whose dual variable has been zero for this many epochs is dropped."""
 HALVINGS = 6
-"""How often the search along a line halves the interval that holds the best point."""
+"""Number of bisections of the line search."""
 BEYOND = 0.1
 """Where the next cut is taken: the fraction of the way from the best weights to the new ones."""
 ROUNDS = 20_000
-"""Most steps of the quadratic problem over the cuts."""
+"""Maximum number of steps of the quadratic problem over the cuts."""
 TOLERANCE = 1e-3
-"""How near its optimum it is solved, as a fraction of the gap."""
+"""Tolerance of the quadratic problem, as a fraction of the gap."""
 
 
 class RecallPlanes(PairTrainer):

@@ -38,8 +38,8 @@ from myriad.training.sgd.joint_kernels import (
 STEPPED, REFUSED = 1, 2
 """Marks of a row: its step is made, or it holds a NaN or an infinite value."""
 
-SPINS, SPINS_A_FEATURE = 300_000, 16
-"""How long to spin for a step that is under way: several times as long as the longest takes."""
+SPINS, SPINS_PER_FEATURE = 300_000, 16
+"""Spins to wait for a step, in all and per feature: several times what the longest takes."""
 
 RANDOM_STEP = np.dtype(
     [
@@ -177,7 +177,7 @@ def run_random_task(task, rows, targets, work, weights, memory, setting, queue):
     """
     X, positions, V, biases = rows.X, rows.positions, weights.V, memory.biases
     steps, marks = work.steps, work.marks
-    patience = SPINS + SPINS_A_FEATURE * V.shape[1]
+    patience = SPINS + SPINS_PER_FEATURE * V.shape[1]
     for i in range(work.bounds[task], work.bounds[task + 1]):
         x, step, mark = X[positions[i]], steps[i], STEPPED
         if step.label >= 0:

@@ -37,8 +37,8 @@ ETAS = (0.1, 0.3, 1.0)
 JOINT_ETAS = (0.01, 0.03, 0.1, 0.3, 1.0)
 SOFTMAX_ETAS = (0.1, 0.3, 1.0, 3.0, 10.0)
 ADAGRAD_ETAS = (0.1, 0.3, 1.0, 3.0, 10.0)
-"""Learning rates tried, as multiples of the one that would undo a row's own loss,
-``1 / mean |x|^2``; with AdaGrad, whose first steps have one size for all rows,
+"""Learning rates tried, as multiples of ``1 / mean |x|^2``, with which a step changes the score of
+its own row by about 1; with AdaGrad, whose first steps have one size for all rows, of
 ``1 / sqrt(n_features mean |x|^2)``."""
 RUNG_EPOCHS = (3, 8)
 """Epochs on all rows after which candidates are compared: earlier, the fastest would win, not the

@@ -29,10 +29,10 @@ from myriad.training.trace.latents import Directions, Point, SelectedFeatures, r
 from myriad.training.validation import ModelRanker, count_block_rows, validate
 
 FACTOR = 2.0**-0.5
-"""From one `lam` to the next."""
+"""Ratio of a `lam` to the one before on the path."""
 LONGEST = 24
 PATIENCE = 3
-"""Values of `lam` without a rise of the accuracy after which a path ends."""
+"""The path ends when this many consecutive values have not improved the accuracy."""
 RELAXED = (1.0, 0.3, 0.1, 0.03)
 """Fractions of `lam` tried for the weights on the support; 1 leaves them as they are."""
 UNSEARCHED = 0.1

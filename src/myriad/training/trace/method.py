@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 GRADIENTS = 200
 """Full gradients that a path over `lam` takes, as measured by `benchmarks/trace.py`."""
 PLANNED_RANK = 256
-"""The rank that costs assume, at most."""
+"""Maximum rank that the cost assumes."""
 FACTORS_BYTES = 200 << 20
 """Bytes that atom descent holds in addition to its factors."""
 FEWEST_ROWS = 0.5
-"""What a class without rows counts for in the prior."""
+"""Number of rows that a class without rows counts as in the prior."""
 PANEL = "Low rank: trace"
 
 
