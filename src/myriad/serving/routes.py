@@ -147,7 +147,7 @@ async def explain(
     label: Annotated[str, Query(description="The class to explain.")],
     against: Annotated[str | None, Query(description="A class to compare with.")] = None,
 ) -> dict[str, Any]:
-    """Show which parts of an image speak for a class: a transparent picture to lay over it."""
+    """Return which parts of an image support a class, as a transparent picture to lay over it."""
     service = service_of(request)
     model = service.model
     for name in filter(None, (label, against)):
@@ -166,7 +166,7 @@ async def explain(
 
 @router.get("/model")
 async def show_model(request: Request) -> dict[str, Any]:
-    """Describe the model, and what this server offers."""
+    """Return the model, its limits and the features of this server."""
     feedback = request.app.state.feedback is not None
     options = service_of(request).options
     limits = {"max_images": options.max_images, "max_bytes": options.max_bytes}
