@@ -29,8 +29,8 @@ def select_top(scores: Float, labels: Ints, best: Float) -> None:
     k = labels.shape[1]
     for row, found, values in zip(scores, labels, best, strict=True):
         lowest = np.partition(row, len(row) - k)[len(row) - k]
-        able = np.flatnonzero(row >= lowest)
-        found[:] = able[np.argsort(-row[able], kind="stable")[:k]]
+        reaching = np.flatnonzero(row >= lowest)
+        found[:] = reaching[np.argsort(-row[reaching], kind="stable")[:k]]
         values[:] = row[found]
 
 
