@@ -1,4 +1,4 @@
-"""The packages of the package: who may import whom, and how large a file or a kernel may grow."""
+"""The layers of the package: allowed imports, and the maximum size of files and kernels."""
 
 import ast
 from pathlib import Path
@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "myriad"
 BASE = {"errors", "progress", "files", "serialisation", "arrays", "products", "tiles", "panels"}
 BASE |= {"_jit", "arrow", "kernel_cache", "largest", "lazy", "locks", "options", "randomness"}
 BASE |= {"byte_tiles", "urls"}
-ROOMS = [
+PACKAGES = [
     "parallel",
     "measures",
     "images",
@@ -31,7 +31,7 @@ ROOMS = [
     "serving",
     "cli",
 ]
-LEVELS = dict.fromkeys(BASE, 0) | {name: 1 + level for level, name in enumerate(ROOMS)}
+LEVELS = dict.fromkeys(BASE, 0) | {name: 1 + level for level, name in enumerate(PACKAGES)}
 
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 FILE_LINES = 400
@@ -42,7 +42,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def find_bad_imports(source: str, package: str) -> list[str]:
-    """Return what is wrong with the imports of a file of `package`, wherever in the file they are."""
+    """Return the faults of all imports in a file of `package`."""
     faults = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -52,17 +52,15 @@ def find_bad_imports(source: str, package: str) -> list[str]:
             "import_module",
         }:
             faults.append(f"line {node.lineno}: import by {name_of(node)}")
-        for target in imported_rooms(node):
+        for target in imported_packages(node):
             if target not in LEVELS:
-                faults.append(
-                    f"line {node.lineno}: imports {target or 'myriad'}, which is no package"
-                )
+                faults.append(f"line {node.lineno}: imports {target or 'myriad'}, no package")
             elif LEVELS[target] > LEVELS[package]:
                 faults.append(f"line {node.lineno}: {package} imports {target}, which is below it")
     return faults
 
 
-def imported_rooms(node: ast.AST) -> list[str]:
+def imported_packages(node: ast.AST) -> list[str]:
     """Return the packages of myriad that a statement imports ("" for the package itself)."""
     if isinstance(node, ast.Import):
         modules = [alias.name for alias in node.names]
