@@ -144,8 +144,8 @@ def dot_both(v, w, x):
 def step_both(x, step, products, weight, weights, memory, setting):
     """Step the weights of a row's label and of its wrong class.
 
-    `step` stands for the state of the training: `step_class` and `bound_norm` read sigma and
-    n_averaged from it, as they were when the row had its turn.
+    `step` is passed as the state of the training: `step_class` and `bound_norm` read sigma and
+    n_averaged from it, as they are at this step.
     """
     V, Q = weights.V, weights.Q
     bounded = setting.max_norm < np.inf
