@@ -235,7 +235,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--per-class", type=int, default=100)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--work", type=Path, help="a folder to cache what was found so far in")
+    parser.add_argument("--work", type=Path, help="a folder that keeps products and results")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
     experiment = Experiment(Store.open(options.store), options)
