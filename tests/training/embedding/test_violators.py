@@ -28,7 +28,7 @@ class Trial:
         self.state["max_draws"], self.state["chain"] = n_classes, chain
 
     def visit(self, labels, violators, key=0):
-        """Return what is picked, and whether the row is passed over."""
+        """Return the violator that is chosen, and whether the row is skipped."""
         z = np.full(len(self.P), -5.0)
         z[list(violators)] = 0.5
         z[list(labels)] = 1.0
@@ -51,7 +51,7 @@ class Trial:
         )
 
 
-TABLE_1 = [  # violators, the memory before, whether the row is passed over, the new violator
+TABLE_1 = [  # violators, the memory before, whether the row is skipped, the new violator
     ({DOG, PIG}, -1, False, DOG),
     ({DOG, PIG}, DOG, True, -1),
     ({DOG}, DOG, True, -1),
