@@ -1,4 +1,4 @@
-"""The method behind `Wsabie`: interrupted and resumed, rows without labels, classes without rows."""
+"""The method behind `Wsabie`: resumed runs, rows without labels, classes without rows."""
 
 import numpy as np
 import pytest
