@@ -234,7 +234,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         fitted = add_calibration(fitted, method, kept, held_out, kept_back, context.progress)
         if held_out is None or refit_rows is None or not self.refit:
             return fitted
-        return method.settled(fitted).fit(refit_rows, None, **options).found_by(fitted)
+        return method.settled(fitted).fit(refit_rows, None, **options).with_search_of(fitted)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return the scores, of shape (n_samples, n_classes); for two classes their difference."""

@@ -252,7 +252,7 @@ def fit_store(
             n_classes=n_classes,
             context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),
         )
-        fitted = refitted.found_by(fitted)
+        fitted = refitted.with_search_of(fitted)
     return fitted, replace(scored, suspects=suspects), validation
 
 

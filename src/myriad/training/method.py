@@ -57,7 +57,7 @@ class Fitted:
     calibration: Calibration | None = field(default=None, kw_only=True)
     label_calibration: LabelCalibration | None = field(default=None, kw_only=True)
 
-    def found_by(self, first: Fitted) -> Fitted:
+    def with_search_of(self, first: Fitted) -> Fitted:
         """Return this fit with the history, search table and calibration of an earlier fit."""
         names = ("history", "table", "held_scores", "calibration", "label_calibration")
         return replace(self, **{name: getattr(first, name) for name in names})
