@@ -46,7 +46,7 @@ def time_workers(
     began = time.perf_counter()
     with open_workers(workers, len(images)) as executor:
         described = describe_images(images, range(len(images)), signature, executor, code=code)
-        first = sum(1 for _ in islice(described, executor.grain * workers))
+        first = sum(1 for _ in islice(described, executor.chunksize * workers))
         start = time.perf_counter()
         for _ in described:
             pass

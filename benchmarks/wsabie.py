@@ -148,9 +148,9 @@ def measure_epochs(options: argparse.Namespace) -> dict[str, Any]:
     )
     with open_threads(1) as pool:
         tiny = ArrayRows(rows.X[:300], rows.labels[:300])
-        for whole in (False, True):
+        for score_all in (False, True):
             warm = make_trainer(rows, options.classes, options.dim, margin=options.margin)
-            warm.whole = whole
+            warm.score_all = score_all
             compare_epoch(warm, tiny, 300, pool)
         trainer = make_trainer(rows, options.classes, options.dim, margin=options.margin)
         first = compare_epoch(trainer, rows, n, pool)
@@ -169,7 +169,7 @@ def train_on(
     if path is not None and path.exists():
         with np.load(path) as kept:
             trainer.restore(kept)
-            trainer._often = float(kept["often"])
+            trainer._mean_draws = float(kept["often"])
         trainer.epoch = goal
         return
     while trainer.epoch < goal:
@@ -180,7 +180,7 @@ def train_on(
         )
         print(f"epoch {trainer.epoch}: {draws:.1f} draws, {steps:.3f} steps per row", flush=True)
     if path is not None:
-        np.savez(path, often=np.float64(trainer._often), **trainer.state())
+        np.savez(path, often=np.float64(trainer._mean_draws), **trainer.state())
 
 
 def read_private() -> int:
@@ -208,8 +208,8 @@ def measure_memory(options: argparse.Namespace) -> dict[str, Any]:
             nonlocal peak
             peak = max(peak, read_private() - begun)
 
-        for whole in (False, True):
-            trainer.whole = whole
+        for score_all in (False, True):
+            trainer.score_all = score_all
             trainer.run_epoch(rows, seed=0, pool=pool, advance=follow)
     path.unlink()
     parameters = trainer.V.nbytes + trainer.P.nbytes

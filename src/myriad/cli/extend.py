@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def show(extended: Extended, run: Run) -> None:
     """Print how the classes did, and what to do next."""
-    task = extended.task
+    task = extended.growth
     if extended.held_out.n:
         print_accuracies(extended.held_out, split="held-out")
     old = "of the store" if task.from_store else "drawn around the class means of the model"

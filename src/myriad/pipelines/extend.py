@@ -51,14 +51,14 @@ class Extended:
     ----------
     model, source : the new model folder and the old one.
     store : the new rows.
-    task, found : the rows, and the model that was made of them.
+    growth, found : the rows, and the model that was made of them.
     held_out : how rows were ranked by weights that were found without them.
     """
 
     model: Path
     source: Path
     store: Path
-    task: ExtensionTask
+    growth: ExtensionTask
     found: ExtensionResult
     held_out: Measures
     settings: dict[str, Any]
@@ -76,11 +76,11 @@ class Extended:
             "model": str(self.model),
             "extended_from": str(self.source),
             "store": str(self.store),
-            "classes": len(self.task.class_names),
-            "added": self.task.added,
-            "updated": [self.task.class_names[c] for c in self.found.updated],
-            "old_rows": "store" if self.task.from_store else "model",
-            "rows": {"new": len(self.task.new), "old": len(self.task.old)},
+            "classes": len(self.growth.class_names),
+            "added": self.growth.added,
+            "updated": [self.growth.class_names[c] for c in self.found.updated],
+            "old_rows": "store" if self.growth.from_store else "model",
+            "rows": {"new": len(self.growth.new), "old": len(self.growth.old)},
             "held_out": self.held_out.to_json(),
             "calibration": self.calibration and self.calibration.to_json(),
             "settings": self.settings,
