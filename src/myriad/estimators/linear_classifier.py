@@ -105,8 +105,8 @@ class LinearClassifier(LinearRowsClassifier):
             numbers = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
         return self._fit(X, y, sample_weight, numbers)
 
-    def _set_fitted(self, fitted: Fitted) -> None:
-        super()._set_fitted(fitted)
+    def _take(self, fitted: Fitted) -> None:
+        super()._take(fitted)
         self.objective_: str = fitted.settings["objective"]
 
     def _method(self) -> Automatic:

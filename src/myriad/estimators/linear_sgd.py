@@ -240,7 +240,7 @@ class LinearSGD(LinearRowsClassifier):
             incremental = IncrementalTraining.begin(method, rows, n_classes, before)
         self._incremental = incremental.run(rows, n_classes, context=Context(threads=self.threads))
         epochs = self._incremental.trainer.epoch
-        self._set_fitted(Fitted(self._incremental.model, self._incremental.settings, epochs))
+        self._take(Fitted(self._incremental.model, self._incremental.settings, epochs))
 
     def _method(self) -> SGD:
         method: SGD = self._make_method(

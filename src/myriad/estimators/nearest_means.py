@@ -88,7 +88,7 @@ class NearestMeans(LinearRowsClassifier):
             raise InputError(
                 f"y holds the class {labels[unknown][0]!r}, which was not stated at first."
             )
-        self._set_fitted(self._add(as_source(rows, numbers.astype(np.int32))))
+        self._take(self._add(as_source(rows, numbers.astype(np.int32))))
         return self
 
     def _method(self) -> Means:

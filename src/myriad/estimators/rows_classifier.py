@@ -160,7 +160,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         data = self._read_rows(X, y, sample_weight, groups)
         if len(self.classes_) < 2:
             raise InputError("At least two classes are needed: y holds one class only.")
-        self._set_fitted(self._fit_rows(data, method))
+        self._take(self._fit_rows(data, method))
         return self
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
@@ -196,7 +196,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         refuse_extreme_scale(X)
         return X, *encode_one(y)
 
-    def _set_fitted(self, fitted: Fitted) -> None:
+    def _take(self, fitted: Fitted) -> None:
         """Set the attributes of a fitted estimator; a subclass may add its own."""
         self.model_: Model = fitted.model
         self.settings_ = fitted.settings
@@ -380,8 +380,8 @@ class LinearRowsClassifier(RowsClassifier):
 class CertifiedClassifier(LinearRowsClassifier):
     """The base class of `TopKSVM` and `DualSVM`, which describe its attributes."""
 
-    def _set_fitted(self, fitted: Fitted) -> None:
-        super()._set_fitted(fitted)
+    def _take(self, fitted: Fitted) -> None:
+        super()._take(fitted)
         assert isinstance(fitted, CertifiedFit)
         certificate = fitted.certificate
         self.gap_, self.gaps_ = certificate.gap, certificate.gaps

@@ -134,7 +134,7 @@ class TopKSVM(CertifiedClassifier):
         gram = self._products(array)
         check_gram(gram)
         rows = ArrayRows(gram, labels.astype(np.int32), dtype=method.dtype)
-        self._set_fitted(self._fit_rows(TrainingData(rows), method))
+        self._take(self._fit_rows(TrainingData(rows), method))
         return self
 
     def _products(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:

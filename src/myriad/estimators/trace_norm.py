@@ -104,8 +104,8 @@ class TraceNormClassifier(RowsClassifier):
         )
         return method
 
-    def _set_fitted(self, fitted: Fitted) -> None:
-        super()._set_fitted(fitted)
+    def _take(self, fitted: Fitted) -> None:
+        super()._take(fitted)
         self.rank_, self.bound_ = fitted.settings["rank"], fitted.settings["bound"]
 
     def embed(self, X: Any) -> NDArray[np.float32]:

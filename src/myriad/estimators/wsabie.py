@@ -197,8 +197,8 @@ class Wsabie(RowsClassifier):
             trainer.start_from(fitted.map, fitted.prototypes)
         return trainer
 
-    def _set_fitted(self, fitted: Fitted) -> None:
-        super()._set_fitted(fitted)
+    def _take(self, fitted: Fitted) -> None:
+        super()._take(fitted)
         self._trainer = None
         self._unseen = np.zeros(len(self.classes_), np.bool_)
 
