@@ -1,4 +1,4 @@
-"""What automatic settings cost: the default beside one training with known settings, and the dual.
+"""The cost of automatic settings: the default beside one training with known settings; the dual.
 
     python benchmarks/automatic.py                     # both parts, about 10 minutes
     python benchmarks/automatic.py --parts dual --shrink 2

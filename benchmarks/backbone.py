@@ -1,4 +1,4 @@
-"""Images a second that a network describes on one core, beside ONNX Runtime called alone.
+"""Images per second that a network describes on one core, beside ONNX Runtime called alone.
 
     python benchmarks/backbone.py                       # a few lines, about 20 s
     python benchmarks/backbone.py --network efficientnet-lite2

@@ -68,7 +68,7 @@ def look_up_sums(codes: Any, tables: Any, scores: Any) -> None:
 
 
 def time_scores(n: int, dim: int, n_classes: int, repeats: int) -> dict[str, Any]:
-    """Return microseconds a row of each way, for a block of `n` rows, on one thread."""
+    """Return microseconds per row of each way, for a block of `n` rows, on one thread."""
     random = np.random.default_rng(0)
     code = learn_bits(random.standard_normal((2, dim)))
     codes = random.integers(0, 256, (n, dim // 8), dtype=np.uint8)

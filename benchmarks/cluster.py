@@ -7,10 +7,10 @@
 Extraction from drawn images (the whole, and describing them once a vocabulary and a code are
 learned) and epochs of one-vs-rest on a store, each by one worker and by two of one thread each, and
 one-vs-rest without any cluster. The clusters are started before, and what they do first is not
-counted. Overhead: such an epoch as everybody calls it and by the trainer alone, without a cluster,
-when Dask must not be imported. Joint objectives for equal passes: two workers in rounds against one
-run, by the best top-1 accuracy on held-out rows, rows and their order drawn anew for each of
-`--seeds`. Only a machine that is otherwise quiet tells ratios.
+counted. Overhead: such an epoch through the public interface and by the trainer alone, without a
+cluster, when Dask must not be imported. Joint objectives for equal numbers of epochs: two workers
+in rounds against one run, by the best top-1 accuracy on held-out rows, rows and their order drawn
+anew for each of `--seeds`. Ratios are only meaningful on a machine without other load.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def time_trainer(store: Store) -> float:
 
 
 def compare_overhead(folder: Path, share: float) -> dict[str, float]:
-    """Return the seconds of an epoch as everybody calls it, and by the trainer alone."""
+    """Return the seconds of an epoch through the public interface, and by the trainer alone."""
     sizes = OVR | {"rows": int(share * OVR["rows"])}
     store = write_store(folder / "plain", **sizes, spread=3.0)
     turns = [(time_ovr(store, folder, None), time_trainer(store)) for _ in range(TURNS)]

@@ -7,7 +7,7 @@
 
 Encoding: rows of 131,072 features, 2 threads; product codes against faiss
 ``ProductQuantizer.compute_codes`` with the same codebooks, sign bits in the order of their
-information, and of turned rows, against copying the rows. Information: a store of 131,072 features
+information, and of rotated rows, against copying the rows. Information: a store of 131,072 features
 and 100 classes against reading its rows. Epochs: the third epoch of training on product codes and
 on sign bits, decoded from a store, against float32 rows in memory.
 """
@@ -53,7 +53,7 @@ def make_bits(dim: int) -> Code:
 
 
 def time_encoding(n: int, threads: int, repeats: int) -> dict[str, float]:
-    """Return rows a second of encoding and of what it is compared with."""
+    """Return rows per second of encoding and of what it is compared with."""
     rows = np.random.default_rng(1).standard_normal((n, DIM), dtype=np.float32)
     product, bits = make_product(DIM, n_books=DIM // 8), make_bits(DIM)
     turned = learn_hadamard(rows[:2], information=np.random.default_rng(0).random(DIM))

@@ -66,7 +66,7 @@ def run_faiss(points: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def measure(learn: Callable[[Any], Any], some: Points, others: Points) -> dict[str, float]:
-    """Return the milliseconds of processor time a book, and the errors."""
+    """Return the milliseconds of processor time per book, and the errors."""
     learn(some[0])
     began = time.process_time()
     books = [learn(points) for points in some]

@@ -4,15 +4,15 @@
     python benchmarks/codes.py scene15.store                    # about 25 min
     python benchmarks/codes.py scene15.store --work products --out benchmarks/results/codes.json
 
-Each split draws 100 training rows a class; the rest is the test. Product and bilinear codes need no
-labels and are learned once, from the part ``train`` of the store, as the vocabulary was; features
-are chosen by mutual information, and rows centred, anew for every split, from its training rows
-alone. Models are one-vs-rest machines in the dual, as in [CC], of rows with a mean squared length
-of 1; ``lam`` is so small that all training rows are told apart, and smaller ones change little.
-Rows are trained on in an orthonormal basis of the training rows: scalar products, and so all
+Each split draws 100 training rows per class; the rest is the test. Product and bilinear codes need
+no labels and are learned once, from the split ``train`` of the store, as the vocabulary was;
+features are chosen by mutual information, and rows centred, anew for every split, from its training
+rows alone. Models are one-vs-rest machines in the dual, as in [CC], of rows with a mean squared
+norm of 1; ``lam`` is so small that all training rows are separated, and smaller ones change little.
+Rows are trained on in an orthonormal basis of the training rows: inner products, and so all
 decisions, are those of the rows themselves, at a fraction of the time. Accuracy is the mean over
 classes of top-1, in percent, on the test rows of the split. With ``--work`` products of rows and
-results are kept in a folder, and a run that was broken off goes on after them.
+results are kept in a folder, from which an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 from myriad import DualSVM
 from myriad.codes import Code, CodeOptions, Source
 from myriad.parallel import LearningContext, map_ordered, thread_executor
-from myriad.pipelines.code_learning import inform, learn_code
+from myriad.pipelines.code_learning import learn_code, measure_information
 from myriad.pipelines.compress import training_rows
 from myriad.store import Rows, Store, sample_rows
 
@@ -101,7 +101,7 @@ def draw_split(labels: NDArray[np.int32], per_class: int, seed: int) -> NDArray[
     return np.concatenate([np.flatnonzero(train), np.flatnonzero(~train)])
 
 
-def lay_out(products: NDArray[np.float32], n_train: int) -> NDArray[np.float32]:
+def to_basis(products: NDArray[np.float32], n_train: int) -> NDArray[np.float32]:
     """Return rows in a basis of the training rows, from products (n_rows, n_train) with them.
 
     Training rows have a mean squared length of 1, so that ``lam`` means the same for all codes.
@@ -117,7 +117,7 @@ def measure_split(
 ) -> dict[str, float]:
     """Train on the first rows and return the accuracies of the others, in percent."""
     with threadpool_limits(threads):
-        X = lay_out(products, n_train)
+        X = to_basis(products, n_train)
     began = time.perf_counter()
     model = DualSVM(lam=LAM, threads=threads, random_state=0).fit(X[:n_train], y[:n_train])
     seconds = time.perf_counter() - began
@@ -141,7 +141,7 @@ class Experiment:
         self.n_train = options.per_class * len(store.class_names)
         self.found: dict[tuple[str, int], list[dict[str, float]]] = {}
 
-    def keep(self, name: str, make: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
+    def cache(self, name: str, make: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
         """Return an array from the folder of products, made where it is not there."""
         if self.options.work is None:
             return make()
@@ -171,7 +171,7 @@ class Experiment:
         threads, period = self.options.threads, None
         sample = sample_rows(rows, seed=0)
         context = LearningContext(threads=threads)
-        information = inform(rows, sample, options, context)
+        information = measure_information(rows, sample, options, context)
         if self.store.recipe is not None:
             period = self.store.recipe.period
         return learn_code(Source(sample, information, period), options, context)
@@ -185,7 +185,7 @@ class Experiment:
                 code = self.learn(training_rows(self.store), CodeOptions(name, ratio))
             return multiply_all(self.rows, code, self.options.threads)
 
-        gram = self.keep(f"{name}-{ratio}", make)
+        gram = self.cache(f"{name}-{ratio}", make)
         for split, order in enumerate(self.splits):
             self.add(name, ratio, split, gram[np.ix_(order, order[: self.n_train])])
 
@@ -207,7 +207,7 @@ class Experiment:
                     done = size
                 return np.stack(made)
 
-            products = self.keep(f"{name}-{split}", make)
+            products = self.cache(f"{name}-{split}", make)
             for number, ratio in enumerate(sorted(ratios, reverse=True)):
                 self.add(name, ratio, split, products[number])
 
@@ -235,7 +235,7 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--per-class", type=int, default=100)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--work", type=Path, help="a folder to keep what was found so far in")
+    parser.add_argument("--work", type=Path, help="a folder that keeps products and results")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
     experiment = Experiment(Store.open(options.store), options)

@@ -1,4 +1,4 @@
-"""Training in the dual: passes beside the bare product, time to a certificate, agreement.
+"""Training in the dual: epochs beside the bare product, time to a certificate, agreement.
 
     python benchmarks/dual.py                          # all parts, about 20 min, most of it peers'
     python benchmarks/dual.py --parts epoch,memory
@@ -8,14 +8,14 @@
 One thread. Parts, the first three with N = 20,000 rows, D = 1024, C = 500 overlapping classes and
 ``lam = 1 / N``, which is LIBLINEAR's C = 1 (--shrink 20 makes all of them so many times smaller):
 
-- epoch: seconds of a pass over all classes, of one over the support, their mean as they take turns,
+- epoch: seconds of an epoch over all classes, of one over the support, their mean in training,
   and of a certificate, as times the product ``X @ W.T`` in the same run; also of one-vs-rest;
 - peer: seconds of the processor until the relative gap is certified to be 1e-3, beside the seconds
   until LinearSVC (crammer_singer) comes to the same primal value: more than those of a fit that
   does not come as far, at most those of the loosest of its tolerances that does; --cap bounds the
   seconds of one fit;
 - memory: bytes of the variables beside those of dense float32 ones;
-- certificates: passes until the gap is 1e-3 at lam = 0.03 on Silhouettes (with --silhouettes), and
+- certificates: epochs until the gap is 1e-3 at lam = 0.03 on Silhouettes (with --silhouettes), and
   1e-6 in float64 on n = 5000, d = 256, C = 100, lam = 1e-3;
 - agreement: objectives beside those of scikit-learn (LIBLINEAR), as relative differences.
 """
@@ -43,12 +43,12 @@ from myriad.parallel import ThreadPool, open_threads
 from myriad.store import ArrayRows
 from myriad.training import BinaryDual, Context, TopK
 from myriad.training.dual.ascent import Ascent
-from myriad.training.dual.method import Certified, DualMethod
+from myriad.training.dual.method import CertifiedFit, DualMethod
 
 SHAPE = (20_000, 1024, 500)
 PASSES = 16
 REPEATS = 3
-"""Times that each is measured, product and passes: the best counts, for both alike."""
+"""Number of measurements of the product and of epochs: the best of each counts."""
 SETTLED = 6
 """Passes before those that count: the first ones change many more variables."""
 METHODS: dict[str, DualMethod] = {
@@ -62,36 +62,36 @@ METHODS: dict[str, DualMethod] = {
 TOLERANCES = "0.03,0.01,0.007,0.005,0.003,0.001"
 
 
-def time_passes(ascent: Ascent, pool: ThreadPool) -> tuple[list[float], list[bool]]:
-    """Return the seconds of each pass, and whether it was over all classes."""
-    seconds, wide = [], []
+def time_epochs(ascent: Ascent, pool: ThreadPool) -> tuple[list[float], list[bool]]:
+    """Return the seconds of each epoch, and whether it was over all classes."""
+    seconds, full = [], []
     for _ in range(PASSES):
-        wide.append(not getattr(ascent, "narrow", False))
+        full.append(not getattr(ascent, "support_only", False))
         began = time.perf_counter()
         ascent.run_epoch(ascent.rows, seed=0, pool=pool, advance=lambda n: None)
         seconds.append(time.perf_counter() - began)
-    return seconds, wide
+    return seconds, full
 
 
 def measure_epochs(rows: ArrayRows, n_classes: int) -> list[dict[str, Any]]:
-    """Return the seconds of passes as times those of the product."""
+    """Return the seconds of epochs as multiples of those of the product."""
     table = []
     lam = 1.0 / rows.n_rows
     with open_threads(1) as pool:
         for name, method in METHODS.items():
             few = method.make(rows.select(np.arange(200)), n_classes, lam)
-            time_passes(few, pool)
+            time_epochs(few, pool)
             few.certify(pool)  # compiles what is needed
             product, best, certificate = math.inf, np.full(PASSES, math.inf), math.inf
             for _ in range(REPEATS):
                 product = min(product, time_product(rows, n_classes, pool))
                 ascent = method.make(rows, n_classes, lam)
-                seconds, wide = time_passes(ascent, pool)
+                seconds, full = time_epochs(ascent, pool)
                 best = np.minimum(best, seconds)
                 began = time.perf_counter()
                 ascent.certify(pool)
                 certificate = min(certificate, time.perf_counter() - began)
-            ratios, which = best[SETTLED:] / product, np.array(wide[SETTLED:])
+            ratios, which = best[SETTLED:] / product, np.array(full[SETTLED:])
             row = {
                 "method": name,
                 "product_seconds": round(product, 4),
@@ -106,7 +106,7 @@ def measure_epochs(rows: ArrayRows, n_classes: int) -> list[dict[str, Any]]:
     return table
 
 
-def weights_of(fitted: Certified) -> NDArray[np.float64]:
+def weights_of(fitted: CertifiedFit) -> NDArray[np.float64]:
     """Return the weights of a model."""
     assert isinstance(fitted.model, LinearModel)
     return fitted.model.weights.astype(np.float64)
@@ -121,7 +121,7 @@ def find_value(X: NDArray[Any], y: NDArray[np.int32], W: NDArray[np.float64], la
 
 
 def fit_peer(size: tuple[int, int, int], tol: float, pipe: Connection) -> None:
-    """Train LinearSVC on rows drawn anew, and send seconds, passes and primal value."""
+    """Train LinearSVC on the same rows, drawn again; send seconds, epochs and primal value."""
     rows, lam = draw_rows(*size), 1.0 / size[0]
     X = rows.X.astype(np.float64)
     model = LinearSVC(
@@ -136,7 +136,7 @@ def fit_peer(size: tuple[int, int, int], tol: float, pipe: Connection) -> None:
     pipe.send((seconds, int(model.n_iter_), find_value(X, rows.labels, model.coef_, lam)))
 
 
-def race_peer(
+def compare_peer(
     rows: ArrayRows, n_classes: int, tolerances: list[float], cap: float
 ) -> dict[str, Any]:
     """Return the seconds to a gap of 1e-3, and those of LinearSVC to the same primal value."""
@@ -191,7 +191,7 @@ def run_capped(size: tuple[int, int, int], tol: float, cap: float) -> Any:
 
 
 def measure_memory(rows: ArrayRows, n_classes: int) -> dict[str, Any]:
-    """Return bytes of the variables after some passes."""
+    """Return the bytes of the variables after some epochs."""
     ascent = TopK(k=1).make(rows, n_classes, 1.0 / rows.n_rows)
     with open_threads(1) as pool:
         for _ in range(6):
@@ -207,13 +207,13 @@ def measure_memory(rows: ArrayRows, n_classes: int) -> dict[str, Any]:
 
 
 def certify(method: DualMethod, rows: ArrayRows, n_classes: int) -> dict[str, Any]:
-    """Return how many passes the certificate took."""
+    """Return the number of epochs until the certificate."""
     fitted = method.fit(rows, None, n_classes=n_classes, context=Context(threads=1))
     return {"tol": method.tol, "lam": method.lam, **fitted.history[-1]}
 
 
 def measure_certificates(silhouettes: Path | None, shrink: int) -> list[dict[str, Any]]:
-    """Return the passes to the two certificates."""
+    """Return the numbers of epochs until the two certificates."""
     table = []
     if silhouettes is not None:
         contents = loadmat(silhouettes)
@@ -294,7 +294,7 @@ def main() -> None:
         "memory": lambda: measure_memory(rows, n_classes),
         "certificates": lambda: measure_certificates(options.silhouettes, options.shrink),
         "agreement": lambda: measure_agreement(options.shrink),
-        "peer": lambda: race_peer(rows, n_classes, tolerances, options.cap),
+        "peer": lambda: compare_peer(rows, n_classes, tolerances, options.cap),
     }
     results = {part: parts[part]() for part in options.parts.split(",")}
     write_results(options.out, {**describe_run(), "threads": 1, **results})

@@ -90,7 +90,8 @@ def time_epochs(
 ) -> list[float]:
     """Return the seconds of each epoch of a method with nothing left to search."""
     task = Task(method, rows, None, n_classes)
-    trainer, rows = task.make([task.stated], rows), task.see(rows, task.stated)
+    setting = task.default_setting
+    trainer, rows = task.make([setting], rows), task.rows_for(rows, setting)
     seconds = []
     for _ in range(epochs):
         began = time.perf_counter()

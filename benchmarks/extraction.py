@@ -1,11 +1,11 @@
-"""Images a second from files to coded rows, one worker process against several.
+"""Images per second from files to coded rows, one worker process against several.
 
-    python benchmarks/extraction.py FOLDER                       # a folder of images a class
+    python benchmarks/extraction.py FOLDER                       # a folder of images per class
     python benchmarks/extraction.py FOLDER --out benchmarks/results/extraction.json
 
 The signature has 131,072 dimensions (dense SIFT at 5 scales, 256 Gaussians, 4 regions), rows are
-product-coded. The vocabulary is learned once and not timed. What it takes until the first images
-are described, by which time all workers have started, is told apart: a run pays it once.
+product-coded. The vocabulary is learned once and not timed. The time until the first images are
+described, when all workers have started, is reported separately: it occurs once in a run.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def learn(images: ImageList, components: int) -> tuple[Signature, Code]:
 def time_workers(
     images: ImageList, signature: Signature, code: Code, workers: int
 ) -> tuple[float, float]:
-    """Return the seconds until the first images are described, and images a second from then on."""
+    """Return the seconds until the first images are described, and images per second after."""
     began = time.perf_counter()
     with open_workers(workers, len(images)) as executor:
         described = describe_images(images, range(len(images)), signature, executor, code=code)
-        first = sum(1 for _ in islice(described, executor.grain * workers))
+        first = sum(1 for _ in islice(described, executor.chunksize * workers))
         start = time.perf_counter()
         for _ in described:
             pass
@@ -56,7 +56,7 @@ def time_workers(
 def main() -> None:
     """Measure, print, and write JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="images, a sub-folder a class")
+    parser.add_argument("folder", type=Path, help="images, a sub-folder per class")
     parser.add_argument("--images", type=int, default=300)
     parser.add_argument("--components", type=int, default=256)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])

@@ -57,9 +57,10 @@ def train(objective: str, beta: float | None = None) -> Job:
     def prepare(rows: ArrayRows, n_classes: int) -> Callable[[], object]:
         method = SGD(objective=objective, eta=0.3 / mean_square(rows), beta=beta, scale=False)
         task = Task(method, rows, None, n_classes)
-        trainer, seen = task.make([task.stated], rows), task.see(rows, task.stated)
+        setting = task.default_setting
+        trainer, scaled = task.make([setting], rows), task.rows_for(rows, setting)
         pool = ThreadPool(1, None)
-        return lambda: trainer.run_epoch(seen, seed=0, pool=pool, advance=lambda n: None)
+        return lambda: trainer.run_epoch(scaled, seed=0, pool=pool, advance=lambda n: None)
 
     return prepare
 

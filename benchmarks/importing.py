@@ -1,4 +1,4 @@
-"""Rows a second of ``myriad import``: copied into shards, and in place.
+"""Rows per second of ``myriad import``: copied into shards, and in place.
 
     python benchmarks/importing.py                      # a table, about 10 s
     python benchmarks/importing.py --out benchmarks/results/importing.json

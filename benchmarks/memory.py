@@ -3,9 +3,9 @@
     python benchmarks/memory.py                        # N = 20,000 and 2,000,000; about 5 min
     python benchmarks/memory.py --rows 20000 --out benchmarks/results/memory.json
 
-Rows of D = 1024 features as product codes of 8 features and 8 bits, 128 bytes a row, C = 500. Each
+Rows of D = 1024 features as product codes of 8 features and 8 bits, 128 bytes each, C = 500. Each
 training is a process of its own: after its imports, a thread reads ``RssAnon`` of the process every
-few milliseconds; pages of the store that are mapped are not counted, compiled kernels are. The bar
+few milliseconds; memory-mapped pages of the store are not counted, compiled kernels are. The limit
 is the copies of W in use, two blocks of rows with their products, the codebooks, and 200 MB.
 """
 
@@ -44,7 +44,7 @@ SEARCHED_ROWS = 100_000
 
 
 def write_codes(folder: Path, n: int) -> Store:
-    """Write random codes whose first byte tells the class, so that there is something to learn."""
+    """Write random codes whose first byte is the class, so that there is something to learn."""
     random = np.random.default_rng(0)
     books = random.standard_normal((DIM // BOOK, 256, BOOK), dtype=np.float32) / np.float32(32)
     code = ProductCode(books, DIM)

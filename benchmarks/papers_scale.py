@@ -4,7 +4,7 @@
     python benchmarks/papers_scale.py imagenet10k --rows 100000 --work FOLDER --minutes 60
 
 ``web97k``: 96,812 classes, 1,024 features [HM, 8.3]: one-vs-rest with 64 negatives and Wsabie++.
-``imagenet10k``: 10,184 classes, rows as product codes of 8 features a byte [GP, 5.3]: one-vs-rest.
+``imagenet10k``: 10,184 classes, product codes of one byte for 8 features [GP, 5.3]: one-vs-rest.
 Rows are drawn; the classes are the leaves of a tree, so that neighbours are confused. A call writes
 shards of rows, then trains epochs, then ranks held-out rows, and ends when its `--minutes` are
 over; the next call with the same options and folder continues. What each step took (elapsed and
@@ -163,7 +163,7 @@ def make_trainer(method: str, job: Job, rows: StoreRows) -> tuple[Any, Any]:
         return trainer, rows
     sgd = SGD(objective="ovr", eta=0.3 / mean_square(rows), beta=BETA, scale=False)
     task = Task(sgd, rows, None, job.classes)
-    return task.make([task.stated], rows), task.see(rows, task.stated)
+    return task.make([task.default_setting], rows), task.rows_for(rows, task.default_setting)
 
 
 def train(slices: Slices, folder: Path, job: Job, store: Store, epochs: int, threads: int) -> bool:

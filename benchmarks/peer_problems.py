@@ -1,4 +1,4 @@
-"""Rows that we and other trainers are measured on, and how accuracies are told."""
+"""Rows on which myriad and other trainers are measured, and their accuracies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Problem:
 
     @property
     def shape(self) -> str:
-        """What it is, in words."""
+        """The shape of the problem, in words."""
         return f"N = {self.train.n_rows}, D = {self.train.dim}, C = {self.n_classes}"
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -75,6 +75,6 @@ def to_percent(guesses: np.ndarray, truths: np.ndarray) -> float:
     return round(100.0 * float((np.asarray(guesses) == truths).mean()), 2)
 
 
-def race(curve: list[tuple[float, float]], target: float) -> float | None:
+def time_to_target(curve: list[tuple[float, float]], target: float) -> float | None:
     """Return the seconds after which a curve of (seconds, top1) reaches the target."""
     return next((round(seconds, 3) for seconds, top1 in curve if top1 >= target), None)

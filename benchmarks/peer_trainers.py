@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from peer_problems import Problem, race, to_percent
+from peer_problems import Problem, time_to_target, to_percent
 
 EPOCHS = 10
 BATCH = 256
 MARGIN = 0.2
-"""Points below a peer's best validation accuracy that the race is run to."""
+"""Points below a peer's best validation accuracy that the time_to_target is run to."""
 THIRDS = {"adamw": range(-5, 1), "sgd": range(1, 7)}
 """Powers of 3 that the steps of PyTorch are chosen from."""
 
@@ -52,7 +52,7 @@ def run_torch(problem: Problem, name: str) -> dict[str, Any]:
     found = {3.0**power: train(3.0**power) for power in THIRDS[name]}
     curves = {step: curve for step, (curve, _) in found.items()}
     best = max(top1 for curve in curves.values() for _, top1 in curve)
-    reached = {step: race(curve, best - MARGIN) for step, curve in curves.items()}
+    reached = {step: time_to_target(curve, best - MARGIN) for step, curve in curves.items()}
     step = min((s for s in reached if reached[s] is not None), key=lambda s: reached[s] or 0)
     return {
         "steps": {f"{s:.4g}": max(top1 for _, top1 in curve) for s, curve in curves.items()},
@@ -159,7 +159,7 @@ def run_wabbit(problem: Problem, subsample: int | None) -> dict[str, Any]:
 
 
 def finish(seconds: float, top1: float, epochs: int | None = None) -> dict[str, Any]:
-    """Return the result of a peer that is run once; the race is to the accuracy it ends with."""
+    """Return the result of a peer that is run once; the target is its own final accuracy."""
     found: dict[str, Any] = {"seconds_to_target": round(seconds, 3), "top1": top1, "target": top1}
     if epochs is not None:
         found |= {"epochs": epochs, "epoch_seconds": round(seconds / epochs, 3)}

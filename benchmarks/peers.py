@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from epochs import time_epochs
-from peer_problems import Problem, draw_problem, race, take_classes, to_percent
+from peer_problems import Problem, draw_problem, take_classes, time_to_target, to_percent
 from peer_trainers import (
     EPOCHS,
     run_cyanure,
@@ -94,8 +94,8 @@ def measure_ours(problem: Problem, names: Sequence[str], target: float) -> dict[
             "top1": round(max(top1 for _, top1 in curve), 2),
             "top1_by_epoch": [round(top1, 2) for _, top1 in curve],
             "epoch_seconds": time_third(problem, known),
-            "seconds_to_target": race(curve, target),
-            "seconds_to_target_with_search": race(searched, target),
+            "seconds_to_target": time_to_target(curve, target),
+            "seconds_to_target_with_search": time_to_target(searched, target),
             "seconds_to_the_end_with_search": round(searched[-1][0], 3),
             "top1_with_search": round(max(top1 for _, top1 in searched), 2),
         }
@@ -151,8 +151,8 @@ PEERS = {
 }
 
 
-def tell(entries: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of a table in Markdown, as it stands on the page of the documentation."""
+def format_lines(entries: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of the table in Markdown that the documentation shows."""
     yield "| peer | rows | its top-1 | its time | ours | our top-1 | known | searched |"
     yield "|---|---|---|---|---|---|---|---|"
     for name, entry in entries.items():
@@ -161,15 +161,15 @@ def tell(entries: dict[str, Any]) -> Iterator[str]:
             if mine not in OURS:
                 continue
             times = [line["seconds_to_target"], line["seconds_to_target_with_search"]]
-            told = [f"{seconds:.2f} s" if seconds else "-" for seconds in times]
+            shown = [f"{seconds:.2f} s" if seconds else "-" for seconds in times]
             yield (
                 f"| {name} | {int(shape):,} | {peer['top1']:.1f} | {peer['seconds_to_target']:.1f} "
-                f"s | {mine} | {line['top1']:.1f} | {told[0]} | {told[1]} |"
+                f"s | {mine} | {line['top1']:.1f} | {shown[0]} | {shown[1]} |"
             )
 
 
 def compare(peer: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
-    """Return how many times faster each of ours is; None where it never gets there."""
+    """Return how many times faster each of ours is; None where it does not reach the target."""
     pairs = {
         "epoch": ("epoch_seconds", "epoch_seconds"),
         "to_target": ("seconds_to_target", "seconds_to_target"),
@@ -196,7 +196,7 @@ def main() -> None:
     parser.add_argument("--table", type=Path, help="only print such a file as a table")
     options = parser.parse_args()
     if options.table is not None:
-        print("\n".join(tell(json.loads(options.table.read_text()))))
+        print("\n".join(format_lines(json.loads(options.table.read_text()))))
         return
     warnings.simplefilter("ignore")
     whole = draw_problem(*(QUICK if options.quick else FULL))

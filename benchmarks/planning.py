@@ -1,4 +1,4 @@
-"""What ``myriad plan`` foretells against what is measured, for three jobs of different kinds.
+"""The estimates of ``myriad plan`` against measurements, for three jobs of different kinds.
 
     python benchmarks/planning.py
     python benchmarks/planning.py --out benchmarks/results/planning.json
@@ -94,8 +94,8 @@ def run_training(job: Job, threads: int) -> tuple[float, float]:
     )
 
 
-def foretell(name: str, job: Job) -> tuple[float, float]:
-    """Return the seconds and the private memory that a plan says."""
+def read_plan(name: str, job: Job) -> tuple[float, float]:
+    """Return the seconds and the private memory that a plan estimates."""
     planned = plan(job, again=True).rows
     wanted = planned[:-3] if name == "extract" else [planned[-2]]
     return sum(step.seconds for step in wanted), max(step.memory for step in wanted)
@@ -134,7 +134,7 @@ def main() -> None:
     rows = []
     for name, job in ((name, jobs[name]) for name in options.jobs.split(",")):
         turns = [
-            (foretell(name, job), run_apart(name, job, options.threads))
+            (read_plan(name, job), run_apart(name, job, options.threads))
             for _ in range(options.repeats)
         ]
         foretold, measured = np.median(turns, axis=0).tolist()

@@ -1,4 +1,4 @@
-"""What every benchmark writes down beside its numbers: machine, commit, date."""
+"""The machine, commit and date that every benchmark writes with its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server beside the command and beside Python: images a second, latency, many classes.
+"""The server beside the command and beside Python: images per second, latency, many classes.
 
 python benchmarks/serving.py MODEL IMAGES --out benchmarks/results/serving.json
 
@@ -30,7 +30,7 @@ PARTS = ("latency", "throughput", "many_classes")
 
 
 def measure_throughput(model: Path, photographs: list[bytes]) -> dict[str, Any]:
-    """Return images a second of ``predict`` and of the server with 32 clients."""
+    """Return images per second of ``predict`` and of the server with 32 clients."""
     with tempfile.TemporaryDirectory() as folder:
         for i, content in enumerate(photographs):
             Path(folder, f"{i:05d}.jpg").write_bytes(content)

@@ -1,4 +1,4 @@
-"""What the benchmarks of the server share: a server in its own process, and a small HTTP client."""
+"""Shared by the benchmarks of the server: a server in its own process, and a small HTTP client."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ Shapes and objectives are those of `epochs.py`. One thread and two take turns, a
 epoch of each counts, or the best mean of the third and so many more as last as long as a product.
 "Share" is the gain of an epoch over that of the product: 1 means that the objective uses the second
 thread as well as a product does. "Reading" looks once at every number of the rows, in the order of
-an epoch, and does nothing else: an objective that makes two products a row can hardly gain more.
+an epoch, and does nothing else: an objective that makes two products per row can hardly gain more.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ READING, READ_ROWS = "reading", 512
 
 @contextmanager
 def load(n_processes: int) -> Iterator[None]:
-    """Keep so many processes busy meanwhile."""
+    """Keep `n_processes` other processes busy during the context."""
     busy = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n_processes)
     ]
@@ -58,7 +58,7 @@ def load(n_processes: int) -> Iterator[None]:
 
 
 @jit_reassociated
-def look_at(X, index):
+def sum_squares(X, index):
     """Return the sum of the squares of some rows."""
     total = X.dtype.type(0.0)
     for i in index:
@@ -74,7 +74,7 @@ def time_reading(rows: ArrayRows, pool: ThreadPool, times: int) -> list[float]:
     for _ in range(times):
         began = time.perf_counter()
         pool.share(
-            lambda start: look_at(rows.X, order[start : start + READ_ROWS]),
+            lambda start: sum_squares(rows.X, order[start : start + READ_ROWS]),
             range(0, rows.n_rows, READ_ROWS),
         )
         seconds.append(time.perf_counter() - began)
@@ -84,7 +84,7 @@ def time_reading(rows: ArrayRows, pool: ThreadPool, times: int) -> list[float]:
 def time_passes(
     rows: ArrayRows, name: str, n_classes: int, pool: ThreadPool, times: int
 ) -> list[float]:
-    """Return the seconds of each pass over the rows."""
+    """Return the seconds of each epoch."""
     if name == READING:
         return time_reading(rows, pool, times)
     return time_objective(rows, *OBJECTIVES[name], n_classes, pool, times)

@@ -1,4 +1,4 @@
-"""The time that a piece of work takes at its best."""
+"""The minimum time of several runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 def best_of(run: Callable[[], object], repeats: int) -> float:
-    """Return the least time of some runs, after one to warm up."""
+    """Return the minimum time of some runs, after one to warm up."""
     run()
     best = math.inf
     for _ in range(repeats):

@@ -10,9 +10,9 @@ logistic truth. A smaller --scale than 3 is more noise. Parts:
 - speed: seconds until the bound on suboptimality is 1 % of the objective, one thread, beside
   the seconds of 30 full gradients in the same run; private memory above what the data takes;
 - path: rank and accuracy at the `lam` chosen on 5,000 validation rows;
-- few: 10 rows a class on average, top-1 on 5,000 test rows beside L2 softmax, for several seeds: L2
-  by SGD as `LinearSGD` chooses it, and the minimum of ``lam/2 |W|^2 + mean loss`` for a wide range
-  of `lam` by L-BFGS, both chosen on 5,000 validation rows;
+- few: 10 rows per class on average, top-1 on 5,000 test rows beside L2 softmax, for several seeds:
+  L2 by SGD as `LinearSGD` chooses it, and the minimum of ``lam/2 |W|^2 + mean loss`` for a wide
+  range of `lam` by L-BFGS, both chosen on 5,000 validation rows;
 - predict: factored scores against those of the weights multiplied out;
 - store: accuracy and rank on the rows of a store (--store) beside L2 softmax, as they are.
 """
@@ -35,7 +35,7 @@ from myriad.models import FactoredModel, LinearModel, Model
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows, Rows, Store
 from myriad.training import SGD, AtomDescent, Context
-from myriad.training.trace.latents import Chosen
+from myriad.training.trace.latents import SelectedFeatures
 from myriad.training.trace.method import prior_biases
 from myriad.training.trace.multinomial import Risk
 
@@ -45,7 +45,7 @@ L2_LAMS = [10 ** (-half / 2) for half in range(5, 13)]
 L2_STEPS = 50
 
 
-def plant(
+def draw_planted(
     n: int, dim: int, n_classes: int, rank: int, scale: float, seed: int
 ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
     """Return rows and labels; the truth depends on the seed, more rows on nothing else."""
@@ -66,7 +66,7 @@ def plant(
 
 
 def private_bytes() -> int:
-    """Return the memory that is this process's own."""
+    """Return the private memory of this process in bytes."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon"):
             return int(line.split()[1]) << 10
@@ -95,7 +95,7 @@ def time_gradients(
 
 def measure_speed(size: dict[str, Any]) -> dict[str, Any]:
     """Time the way to a bound of 1 % at the `lam` that is a tenth of the largest."""
-    X, y = plant(**size, seed=0)
+    X, y = draw_planted(**size, seed=0)
     n_classes = size["n_classes"]
     with tempfile.TemporaryDirectory() as folder:
         np.save(Path(folder) / "X.npy", X)
@@ -141,9 +141,9 @@ def show(row: dict[str, Any]) -> None:
 
 
 def measure_path(size: dict[str, Any]) -> dict[str, Any]:
-    """Follow the path, and tell of the `lam` chosen."""
+    """Train along the path; return the results at the `lam` chosen."""
     n = size["n"]
-    X, y = plant(**(size | {"n": n + 2 * HELD}), seed=0)
+    X, y = draw_planted(**(size | {"n": n + 2 * HELD}), seed=0)
     train, val, test = (
         ArrayRows(X[part], y[part])
         for part in (slice(n), slice(n, n + HELD), slice(n + HELD, n + 2 * HELD))
@@ -165,11 +165,11 @@ def measure_path(size: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure_few(size: dict[str, Any], seeds: int) -> list[dict[str, Any]]:
-    """Train on 10 rows a class by the trace norm and by L2, for several truths."""
+    """Train on 10 rows per class by the trace norm and by L2, for several truths."""
     n_classes, table = size["n_classes"], []
     n = 10 * n_classes
     for seed in range(seeds):
-        X, y = plant(**(size | {"n": n + 2 * HELD}), seed=seed)
+        X, y = draw_planted(**(size | {"n": n + 2 * HELD}), seed=seed)
         train, val, test = (
             ArrayRows(X[part], y[part])
             for part in (slice(n), slice(n, n + HELD), slice(n + HELD, n + 2 * HELD))
@@ -212,7 +212,7 @@ def minimise_l2(train: ArrayRows, val: ArrayRows, n_classes: int) -> tuple[Linea
     tried: list[tuple[float, LinearModel, float]] = []
     with open_threads(1) as pool:
         risk = Risk(train, biases, pool)
-        latents = risk.lift(Chosen(np.arange(train.dim)))
+        latents = risk.project(SelectedFeatures(np.arange(train.dim)))
         for lam in L2_LAMS:
 
             def value(x: NDArray[Any], lam: float = lam) -> tuple[float, NDArray[Any]]:
@@ -232,12 +232,16 @@ def measure_store(path: Path, seed: int = 0) -> dict[str, Any]:
     """Compare the penalties on the rows of a store, its test rows held out."""
     store = Store.open(path)
     train, val, test = (store.rows(split) for split in ("train", "val", "test"))
-    turned = turn_into_span([train, val, test])
-    sizes = {"rows": [part.n_rows for part in turned], "dim": store.dim, "span": turned[0].dim}
-    return sizes | compare_penalties(*turned, len(store.class_names), seed)
+    projected = project_to_span([train, val, test])
+    sizes = {
+        "rows": [part.n_rows for part in projected],
+        "dim": store.dim,
+        "span": projected[0].dim,
+    }
+    return sizes | compare_penalties(*projected, len(store.class_names), seed)
 
 
-def turn_into_span(parts: Sequence[Rows]) -> list[ArrayRows]:
+def project_to_span(parts: Sequence[Rows]) -> list[ArrayRows]:
     """Return parts in coordinates of the span of the first, where that has fewer dimensions.
 
     Weights outside the span only add to either penalty, so that the minima are the same.

@@ -80,7 +80,7 @@ def draw_rows(
     return ArrayRows(X, labels)
 
 
-def begin(
+def make_trainer(
     rows: ArrayRows, n_classes: int, dim: int, *, margin: float, max_draws: int | None = None
 ) -> Embedding:
     """Return Wsabie++ at its beginning."""
@@ -116,7 +116,7 @@ def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, pool: ThreadPool)
     The trainer continues in blocks.
     """
     plain = copy.deepcopy(trainer)
-    before = trainer.tally
+    before = trainer.counts
     blocked = ArrayRows(rows.X, rows.labels)
     order = rows.order(seed=0, epoch=trainer.epoch)[:n]
     blocked.order = lambda *, seed, epoch: order  # type: ignore[method-assign]
@@ -124,7 +124,7 @@ def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, pool: ThreadPool)
     trainer.run_epoch(blocked, seed=0, pool=pool, advance=lambda n: None)
     seconds = time.perf_counter() - began
     seconds_plain = run_sequentially(plain, rows, n)
-    after = trainer.tally
+    after = trainer.counts
     return {
         "rows": n,
         "seconds": round(seconds, 3),
@@ -133,7 +133,7 @@ def compare_epoch(trainer: Embedding, rows: ArrayRows, n: int, pool: ThreadPool)
         "mean_draws": round((after["draws"] - before["draws"]) / n, 1),
         "steps_a_row": round((after["steps"] - before["steps"]) / n, 3),
         "passed_a_row": round((after["passed"] - before["passed"]) / n, 3),
-        "same_decisions": after == plain.tally,
+        "same_decisions": after == plain.counts,
         "largest_difference": float(np.abs(trainer.P - plain.P).max()),
         "largest_prototype": float(np.abs(plain.P).max()),
     }
@@ -148,11 +148,11 @@ def measure_epochs(options: argparse.Namespace) -> dict[str, Any]:
     )
     with open_threads(1) as pool:
         tiny = ArrayRows(rows.X[:300], rows.labels[:300])
-        for whole in (False, True):
-            warm = begin(rows, options.classes, options.dim, margin=options.margin)
-            warm.whole = whole
+        for score_all in (False, True):
+            warm = make_trainer(rows, options.classes, options.dim, margin=options.margin)
+            warm.score_all = score_all
             compare_epoch(warm, tiny, 300, pool)
-        trainer = begin(rows, options.classes, options.dim, margin=options.margin)
+        trainer = make_trainer(rows, options.classes, options.dim, margin=options.margin)
         first = compare_epoch(trainer, rows, n, pool)
         print("first epoch", first, flush=True)
         train_on(trainer, rows, options, pool)
@@ -169,18 +169,18 @@ def train_on(
     if path is not None and path.exists():
         with np.load(path) as kept:
             trainer.restore(kept)
-            trainer._often = float(kept["often"])
+            trainer._mean_draws = float(kept["often"])
         trainer.epoch = goal
         return
     while trainer.epoch < goal:
-        before = trainer.tally
+        before = trainer.counts
         trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
         draws, steps = (
-            (trainer.tally[name] - before[name]) / rows.n_rows for name in ("draws", "steps")
+            (trainer.counts[name] - before[name]) / rows.n_rows for name in ("draws", "steps")
         )
-        print(f"epoch {trainer.epoch}: {draws:.1f} draws, {steps:.3f} steps a row", flush=True)
+        print(f"epoch {trainer.epoch}: {draws:.1f} draws, {steps:.3f} steps per row", flush=True)
     if path is not None:
-        np.savez(path, often=np.float64(trainer._often), **trainer.state())
+        np.savez(path, often=np.float64(trainer._mean_draws), **trainer.state())
 
 
 def read_private() -> int:
@@ -202,14 +202,14 @@ def measure_memory(options: argparse.Namespace) -> dict[str, Any]:
     rows = ArrayRows(np.load(path, mmap_mode="r"), labels, [str(c) for c in range(n_classes)])
     begun, peak = read_private(), 0
     with open_threads(1) as pool:
-        trainer = begin(rows, n_classes, options.dim, margin=options.margin)
+        trainer = make_trainer(rows, n_classes, options.dim, margin=options.margin)
 
         def follow(count: int) -> None:
             nonlocal peak
             peak = max(peak, read_private() - begun)
 
-        for whole in (False, True):
-            trainer.whole = whole
+        for score_all in (False, True):
+            trainer.score_all = score_all
             trainer.run_epoch(rows, seed=0, pool=pool, advance=follow)
     path.unlink()
     parameters = trainer.V.nbytes + trainer.P.nbytes
@@ -231,7 +231,9 @@ def prepare_ranking(options: argparse.Namespace) -> tuple[EmbeddingModel, float]
     shape = options.features, options.classes
     classes = {"noise": options.noise, "levels": options.levels}
     rows = draw_rows(2 * options.classes, *shape, **classes)
-    trainer = begin(rows, options.classes, options.dim, margin=options.margin, max_draws=MOST_DRAWS)
+    trainer = make_trainer(
+        rows, options.classes, options.dim, margin=options.margin, max_draws=MOST_DRAWS
+    )
     with open_threads(2) as pool:
         for _ in range(options.before):
             trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)

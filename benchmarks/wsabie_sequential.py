@@ -1,4 +1,4 @@
-"""Wsabie++ one row at a time, compiled: what the blocks are measured against."""
+"""Wsabie++ one row at a time, compiled: the baseline of training in blocks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from myriad.objectives.draws import dot
-from myriad.training.embedding.kernels import choose, move_map, move_prototype
+from myriad.training.embedding.kernels import choose_violator, move_map, move_prototype
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
@@ -34,7 +34,7 @@ def step_sequentially(X, order, rows, classes, V, P, norms, memory, axes, state,
         x = X[order[i]]
         labels = classes[rows[i].first : rows[i].last]
         embed(V, x, z)
-        label, c, weight = choose(
+        label, c, weight = choose_violator(
             P, norms, nothing, z, labels, rows[i].key, memory, marks, 0.0, state[0]
         )
         if c < 0:

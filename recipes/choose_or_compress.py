@@ -6,7 +6,7 @@
     python recipes/evidence.py docs/evidence.md                  # the results as tables and a plot
 
 `--data` is a folder or an archive with `train/CLASS/IMAGE` and `test/CLASS/IMAGE`, of which at most
-100 and 1,000 images a class are drawn. Fisher vectors of 128 Gaussians over 8 regions as in the
+100 and 1,000 images per class are drawn. Fisher vectors of 128 Gaussians over 8 regions as in the
 paper (131,072 features), dense SIFT. First the features by themselves: correlations (the share of
 pairs with |r| < 0.2 among 1,000 random features, a tenth of a region, and all features of a
 Gaussian), the share of features whose values are bimodal about 0, and the mutual information of
@@ -44,7 +44,7 @@ from myriad.codes.registry import BINS
 from myriad.images import ImageList, choose_glyphs, read_image, write_glyphs
 from myriad.models import LinearModel
 from myriad.parallel import LearningContext
-from myriad.pipelines.code_learning import inform
+from myriad.pipelines.code_learning import measure_information
 from myriad.signatures.fisher import learn_fisher
 from myriad.store import ArrayRows, inform_rows
 from myriad.training import BinaryDual, Context
@@ -191,7 +191,7 @@ def learn(line: str, ratio: int, rows: ArrayRows, cells: np.ndarray) -> Any:
         drawn = np.random.default_rng(0).random(rows.dim)
         return learn_bits(rows.X, n_bits=count, information=drawn)
     options = CodeOptions(line, ratio)
-    source = replace(source, information=inform(rows, source, options, context))
+    source = replace(source, information=measure_information(rows, source, options, context))
     return CODES[line].learn(source, options, context)
 
 
@@ -218,7 +218,7 @@ def train(line: str, ratio: int, found: dict[str, np.ndarray]) -> dict[str, Any]
     for start in range(0, len(test), TESTED):
         some = slice(start, start + TESTED)
         part = test[some] if code is None else code.decode(test[some])
-        ranks.append(model.judge(part, truths[some])[0])
+        ranks.append(model.rank_true_labels(part, truths[some])[0])
     clock.append(time.process_time())
     right = np.concatenate(ranks) == 1
     coding, decoding, _, testing = np.diff(clock)

@@ -35,7 +35,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from highly_multiclass import draw_glyphs, read_data, score, split
+from highly_multiclass import score
+from highly_multiclass_rows import draw_glyphs, read_data, split
 
 from myriad.store import ArrayRows
 from myriad.training import Context, EmbeddingOptions, Fitted, WsabieMethod

@@ -24,11 +24,11 @@ def collect(cells: dict[str, Any], problem: str, fault: str) -> list[dict[str, A
 
 
 def write_copy_table(cells: dict[str, Any]) -> str:
-    """Return how many copies are found, and how many pairs are no copies."""
+    """Return the recall of each kind of copy, and the false pairs per 1,000 images."""
     recalls = [cell["recall"] for cell in cells.values() if "recall" in cell]
     kinds = list(recalls[0]) if recalls else []
-    head = ["", "images", *kinds, "new pairs that are no copies, in 1,000 images", "seeds"]
-    lines = [head, ["---"] * len(head)]
+    header = ["", "images", *kinds, "false pairs per 1,000 images", "seeds"]
+    lines = [header, ["---"] * len(header)]
     for problem, name in NAMES.items():
         found = collect(cells, problem, "copies")
         if not found:
@@ -42,17 +42,11 @@ def write_copy_table(cells: dict[str, Any]) -> str:
 
 
 def write_label_table(cells: dict[str, Any]) -> str:
-    """Return how well wrong labels are ranked, and what dropping them gains."""
-    head = ["", "5 % wrong", "average precision", "cleanlab", "difference", "likely that are wrong"]
-    head += [
-        "wrong that are likely",
-        "sure that are wrong",
-        "accuracy with them",
-        "without the sure",
-    ]
-    head += ["true labels"]
-    head += ["seeds"]
-    lines = [head, ["---"] * len(head)]
+    """Return how well wrong labels are ranked, and the accuracy without the surely wrong ones."""
+    header = ["", "5 % wrong", "average precision", "cleanlab", "difference", "`likely`: precision"]
+    header += ["`likely`: recall", "`sure`: precision", "accuracy", "accuracy without `sure`"]
+    header += ["accuracy with true labels", "seeds"]
+    lines = [header, ["---"] * len(header)]
     for problem, name in NAMES.items():
         for fault in ("random", "confusable"):
             found = collect(cells, problem, fault)
@@ -74,7 +68,7 @@ def write_label_table(cells: dict[str, Any]) -> str:
 
 
 def write_memory_table(cells: dict[str, Any]) -> str:
-    """Return how much memory ranking takes."""
+    """Return the memory that ranking takes."""
     lines = [["", "rows", "classes", "memory in MB"], ["---"] * 4]
     for found in (cell for key, cell in cells.items() if key.startswith("memory ")):
         for name, title in (("ours", "`check --labels`"), ("cleanlab", "cleanlab")):
@@ -84,7 +78,7 @@ def write_memory_table(cells: dict[str, Any]) -> str:
 
 
 def show_share(found: list[dict[str, Any]], kind: str) -> str:
-    """Return the share of labels of a kind, of all seeds together, that are wrong."""
+    """Return the precision of a kind of label, over all seeds: the fraction that is wrong."""
     total = sum(one[kind] for one in found)
     return f"{sum(one[f'{kind}_and_wrong'] for one in found) / total:.2f}" if total else "none"
 

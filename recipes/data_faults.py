@@ -4,7 +4,7 @@ Command:   python recipes/data_faults.py --data DATA --work runs/data_faults --o
            [--problems scene15,tiny200] [--faults copies,random,confusable,memory] [--seeds 5]
            python recipes/data_faults.py --quick             # drawn glyphs, seconds
            python recipes/data_faults.py --table [docs/verbs/check.md]
-Time:      describing 5,000 images once, then about a minute a seed and problem, two cores
+Time:      describing 5,000 images once, then about a minute per seed and problem, two cores
 Expected:  see docs/verbs/check.md
 
 DATA is a folder with scene15/, caltech101.zip and tiny200.zip. Only training images are used, some

@@ -40,8 +40,8 @@ def format_tables() -> str:
         [name, *(str(text.count(f" | {verdict} |")) for verdict in verdicts)]
         for name, text in texts.items()
     ]
-    heads = ["claims", *(verdict.strip("*") for verdict in verdicts)]
-    return "\n\n".join([format_table(heads, rows), *texts.values()])
+    header = ["claims", *(verdict.strip("*") for verdict in verdicts)]
+    return "\n\n".join([format_table(header, rows), *texts.values()])
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the sections of docs/evidence.md share: results, claims and verdicts.
+"""Functions that the sections of docs/evidence.md share: results, claims and verdicts.
 
 A verdict is computed from the results, so that it changes with them. A difference of one seed is
 decided if it is more than a point; one over n seeds if it is more than twice its standard error and
@@ -31,14 +31,14 @@ def read(name: str) -> dict[str, Any]:
     return found
 
 
-def judge(ours: float | None, holds: bool, text: str = "") -> tuple[str, str]:
+def give_verdict(ours: float | None, holds: bool, text: str = "") -> tuple[str, str]:
     """Return how a number is shown, and the verdict."""
     if ours is None:
         return "–", NOT_RUN
     return text or f"{ours:.1f}", HOLDS if holds else FAILS
 
 
-def weigh(
+def compare_seeds(
     gains: Sequence[float], *, least: float = 0.0, sign: int = 1, digits: int = 1
 ) -> tuple[str, str]:
     """Return paired differences as text and the verdict on the claim that they are positive.
@@ -46,7 +46,7 @@ def weigh(
     Parameters
     ----------
     gains : a difference for each seed.
-    least : what the claim needs: -1 for "at most a point behind".
+    least : minimum mean that the claim needs: -1 for "at most a point behind".
     sign : -1 for the claim that they are negative.
     digits : decimals that are shown.
     """
@@ -59,7 +59,7 @@ def weigh(
         root = len(gains) ** 0.5
         error = float(np.std(gains, ddof=1)) / root
         text = f"{mean:+.{digits}f} ± {error:.{digits}f} ({len(gains)})"
-        noise = max(2 * error, ONE_SEED / root)  # few seeds tell little about their own deviation
+        noise = max(2 * error, ONE_SEED / root)  # the deviation of few seeds is itself uncertain
     ahead = sign * mean - least
     if len(gains) > 1 and not any(gains) and least == 0.0:  # the same model in every seed
         return "0.0, the same", FAILS
@@ -87,7 +87,7 @@ def format_claims(claims: Iterable[Claim]) -> str:
     return format_table(["claim", "paper", "here", "verdict"], [list(claim) for claim in claims])
 
 
-def tell_origin(cells: dict[str, Any]) -> str:
+def describe_origin(cells: dict[str, Any]) -> str:
     """Return the machine and the dates of results."""
     if not cells:
         return "Not run."

@@ -13,10 +13,10 @@ from evidence_claims import (
     UNDECIDED,
     Claim,
     average,
+    compare_seeds,
     format_claims,
     pair,
     read,
-    weigh,
 )
 from evidence_confusable import list_claims as list_confusable
 from evidence_confusable import list_tables
@@ -28,7 +28,7 @@ TABLE8 = (
     ("Wsabie++ is ahead of one-vs-all, plain SGD", "Wsabie++", "one-vs-all, plain SGD", "–"),
     ("Wsabie++ is ahead of one-vs-all, exact (dual)", "Wsabie++", "one-vs-all, dual", "–"),
     (
-        "one negative a positive is too few for one-vs-all",  # both by plain SGD
+        "one negative per positive is too few for one-vs-all",  # both by plain SGD
         "one-vs-all, plain SGD",
         "one-vs-all, 1 : 1",
         "+4.7 to +6.2",
@@ -53,10 +53,10 @@ def claims_of_set(name: str, cells: dict[str, Any]) -> Iterator[Claim]:
     for table, rows in (("table8", TABLE8), ("table6", TABLE6)):
         for claim, first, second, paper in rows:
             gains = pair(cells, f"{table}/{first}", f"{table}/{second}", "test")
-            yield f"{claim} ({name})", paper, *weigh(gains)
+            yield f"{claim} ({name})", paper, *compare_seeds(gains)
     gains = pair(cells, "by_order/8", "by_order/0", "test")
     if gains:
-        yield f"last violators of order 8 help Wsabie++ ({name})", "+1.1", *weigh(gains)
+        yield f"last violators of order 8 help Wsabie++ ({name})", "+1.1", *compare_seeds(gains)
     dims = {d: average(cells, f"by_dim/{d}", "test") for d in (32, 64, 128, 256, 512)}
     known = {d: found[0] for d, found in dims.items() if found}
     if known:
@@ -72,7 +72,7 @@ def claims_of_set(name: str, cells: dict[str, Any]) -> Iterator[Claim]:
 
 
 def claims_of_convergence(found: dict[str, dict[str, Any]]) -> Iterator[Claim]:
-    """Yield when 80 % of the accuracy was reached, over all runs that tell."""
+    """Yield when 80 % of the accuracy was reached, over all runs that recorded it."""
     early = [
         cell["early"]
         for cells in found.values()
@@ -89,7 +89,7 @@ def claims_of_convergence(found: dict[str, dict[str, Any]]) -> Iterator[Claim]:
 
 
 def claims_of_starving(rows: list[dict[str, Any]]) -> Iterator[Claim]:
-    """Yield what `last_violators.py` says."""
+    """Yield the claim on last violators, from the results of `last_violators.py`."""
     claim = "last violators raise accuracy (Omniglot, 500 classes, five settings)"
     if not rows:
         yield claim, "+1.1 (21k Web)", "–", NOT_RUN

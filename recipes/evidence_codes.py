@@ -13,12 +13,12 @@ from evidence_claims import (
     NOT_RUN,
     UNDECIDED,
     Claim,
+    compare_seeds,
+    describe_origin,
     format_claims,
     format_table,
-    judge,
+    give_verdict,
     read,
-    tell_origin,
-    weigh,
 )
 
 LINES = ("pq", "bits", "presence", "hadamard", "bilinear", "random")
@@ -41,7 +41,7 @@ def claims_of_codes(found: dict[str, Any]) -> Iterator[Claim]:
     ):
         pairs = zip(by_code.get((first, ratio), []), by_code.get((second, ratio), []), strict=False)
         gains = [ours - other for ours, other in pairs]
-        yield f"five splits: {text} (ratio {ratio})", paper, *weigh(gains, least=least)
+        yield f"five splits: {text} (ratio {ratio})", paper, *compare_seeds(gains, least=least)
     yield from claims_of_chosen(read("choose_or_compress"))
     yield "VOC 2007, SUN 397, ILSVRC 2010", "Tables 1 to 3", "–", NOT_RUN
 
@@ -87,26 +87,26 @@ def claims_of_features(cells: dict[str, Any]) -> Iterator[Claim]:
     for kind in ("random", "same region", "same Gaussian"):
         share = facts.get("weak", {}).get(kind)
         claim = f"Figure 1: over 99 % of the pairs of features have a correlation below 0.2, {kind}"
-        yield claim, "over 99.9 %", *judge(share, (share or 0) > 99, f"{share or 0:.1f} %")
+        yield claim, "over 99.9 %", *give_verdict(share, (share or 0) > 99, f"{share or 0:.1f} %")
     information = cells.get(f"{GAUSSIANS}/information", {})
     for name in ("sign", "2 bins", "4 bins", "8 bins", "16 bins"):
         share = information.get("useless", {}).get(name)
         claim = f"Figure 2: features with less than 0.1 bits of information, {name}"
-        yield claim, "over 90 %", *judge(share, (share or 0) > 90, f"{share or 0:.1f} %")
+        yield claim, "over 90 %", *give_verdict(share, (share or 0) > 90, f"{share or 0:.1f} %")
     for name in ("4 bins", "8 bins"):
         medians = information.get("median")
         gain = medians["sign"] - medians[name] if medians else None
-        claim = f"Figure 2: the sign tells more than {name} (median, bits)"
-        yield claim, "more", *judge(gain, (gain or 0) > 0, f"{gain or 0:+.3f}")
+        claim = f"Figure 2: the sign is more informative than {name} (median, bits)"
+        yield claim, "more", *give_verdict(gain, (gain or 0) > 0, f"{gain or 0:+.3f}")
     modes = cells.get(f"{GAUSSIANS}/modes", {}).get("bimodal", {})
     for kind in ("all values", "cells that are not empty"):
         share = modes.get(kind)
         claim = f"Figure 3: features with two modes, one on each side of 0, {kind}"
-        yield claim, "9 of 10", *judge(share, (share or 0) > 50, f"{share or 0:.0f} %")
+        yield claim, "9 of 10", *give_verdict(share, (share or 0) > 50, f"{share or 0:.0f} %")
 
 
 def claims_of_chosen(found: dict[str, Any]) -> Iterator[Claim]:
-    """Yield what `choose_or_compress.py` says of the claims of [CC], with the paper's vectors."""
+    """Yield the claims of [CC], by the results of `choose_or_compress.py`."""
     cells, counts = found.get("cells", {}), found.get("test_counts", [])
     yield from claims_of_features(cells)
 
@@ -183,16 +183,16 @@ def table_of_times(cells: dict[str, Any]) -> str:
                 cell = cells.get(f"{GAUSSIANS}/{line}/{1 if line == 'none' else ratio}")
                 texts.append(f"{cell[name]:.1f}" if cell else "–")
         rows.append([line, *texts])
-    heads = [
+    header = [
         f"{name}, {ratio}" for name in ("coding", "training", "testing") for ratio in (32, 256)
     ]
-    return format_table(["seconds, ratio", *heads], rows)
+    return format_table(["seconds, ratio", *header], rows)
 
 
 def table_of_information(found: dict[str, Any]) -> str:
-    """Return Figure 2 in numbers: how much features tell, by quantiser.
+    """Return Figure 2 in numbers: the information of features, by quantiser.
 
-    The last line is the mean of the estimate for a feature that tells nothing and fills all bins.
+    The last line is the mean estimate for a feature without information that fills all bins.
     """
     facts = found["cells"][f"{GAUSSIANS}/information"]
     names = list(facts["useless"])
@@ -209,27 +209,27 @@ def table_of_information(found: dict[str, Any]) -> str:
     return format_table(["information of a feature", *names], rows)
 
 
-def tell_selection(cells: dict[str, Any]) -> str:
-    """Return in how few cells the chosen features lie."""
+def describe_selection(cells: dict[str, Any]) -> str:
+    """Return a sentence on how few cells have the chosen features."""
     shares = cells[f"{GAUSSIANS}/selection"]["cells of half"]
-    told = ", ".join(f"{share:.0f} % at ratio {int(ratio):,}" for ratio, share in shares.items())
+    shown = ", ".join(f"{share:.0f} % at ratio {int(ratio):,}" for ratio, share in shares.items())
     return (
         "Half of the features that are chosen by the information of their sign lie in few of the "
-        f"cells (region, Gaussian): {told}. Half of random features lie in nearly 50 %."
+        f"cells (region, Gaussian): {shown}. Half of random features lie in nearly 50 %."
     )
 
 
-def tell_chosen(cells: dict[str, Any]) -> str:
-    """Return what the table of codes is to be compared with."""
-    told = []
+def describe_chosen(cells: dict[str, Any]) -> str:
+    """Return a sentence on the accuracy of plain rows, to compare the table of codes with."""
+    shown = []
     for size in (GAUSSIANS, 64, 256):
         if f"{size}/none/1" in cells:
             plain, facts = cells[f"{size}/none/1"], cells[f"{size}/correlations"]
-            told.append(
+            shown.append(
                 f"{size} Gaussians: plain rows reach {plain['class_top1']:.1f}, and "
                 f"{facts['empty']:.0f} % of the cells (region, Gaussian) are empty"
             )
-    return "; ".join(told) + "."
+    return "; ".join(shown) + "."
 
 
 def list_parts() -> Iterator[str]:
@@ -246,17 +246,17 @@ def list_parts() -> Iterator[str]:
         "features of 256 Gaussians over 4 regions, `benchmarks/codes.py`. The tables and all other "
         "claims: `recipes/choose_or_compress.py`, 128 Gaussians over 8 regions as in the paper, "
         f"one split{size}; ± is the standard error of a difference over these "
-        f"test images. {tell_origin(chosen)}"
+        f"test images. {describe_origin(chosen)}"
     )
     if f"{GAUSSIANS}/information" in chosen:
-        yield "Figure 2: how much single features tell about the class, by quantiser."
+        yield "Figure 2: information of single features about the class, by quantiser."
         yield table_of_information(found)
         yield "![Information of features, by quantiser](images/evidence/information.png)"
     if done:
-        yield tell_chosen(chosen)
+        yield describe_chosen(chosen)
         yield table_of_codes(chosen)
         if f"{GAUSSIANS}/selection" in chosen:
-            yield tell_selection(chosen)
+            yield describe_selection(chosen)
         yield "![Accuracy of codes against the compression ratio](images/evidence/codes.png)"
         yield (
             "Figures 4, 6 and 7: processor seconds for learning the code and coding all images; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evidence_claims import FAILS, HOLDS, NOT_RUN, Claim, format_table, pair, read, weigh
+from evidence_claims import FAILS, HOLDS, NOT_RUN, Claim, compare_seeds, format_table, pair, read
 
 NEAR = 0.02
 """How far a simulated frequency may be from the formula."""
@@ -19,8 +19,8 @@ def table_of_errors(cells: dict[str, Any]) -> str:
             cell = cells[f"1/{p}/{n_rows}"]
             shown = [f"{cell[name]:.3f}" for name in ("mean", "deviation", "expected")]
             rows.append([p, str(n_rows), *shown, f"{cell['far']:.1f} %"])
-    heads = ["probability of an error", "rows", "mean", "deviation", "sqrt(p (1 - p) / n)"]
-    return format_table([*heads, "0.1 away or more"], rows)
+    header = ["probability of an error", "rows", "mean", "deviation", "sqrt(p (1 - p) / n)"]
+    return format_table([*header, "0.1 away or more"], rows)
 
 
 def table_of_chain(cells: dict[str, Any]) -> str:
@@ -30,7 +30,7 @@ def table_of_chain(cells: dict[str, Any]) -> str:
         if name.startswith("3/"):
             _, p, q = name.split("/")
             states = zip(cell["visited"], cell["expected"], strict=True)
-            rows.append([p, q, *(f"{seen:.3f} / {told:.3f}" for seen, told in states)])
+            rows.append([p, q, *(f"{seen:.3f} / {shown:.3f}" for seen, shown in states)])
     return format_table(["p(g)", "p(h)", "no last violator", "g", "h"], rows)
 
 
@@ -71,10 +71,10 @@ def claims_of_stages(cells: dict[str, Any]) -> Iterator[Claim]:
         ("a second stage without the worst tenth of the classes helps, all classes", "delete"),
     ):
         gains = pair(cells, f"stages/{line}", "stages/one stage", "test")
-        yield f"{claim} ({data})", "better", *weigh(gains)
+        yield f"{claim} ({data})", "better", *compare_seeds(gains)
     kept = [cell for name, cell in cells.items() if name.startswith("stages/delete/")]
     gains = [cell["kept"] - cell["kept, one stage"] for cell in kept]
-    yield f"the same, on the classes that are left ({data})", "better", *weigh(gains)
+    yield f"the same, on the classes that are left ({data})", "better", *compare_seeds(gains)
 
 
 def list_claims() -> Iterator[Claim]:

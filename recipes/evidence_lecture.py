@@ -10,26 +10,26 @@ from evidence_claims import (
     HOLDS,
     NOT_RUN,
     Claim,
+    compare_seeds,
+    describe_origin,
     format_claims,
     format_table,
-    judge,
+    give_verdict,
     read,
-    tell_origin,
-    weigh,
 )
 
 SIZES = (10, 25, 50, 100)
 
 
 def table_of_solvers(cells: dict[str, Any]) -> str:
-    """Return processor seconds and top-1 of the solvers by the number of images a class."""
+    """Return processor seconds and top-1 of the solvers by the number of images per class."""
     lines = dict.fromkeys(name.split("/")[1] for name in cells if name.startswith("solvers/"))
     rows = []
     for line in lines:
         found = [cells.get(f"solvers/{line}/{size}") for size in SIZES]
         rows.append([line, *(f"{c['seconds']:.1f} / {c['top1']:.1f}" if c else "–" for c in found)])
-    heads = [f"{size} images" for size in SIZES]
-    return format_table(["seconds / top-1", *heads], rows)
+    header = [f"{size} images per class" for size in SIZES]
+    return format_table(["seconds / top-1", *header], rows)
 
 
 def claims_of_solvers(cells: dict[str, Any]) -> Iterator[Claim]:
@@ -64,14 +64,14 @@ def claims_of_penalties(cells: dict[str, Any]) -> Iterator[Claim]:
             for name in ("one-vs-rest", "L2 softmax", "trace norm")
         }
         for base in ("one-vs-rest", "L2 softmax"):
-            claim = f"the trace norm is ahead of {base} ({size} images a class, top-1)"
+            claim = f"the trace norm is ahead of {base} ({size} images per class, top-1)"
             ours, other = found["trace norm"], found[base]
             gains = [ours["top1"] - other["top1"]] if ours and other else []
-            yield claim, "ahead", *weigh(gains)
+            yield claim, "ahead", *compare_seeds(gains)
         cell = cells.get(f"codes/{size}")
         lost = [cell["codes, plain"] - cell["plain, plain"]] if cell else []
-        claim = f"training on product codes costs a point at most ({size} images a class)"
-        yield claim, "−0.9", *weigh(lost, least=-1.0)
+        claim = f"training on product codes costs a point at most ({size} images per class)"
+        yield claim, "−0.9", *compare_seeds(lost, least=-1.0)
 
 
 def claims_of_lecture() -> Iterator[Claim]:
@@ -80,15 +80,19 @@ def claims_of_lecture() -> Iterator[Claim]:
     gains = [row["trace_top1"] - max(row["l2_top1"], row["l2_minimum_top1"]) for row in few]
     shown = ", ".join(f"{gain:+.1f}" for gain in gains)
     claim = "the trace norm helps where classes share directions (drawn rows of low rank)"
-    yield claim, "ahead of OVR", *judge(min(gains, default=None), min(gains, default=0) > 0, shown)
+    yield (
+        claim,
+        "ahead of OVR",
+        *give_verdict(min(gains, default=None), min(gains, default=0) > 0, shown),
+    )
     store = read("trace-scene15").get("store", {})
     gains = [store["trace_top1"] - store["l2_minimum_top1"]] if store else []
     claim = "the same on photographs (Scene 15, Fisher vectors)"
-    yield claim, "ahead of OVR", *weigh(gains)
+    yield claim, "ahead of OVR", *compare_seeds(gains)
     predict = read("trace-predict").get("predict", [])
     fast = min((row["speed_up"] for row in predict), default=None)
     claim = "a model of low rank predicts faster (500 and 10,000 classes, rank 20)"
-    yield claim, "–", *judge(fast, (fast or 0) > 1, f"{fast or 0:.0f} times and more")
+    yield claim, "–", *give_verdict(fast, (fast or 0) > 1, f"{fast or 0:.0f} times and more")
 
 
 def list_parts() -> Iterator[str]:
@@ -101,7 +105,7 @@ def list_parts() -> Iterator[str]:
             f"`recipes/large_scale_learning.py`: photographs of {found['data']}, the first "
             f"{found['classes']} classes, Fisher vectors of 4,096 features, one seed. Processor "
             "seconds of one training with settings found before, and top-1 over samples. "
-            f"{tell_origin(cells)}"
+            f"{describe_origin(cells)}"
         )
         yield table_of_solvers(cells)
     yield format_claims([*claims_of_solvers(cells), *claims_of_penalties(cells)])

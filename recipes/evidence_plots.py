@@ -130,7 +130,7 @@ def find_quantiles(cells: dict[str, Any]) -> dict[str, Any]:
 
 
 def draw_information(cells: dict[str, Any]) -> Any:
-    """Return Figure 2 of [CC]: the information of the best features, a line a quantiser."""
+    """Return Figure 2 of [CC]: the information of the best features, a line per quantiser."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")
@@ -148,7 +148,7 @@ def draw_information(cells: dict[str, Any]) -> Any:
 
 
 def draw_codes(cells: dict[str, Any]) -> Any:
-    """Return accuracy against the compression ratio, a line a code."""
+    """Return accuracy against the compression ratio, a line per code."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")

@@ -13,12 +13,12 @@ from evidence_claims import (
     UNDECIDED,
     Claim,
     average,
+    compare_seeds,
+    describe_origin,
     format_claims,
     format_table,
     pair,
     read,
-    tell_origin,
-    weigh,
 )
 
 TABLE = ("w-OVR", "MUL", "RNK", "WAR")
@@ -53,20 +53,20 @@ def table_of_objectives(cells: dict[str, Any]) -> str:
             row.append(f"{top1[0]:.1f} / {top5[0]:.1f}" if top1 and top5 else "–")
         rows.append(row)
     dims = {f: next(c["dim"] for n, c in cells.items() if n.startswith(f"{f}/")) for f in features}
-    heads = [f"{feature} ({dims[feature]:,})" for feature in features]
-    return format_table(["top-1 / top-5", *heads], rows)
+    header = [f"{feature} ({dims[feature]:,})" for feature in features]
+    return format_table(["top-1 / top-5", *header], rows)
 
 
 def table_of_imbalance(cells: dict[str, Any]) -> str:
-    """Return [GP, Figure 1] in numbers: a row a feature, a column a beta."""
+    """Return [GP, Figure 1] in numbers: a row per feature, a column per beta."""
     rows = []
     for feature in list_features(cells):
         found = [average(cells, f"{feature}/{line}", "top1") for line in BETAS]
         chosen = [cells[n]["settings"]["beta"] for n in cells if n.startswith(f"{feature}/w-OVR/")]
-        told = ", ".join("all" if b in ("all", float("inf")) else f"{b:g}" for b in chosen)
-        rows.append([feature, *(f"{mean[0]:.1f}" if mean else "–" for mean in found), told])
-    heads = [line.replace("beta=", "beta = ").replace("u-OVR", "all (u-OVR)") for line in BETAS]
-    return format_table(["top-1", *heads, "beta chosen (w-OVR)"], rows)
+        shown = ", ".join("all" if b in ("all", float("inf")) else f"{b:g}" for b in chosen)
+        rows.append([feature, *(f"{mean[0]:.1f}" if mean else "–" for mean in found), shown])
+    header = [line.replace("beta=", "beta = ").replace("u-OVR", "all (u-OVR)") for line in BETAS]
+    return format_table(["top-1", *header, "beta chosen (w-OVR)"], rows)
 
 
 def table_of_regularisation(cells: dict[str, Any]) -> str:
@@ -80,20 +80,20 @@ def table_of_regularisation(cells: dict[str, Any]) -> str:
         shown = [f"{curve[e - 1]:.1f}" if e <= len(curve) else "–" for e in SHOWN_EPOCHS]
         settings = f"eta {cell['settings']['eta']:g}, lam {cell['settings'].get('lam', 0):g}"
         rows.append([line, *shown, settings, f"{cell['top1']:.1f}"])
-    heads = [f"epoch {epoch}" for epoch in SHOWN_EPOCHS]
-    return format_table(["strategy", *heads, "chosen", "test"], rows)
+    header = [f"epoch {epoch}" for epoch in SHOWN_EPOCHS]
+    return format_table(["strategy", *header, "chosen", "test"], rows)
 
 
 def table_of_classes(cells: dict[str, Any], feature: str) -> str:
     """Return [GP, Figure 4] in words: the easiest and the hardest classes of w-OVR."""
     found = cells[f"{feature}/w-OVR/0"]["classes"]
 
-    def tell(some: dict[str, float]) -> str:
+    def list_classes(some: dict[str, float]) -> str:
         return ", ".join(f"{name.replace('_', ' ')} {value:.0f}" for name, value in some.items())
 
     return (
         f"Figure 4: classes at both ends, top-1 of w-OVR on {feature} in percent: "
-        f"{tell(found['best'])}; {tell(found['worst'])}."
+        f"{list_classes(found['best'])}; {list_classes(found['worst'])}."
     )
 
 
@@ -105,7 +105,7 @@ def spread(cells: dict[str, Any], feature: str) -> float | None:
 
 
 def claims_of_figures(cells: dict[str, Any]) -> Iterator[Claim]:
-    """Yield what the table and the figures say."""
+    """Yield the claims of the table and the figures."""
     features = list_features(cells)
     spreads = {f: spread(cells, f) for f in features}
     known = {f: s for f, s in spreads.items() if s is not None}
@@ -120,16 +120,16 @@ def claims_of_figures(cells: dict[str, Any]) -> Iterator[Claim]:
         lines = {line: average(cells, f"{feature}/{line}", "top1") for line in TABLE[1:]}
         best = max((one[0], line) for line, one in lines.items() if one)[1]
         gains = pair(cells, f"{feature}/w-OVR", f"{feature}/{best}", "top1")
-        shown, verdict = weigh(gains, least=-1.0)
+        shown, verdict = compare_seeds(gains, least=-1.0)
         claim = f"w-OVR is at most a point behind the best other objective ({feature}: {best})"
         yield claim, paper, shown, verdict
     for feature in features:
-        shown, verdict = weigh(pair(cells, f"{feature}/w-OVR", f"{feature}/u-OVR", "top1"))
+        shown, verdict = compare_seeds(pair(cells, f"{feature}/w-OVR", f"{feature}/u-OVR", "top1"))
         paper = "+3.7 (BOV, 10K classes)" if feature.startswith("bov") else "the less, the larger"
         yield f"Figure 1: choosing beta gains over all negatives ({feature})", paper, shown, verdict
     for feature in features:
         gains = pair(cells, f"{feature}/w-OVR", f"{feature}/beta=1", "top1")
-        shown, verdict = weigh(gains)
+        shown, verdict = compare_seeds(gains)
         yield f"Figure 1: beta = 1 is not enough ({feature})", "insufficient", shown, verdict
     for line in TABLE[1:]:
         gains = [
@@ -143,13 +143,13 @@ def claims_of_figures(cells: dict[str, Any]) -> Iterator[Claim]:
         yield f"classes drawn uniformly change nothing ({line})", "0.1 to 0.5", shown, verdict
 
 
-def judge_once(behind: float) -> str:
-    """Return the verdict on two lines of one seed being alike: each is uncertain by 1.3."""
+def verdict_of_one_seed(behind: float) -> str:
+    """Return the verdict on the claim that two lines of one seed are equal, each within 1.3."""
     return HOLDS if behind > -1 else UNDECIDED if behind > -2.5 else FAILS
 
 
-def advices(cells: dict[str, Any]) -> Iterator[Claim]:
-    """Yield the six recommendations, with the numbers that decide on the largest features."""
+def list_recommendations(cells: dict[str, Any]) -> Iterator[Claim]:
+    """Yield the six recommendations with their verdicts, on the largest features."""
     features = list_features(cells)
     largest, bags = features[-1], features[0]
 
@@ -158,7 +158,7 @@ def advices(cells: dict[str, Any]) -> Iterator[Claim]:
         return None if cell is None else cell["top1"]
 
     gains = pair(cells, f"{largest}/w-OVR", f"{largest}/dual", "top1")
-    shown, verdict = weigh(gains, least=-1.0)
+    shown, verdict = compare_seeds(gains, least=-1.0)
     claim = f"1. SGD is as good as a batch solver (w-OVR beside the dual squared hinge, {largest})"
     yield claim, "on par", shown, verdict
     some = [pair(cells, f"{f}/w-OVR", f"{f}/u-OVR", "top1") for f in features]
@@ -176,13 +176,13 @@ def advices(cells: dict[str, Any]) -> Iterator[Claim]:
         yield claim, "similar", "–", NOT_RUN
     else:
         behind = found[2] - max(found[:2])  # type: ignore[operator, type-var]
-        yield claim, "similar; −1.9 on VOC 2007", f"{behind:+.1f}", judge_once(behind)
+        yield claim, "similar; −1.9 on VOC 2007", f"{behind:+.1f}", verdict_of_one_seed(behind)
     claim = "4. a fixed step is enough (Figure 2: (ii) beside (i))"
     if None in found:
         yield claim, "similar", "–", NOT_RUN
     else:
         behind = found[1] - found[0]  # type: ignore[operator]
-        yield claim, "similar", f"{behind:+.1f}", judge_once(behind)
+        yield claim, "similar", f"{behind:+.1f}", verdict_of_one_seed(behind)
     leads = []
     for feature in features:
         values = [average(cells, f"{feature}/{line}", "top1") for line in TABLE]
@@ -216,10 +216,10 @@ def list_parts() -> Iterator[str]:
         f"{found['classes']} classes; top-1 and top-5 are means over classes. The lines of Table 2 "
         f"and every beta are means of {seeds} seeds, which draw the validation images; all others "
         "have one seed. "
-        f"{tell_origin(cells)}"
+        f"{describe_origin(cells)}"
     )
     yield table_of_objectives(cells)
-    yield "Figure 1: top-1 against the number of negatives a positive."
+    yield "Figure 1: top-1 against the number of negatives per positive."
     yield table_of_imbalance(cells)
     yield "![Accuracy against imbalance, regularisation and length](images/evidence/practice.png)"
     if any(name.split("/")[1] in STRATEGIES for name in cells):
@@ -231,5 +231,5 @@ def list_parts() -> Iterator[str]:
     yield table_of_classes(cells, features[-1])
     yield format_claims(claims_of_figures(cells))
     yield "The six recommendations of the paper:"
-    yield format_claims(advices(cells))
+    yield format_claims(list_recommendations(cells))
     yield "Not run: 10,184 classes of 9 million images (Table 3)."

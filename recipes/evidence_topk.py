@@ -9,12 +9,12 @@ import numpy as np
 from evidence_claims import (
     NOT_RUN,
     Claim,
+    compare_seeds,
+    describe_origin,
     format_claims,
     format_table,
-    judge,
+    give_verdict,
     read,
-    tell_origin,
-    weigh,
 )
 
 NEAR = 0.7
@@ -55,8 +55,8 @@ def table_of_silhouettes(cells: dict[str, Any]) -> str:
                 rows.append(["" if line == name else line, *compare(cells[line], name)])
             elif line == name:
                 rows.append(["", "here", *["–"] * len(paper), "", NOT_RUN])
-    heads = ["method", "", *(f"top-{depth}" for depth in DEPTHS), "chosen", "verdict"]
-    return format_table(heads, rows)
+    header = ["method", "", *(f"top-{depth}" for depth in DEPTHS), "chosen", "verdict"]
+    return format_table(header, rows)
 
 
 def compare(cell: dict[str, Any], name: str) -> list[str]:
@@ -112,7 +112,7 @@ def claims_of_silhouettes(cells: dict[str, Any]) -> Iterator[Claim]:
         where = DEPTHS.index(depth)
         found = cells[name]["test"][where] - cells[base]["test"][where]
         agrees = found > 0 if paper is None else found * paper > 0
-        yield text, shown, *judge(found, agrees, f"{found:+.2f}")
+        yield text, shown, *give_verdict(found, agrees, f"{found:+.2f}")
 
 
 def table_of_networks(cells: dict[str, Any]) -> str:
@@ -150,7 +150,7 @@ def claims_of_networks(cells: dict[str, Any]) -> Iterator[Claim]:
         ("one-vs-all is behind the multiclass SVM at top-5", "OVA", "top-1", 5, "−6.0, −10.1", -1),
     ):
         for name in names:
-            found = weigh(gain(name, line, base, depth), sign=sign, digits=2)
+            found = compare_seeds(gain(name, line, base, depth), sign=sign, digits=2)
             yield f"{claim} ({name})", paper, *found
 
 
@@ -164,7 +164,7 @@ def list_parts() -> Iterator[str]:
     yield (
         f"Table 1, Caltech 101 Silhouettes, the data of the paper; `recipes/silhouettes.py`. "
         f"Of {len(done)} rows {len(fixed)} are of deterministic methods, and {near} of these lie "
-        f"within {NEAR} points of the paper in every column. {tell_origin(cells)}"
+        f"within {NEAR} points of the paper in every column. {describe_origin(cells)}"
     )
     yield table_of_silhouettes(cells)
     yield "![Accuracy at k on Silhouettes](images/evidence/silhouettes.png)"
@@ -174,7 +174,7 @@ def list_parts() -> Iterator[str]:
     yield (
         "The same claims on rows of a network, EfficientNet-Lite0 (1,280 features), "
         "`recipes/topk_networks.py`; the paper's numbers are those of MIT Indoor 67 and SUN 397. "
-        + tell_origin(networks)
+        + describe_origin(networks)
     )
     if networks:
         yield table_of_networks(networks)

@@ -3,7 +3,7 @@
 Command:   python recipes/fisher_settings.py --data DATA --work runs/settings
            [--problems caltech101,scene15] [--settings plain,coordinates]
            [--out benchmarks/results/fisher_settings.json] [--table docs/recipes.md]
-Time:      one core: 2 to 4 minutes a setting and data set
+Time:      one core: 2 to 4 minutes per setting and data set
 Expected:  see docs/recipes.md
 
 The training images of the first split of `photographs.py` are described once for each setting, and
@@ -31,7 +31,8 @@ from photograph_rows import (
     draw_split,
     load_images,
 )
-from photographs import ROOT, TITLES, publish, save
+from photograph_tables import TITLES, publish
+from photographs import ROOT, save
 from results import need
 
 RESULTS = ROOT / "benchmarks" / "results" / "fisher_settings.json"

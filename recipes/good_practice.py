@@ -1,4 +1,4 @@
-"""Objectives, imbalance and regularisation of SGD: [GP, Table 2, Figures 1 to 4, six advices].
+"""Objectives, imbalance and regularisation of SGD: [GP, Table 2, Figures 1 to 4, recommendations].
 
     python recipes/good_practice.py --data caltech101.zip --rows FOLDER --seeds 3 --out FILE.json
     python recipes/good_practice.py --quick                      # drawn glyphs, seconds
@@ -18,7 +18,7 @@ lines, the other seeds the objectives of Table 2 and the values of beta.
 
 Each result is written to `--out` as soon as it is known; `--features` runs some of them, `--short`
 leaves reweighted and centred lines out, and `--rows FOLDER` keeps the rows. Caltech-101, 100
-classes of 30 training images, on one core: rows two minutes a feature, all lines of a feature four.
+classes of 30 training images, on one core: for each feature, rows two minutes and all lines four.
 
 Expected, top-1 of one-vs-rest (w-OVR), multiclass, ranking and WARP: see docs/evidence.md.
 """
@@ -57,7 +57,7 @@ BETAS = (1, 4, 16, 64)
 """Of Figure 1; all negatives are u-OVR."""
 LONGER = {"RNK": 20, "WAR": 5, "beta=1": 10, "beta=4": 5, "beta=16": 2}
 """How many times longer some lines train: an epoch of theirs looks at few classes for each row, and
-with 24 rows a class that adds up to little. The paper has hundreds of rows a class."""
+with 24 rows per class that adds up to little. The paper has hundreds of rows per class."""
 PATIENCE = 8
 ETAS = (0.03, 0.1, 0.3)
 MOST_EXTENSIONS = 3
@@ -134,7 +134,7 @@ def train(method: Method, rows: Rows, seed: int, eta: float | None) -> dict[str,
         validation, fitted = max(tried.values(), key=lambda found: found[0])
     else:
         fitted = method.fit(part, val, n_classes=n_classes, context=context)
-        validation = 100 * float((fitted.model.judge(val.X, val.labels)[0] == 1).mean())
+        validation = 100 * float((fitted.model.rank_true_labels(val.X, val.labels)[0] == 1).mean())
     return measure(fitted.model, rows) | {
         "validation": round(validation, 2),
         "dim": rows.dim,
@@ -146,7 +146,7 @@ def train(method: Method, rows: Rows, seed: int, eta: float | None) -> dict[str,
 
 def measure(model: Any, rows: Rows) -> dict[str, Any]:
     """Return top-1 and top-5 as means over the classes, and the classes at both ends."""
-    ranks, _ = model.judge(rows.X_test, rows.y_test)
+    ranks, _ = model.rank_true_labels(rows.X_test, rows.y_test)
     counts = np.bincount(rows.y_test)
     first, five = (100 * np.bincount(rows.y_test, ranks <= k) / counts for k in (1, 5))
     order = np.argsort(-first, kind="stable")

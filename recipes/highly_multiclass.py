@@ -9,19 +9,19 @@
 Omniglot: 1,623 characters, 15 drawings of each to train, 2 to validate, 3 to test; the file holds
 `X`, bits of 105 x 105 drawings packed along the last axis, and `y`. Glyphs: 2,000 characters that
 myriad draws itself, as many of each. A row is a grid of 8 x 8 cells of 8 orientations of gradients,
-512 numbers, the same for all methods. Other data: a folder or an archive of images, whose splits
+512 values, the same for all methods. Other data: a folder or an archive of images, whose splits
 are pooled, or a .npz file with rows `X` (n_rows, n_features) and labels `y`; of each class 75 %
 train, 10 % validate and 15 % test, and classes of fewer than 8 images are left out.
 
 The rows to test on are the same for all seeds; a seed draws which of the others validate, and all
-that a method draws. Settings (steps, margins, negatives, decay, k, dimensions, the order of last
+that a method draws. Settings (learning rate, margin, negatives, decay, k, dimensions, order of last
 violators) are found by the first seed on its validation rows and kept for the others; each training
 stops at the best epoch of 30 on the validation rows of its own seed. One-vs-all has adagrad and
 averaged weights, as in [HM, Table 5]; beside it are plain SGD and the dual squared hinge. Ensembles
 take the settings of the single embedding. Accuracies are top-1 over samples; the spread is the
 standard deviation.
 
-Each result is written to `--out` as soon as it is known, and one that stands there is not computed
+Each result is written to `--out` as soon as it is known, and results in that file are not computed
 again; `--rows FILE` keeps the rows. The whole takes about 45 minutes on one core. `--parts` runs
 some of it: `means` (nearest means and neighbours), `dims` and `orders` (Wsabie++ by dimensions and
 by the length of its chains of last violators; those in `--dims`), `embeddings`, `linear`
@@ -36,19 +36,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import cv2
 import faiss
 import numpy as np
 
-from myriad.errors import MyriadError
-from myriad.images import choose_glyphs, find_images, read_image, write_glyphs
 from myriad.models.embedding import EmbeddingModel
 from myriad.store import ArrayRows
 from myriad.training import (
@@ -63,6 +59,7 @@ from myriad.training import (
 )
 
 sys.path.insert(0, str(Path(__file__).parent))
+from highly_multiclass_rows import read_rows, split
 from results import describe_run, need
 
 PROPER = EmbeddingOptions(
@@ -94,118 +91,9 @@ PARTS = ("means", "dims", "orders", "embeddings", "linear", "ablations")
 MEMBERS = 3
 EPOCHS = 30
 ABLATED_DIM = 64
-GLYPHS = 2000
-FEWEST = 8
-"""Rows of a class that are enough to train, to validate and to test on."""
 
 
-def describe(picture: np.ndarray) -> np.ndarray:
-    """Return the orientations of gradients in a grid of cells; the picture is bright ink, float."""
-    picture = cv2.resize(
-        cv2.GaussianBlur(picture, (0, 0), 1.5), (64, 64), interpolation=cv2.INTER_AREA
-    )
-    dx, dy = cv2.Sobel(picture, cv2.CV_32F, 1, 0), cv2.Sobel(picture, cv2.CV_32F, 0, 1)
-    strength, angle = np.hypot(dx, dy), (np.arctan2(dy, dx) * (4 / np.pi)) % 8
-    low = np.floor(angle)
-    cells = []
-    for o in range(8):
-        near = np.where(low % 8 == o, 1 - (angle - low), 0) + np.where(
-            (low + 1) % 8 == o, angle - low, 0
-        )
-        blurred = cv2.GaussianBlur((strength * near).astype(np.float32), (0, 0), 4)
-        cells.append(cv2.resize(blurred, (8, 8), interpolation=cv2.INTER_AREA))
-    row = np.sqrt(np.concatenate(cells, axis=None))
-    return row / max(float(np.linalg.norm(row)), 1e-12)
-
-
-def read_data(path: Path, n_classes: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and labels of the first classes: of Omniglot, of a file of rows, or of images."""
-    if path.suffix != ".npz":
-        try:
-            images = find_images(path)
-        except MyriadError as error:
-            sys.exit(str(error))
-        kept, labels = number_classes(images.labels, n_classes, path)
-        pictures = (read_image(images.read(int(i))) for i in kept)
-        return np.stack([describe(255.0 - p.astype(np.float32)) for p in pictures]), labels
-    with np.load(path) as stored:
-        X, y = stored["X"], stored["y"]
-    if X.ndim == 2:
-        kept, labels = number_classes(np.unique(y, return_inverse=True)[1], n_classes, path)
-        return X[kept].astype(np.float32), labels
-    kept = y < (n_classes or len(y))
-    drawings = np.unpackbits(X[kept], axis=-1)[..., :105]
-    rows = np.stack([describe(1.0 - drawing.astype(np.float32)) for drawing in drawings])
-    return rows, y[kept].astype(np.int32)
-
-
-def number_classes(
-    labels: np.ndarray, n_classes: int | None, path: Path
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return which rows are of the first classes of `FEWEST` rows or more, and new labels."""
-    counts = np.bincount(labels[labels >= 0])
-    large = np.flatnonzero(counts >= FEWEST)[:n_classes]
-    if len(large) < 3:
-        sys.exit(f"{path} has fewer than three classes of {FEWEST} images or more.")
-    numbers = np.full(len(counts) + 1, -1, np.int32)  # the last is for unknown labels
-    numbers[large] = np.arange(len(large))
-    kept = np.flatnonzero(numbers[labels] >= 0)
-    return kept, numbers[labels[kept]]
-
-
-def draw_glyphs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and labels of characters drawn with noise; see `myriad demo`."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "glyphs"
-        write_glyphs(place, choose_glyphs(n_classes), images=20, seed=0, splits=(1.0, 0, 0))
-        images = find_images(place)
-        rows = [
-            describe(255.0 - cv2.imread(images.locate(i), 0).astype(np.float32))
-            for i in range(len(images))
-        ]
-        return np.stack(rows), images.labels
-
-
-def read_rows(options: argparse.Namespace, n_classes: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and labels, from the file that keeps them if there is one."""
-    if options.rows is not None and options.rows.exists():
-        with np.load(options.rows) as kept:
-            return kept["X"], kept["y"]
-    if options.quick or options.data is None:
-        X, y = draw_glyphs(n_classes or GLYPHS)
-    else:
-        X, y = read_data(options.data, n_classes)
-    if options.rows is not None:
-        np.savez(options.rows, X=X, y=y)
-    return X, y
-
-
-def split(X: np.ndarray, y: np.ndarray, seed: int) -> list[ArrayRows]:
-    """Return rows to train, to validate and to test on; the last are the same for all seeds.
-
-    Of 20 rows of a class 15 train, 2 validate and 3 test; of others as many in proportion.
-    """
-    by_class = shuffle(np.arange(len(y)), y, 0)
-    sizes = np.bincount(y)
-    place, size = 20 * np.concatenate([np.arange(n) for n in sizes]), np.repeat(sizes, sizes)
-    tested = place >= 17 * size
-    learned = by_class[~tested]
-    learned = shuffle(learned, y[learned], seed + 1)
-    order = np.empty_like(by_class)
-    order[~tested], order[tested] = learned, by_class[tested]
-    names = [str(c) for c in range(int(y.max()) + 1)]
-    trained = place < 15 * size
-    parts = (trained, ~trained & ~tested, tested)
-    return [ArrayRows(X[order[part]], y[order[part]], names) for part in parts]
-
-
-def shuffle(rows: np.ndarray, labels: np.ndarray, seed: int) -> np.ndarray:
-    """Return rows in the order of their labels, those of a label in random order."""
-    order = np.random.default_rng(seed).permutation(len(rows))
-    return rows[order[np.argsort(labels[order], kind="stable")]]
-
-
-class Notebook:
+class TableResults:
     """Results by table, line and seed, in a file from which an interrupted run resumes."""
 
     def __init__(self, path: Path | None, described: dict[str, Any]) -> None:
@@ -223,14 +111,14 @@ class Notebook:
 
     def best(self, table: str, lines: Sequence[int]) -> str:
         """Return the line of a table that is best on the validation rows of the first seed."""
-        judged = {str(n): self.cells[f"{table}/{n}/0"]["validation"] for n in lines}
-        return max(judged, key=lambda line: judged[line])
+        validated = {str(n): self.cells[f"{table}/{n}/0"]["validation"] for n in lines}
+        return max(validated, key=lambda line: validated[line])
 
     def add(self, table: str, line: str, seed: int, cell: dict[str, Any]) -> None:
-        """Enter a result, and write all of them down."""
+        """Add a result, print it, and write all results to the file."""
         self.cells[f"{table}/{line}/{seed}"] = cell | describe_run()
-        told = f"{cell['test']:6.2f} %  {cell['seconds']:7.1f} s"
-        print(f"seed {seed}  {table:<7} {line:<38} {told}", flush=True)
+        shown = f"{cell['test']:6.2f} %  {cell['seconds']:7.1f} s"
+        print(f"seed {seed}  {table:<7} {line:<38} {shown}", flush=True)
         if self._path is None:
             return
         found = {**describe_run(), **self._described, **self.summarise(), "cells": self.cells}
@@ -269,7 +157,7 @@ def list_linear() -> dict[str, Method]:
 def list_embeddings(dim: int, order: int) -> Iterator[tuple[str, Method, str | None]]:
     """Yield the lines of [HM, Table 8] that learn an embedding.
 
-    The last of the three is the line, if any, whose settings the method takes.
+    The third value is the line whose settings the method uses, or None.
     """
     proper = WsabieMethod(dim=dim, options=PROPER, epochs=EPOCHS)
     better = make_better(dim, order)
@@ -321,7 +209,7 @@ def find_early(fitted: Fitted) -> float | None:
 
 def score(model: Any, rows: ArrayRows) -> float:
     """Return the accuracy over samples in percent."""
-    return 100 * float((model.judge(rows.X, rows.labels)[0] == 1).mean())
+    return 100 * float((model.rank_true_labels(rows.X, rows.labels)[0] == 1).mean())
 
 
 def fit_means(parts: list[ArrayRows]) -> dict[str, Any]:
@@ -354,7 +242,7 @@ def fit_neighbours(parts: list[ArrayRows], k: int | None) -> dict[str, Any]:
 
 
 def run_seed(
-    notebook: Notebook,
+    results: TableResults,
     parts: list[ArrayRows],
     seed: int,
     dims: tuple[int, ...],
@@ -364,27 +252,27 @@ def run_seed(
     """Compute all results of a seed, or of some parts and lines, that are not known yet."""
 
     def fill(table: str, line: str, method: Method, like: str | None = None) -> None:
-        if notebook.find(table, line, seed) is not None or line not in (lines or [line]):
+        if results.find(table, line, seed) is not None or line not in (lines or [line]):
             return
-        found = notebook.find(table, like or line, 0)
-        notebook.add(table, line, seed, train(method, found, parts, seed))
+        found = results.find(table, like or line, 0)
+        results.add(table, line, seed, train(method, found, parts, seed))
 
     if "means" in chosen:
-        fill_means(notebook, parts, seed)
+        fill_means(results, parts, seed)
     if "dims" in chosen:
         for d in dims:
             fill("by_dim", str(d), make_better(d))
     if "orders" in chosen:
         for q in ORDERS:
-            fill("by_order", str(q), make_better(int(notebook.best("by_dim", dims)), q))
+            fill("by_order", str(q), make_better(int(results.best("by_dim", dims)), q))
     if "embeddings" in chosen:
         dim, order = (
-            int(notebook.best(table, lines))
+            int(results.best(table, lines))
             for table, lines in (("by_dim", dims), ("by_order", ORDERS[1:]))
         )
-        again = notebook.find("by_order", str(order), seed)
-        if again is not None and notebook.find("table8", "Wsabie++", seed) is None:
-            notebook.add("table8", "Wsabie++", seed, again)
+        again = results.find("by_order", str(order), seed)
+        if again is not None and results.find("table8", "Wsabie++", seed) is None:
+            results.add("table8", "Wsabie++", seed, again)
         for line, method, like in list_embeddings(dim, order):
             fill("table8", line, method, like)
     if "linear" in chosen:
@@ -397,18 +285,18 @@ def run_seed(
             fill("table6", line, WsabieMethod(dim=dim, options=options, epochs=EPOCHS))
 
 
-def fill_means(notebook: Notebook, parts: list[ArrayRows], seed: int) -> None:
+def fill_means(results: TableResults, parts: list[ArrayRows], seed: int) -> None:
     """Compute the results of nearest means and neighbours, if they are not known yet."""
-    if notebook.find("table8", "nearest means", seed) is None:
-        notebook.add("table8", "nearest means", seed, fit_means(parts))
-    if notebook.find("table8", "k-NN", seed) is None:
-        first = notebook.find("table8", "k-NN", 0)
+    if results.find("table8", "nearest means", seed) is None:
+        results.add("table8", "nearest means", seed, fit_means(parts))
+    if results.find("table8", "k-NN", seed) is None:
+        first = results.find("table8", "k-NN", 0)
         cell = fit_neighbours(parts, first["settings"]["k"] if first else None)
-        notebook.add("table8", "k-NN", seed, cell)
+        results.add("table8", "k-NN", seed, cell)
 
 
 def main() -> None:
-    """Run all methods, print the tables, and write them down if asked."""
+    """Run all methods, print the tables, and write the results to `--out`."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("set", nargs="?", choices=["omniglot", "glyphs"])
     parser.add_argument("--data", type=Path, help="the file of Omniglot, images, or rows as .npz")
@@ -435,15 +323,15 @@ def main() -> None:
     X, y = read_rows(options, n_classes)
     n_classes, dims = int(y.max()) + 1, tuple(d for d in dims if d <= X.shape[1])
     described = {"recipe": "highly_multiclass", "set": name}
-    notebook = Notebook(options.out, described | {"classes": n_classes, "rows": len(y)})
+    results = TableResults(options.out, described | {"classes": n_classes, "rows": len(y)})
     for seed in range(options.seeds or (1 if options.quick else 5)):
         lines = options.lines.split(";") if options.lines else None
-        run_seed(notebook, split(X, y, seed), seed, dims, chosen, lines)
-    for table, lines in notebook.summarise().items():
+        run_seed(results, split(X, y, seed), seed, dims, chosen, lines)
+    for table, lines in results.summarise().items():
         print(table)
         for line, numbers in lines.items():
-            told = f"{numbers['mean']:6.2f} +- {numbers['spread']:.2f} ({numbers['seeds']} seeds)"
-            print(f"  {line:<40} {told}")
+            shown = f"{numbers['mean']:6.2f} +- {numbers['spread']:.2f} ({numbers['seeds']} seeds)"
+            print(f"  {line:<40} {shown}")
 
 
 if __name__ == "__main__":

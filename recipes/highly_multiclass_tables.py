@@ -64,8 +64,8 @@ def read_results() -> dict[str, dict[str, Any]]:
     }
 
 
-def tell(found: dict[str, Any] | None) -> str:
-    """Return a mean with its spread, and the number of seeds where it is not the usual one."""
+def format_mean(found: dict[str, Any] | None) -> str:
+    """Return a mean with its standard deviation, and the number of seeds if it is not `SEEDS`."""
     if found is None:
         return ""
     if found["seeds"] == 1:
@@ -74,14 +74,14 @@ def tell(found: dict[str, Any] | None) -> str:
     return f"{found['mean']:.1f} ± {found['spread']:.1f}{fewer}"
 
 
-def tell_paper(value: float | None) -> str:
+def format_value(value: float | None) -> str:
     """Return a figure of the paper, a dash where it has none."""
     return "–" if value is None else f"{value:.1f}"
 
 
-def format_table(class_states: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table of Markdown."""
-    lines = [class_states, ["---"] * len(class_states), *rows]
+    lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -89,20 +89,20 @@ def format_tables(results: dict[str, dict[str, Any]]) -> str:
     """Return all tables, and what they were made from."""
 
     def row(table: str, line: str) -> list[str]:
-        return [tell(found.get(table, {}).get(line)) for found in results.values()]
+        return [format_mean(found.get(table, {}).get(line)) for found in results.values()]
 
     sets = list(results)
     classifiers = [
-        [line, *row("table8", line), *map(tell_paper, paper)]
+        [line, *row("table8", line), *map(format_value, paper)]
         for line, paper in PAPER_CLASSIFIERS.items()
     ]
     ablations = [
-        [line, *row("table6", line), tell_paper(paper)] for line, paper in PAPER_ABLATIONS.items()
+        [line, *row("table6", line), format_value(paper)] for line, paper in PAPER_ABLATIONS.items()
     ]
     dims = sorted(
         {*PAPER_DIMS, *(d for found in results.values() for d in found["by_dim"])}, key=int
     )
-    by_dim = [[d, *row("by_dim", d), tell_paper(PAPER_DIMS.get(d))] for d in dims]
+    by_dim = [[d, *row("by_dim", d), format_value(PAPER_DIMS.get(d))] for d in dims]
     return "\n\n".join(
         [
             "\n".join(describe(name, found) for name, found in results.items()),
@@ -126,19 +126,19 @@ def format_starved(found: dict[str, Any]) -> str:
         + [f"{row[name]:.1f}" for name in names]
         for row in found["cells"].values()
     ]
-    class_states = ["margin", "eta", "last violators", "train", "test", "starved classes"]
-    return format_table([*class_states, "test, other classes", "rows passed over"], rows)
+    header = ["margin", "eta", "last violators", "train", "test", "starved classes"]
+    return format_table([*header, "test, other classes", "rows skipped"], rows)
 
 
 def describe(name: str, found: dict[str, Any]) -> str:
-    """Return a line on where the results of a set come from."""
-    told = (
+    """Return a line with the origin of the results of a set."""
+    shown = (
         f"- **{name}**: {found['classes']:,} classes, {found['rows']:,} rows, {SEEDS} seeds unless "
         f"stated; {found['date'][:10]}, {found['machine']}."
     )
     if found.get("forget", True):
-        return told
-    return f"{told} Last violators are never forgotten and of order 8, settings judged at 4 passes."
+        return shown
+    return f"{shown} Last violators of order 8 are never cleared; settings chosen after 4 epochs."
 
 
 def write_tables(page: Path, tables: str) -> None:

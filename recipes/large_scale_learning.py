@@ -8,13 +8,13 @@
 first 100 classes are taken. Fisher vectors of 32 Gaussians, 4,096 features. Parts, of which
 `--parts` runs some:
 
-- solvers: 10, 25, 50 and 100 training images a class. SGD (one-vs-rest, multiclass and softmax),
+- solvers: 10, 25, 50 and 100 training images per class. SGD (one-vs-rest, multiclass and softmax),
   the same problems in the dual (`dual`, and `crammer-singer`, the multiclass SVM), and LIBLINEAR by
   scikit-learn on the problems of the dual with the same regularisation. The settings are found on a
   fifth of the training images of each class. Seconds are the processor time of one training on
   all training images with these settings, as in the tables of the slides. LIBLINEAR, whose time
-  grows fast, runs up to 50 images a class. Sizes that no class has are left out.
-- penalties: 10 and 25 images a class, one-vs-rest (dual), L2 softmax (SGD, lam searched) and the
+  grows fast, runs up to 50 images per class. Sizes that no class has are left out.
+- penalties: 10 and 25 images per class, one-vs-rest (dual), L2 softmax (SGD, lam searched) and the
   trace norm.
 - codes: product codes of a 32nd of the size; trained and tested on plain rows, trained on decoded
   codes and tested on plain rows or on codes.
@@ -79,7 +79,7 @@ def hold_out(rows: ArrayRows) -> list[ArrayRows]:
 
 def measure(model: Any, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
     """Return top-1 and top-5 over samples in percent."""
-    ranks, _ = model.judge(X, y)
+    ranks, _ = model.rank_true_labels(X, y)
     return {f"top{k}": round(100 * float((ranks <= k).mean()), 2) for k in (1, 5)}
 
 

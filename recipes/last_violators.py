@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from highly_multiclass import read_rows, score, split
+from highly_multiclass import score
+from highly_multiclass_rows import read_rows, split
 
 from myriad.models.embedding import EmbeddingModel
 from myriad.parallel import open_threads
@@ -43,7 +44,7 @@ DIM, EPOCHS = 64, 30
 
 
 def find_starved(trainer: Embedding, rows: ArrayRows, order: int, margin: float) -> np.ndarray:
-    """Tell of each class whether the chain of its last violators violates all its rows."""
+    """Return for each class whether the chain of its last violators violates all its rows."""
     Z, last = rows.X @ trainer.V.T, trainer._memory["last_violator"]
     scores = 2 * Z @ trainer.P.T - np.square(trainer.P).sum(axis=1)
     bars = scores[np.arange(len(Z)), rows.labels] - margin
@@ -70,7 +71,7 @@ def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[st
     trainer.forgets = forget
     with open_threads(1) as pool:
         for _ in range(EPOCHS):
-            before = trainer.tally
+            before = trainer.counts
             trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
     model = EmbeddingModel(trainer.V, trainer.P)
     starved = find_starved(trainer, rows, order, margin)
@@ -83,7 +84,7 @@ def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[st
         "test": round(score(model, test), 1),
         "starved": round(100 * float(starved.mean()), 1),
         "test_of_others": round(score(model, fed), 1),
-        "passed": round(100 * (trainer.tally["passed"] - before["passed"]) / rows.n_rows, 1),
+        "passed": round(100 * (trainer.counts["passed"] - before["passed"]) / rows.n_rows, 1),
         "seconds": round(time.process_time() - began, 1),
     }
 

@@ -4,15 +4,15 @@ Command:   python recipes/next_labels.py --data DATA --work runs --out FILE.json
            [--rounds 10]
            python recipes/next_labels.py --quick             # digits of scikit-learn, seconds
            python recipes/next_labels.py --table [docs/verbs/predict.md]
-Time:      one thread: about two minutes a seed
+Time:      one thread: about two minutes per seed
 Expected:  see docs/verbs/predict.md
 
-A model of 200 classes begins with 5 labelled images a class. In each round 100 of the other 19,000
-training images are labelled, chosen at random, as --next --store does or as --next does without
-the labelled rows, and the model is trained again; its settings are searched once, at the beginning.
-The curve of each way gives the accuracy on the 5,000 test images after each round. "saved" is how
-many percent fewer labels --next needs for the accuracy that the random choice has at the end, by
-interpolation between rounds.
+A model of 200 classes begins with 5 labelled images per class. In each round 100 of the other
+19,000 training images are labelled, chosen at random, as --next --store does or as --next does
+without the labelled rows, and the model is trained again; its settings are searched once, at the
+beginning. The curve of each strategy gives the accuracy on the 5,000 test images after each round.
+"saved" is how many percent fewer labels --next needs for the accuracy that the random choice has at
+the end, by interpolation between rounds.
 
 DATA and the store of photographs, which is made once in --work, are those of automatic_problems.py.
 Every curve is written to --out at once, and what is there is not run again.
@@ -42,12 +42,12 @@ from results import Results, fill_page, need
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "next_labels.json"
 FIRST, ROUND = 5, 100
 QUICK_FIRST = 30
-"""Labelled images a class at the beginning; fewer digits would not be enough for probabilities."""
+"""Labelled images per class at the beginning; fewer digits would not suffice for calibration."""
 WAYS = {"random": "at random", "next": "`predict --next --store`", "alone": "`predict --next`"}
 
 
 def draw_first(y: np.ndarray, seed: int, count: int) -> np.ndarray:
-    """Return the numbers of the images that are labelled at the beginning, `count` a class."""
+    """Return the indices of the images that are labelled at first, `count` per class."""
     draws = np.random.default_rng(seed)
     parts = [draws.permutation(np.flatnonzero(y == c))[:count] for c in range(int(y.max()) + 1)]
     return np.concatenate(parts)
@@ -61,7 +61,7 @@ def find_means(X: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (sums / np.bincount(y)[:, None]) @ directions + mean
 
 
-def follow(
+def run_rounds(
     problem: Problem,
     way: str,
     method: Method,
@@ -167,7 +167,7 @@ def main() -> None:
 
     def draw_curve(way: str, seed: int) -> dict[str, Any]:
         first = draw_first(problem.y, seed, count)
-        curve = follow(problem, way, *search(seed), first, seed, given.rounds, context)
+        curve = run_rounds(problem, way, *search(seed), first, seed, given.rounds, context)
         return {"accuracies": curve}
 
     for seed in range(given.seeds):

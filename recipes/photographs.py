@@ -3,8 +3,8 @@
 Command:   python recipes/photographs.py --data DATA --work runs/photographs
            [--problems caltech101,scene15,tiny200] [--arms sgd,auto] [--splits 5]
            [--out benchmarks/results/photographs.json] [--table docs/recipes.md]
-Time:      two cores: networks 5 minutes a data set, Fisher vectors 5 to 10 minutes a setting, then
-           10 to 60 s for each arm and split
+Time:      two cores: networks 5 minutes per data set, Fisher vectors 5 to 10 minutes per setting,
+           then 10 to 60 s for each arm and split
 Expected:  see docs/recipes.md; Caltech-101, mean class accuracy in %: Fisher vectors 72 to 75,
            network with `LinearSGD()` 91 to 92, `--signature auto` 93.5
 
@@ -34,27 +34,19 @@ from typing import Any
 
 import numpy as np
 from photograph_rows import DATA
+from photograph_tables import FOLDS, MARKS, make_table, publish
 from results import need
 
 from myriad.signatures.registry import FISHER, NETWORK, split_word
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "photographs.json"
-TITLES = {
-    "caltech101": "Caltech-101, 30 a class",
-    "scene15": "Scene 15, 100 a class",
-    "tiny200": "Tiny-ImageNet, 100 a class (part of what the networks were trained on)",
-    "characters": "100 drawn characters, 15 a class",
-    "omniglot": "100 characters of Omniglot as images, 15 a class",
-}
-MARKS = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
 ROWS_OF = {
     "efficientnet-lite0": "lite0",
     "efficientnet-lite2": "lite2",
     "fisher:colour": "colour",
 }
 """Signatures whose rows have another name in `photograph_rows`."""
-FOLDS = 5
 COLOUR_WEIGHTS = (0.0, 0.25, 0.35, 0.5, 0.7, 1.0)
 COLOUR_WEIGHT = 0.5
 
@@ -203,24 +195,6 @@ ARMS: dict[str, Arm] = {
     "colour": arm("colour", fit_svm),
     "late-colour": late_colour,
 }
-CANDIDATES = tuple(name for name in ARMS if name.startswith("candidate"))
-SHOWN = {
-    "sgd": "`efficientnet-lite0`, `LinearSGD()`",
-    "sgd of fc6c517": "`efficientnet-lite0`, `LinearSGD()` of commit fc6c517",
-    "lite2": "`efficientnet-lite2`, automatic classifier",
-    "auto": "`--signature auto`, automatic classifier",
-    "fisher-earlier": "Fisher vectors, earlier defaults, SVM",
-    "fisher-plain": "Fisher vectors, `--no-coordinates`, SVM",
-    "fisher": "Fisher vectors, SVM",
-    "fisher-pq": "the same, trained on product codes of a 32nd of the size",
-    "fisher-contrast": "the same, `--contrast 0.001`",
-    "fisher-step": "the same, `--step 4`",
-    "fisher-strong": "the same, `--regions 8`",
-    "colour": "Fisher vectors of colour alone, SVM",
-    "late-colour": "`fisher+0.5*fisher:colour`, SVM",
-}
-BASES = {"fisher": "fisher-earlier", "auto": "sgd of fc6c517", "lite2": "sgd"}
-BASE = "fisher"
 
 
 def weigh_colour(rows: Any, training: np.ndarray) -> dict[str, float]:
@@ -237,95 +211,6 @@ def weigh_colour(rows: Any, training: np.ndarray) -> dict[str, float]:
         found[str(weight)] = round(accuracy, 2)
         print(f"{rows.problem}, colour {weight}: {accuracy:.2f} % in folds", flush=True)
     return found
-
-
-def summarise(values: list[float]) -> str:
-    """Return a mean and a standard deviation, with the number of splits if it is not five."""
-    spread = f" ± {np.std(values, ddof=1):.1f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.1f}{spread}{count_splits(len(values))}"
-
-
-def count_splits(n: int) -> str:
-    """Return the number of splits in brackets if it is not five."""
-    return "" if n == 5 else f" ({n} split{'s' * (n > 1)})"
-
-
-def make_table(results: dict[str, Any]) -> str:
-    """Return the results as Markdown."""
-    cells, lines = results["cells"], []
-    for problem, title in TITLES.items():
-        known = cells.get(problem, {})
-        rows = [name for name in SHOWN if name in known]
-        if not rows:
-            continue
-        lines += ["", f"| {title} | accuracy in % | paired difference |", "|---|---|---|"]
-        for name in rows:
-            base = BASES.get(name, BASE if name not in ("sgd", "sgd of fc6c517") else "")
-            pairs = [
-                known[name][s]["accuracy"] - known[base][s]["accuracy"]
-                for s in known[name]
-                if s in known.get(base, {}) and base != name
-            ]
-            against = f"{summarise(pairs).replace('-', '−')} against {SHOWN[base]}" if pairs else ""
-            if pairs and np.mean(pairs) > 0:
-                against = f"+{against}"
-            accuracies = [cell["accuracy"] for cell in known[name].values()]
-            lines.append(f"| {SHOWN[name]} | {summarise(accuracies)} | {against} |")
-    lines += list_choices(cells)
-    for problem, found in results.get("weights of colour", {}).items():
-        listed = ", ".join(f"{accuracy:.1f} ({weight})" for weight, accuracy in found.items())
-        lines += [
-            "",
-            f"{TITLES[problem]}: accuracy of `fisher+W*fisher:colour` in {FOLDS} folds of the",
-            f"training images of the first split, by the weight W: {listed}.",
-        ]
-    about = f"{results['date'][:10]}, {results['machine']}."
-    return "\n".join([about, *lines])
-
-
-def list_choices(cells: dict[str, Any]) -> list[str]:
-    """Return a table of what ``--signature auto`` loses to the best candidate, and its cost."""
-    lines, losses = [], []
-    for problem, title in TITLES.items():
-        known = cells.get(problem, {})
-        if "auto" not in known or not all(name in known for name in CANDIDATES):
-            continue
-        splits = [s for s in known["auto"] if all(s in known[name] for name in CANDIDATES)]
-        means = {
-            name: float(np.mean([known[name][s]["accuracy"] for s in splits]))
-            for name in ("auto", *CANDIDATES)
-        }
-        losses.append(max(means.values()) - means["auto"])
-        runs = [known["auto"][s] for s in splits if "seconds of all" in known["auto"][s]]
-        share = [100 * one["seconds of the choice"] / one["seconds of all"] for one in runs]
-        cost = f"{np.mean(share):.0f} %" if share else ""
-        shown = " | ".join(f"{mean:.1f}" for mean in means.values())
-        name = f"{title.split(' (')[0]}{count_splits(len(splits))}"
-        lines.append(f"| {name} | {shown} | {losses[-1]:.1f} | {cost} |")
-    if not lines:
-        return []
-    head = " | ".join(["auto", *(name.removeprefix("candidate ") for name in CANDIDATES)])
-    return [
-        "",
-        f"| `--signature auto` | {head} | loss | time of the choice |",
-        "|---|---|---|---|---|---|---|",
-        *lines,
-        "",
-        f"Mean loss: {np.mean(losses):.2f} points, of {len(losses)} of {len(TITLES)} data sets.",
-        "The time of the choice is processor time, in percent of choosing, describing the training",
-        "images and training.",
-    ]
-
-
-def publish(out: Path, page: Path, make: Callable[..., str], marks: tuple[str, str]) -> None:
-    """Print the table of a file of results, or write it between the two comments of a page."""
-    table = make(json.loads(out.read_text(encoding="utf-8")))
-    if page == Path():
-        print(table)
-        return
-    before, rest = page.read_text(encoding="utf-8").split(marks[0])
-    after = rest.split(marks[1])[1]
-    page.write_text(f"{before}{marks[0]}\n\n{table}\n\n{marks[1]}{after}", encoding="utf-8")
 
 
 def read_results(out: Path, components: int | None) -> dict[str, Any]:

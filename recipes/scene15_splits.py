@@ -2,14 +2,14 @@
 
 Command:   python recipes/scene15_splits.py --data DATA --out runs/splits [--codes none]
            python recipes/scene15_splits.py --quick          # drawn glyphs, half a minute
-Time:      4 to 6 minutes a split with one thread
+Time:      4 to 6 minutes per split with one thread
 Expected:  top-1, mean over classes, mean and deviation of 4 splits: 87.5 +- 0.6 % with the default
            product codes, 87.8 +- 0.8 % with --codes none
 
 The images of DATA/train and DATA/test are put together; of each class 100 are drawn for training,
 the rest is for testing. PCA, mixture and codes are learned from training images only, settings are
 found on a tenth of them, and every test image is scored once. DATA is the folder of Scene 15, with
-a sub-folder a class in train/ and in test/. The images themselves are not new to myriad: its
+a sub-folder per class in train/ and in test/. The images themselves are not new to myriad: its
 defaults were found with the usual split of them in view.
 """
 

@@ -75,7 +75,7 @@ def run(method: DualMethod, problem: Problem) -> dict[str, Any]:
     final = replace(method, lam=lam * rows.n_rows / len(y))
     whole = ArrayRows(problem.X, y, names)
     fitted = final.fit(whole, None, n_classes=n_classes, context=context)
-    ranks, _ = fitted.model.judge(problem.X_test, problem.y_test.astype(np.int32))
+    ranks, _ = fitted.model.rank_true_labels(problem.X_test, problem.y_test.astype(np.int32))
     return {
         "test": [round(100 * float((ranks <= depth).mean()), 2) for depth in DEPTHS],
         "C": float(f"{1 / (lam * rows.n_rows):.3g}"),

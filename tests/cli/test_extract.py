@@ -4,7 +4,7 @@ from myriad.store import Store
 from tests.cli.calling import call_json
 
 
-def test_extract_keeps_float_rows_where_asked(photos, tmp_path, capsys):
+def test_extract_keeps_float_rows_on_request(photos, tmp_path, capsys):
     out = tmp_path / "rows"
     options = ["--codes", "none", "--components", 8, "--regions", 1]
     found = call_json(capsys, "extract", photos, "--out", out, *options)

@@ -3,7 +3,7 @@
 from tests.cli.calling import call, call_json
 
 
-def test_plan_tells_what_a_job_takes(tmp_path, capsys, monkeypatch):
+def test_plan_prints_time_disk_and_memory(tmp_path, capsys, monkeypatch):
     from tests.pipelines.test_plan import CORE, measure_speed
 
     monkeypatch.setattr("myriad.pipelines.plan.load_or_measure_machine", lambda **rest: CORE)

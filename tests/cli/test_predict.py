@@ -65,7 +65,7 @@ def test_files_and_folders_of_predictions(capsys, model, photos, tmp_path, monke
     assert table.num_rows == 2 * n
     whole = (tmp_path / "p.csv").read_bytes()
 
-    # A run that was broken off after its first image goes on from there.
+    # A run that was interrupted after its first image resumes from there.
     (tmp_path / "p.csv").unlink()
     (tmp_path / "p.parquet").unlink()
     with pytest.MonkeyPatch.context() as patch:

@@ -7,7 +7,7 @@ from myriad.codes import CODES, CodeOptions, Source
 from myriad.codes.presence import EMPTY, Cells, find_cells, learn_presence
 from myriad.errors import InputError
 from myriad.parallel import LearningContext
-from myriad.pipelines.code_learning import inform
+from myriad.pipelines.code_learning import measure_information
 from myriad.store import ArrayRows
 
 CELLS = np.repeat(np.arange(6), 8).astype(np.int32)
@@ -75,7 +75,7 @@ def test_information_is_what_a_sign_adds_to_presence():
     rows = ArrayRows(X, labels, ["a", "b", "c", "d"])
     options, context = CodeOptions("presence", 64), LearningContext(threads=1)
     source = Source(X, cells=CELLS)
-    information = inform(rows, source, options, context)
+    information = measure_information(rows, source, options, context)
     present = find_cells(X, CELLS).find_present(X)
     assert (present == full).all()
 

@@ -231,7 +231,7 @@ def test_sparse_labels_are_those_of_the_matrix_and_hold_ones(digits):
         LinearSGD(**options).fit(X_train, csr_matrix(2 * matrix))
 
 
-def test_an_objective_for_one_label_says_so(digits):
+def test_an_objective_for_one_label_refuses_several(digits):
     with pytest.raises(InputError, match="one label per row"):
         LinearSGD(objective="softmax", epochs=2).fit(digits[0][:40], [[0, 1], [1]] * 20)
 
@@ -284,7 +284,7 @@ def test_partial_fit_of_one_batch_is_an_epoch_of_fit(digits):
         assert np.abs(parts.coef_ - whole.coef_).mean() < 0.1 * np.abs(whole.coef_).mean()
 
 
-def test_warm_start_goes_on_from_the_weights(digits):
+def test_warm_start_continues_from_the_weights(digits):
     X_train, _, y_train, _ = digits
     options = FIXED | {"objective": "multiclass", "beta": "auto", "epochs": 1}
     cold = LinearSGD(**options).fit(X_train, y_train)
@@ -298,7 +298,7 @@ def test_warm_start_goes_on_from_the_weights(digits):
         warm.fit(X_train[:20], ["a", "b"] * 10)
 
 
-def test_epochs_are_told(digits, capsys):
+def test_epochs_are_printed(digits, capsys):
     rows = []
     found = LinearSGD(**FIXED | {"early_stopping": True}, refit=False, verbose=True)
     found.set_params(callback=rows.append).fit(digits[0], digits[2])

@@ -68,7 +68,7 @@ def test_a_search_over_options_uses_the_client(client, rows):
     assert search.best_score_ > 0.5
 
 
-def test_no_active_client_is_said(rows, monkeypatch):
+def test_a_missing_active_client_is_reported(rows, monkeypatch):
     def none():
         raise ValueError("No clients found")
 

@@ -91,7 +91,7 @@ def test_passes_one_at_a_time_learn_too(digits):
     assert batch.partial_fit(X_train, y_train).n_epochs_ == 25
 
 
-def test_passes_go_on_from_a_fit(digits, found):
+def test_partial_fit_continues_from_a_fit(digits, found):
     X_train, X_test, y_train, y_test = digits
     more = pickle.loads(pickle.dumps(found)).partial_fit(X_train, y_train)
     assert not np.array_equal(more.model_.prototypes, found.model_.prototypes)

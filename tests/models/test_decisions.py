@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from myriad.errors import InputError
-from myriad.models import Decider, Hierarchy, Rejection, judge, weigh_classes
+from myriad.models import Decider, Hierarchy, Rejection, evaluate_decisions, weigh_classes
 from myriad.models import model as model_module
 from tests.models.folders import draw_rows, make_folder
 
@@ -63,10 +63,10 @@ def test_the_precision_of_answers():
     folder = make_folder(12, 3, n_rows=800)
     rows, labels = draw_rows(2000, 12, 3, seed=11)
     decider = Decider(folder, reject=Rejection("precision", 0.9))
-    judged = judge(decider, rows, labels)
-    right = judged["guesses"] == labels
+    results = evaluate_decisions(decider, rows, labels)
+    right = results["guesses"] == labels
     assert right.mean() < 0.8
-    assert right[judged["answered"]].mean() > 0.86
+    assert right[results["answered"]].mean() > 0.86
     confidence = folder.calibration.confidence
     order = np.argsort(-confidence)
     wrong = np.cumsum(folder.calibration.ranks[order] != 1)
@@ -105,11 +105,11 @@ def test_answers_climb_the_hierarchy():
         else:
             assert found.levels[row] == -1
     assert set(found.levels) >= {0, 1}
-    judged = judge(decider, X, LABELS)
-    np.testing.assert_array_equal(judged["level_1"], pairs.argmax(axis=1) == LABELS // 2)
-    here = judged["levels"] == 1
+    results = evaluate_decisions(decider, X, LABELS)
+    np.testing.assert_array_equal(results["level_1"], pairs.argmax(axis=1) == LABELS // 2)
+    here = results["levels"] == 1
     np.testing.assert_array_equal(
-        judged["level_right"][here], (pairs.argmax(axis=1) == LABELS // 2)[here]
+        results["level_right"][here], (pairs.argmax(axis=1) == LABELS // 2)[here]
     )
 
 
@@ -117,13 +117,13 @@ def test_judging_ranks_as_the_model_does():
     folder = make_folder()
     labels = LABELS.copy()
     labels[:5] = -1
-    judged = judge(Decider(folder), X, labels)
-    ranks, guesses = folder.model.judge(X, labels)
-    np.testing.assert_array_equal(judged["ranks"], ranks)
-    np.testing.assert_array_equal(judged["guesses"], guesses)
+    results = evaluate_decisions(Decider(folder), X, labels)
+    ranks, guesses = folder.model.rank_true_labels(X, labels)
+    np.testing.assert_array_equal(results["ranks"], ranks)
+    np.testing.assert_array_equal(results["guesses"], guesses)
     P = Decider(folder).predict_proba(X)
-    np.testing.assert_allclose(judged["squares"], (P**2).sum(axis=1))
-    assert (judged["true"][:5] == 0).all()
+    np.testing.assert_allclose(results["squares"], (P**2).sum(axis=1))
+    assert (results["true"][:5] == 0).all()
 
 
 @pytest.mark.parametrize("weights", [np.ones(4), -np.ones(5), np.zeros(5), np.full(5, np.nan)])

@@ -14,7 +14,7 @@ from myriad.models import (
     ModelFolder,
     Rejection,
     calibrate_labels,
-    judge,
+    evaluate_decisions,
     load_model,
     save_model,
 )
@@ -147,13 +147,13 @@ def test_decisions_are_kept_in_the_folder_and_judged(tmp_path):
     np.testing.assert_allclose(found.probabilities, expected, rtol=1e-6)
     described = decider.describe(found)
     assert [len(one["assigned"]) for one in described] == [len(one) for one in found.assigned]
-    judged = judge(decider, scores, LabelSets.from_matrix(positive))
+    results = evaluate_decisions(decider, scores, LabelSets.from_matrix(positive))
     given = np.zeros_like(positive)
     for row, labels in enumerate(found.assigned):
         given[row, labels] = True
-    np.testing.assert_array_equal(judged["given"].sum(axis=0), given.sum(axis=0))
-    np.testing.assert_array_equal(judged["right"].sum(axis=0), (given & positive).sum(axis=0))
-    np.testing.assert_allclose(judged["expected"], P.sum(axis=1))
+    np.testing.assert_array_equal(results["given"].sum(axis=0), given.sum(axis=0))
+    np.testing.assert_array_equal(results["right"].sum(axis=0), (given & positive).sum(axis=0))
+    np.testing.assert_allclose(results["expected"], P.sum(axis=1))
 
 
 def test_weights_multiply_the_odds_and_zero_leaves_a_label_out():

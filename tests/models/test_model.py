@@ -49,6 +49,6 @@ def test_rank_of_truth_agrees_with_ranking():
     X = np.random.default_rng(2).standard_normal((30, 5)).astype(np.float32)
     labels, _ = model.rank(X, 9)
     for position in range(9):
-        ranks, guesses = model.judge(X, labels[:, position])
+        ranks, guesses = model.rank_true_labels(X, labels[:, position])
         assert (ranks == position + 1).all()
         np.testing.assert_array_equal(guesses, labels[:, 0])

@@ -1,4 +1,4 @@
-"""Objectives compared: one line each, resumed where broken off, failures among them."""
+"""Objectives compared: one line each, resumed after an interruption, failures among them."""
 
 import json
 from dataclasses import dataclass

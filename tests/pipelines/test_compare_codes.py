@@ -63,7 +63,7 @@ def test_every_code_has_its_line(plain, tmp_path):
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["codes.json"]
 
 
-def test_a_broken_comparison_goes_on(plain, tmp_path, monkeypatch):
+def test_an_interrupted_comparison_resumes(plain, tmp_path, monkeypatch):
     options = {"codes": ("bits",), "ratios": (32.0, 64.0), "method": METHOD}
     compare_codes(plain, tmp_path, **options | {"ratios": (32.0,)})
     before = json.loads((tmp_path / "codes.json").read_text())["rows"]

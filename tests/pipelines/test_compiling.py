@@ -64,15 +64,15 @@ def test_a_process_that_fails_or_cannot_be_started_changes_nothing(started, monk
         wait_for_kernels()
 
 
-def test_waiting_has_an_end_and_is_explained(started, monkeypatch):
-    told = []
-    monkeypatch.setattr(compiling, "report_compiling", told.append)
+def test_waiting_has_a_timeout_and_is_explained(started, monkeypatch):
+    reported = []
+    monkeypatch.setattr(compiling, "report_compiling", reported.append)
     monkeypatch.setattr(compiling, "LONG_COMPILING", 0.01)
     monkeypatch.setattr(compiling, "LONGEST_WAIT", 0.01)
     with compiling_ahead(2):
         wait_for_kernels()
         assert started[0].poll() is None
-    assert told == [0.01]
+    assert reported == [0.01]
 
 
 def test_the_program_ends_with_its_parent():

@@ -122,7 +122,7 @@ def test_rows_of_another_code_are_refused(plain, models, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["bits", "turned"])
-def test_bits_are_cut_further_for_nothing(plain, stores, tmp_path, name):
+def test_bits_are_shortened_without_learning(plain, stores, tmp_path, name):
     cut = compress(stores[f"all {name}"], tmp_path / "cut", options=CodeOptions(name, 64))
     whole = Store.open(stores[name])
     assert cut.error is None

@@ -14,7 +14,7 @@ from myriad.pipelines.epoch_timing import (
     measure_speed,
     time_epochs,
 )
-from myriad.pipelines.machine import remember
+from myriad.pipelines.machine import write_cached
 from myriad.training import SGD
 from myriad.training.settings import Setting
 from myriad.training.sgd.fitting import make_trainer
@@ -100,5 +100,5 @@ def test_a_pace_is_measured_once(tmp_path, monkeypatch):
     path.write_text(path.read_text().replace("7.0", '"many"'))
     assert measure_speed(epochs, 2) == 7.0
     assert len(calls) == 4
-    remember({"rates": {}})  # all else is forgotten
+    write_cached({"rates": {}})  # all else is forgotten
     assert set(json.loads(path.read_text())["notes"]) == {"rates"}

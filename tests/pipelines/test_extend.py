@@ -1,4 +1,4 @@
-"""Models that grow: old weights stay, new classes are told apart, bad input is named."""
+"""Extended models: old weights stay, new classes are recognised, bad input is refused."""
 
 import json
 import shutil

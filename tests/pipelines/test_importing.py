@@ -54,7 +54,7 @@ def test_a_store_is_the_same_on_any_number_of_threads_and_other_for_a_seed(tmp_p
     assert first["shard-00000.arrow"] != third["shard-00000.arrow"]
 
 
-def test_a_broken_import_is_resumed(tmp_path, monkeypatch):
+def test_an_interrupted_import_is_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(importing, "shard_rows", lambda row_bytes: 8)
     files = WRITERS["parquet"](tmp_path)
     import_rows(files, tmp_path / "whole", threads=1)

@@ -43,7 +43,7 @@ def test_doubt_decides_among_clusters_without_labels():
     assert sum(row < 90 for row in chosen[:3]) == 3
 
 
-def test_near_duplicates_are_passed_over():
+def test_near_duplicates_are_skipped():
     X = draw_clusters(noise=1e-3)
     chosen = choose_rows(make(X, np.full(300, 0.4)), 50, seed=0)
     assert sorted(np.array(chosen) // 30) == list(range(10))

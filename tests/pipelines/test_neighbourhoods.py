@@ -40,7 +40,7 @@ def test_other_models_have_none():
     assert len(describe_embedding(one, list("abcd"))["places"]) == 4
 
 
-def test_classes_of_a_low_rank_have_places():
+def test_classes_of_a_low_rank_model_have_coordinates():
     V = np.random.default_rng(0).standard_normal((9, 3)).astype(np.float32)
     b, strengths = np.zeros(9, np.float32), np.array([3.0, 2.0, 1.0], np.float32)
     model = FactoredModel(V, b, np.eye(5, 3, dtype=np.float32), strengths)

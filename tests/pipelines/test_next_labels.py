@@ -19,8 +19,8 @@ from tests.models.folders import draw_rows, make_folder
 def model(tmp_path):
     folder = make_folder(5, dim=12, scale=1.2)
     X, labels = draw_rows(400, 5, 12, seed=1)
-    standing = folder.calibration.standardise(folder.model.scores(X).max(axis=1))
-    novelty = learn_novelty(ArrayRows(X, labels), 5, labels, standing, seed=0)
+    best_scores = folder.calibration.standardise(folder.model.scores(X).max(axis=1))
+    novelty = learn_novelty(ArrayRows(X, labels), 5, labels, best_scores, seed=0)
     folder = replace(folder, calibration=replace(folder.calibration, novelty=novelty))
     save_model(tmp_path / "model", folder, card="")
     return tmp_path / "model"

@@ -87,7 +87,7 @@ def test_extraction_counts_images_and_bytes():
 
 
 @pytest.mark.usefixtures("known")
-def test_what_does_not_fit_is_said_with_what_to_change():
+def test_advice_is_given_where_a_job_does_not_fit():
     job = Job(images=2_000_000, classes=12_500, dim=131_072, objective="warp")
     planned = plan(job, memory=4 << 30)
     assert len(planned.advice) == 2
@@ -119,7 +119,7 @@ def test_jobs_that_cannot_be(wrong):
         Job(**({"images": 10, "classes": 2} | wrong))
 
 
-def test_a_machine_is_measured_once_and_damaged_memories_are_passed_over(tmp_path, monkeypatch):
+def test_a_machine_is_measured_once_and_damaged_caches_are_ignored(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     calls = []
     monkeypatch.setattr(machines, "measure_machine", lambda **rest: calls.append(1) or CORE)

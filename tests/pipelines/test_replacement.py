@@ -101,7 +101,7 @@ def test_a_model_of_an_earlier_version_is_read_and_kept(stores, model):
     assert read_model(model) == read_model(stores / "a")
 
 
-def test_a_broken_replacement_is_completed_and_no_other(stores, model, monkeypatch):
+def test_an_interrupted_replacement_is_completed_and_no_other(stores, model, monkeypatch):
     old = read_model(model)
     break_off(monkeypatch, stores / "b.store", model, overwrite=True)
     assert read_model(model) == old
@@ -161,7 +161,7 @@ def test_a_model_of_other_images_is_kept(tmp_path, monkeypatch):
     assert snapshot(tmp_path) == before
 
 
-def test_a_broken_replacement_of_a_comparison_is_completed(stores, tmp_path, monkeypatch):
+def test_an_interrupted_replacement_of_a_comparison_is_completed(stores, tmp_path, monkeypatch):
     out, options = tmp_path / "out", {"objectives": ["means", "ovr"], "epochs": 2, "threads": 1}
     compare(stores / "a.store", out, **options)
 

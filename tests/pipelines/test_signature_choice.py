@@ -14,11 +14,11 @@ from myriad.pipelines.signature_choice import (
     FEWEST,
     MOST,
     Candidate,
+    choose_best,
     choose_signature,
+    combine_columns,
     count_compared,
     draw_sample,
-    pick,
-    take_columns,
 )
 from myriad.signatures.efficientnet import LITES
 from myriad.signatures.registry import FISHER, NETWORK
@@ -60,17 +60,17 @@ def candidate(word, correct):
 
 def test_the_cheaper_one_is_preferred_within_the_error():
     worse, better = [1] * 90 + [0] * 10, [0] * 5 + [1] * 93 + [0] * 2
-    assert pick([candidate(NETWORK, worse), candidate(BOTH, better)]) == NETWORK
+    assert choose_best([candidate(NETWORK, worse), candidate(BOTH, better)]) == NETWORK
     best = [1] * 99 + [0]
-    assert pick([candidate(NETWORK, worse), candidate(BOTH, best)]) == BOTH
-    assert pick([candidate(NETWORK, best), candidate(FISHER, worse)]) == NETWORK
+    assert choose_best([candidate(NETWORK, worse), candidate(BOTH, best)]) == BOTH
+    assert choose_best([candidate(NETWORK, best), candidate(FISHER, worse)]) == NETWORK
 
 
 def test_columns_are_scaled_to_norm_one():
     X = np.array([[3, 4, 0, 1], [0, 0, 0, 5]], np.float32)
-    found = take_columns(X, [(slice(0, 2), 1.0)])
+    found = combine_columns(X, [(slice(0, 2), 1.0)])
     np.testing.assert_allclose(found, [[0.6, 0.8], [0, 0]], rtol=1e-6)
-    both = take_columns(X, [(slice(0, 2), 1.0), (slice(2, 4), 0.5)])
+    both = combine_columns(X, [(slice(0, 2), 1.0), (slice(2, 4), 0.5)])
     scaled = np.array([[0.6, 0.8, 0, 0.5], [0, 0, 0, 0.5]])
     np.testing.assert_allclose(both, scaled / np.linalg.norm(scaled, axis=1)[:, None], rtol=1e-6)
 

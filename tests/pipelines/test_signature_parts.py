@@ -68,5 +68,5 @@ def test_models_of_other_features_have_no_shares():
     assert share_margins(flat, FakeStore(X, y)) == {}
 
 
-def test_names_are_told_apart():
+def test_equal_names_are_numbered():
     assert number_names(("bov", "vlad", "bov")) == ["bov", "vlad", "bov (2)"]

@@ -1,4 +1,4 @@
-"""Settings tuned: the search, a grid, three kinds of regularisation, resumed where broken off."""
+"""Settings tuned: the search, a grid, three kinds of regularisation, resumed if interrupted."""
 
 import pytest
 

@@ -26,9 +26,9 @@ def recipes(monkeypatch):
     ],
 )
 def test_a_difference_is_decided_by_its_standard_error(recipes, gains, options, verdict):
-    from evidence_claims import weigh
+    from evidence_claims import compare_seeds
 
-    assert weigh(gains, **options)[1] == verdict
+    assert compare_seeds(gains, **options)[1] == verdict
 
 
 def test_differences_are_paired_by_seed(recipes):

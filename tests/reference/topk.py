@@ -48,11 +48,11 @@ def thresholds(ordered, n_upper, n_middle, k, r, variant, rho):
     return [*found, ((middle + (n_upper - k) * free) / n_middle, free)]
 
 
-def train(X, labels, orders, *, n_classes, k, lam, variant, gamma=0.0, narrow=(), start=15):
+def train(X, labels, orders, *, n_classes, k, lam, variant, gamma=0.0, support_only=(), start=15):
     """Return W and the dual columns A (n_classes, n).
 
-    Epochs in `narrow` are over the variables that are not zero. A row without any begins with at
-    most `start` more than k, those of the largest scores.
+    Epochs in `support_only` are over the variables that are not zero. A row without any begins with
+    at most `start` more than k, those of the largest scores.
     """
     n, dim = X.shape
     W, A = np.zeros((n_classes, dim)), np.zeros((n_classes, n))
@@ -62,7 +62,7 @@ def train(X, labels, orders, *, n_classes, k, lam, variant, gamma=0.0, narrow=()
             x, y = X[i], labels[i]
             q = W @ x - (x @ x) * A[:, i]
             wrong = np.delete(np.arange(n_classes), y)
-            if number in narrow:
+            if number in support_only:
                 wrong = wrong[A[wrong, i] != 0]
             elif not A[:, i].any():
                 wrong = np.sort(wrong[np.argsort(-q[wrong], kind="stable")[: k + start]])

@@ -235,7 +235,7 @@ def test_only_shown_images_are_read_and_each_once(tmp_path: Path) -> None:
     assert max(sizes.values()) <= 2  # once a size
 
 
-def test_equal_training_is_told_not_plotted(tmp_path: Path) -> None:
+def test_equal_numbers_of_training_images_are_not_plotted(tmp_path: Path) -> None:
     markup = Markup(make_page(invent_evidence(30, even=True), tmp_path))
     assert "Every class was trained on 40 images." in markup.read()
     assert len(markup.find("svg", **{"class": "plot"})) == 5

@@ -14,18 +14,18 @@ def row(value, n=1):
 
 
 def test_a_lone_row_is_scored_at_once_and_later_ones_together():
-    sizes, begun, go = [], threading.Event(), threading.Event()
+    sizes, started, go = [], threading.Event(), threading.Event()
 
     def score(key, rows):
-        if not begun.is_set():
-            begun.set()
+        if not started.is_set():
+            started.set()
             go.wait(60)
         return [(key, value) for value in rows[:, 0].tolist()]
 
     async def run():
         batcher = Batcher(score, sizes.append)
         first = asyncio.create_task(batcher.score("a", row(0)))
-        await asyncio.to_thread(begun.wait, 60)  # it is being scored, though nothing else came
+        await asyncio.to_thread(started.wait, 60)  # it is being scored, though nothing else came
         others = [asyncio.create_task(batcher.score("ab"[i % 2], row(i))) for i in range(1, 7)]
         await asyncio.sleep(0)
         go.set()

@@ -48,7 +48,7 @@ def test_wrong_options_are_refused(wrong):
         ServeOptions(**wrong)
 
 
-def test_the_key_is_asked_for(keyed):
+def test_the_key_is_required(keyed):
     for headers in ({}, {"x-api-key": "wrong"}, {"authorization": "Bearer wrong"}):
         answer = keyed.get("/model", headers=headers)
         assert "X-API-Key" in refusal(answer, 401)
@@ -150,7 +150,7 @@ def test_a_failure_is_one_sentence_without_details(rows, monkeypatch, capfd):
         raise KeyError("/secret/path")
 
     monkeypatch.delenv("MYRIAD_DEBUG", raising=False)
-    monkeypatch.setattr(rows.service, "answer", fail)
+    monkeypatch.setattr(rows.service, "predict", fail)
     answer = rows.post("/predict", json={"rows": [[0.0] * 8]})
     assert refusal(answer, 500) == "The server failed on this request."
     said = capfd.readouterr().err
@@ -164,7 +164,7 @@ def test_an_image_that_kills_workers_is_a_bad_image(images, letter, monkeypatch)
     def die(task):
         raise WorkError("3 worker processes died of the same task.")
 
-    monkeypatch.setattr(images.service, "_find_work", lambda model: die)
+    monkeypatch.setattr(images.service, "_worker_function", lambda model: die)
     assert "failed or took too long" in refusal(images.post("/predict", letter[0]), 422)
     assert isinstance(
         images.run(images.service.describe(images.service.model, [letter[0]]))[0], BadImage

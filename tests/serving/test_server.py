@@ -40,7 +40,7 @@ def test_a_request_that_has_begun_is_finished(rows_model):
         connection.putheader("content-type", "application/json")
         connection.putheader("content-length", str(len(ROWS)))
         connection.endheaders(ROWS[:10].encode())
-        assert server.request("GET", "/healthz")[0] == 200  # the request above has begun
+        assert server.request("GET", "/healthz")[0] == 200  # the request above has started
         server.process.terminate()
         refused = []
 

@@ -33,7 +33,7 @@ def test_every_method_is_calibrated(objective):
     assert abs(found.confidence.mean() - (found.ranks == 1).mean()) < 0.1
 
 
-def test_rows_kept_back_are_drawn_without_regard_to_classes():
+def test_rows_held_out_for_calibration_are_drawn_without_regard_to_classes():
     rows = ArrayRows(X, LABELS)
     kept, back = keep_back(rows, Means(calibration="split", seed=4))
     assert (kept.n_rows, back.n_rows) == (400, 100)
@@ -79,7 +79,7 @@ def test_prediction_sets_of_an_estimator():
         estimator.predict_set(X, 1.5)
 
 
-def test_rows_kept_back_do_not_divide_groups():
+def test_rows_held_out_for_calibration_do_not_divide_groups():
     groups = np.where(np.arange(600) < 300, np.arange(600) // 5, -1)
     rows = ArrayRows(np.zeros((600, 2), np.float32), np.arange(600) % 3, groups=groups)
     train, kept = keep_back(rows, SGD(calibration="split"))

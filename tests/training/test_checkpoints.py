@@ -10,7 +10,7 @@ from myriad.files import write_arrays
 from myriad.training import Checkpoint
 
 
-def test_a_checkpoint_of_another_training_is_not_gone_on_from(tmp_path):
+def test_a_checkpoint_of_another_training_is_not_resumed(tmp_path):
     Checkpoint(tmp_path / "c", {"seed": 1}).save({"epoch": 3}, {})
     assert Checkpoint(tmp_path / "c", {"seed": 2}).load() is None
     assert Checkpoint(tmp_path / "c", {"seed": 1}).load() == ({"epoch": 3}, {})

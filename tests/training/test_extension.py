@@ -79,7 +79,7 @@ def test_the_weights_do_not_depend_on_the_number_of_threads():
 
 
 @pytest.mark.parametrize("scale", [0.2, 1.0, 20.0])
-def test_new_classes_are_told_apart_whatever_the_scale_of_old_scores(pool, scale):
+def test_new_classes_are_separated_whatever_the_scale_of_old_scores(pool, scale):
     X, labels, model = draw(600)
     small = LinearModel(model.weights / scale, model.biases / scale)
     fixed = FixedScores.of(small, X, np.where(labels < 6, labels, -1), scale, pool)

@@ -80,8 +80,8 @@ def test_the_scale_is_that_of_the_calibration_or_found_from_rows():
 
 def test_a_novelty_score_learns_the_means_of_new_classes():
     X, labels = draw_rows(400, 5, 12, seed=5)
-    standing = np.zeros(400)
-    novelty = learn_novelty(ArrayRows(X, labels), 5, labels, standing, seed=0)
+    best_scores = np.zeros(400)
+    novelty = learn_novelty(ArrayRows(X, labels), 5, labels, best_scores, seed=0)
     more = X[labels == 2]
     found = add_points(novelty, more, np.zeros(len(more), np.int32), 2)
     assert found.points.shape == (7, novelty.points.shape[1])

@@ -33,7 +33,7 @@ class Counting:
     def weights(self, number=0):
         return np.array([float(self.epoch)]), np.zeros(1)
 
-    def spent(self):
+    def epoch_statistics(self):
         return {"draws": self.epoch}
 
     def state(self):
@@ -66,7 +66,7 @@ def test_training_stops_when_accuracy_has_not_risen():
     assert list(monitor.history[0]) == ["epoch", "top1", "top5", "seconds", "draws"]
     assert reported == monitor.history
     assert done == [10] * 4
-    (weights, _), epochs = monitor.take_final(trainer)
+    (weights, _), epochs = monitor.final_weights(trainer)
     assert (weights.tolist(), epochs) == ([2.0], 2)  # means of three: 30, 40, 40, 40
 
 
@@ -75,7 +75,7 @@ def test_training_without_held_out_rows_takes_all_epochs():
     trainer, monitor = train([], until=3, val=None, callback=reported.append)
     assert reported == [{"epoch": 1}, {"epoch": 2}, {"epoch": 3}]
     assert monitor.history == []
-    (weights, _), epochs = monitor.take_final(trainer)
+    (weights, _), epochs = monitor.final_weights(trainer)
     assert (weights.tolist(), epochs) == ([3.0], 3)
 
 
@@ -89,7 +89,7 @@ def test_training_resumes_from_its_checkpoint(tmp_path, broken):
     for row in (*monitor.history, *resumed.history):
         row.pop("seconds")
     assert resumed.history == monitor.history
-    assert resumed.take_final(again)[1] == monitor.take_final(whole)[1]
+    assert resumed.final_weights(again)[1] == monitor.final_weights(whole)[1]
 
 
 def test_a_checkpoint_is_written_only_when_it_is_due(tmp_path):

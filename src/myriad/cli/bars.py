@@ -14,7 +14,7 @@ from rich.progress import Progress as RichProgress
 from rich.table import Column, Table
 from rich.text import Text
 
-from myriad.cli.progress import Tally
+from myriad.cli.progress import StepState
 from myriad.cli.text import format_amount, format_rate, format_seconds, printable
 from myriad.progress import Advance, Progress
 
@@ -41,24 +41,24 @@ class BarProgress(Progress):
     @contextmanager
     def step(self, title: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
         """Open a step of `total` units (None: unknown); yields ``advance(n)``."""
-        tally = Tally(printable(title), total, unit, self._clock())
+        state = StepState(printable(title), total, unit, self._clock())
         bars = self._enter()
-        task = bars.add_task(tally.title, total=total, unit=unit)
-        whole = False
+        task = bars.add_task(state.title, total=total, unit=unit)
+        finished = False
 
         def advance(n: int) -> None:
             with self._lock:
-                tally.done += n
+                state.done += n
             bars.advance(task, n)
 
         try:
             yield advance
-            whole = True
+            finished = True
         finally:
             bars.remove_task(task)
             self._leave()
             if self._open == 0:
-                self._print_end(tally, whole=whole)
+                self._print_end(state, finished=finished)
 
     def note(self, sentence: str) -> None:
         """Print a sentence above the bars."""
@@ -77,9 +77,9 @@ class BarProgress(Progress):
         if self._open == 0:
             self._bars.stop()
 
-    def _print_end(self, tally: Tally, *, whole: bool) -> None:
-        mark = ("✓ ", "green") if whole else ("✗ ", "red")
-        sentence = tally.describe_end(self._clock(), whole=whole)
+    def _print_end(self, state: StepState, *, finished: bool) -> None:
+        mark = ("✓ ", "green") if finished else ("✗ ", "red")
+        sentence = state.describe_end(self._clock(), finished=finished)
         self._console.print(Text.assemble(mark, sentence), soft_wrap=True)
 
 

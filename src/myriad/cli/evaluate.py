@@ -18,7 +18,7 @@ from myriad.cli.shared_options import (
     read_decisions,
 )
 from myriad.cli.tables import print_accuracies, print_facts, print_table
-from myriad.cli.verb import Lists, Run, UnderHeading, verb
+from myriad.cli.verb import Lists, OptionPanel, Run, verb
 from myriad.pipelines.row_options import SEVERAL
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def describe_probabilities(evaluated: Evaluated) -> dict[str, str]:
 
 OPTION_LISTS: Lists = {
     "extracting": read_limit,
-    "deciding": UnderHeading(read_decisions, "Decisions", first=()),
+    "deciding": OptionPanel(read_decisions, "Decisions", first=()),
 }
 
 

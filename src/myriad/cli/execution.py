@@ -37,7 +37,7 @@ def execute(app: typer.Typer, arguments: Sequence[str]) -> int:
     """
     as_json = "--json" in takewhile(lambda argument: argument != "--", arguments)
     try:
-        with _terminable():
+        with _interrupt_on_signals():
             return _print(_invoke(app, arguments or ["--help"]))
     except typer.Exit as finished:
         return finished.exit_code
@@ -81,22 +81,22 @@ def _report(error: BaseException, *, as_json: bool) -> int:
             print(to_line({"error": failure.sentence}), flush=True)
         except OSError:
             _discard_stdout()
-            _complain(f"Error: {failure.sentence}")
+            _print_error(f"Error: {failure.sentence}")
     else:
-        _complain(
+        _print_error(
             failure.sentence if failure.status == INTERRUPTED else f"Error: {failure.sentence}"
         )
     return failure.status
 
 
-def _complain(sentence: str) -> None:
+def _print_error(sentence: str) -> None:
     """Print to stderr, if it is still there: a terminal may have been closed."""
     with suppress(OSError):
         print(sentence, file=sys.stderr, flush=True)
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def _interrupt_on_signals() -> Iterator[None]:
     """Let SIGTERM, and SIGHUP of a terminal that is closed, interrupt the work as Ctrl-C does."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:

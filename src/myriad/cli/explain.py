@@ -1,4 +1,4 @@
-"""``myriad explain``: which parts of an image speak for and against a class."""
+"""``myriad explain``: which parts of an image support or oppose a class."""
 
 from __future__ import annotations
 

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 def show(extended: Extended, run: Run) -> None:
     """Print how the classes did, and what to do next."""
-    growth = extended.growth
+    task = extended.growth
     if extended.held_out.n:
         print_accuracies(extended.held_out, split="held-out")
-    old = "of the store" if growth.from_store else "drawn around the class means of the model"
+    old = "of the store" if task.from_store else "drawn around the class means of the model"
     print_facts(
         {
-            "Classes": f"{len(growth.class_names):,}, {len(growth.added):,} of them new",
+            "Classes": f"{len(task.class_names):,}, {len(task.added):,} of them new",
             "Old weights": f"{len(extended.found.updated):,} classes updated"
             if extended.found.updated
             else "unchanged",
-            "Rows": f"{len(growth.new):,} new, {len(growth.old):,} {old}",
+            "Rows": f"{len(task.new):,} new, {len(task.old):,} {old}",
             **describe_calibration(extended.calibration),
             "Training": format_seconds(extended.seconds_training),
         }

@@ -9,7 +9,7 @@ import typer
 
 from myriad.cli.shared_options import Deciding, ModelArgument, read_decisions
 from myriad.cli.tables import print_table
-from myriad.cli.verb import Lists, Run, UnderHeading, verb
+from myriad.cli.verb import Lists, OptionPanel, Run, verb
 from myriad.errors import InputError
 from myriad.locks import locked
 
@@ -29,7 +29,7 @@ DECIDED = {
 
 
 def show_decision(prediction: dict[str, Any]) -> list[str]:
-    """Return what was decided beyond ranked labels, a cell each."""
+    """Return the decisions beyond ranked labels, one cell each."""
     cells = []
     for name in DECIDED:
         value = prediction.get(name)
@@ -139,7 +139,7 @@ def suggest(
     return suggested
 
 
-OPTION_LISTS: Lists = {"deciding": UnderHeading(read_decisions, "Decisions", first=())}
+OPTION_LISTS: Lists = {"deciding": OptionPanel(read_decisions, "Decisions", first=())}
 
 
 @verb(show=show, writes=True, resumes=True, lists=OPTION_LISTS)

@@ -26,8 +26,8 @@ def choose_progress(stream: TextIO, *, quiet: bool) -> Progress:
 
 
 @dataclass
-class Tally:
-    """How much of one step is done, and since when (`started`, in seconds of the clock)."""
+class StepState:
+    """The state of a step of the progress; `started` is in seconds of the clock."""
 
     title: str
     total: int | None
@@ -45,15 +45,15 @@ class Tally:
         """Return the line for a step that is under way."""
         return f"{self.title}: {self._amount()}{self._rate(now)}"
 
-    def describe_end(self, now: float, *, whole: bool) -> str:
+    def describe_end(self, now: float, *, finished: bool) -> str:
         """Return the line for the end of the step.
 
         Parameters
         ----------
-        whole : whether it was finished, not stopped by an error or by the user.
+        finished : whether the step ended normally, not by an error or an interruption.
         """
         took = format_seconds(now - self.started)
-        if not whole:
+        if not finished:
             amount = f", {self._amount()}" if self.done or self.total else ""
             return f"{self.title}: stopped after {took}{amount}"
         if not self.done:
@@ -66,7 +66,7 @@ class Tally:
         return format_amount(self.done, self.total, self.unit)
 
     def _rate(self, now: float) -> str:
-        # The rate of a handful of units in no time says nothing.
+        # A rate over less than 0.3 seconds is not meaningful.
         elapsed = now - self.started
         return f" ({format_rate(self.done / elapsed, self.unit)})" if elapsed >= 0.3 else ""
 
@@ -93,29 +93,29 @@ class LineProgress(Progress):
     @contextmanager
     def step(self, title: str, total: int | None = None, unit: str = "") -> Iterator[Advance]:
         """Open a step of `total` units (None: unknown); yields ``advance(n)``."""
-        tally = Tally(printable(title), total, unit, self._clock())
-        last = tally.started
-        whole = False
+        state = StepState(printable(title), total, unit, self._clock())
+        last = state.started
+        finished = False
 
         def advance(n: int) -> None:
             nonlocal last
             with self._lock:
-                tally.done += n
+                state.done += n
                 now = self._clock()
                 if now - last >= self._interval:
                     last = now
-                    self._write(tally.describe_state(now))
+                    self._write(state.describe_state(now))
 
         if self._open == 0:
-            self._write(tally.describe_start())
+            self._write(state.describe_start())
         self._open += 1
         try:
             yield advance
-            whole = True
+            finished = True
         finally:
             self._open -= 1
             if self._open == 0:
-                self._write(tally.describe_end(self._clock(), whole=whole))
+                self._write(state.describe_end(self._clock(), finished=finished))
 
     def note(self, sentence: str) -> None:
         """Print a sentence."""

@@ -128,7 +128,7 @@ def _make_table(
 
 
 def _find_alike(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int | None:
-    """Return the last column, but for the first one, that has the same value in all rows."""
+    """Return the last column that has the same value in all rows; never the first column."""
     for index in reversed(range(1, len(columns))):
         if columns[index] and all(row[index] == rows[0][index] for row in rows):
             return index

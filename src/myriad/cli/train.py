@@ -20,7 +20,7 @@ from myriad.cli.tables import (
     print_summary,
 )
 from myriad.cli.text import format_bytes, format_seconds, parse_bytes
-from myriad.cli.verb import Lists, Run, UnderHeading, verb
+from myriad.cli.verb import Lists, OptionPanel, Run, verb
 from myriad.training import Method
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def show(result: Result, run: Run) -> None:
 
 
 OPTION_LISTS: Lists = {
-    "extracting": UnderHeading(
+    "extracting": OptionPanel(
         read_extraction, "From images to vectors", first=("signature", "codes")
     ),
     "training": MethodReader(),

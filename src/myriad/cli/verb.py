@@ -1,4 +1,4 @@
-"""What all verbs share: their common options, and how their result is printed.
+"""The decorator of verbs: common options, and how results are printed.
 
 A verb is a function that takes its own options and `run`, does its work by one call of
 `myriad.pipelines`, and returns a result with ``to_json() -> dict``::
@@ -209,7 +209,7 @@ def verb(
     return decorate
 
 
-class UnderHeading:
+class OptionPanel:
     """A list of options that the help shows under a heading of their own.
 
     Parameters
@@ -255,7 +255,7 @@ def _begin(
 
 @contextmanager
 def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
-    """Say after an interruption how to resume; report a broken pipe of a worker as failed work."""
+    """Print how to resume after an interruption; report a broken pipe of a worker as a failure."""
     try:
         yield
     except KeyboardInterrupt as interruption:

@@ -216,7 +216,7 @@ class LinearSGD(LinearRowsClassifier):
         classes : all labels, including those without a row so far.
         """
         first = not hasattr(self, "model_")
-        X, seen, labels = self._take_arrays(X, y, reset=first)
+        X, seen, labels = self._validate_arrays(X, y, reset=first)
         if first:
             self.classes_ = seen[:0] if classes is None else np.unique(np.asarray(classes))
         self.classes_, numbers = extend_classes(self.classes_, seen)
@@ -226,10 +226,10 @@ class LinearSGD(LinearRowsClassifier):
             labels = numbers[labels]
         if len(self.classes_) < 2:
             raise InputError("At least two classes are needed: give all of them as classes.")
-        self._pass(as_source(X, labels, sample_weight))
+        self._train_epoch(as_source(X, labels, sample_weight))
         return self
 
-    def _pass(self, rows: Rows) -> None:
+    def _train_epoch(self, rows: Rows) -> None:
         """Train for one epoch on rows whose labels are indices of `classes_`."""
         n_classes, before = len(self.classes_), getattr(self, "model_", None)
         incremental: IncrementalTraining | None = getattr(self, "_incremental", None)

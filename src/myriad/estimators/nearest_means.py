@@ -83,10 +83,10 @@ class NearestMeans(LinearRowsClassifier):
                 "The classes of partial_fit differ from those of the first call or of fit."
             )
         numbers = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
-        strange = self.classes_[numbers] != labels
-        if strange.any():
+        unknown = self.classes_[numbers] != labels
+        if unknown.any():
             raise InputError(
-                f"y holds the class {labels[strange][0]!r}, which was not stated at first."
+                f"y holds the class {labels[unknown][0]!r}, which was not stated at first."
             )
         self._take(self._add(as_source(rows, numbers.astype(np.int32))))
         return self

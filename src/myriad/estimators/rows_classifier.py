@@ -40,7 +40,7 @@ from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr, check_scale
-from myriad.training import Certified, Context, Fitted, Method, hold_out
+from myriad.training import CertifiedFit, Context, Fitted, Method, hold_out
 from myriad.training.calibrating import add_calibration, exclude, keep_back
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.training.engine.gram import RowProducts
@@ -61,12 +61,12 @@ class TrainingData:
     ----------
     rows : the training rows.
     held_out : validation rows that are given; None if none are.
-    again : rows on which the final model is trained again, with the settings found; None for none.
+    refit_rows : rows on which the final model is trained with the settings found; None for none.
     """
 
     rows: Rows
     held_out: Rows | None = None
-    again: Rows | None = None
+    refit_rows: Rows | None = None
 
 
 def _has_probabilities(estimator: RowsClassifier) -> bool:
@@ -157,13 +157,13 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         check_parameters(self)
         method = self._method()
-        data = self._take_rows(X, y, sample_weight, groups)
+        data = self._read_rows(X, y, sample_weight, groups)
         if len(self.classes_) < 2:
             raise InputError("At least two classes are needed: y holds one class only.")
         self._take(self._fit_rows(data, method))
         return self
 
-    def _take_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> TrainingData:
         """Return checked rows; set `classes_`."""
         if isinstance(X, Store):
             if y is not None or sample_weight is not None or groups is not None:
@@ -173,12 +173,12 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
             check_scale(X.rows("train"))
             if "val" not in set(X.splits):
                 return TrainingData(X.rows("train"))
-            again = X.rows(X.trained_splits) if "val" in X.trained_splits else None
-            return TrainingData(X.rows("train"), X.rows("val"), again)
-        X, self.classes_, labels = self._take_arrays(X, y)
+            refit_rows = X.rows(X.trained_splits) if "val" in X.trained_splits else None
+            return TrainingData(X.rows("train"), X.rows("val"), refit_rows)
+        X, self.classes_, labels = self._validate_arrays(X, y)
         return TrainingData(as_source(X, labels, sample_weight, groups))
 
-    def _take_arrays(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any, Any]:
+    def _validate_arrays(self, X: Any, y: Any, *, reset: bool = True) -> tuple[Any, Any, Any]:
         """Return checked rows, the classes in `y`, and its labels as class indices."""
         check_parameters(self)
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "reset": reset}
@@ -208,19 +208,19 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         progress = self.progress or SILENT
         context = Context(threads=self.threads, progress=progress, products=RowProducts())
-        if self.client is None or not method.spreads:
-            return self._fit_in(context, data, method)
-        with open_cluster(self.client) as executor, _leaving(data.rows) as folder:
+        if self.client is None or not method.supports_workers:
+            return self._fit_with(context, data, method)
+        with open_cluster(self.client) as executor, _shared_folder(data.rows) as folder:
             workers = TrainingWorkers(executor, folder)
-            return self._fit_in(replace(context, workers=workers), data, method)
+            return self._fit_with(replace(context, workers=workers), data, method)
 
-    def _fit_in(self, context: Context, data: TrainingData, method: Method) -> Fitted:
-        """Hold rows out if that is needed, train, and train again on all rows if wanted."""
+    def _fit_with(self, context: Context, data: TrainingData, method: Method) -> Fitted:
+        """Hold out rows if needed, train, and with `refit` train once more on all rows."""
         options: dict[str, Any] = {"n_classes": len(self.classes_), "context": context}
         kept, kept_back = keep_back(data.rows, method)
-        held_out, again = data.held_out, data.again
-        if isinstance(again, StoreRows) and isinstance(kept_back, StoreRows):
-            again = exclude(again, kept_back)
+        held_out, refit_rows = data.held_out, data.refit_rows
+        if isinstance(refit_rows, StoreRows) and isinstance(kept_back, StoreRows):
+            refit_rows = exclude(refit_rows, kept_back)
         if not 0 <= self.validation_fraction < 1:
             raise InputError(
                 "validation_fraction must be a fraction from 0 to 1, not "
@@ -228,13 +228,13 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
             )
         searched = self.early_stopping or method.needs_held_out(kept, len(self.classes_))
         if held_out is None and searched:
-            again = kept
+            refit_rows = kept
             kept, held_out = hold_out(kept, self.validation_fraction, seed=method.seed)
         fitted = method.fit(kept, held_out, **options)
         fitted = add_calibration(fitted, method, kept, held_out, kept_back, context.progress)
-        if held_out is None or again is None or not self.refit:
+        if held_out is None or refit_rows is None or not self.refit:
             return fitted
-        return method.settled(fitted).fit(again, None, **options).found_by(fitted)
+        return method.settled(fitted).fit(refit_rows, None, **options).with_search_of(fitted)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return the scores, of shape (n_samples, n_classes); for two classes their difference."""
@@ -352,7 +352,7 @@ def seed_of(random_state: Any) -> int:
 
 
 @contextmanager
-def _leaving(rows: Rows) -> Iterator[Path]:
+def _shared_folder(rows: Rows) -> Iterator[Path]:
     """Yield a temporary folder that all workers see: beside a store, if the rows are in one."""
     beside = None
     if isinstance(rows, StoreRows) and not isinstance(rows.store.path, UrlPath):
@@ -382,7 +382,7 @@ class CertifiedClassifier(LinearRowsClassifier):
 
     def _take(self, fitted: Fitted) -> None:
         super()._take(fitted)
-        assert isinstance(fitted, Certified)
+        assert isinstance(fitted, CertifiedFit)
         certificate = fitted.certificate
         self.gap_, self.gaps_ = certificate.gap, certificate.gaps
         self.primal_ = float(certificate.primals.sum())

@@ -110,7 +110,7 @@ class TraceNormClassifier(RowsClassifier):
 
     def embed(self, X: Any) -> NDArray[np.float32]:
         """Return the latent representation of rows, of shape (n_samples, n_latents)."""
-        return np.concatenate([self.model_.lift(chunk) for chunk in self._chunks(X)])
+        return np.concatenate([self.model_.project(chunk) for chunk in self._chunks(X)])
 
     @property
     def coef_(self) -> NDArray[np.float32]:

@@ -17,7 +17,7 @@ from myriad.progress import SILENT, Progress
 from myriad.store import Rows
 from myriad.training import Fitted, WsabieMethod
 from myriad.training.embedding.fitting import Task
-from myriad.training.embedding.second_stage import put_last
+from myriad.training.embedding.second_stage import rank_last
 from myriad.training.embedding.trainer import Embedding
 
 
@@ -164,7 +164,7 @@ class Wsabie(RowsClassifier):
         classes : all labels of this and later calls, at the first call; by default those of `y`.
         """
         first = not hasattr(self, "model_")
-        X, seen, labels = self._take_arrays(X, y, reset=first)
+        X, seen, labels = self._validate_arrays(X, y, reset=first)
         if first:
             self.classes_ = seen if classes is None else np.unique(np.asarray(classes))
             if len(self.classes_) < 2:
@@ -181,7 +181,7 @@ class Wsabie(RowsClassifier):
         with open_threads(self.threads) as pool:
             trainer.run_epoch(rows, seed=method.seed, pool=pool, advance=lambda n: None)
         self._unseen[numbers] = False
-        self._trainer, self.model_ = trainer, put_last(trainer.model(), self._unseen)
+        self._trainer, self.model_ = trainer, rank_last(trainer.model(), self._unseen)
         self.n_epochs_ = self.n_iter_ = trainer.epoch
         return self
 
@@ -189,12 +189,12 @@ class Wsabie(RowsClassifier):
         """Return a new embedding, or the one that `fit` has trained."""
         fitted = getattr(self, "model_", None)
         task = Task.of(method, rows, len(self.classes_), SILENT)
-        trainer = task.make(method.stated(task.dim))
+        trainer = task.make(method.default_setting(task.dim))
         trainer.forgets = False  # batches may be short: what they have found is kept
         if fitted is not None:
             if fitted.map.shape != trainer.V.shape:
                 raise InputError("partial_fit resumes one embedding, not an ensemble.")
-            trainer.take(fitted.map, fitted.prototypes)
+            trainer.start_from(fitted.map, fitted.prototypes)
         return trainer
 
     def _take(self, fitted: Fitted) -> None:

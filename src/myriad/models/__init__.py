@@ -6,6 +6,7 @@ from myriad.models.class_weights import split_labels, weigh_classes
 from myriad.models.coded import CodedModel, make_plain, match_rows
 from myriad.models.decisions import Decider, Decisions
 from myriad.models.embedding import EmbeddingModel
+from myriad.models.evaluation import RowResults, evaluate_decisions, join_results
 from myriad.models.explanations import Explanation, explain_image
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import (
@@ -18,7 +19,6 @@ from myriad.models.folder import (
 )
 from myriad.models.held_scores import HeldScores
 from myriad.models.hierarchy import Hierarchy
-from myriad.models.judging import Judged, join_judged, judge
 from myriad.models.label_calibration import Assignment, LabelCalibration, calibrate_labels
 from myriad.models.linear import LinearModel
 from myriad.models.merged import MergedModel
@@ -39,7 +39,6 @@ __all__ = [
     "FactoredModel",
     "HeldScores",
     "Hierarchy",
-    "Judged",
     "LabelCalibration",
     "LatentModel",
     "LinearModel",
@@ -48,12 +47,13 @@ __all__ = [
     "ModelFolder",
     "NeighboursModel",
     "Rejection",
+    "RowResults",
     "calibrate",
     "calibrate_labels",
+    "evaluate_decisions",
     "explain_image",
     "is_model",
-    "join_judged",
-    "judge",
+    "join_results",
     "load_held_scores",
     "load_model",
     "load_pictures",

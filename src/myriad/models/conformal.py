@@ -78,7 +78,7 @@ def find_sets(
     by_class: bool = False,
     n_classes: int,
 ) -> SetRule:
-    """Return the rule for sets of a wanted coverage.
+    """Return the rule of prediction sets with a target coverage.
 
     The penalty of ``raps`` is chosen by rows that are then left out of the quantile, so that the
     choice does not invalidate the coverage.
@@ -144,7 +144,7 @@ def add_penalty(
 def choose_penalty(calibration: Calibration, coverage: float) -> tuple[float, int]:
     """Return the penalty with the smallest sets on the tuning rows, and the free ranks.
 
-    As many ranks are free as the rows of the wanted coverage need.
+    The number of free ranks is the quantile of the ranks of true classes at the coverage.
     """
     tuning = calibration.tuning_rows
     ranks, above = calibration.ranks[:tuning], calibration.above[:tuning].astype(np.float64)

@@ -245,8 +245,8 @@ class Decider:
             found["unknown"] = probabilities[:, 0] < self.least_confidence
             if self.reject.goal == "novelty":
                 novelty = self._require_novelty()
-                standing = self.calibration.standardise(block.best)
-                measured = novelty.measure(self.model.prepare(X), standing)
+                best_scores = self.calibration.standardise(block.best)
+                measured = novelty.measure(self.model.prepare(X), best_scores)
                 found["unknown"] |= measured > self.most_novel
                 found["novelty"] = novelty.compare(measured)
         if self.hierarchy is not None:

@@ -29,7 +29,7 @@ class LatentModel(Model):
     biases: Float
 
     @abstractmethod
-    def lift(self, X: Float) -> Float:
+    def project(self, X: Float) -> Float:
         """Return the latent features of rows, float32 of shape (n_samples, n_latents)."""
 
     @abstractmethod
@@ -54,7 +54,7 @@ class LatentModel(Model):
 
     def scores_of(self, X: Float, classes: slice) -> Float:
         """Return the scores of some classes only."""
-        scores: Float = self.lift(X) @ self.classes[classes].T
+        scores: Float = self.project(X) @ self.classes[classes].T
         scores += self.biases[classes]
         return scores
 
@@ -106,7 +106,7 @@ class FactoredModel(LatentModel, kind="factored"):
         """The coordinates of each class in the latent space, float32 (n_classes, rank)."""
         return self.classes * self.strengths
 
-    def lift(self, X: Float) -> Float:
+    def project(self, X: Float) -> Float:
         """Return the latent features of rows, float32 of shape (n_samples, rank)."""
         latents: Float = X @ self.directions
         latents *= self.strengths
@@ -146,7 +146,7 @@ class ChosenModel(LatentModel, kind="chosen"):
         """The number of features of a row."""
         return self.n_features
 
-    def lift(self, X: Float) -> Float:
+    def project(self, X: Float) -> Float:
         """Return the chosen features of rows, float32 of shape (n_samples, n_latents)."""
         return np.ascontiguousarray(X[:, self.features])
 

@@ -60,9 +60,9 @@ def pack(
     rest_scores: Float,
     rest_counts: Float,
 ) -> HeldScores:
-    """Return scores of some classes of each row, best first and equally many of each row.
+    """Return the scores marked as kept, best first, with the same number of classes in each row.
 
-    Those that a row has more of than another one become groups of one class.
+    Further classes of a row become groups of one class.
     """
     order = np.argsort(np.where(kept, -scores, np.inf), axis=1, kind="stable")
     kept = np.take_along_axis(kept, order, axis=1)
@@ -83,7 +83,7 @@ def pack(
 
 
 def join_held(parts: list[HeldScores]) -> HeldScores:
-    """Return the scores of several sets of rows, which may keep unequal numbers of classes."""
+    """Return several sets of rows as one; they may keep different numbers of classes."""
     k = min(part.classes.shape[1] for part in parts)
     width = max(part.rest_scores.shape[1] + part.classes.shape[1] - k for part in parts)
     even = []

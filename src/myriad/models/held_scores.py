@@ -1,4 +1,4 @@
-"""Scores of rows that a model was not trained on: what probabilities are calibrated from."""
+"""Scores of held-out rows, from which probabilities are calibrated."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class HeldScores:
 
     @classmethod
     def of(cls, scores: Float, labels: Ints) -> Self:
-        """Return what is kept of scores (n_rows, n_classes)."""
+        """Return the held-out scores of an array of shape (n_rows, n_classes)."""
         n_rows, n_classes = scores.shape
         k = min(MOST_CLASSES, n_classes)
         classes, best = np.empty((n_rows, k), np.int32), np.empty((n_rows, k), np.float32)
@@ -92,7 +92,7 @@ class HeldScores:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return what `to_arrays` took apart."""
+        """Return the scores from the arrays of `to_arrays`."""
         try:
             return cls(**arrays)
         except TypeError:

@@ -62,7 +62,7 @@ class Assignment:
 
     @classmethod
     def parse(cls, text: str) -> Assignment:
-        """Return what a text such as ``f1`` or ``precision=0.9`` states."""
+        """Return the assignment of a text such as ``f1`` or ``precision=0.9``."""
         if text.strip() == "f1":
             return cls()
         found = read_goal(text)
@@ -165,7 +165,7 @@ def choose(wrong: NDArray[np.int64], assignment: Assignment) -> int | None:
         return None
     if assignment.goal == "f1":
         return int(np.argmax(2.0 * right / (right + wrong + len(wrong))))
-    # One wrong label more than there were is counted, as in `Rejection`.
+    # One more wrong label than there are is counted, as in `Rejection`.
     reached = np.flatnonzero(right / (right + wrong + 1.0) >= assignment.value)
     return int(reached[-1]) if len(reached) else None
 

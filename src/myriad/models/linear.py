@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from myriad.models.screening import RoundedWeights
 
 SCREENED_ROWS, SCREENED_CLASSES, SCREENED_FEATURES, SCREENED_BEST = 1024, 8192, 256, 32
-"""From so many rows, classes and features on, and up to so many best classes, ranking screens
-classes: see `benchmarks/screening.py`."""
+"""Minimum numbers of rows, classes and features, and maximum number of best classes, for which
+ranking screens classes: see `benchmarks/screening.py`."""
 SCREENED_WORK = 1e11
-"""Least multiply-adds of such a product: some seconds, as its kernels take when they are compiled
-for the first time."""
+"""Minimum number of multiply-adds of such a product: some seconds, about as long as compiling the
+kernels takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class LinearModel(Model, kind="linear"):
         return labels, best
 
     def _is_worth_screening(self, n_samples: int, k: int) -> bool:
-        """Return whether a product of bytes is likely to be the faster way, and possible here."""
+        """Return whether screening with byte products is supported and likely to be faster."""
         work = float(n_samples) * self.n_classes * self.dim
         many = n_samples >= SCREENED_ROWS and self.n_classes >= SCREENED_CLASSES
         if not (many and self.dim >= SCREENED_FEATURES and work >= SCREENED_WORK):
@@ -111,7 +111,7 @@ class LinearModel(Model, kind="linear"):
         return round_weights(self.weights, self.biases)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: the fields, without the weights as bytes."""
+        """Return the state to pickle: the fields, without the cached weights as bytes."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def class_weights(self, label: int) -> tuple[Float, float]:

@@ -43,7 +43,7 @@ class Model(Serialisable, ABC):
         """Return the scores of rows, float32 of shape (n_samples, n_classes)."""
 
     def prepare(self, X: Float) -> Float:
-        """Return rows as those that the model was trained on, where a code changes them."""
+        """Return rows as the model was trained on them: decoded, if a code changes them."""
         return X
 
     def rank(self, X: Float, k: int) -> tuple[NDArray[np.int32], Float]:
@@ -94,7 +94,7 @@ class Model(Serialisable, ABC):
         raise TypeError(f"{type(self).__name__} has no uncentred form.")
 
     def best_of(self, k: int) -> int:
-        """Return how many classes to rank; kernels would write outside of empty arrays."""
+        """Return `k`, at most the number of classes; raises `InputError` for less than 1."""
         if not isinstance(k, numbers.Integral) or k < 1:
             raise InputError(f"k must be a whole number of at least 1, not {k!r}.")
         return min(int(k), self.n_classes)
@@ -104,7 +104,9 @@ class Model(Serialisable, ABC):
         some: Float = self.scores(X)[:, classes]
         return some
 
-    def judge(self, X: Float, truths: Truths) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def rank_true_labels(
+        self, X: Float, truths: Truths
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return the rank of the true label of each row, and the best class of each row.
 
         See `measures.rank_truths`.

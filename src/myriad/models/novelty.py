@@ -57,17 +57,17 @@ class Novelty(Serialisable, kind="novelty"):
         if not self.spread > 0 or len(self.usual) == 0:
             raise InputError("The novelty score of the model is damaged.")
 
-    def measure(self, X: Float, standing: NDArray[Any]) -> NDArray[np.float64]:
+    def measure(self, X: Float, best_scores: NDArray[Any]) -> NDArray[np.float64]:
         """Return the novelty of rows; 0 is usual, and the higher the more novel.
 
         Parameters
         ----------
         X : float32 array of shape (n_rows, n_features)
-        standing : the best score of each row, standardised; see `Calibration.standardise`.
+        best_scores : the best score of each row, standardised; see `Calibration.standardise`.
         """
         Z, outside = project(X, self.mean, self.directions)
         distances = nearest(Z, self.points) + outside
-        return (np.sqrt(distances) - self.centre) / self.spread - standing
+        return (np.sqrt(distances) - self.centre) / self.spread - best_scores
 
     def compare(self, novelty: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the fraction of known rows that are less novel than each of some rows."""

@@ -90,8 +90,8 @@ def _normalise(graph: Graph, recipe: Backbone) -> str:
     return graph.add("LpNormalization", [x], f"{PREFIX}row", axis=1, p=2)
 
 
-def _lift(graph: Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
-    """Add the map from rows to latents."""
+def _project(graph: Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
+    """Add the map from rows to latent features."""
     if isinstance(model, ChosenModel):
         features = graph.keep(model.features, "features")
         return graph.add("Gather", [rows, features], f"{PREFIX}latents", axis=1)
@@ -144,7 +144,7 @@ def _score(
     if isinstance(model, LinearModel):
         weights = model.weights
     else:
-        rows, weights = _lift(graph, rows, model), model.classes
+        rows, weights = _project(graph, rows, model), model.classes
     products = graph.add("MatMul", [rows, graph.keep(weights.T, "weights")], f"{PREFIX}products")
     scores = graph.add("Add", [products, graph.keep(model.biases, "biases")], "scores")
     del graph.graph.output[:]

@@ -9,7 +9,7 @@ from myriad._jit import jit
 from myriad.arrays import Float, Ints
 
 FEW = 8
-"""Rows that NumPy ranks: sooner than Numba is imported, and while the product takes longer."""
+"""Rows up to which NumPy ranks: importing Numba would take longer, and the product dominates."""
 SUMMED = 1 << 16
 """Exponentials that are summed at a time, about as many as a processor's cache holds."""
 
@@ -29,14 +29,14 @@ def select_top(scores: Float, labels: Ints, best: Float) -> None:
     k = labels.shape[1]
     for row, found, values in zip(scores, labels, best, strict=True):
         lowest = np.partition(row, len(row) - k)[len(row) - k]
-        able = np.flatnonzero(row >= lowest)
-        found[:] = able[np.argsort(-row[able], kind="stable")[:k]]
+        reaching = np.flatnonzero(row >= lowest)
+        found[:] = reaching[np.argsort(-row[reaching], kind="stable")[:k]]
         values[:] = row[found]
 
 
 @jit
 def scan_top(scores, labels, best):
-    """Write what `select_top` does, in one scan over the scores of each row.
+    """Write the result of `select_top`, in one scan over the scores of each row.
 
     The k best are kept as a short sorted list. A class enters it only if its score beats the last
     entry, which is rare after a few classes: so the usual cost is one comparison per class.

@@ -30,7 +30,7 @@ class Rejection:
     Attributes
     ----------
     goal : one of `GOALS`.
-    value : what is wanted of it, between 0 and 1.
+    value : the target value of the goal, between 0 and 1.
     """
 
     goal: str
@@ -44,7 +44,7 @@ class Rejection:
 
     @classmethod
     def parse(cls, text: str) -> Rejection:
-        """Return what a text such as ``precision=0.99`` states."""
+        """Return the rule of a text such as ``precision=0.99``."""
         found = read_goal(text)
         if found is None:
             listed = ", ".join(f"{name}=0.05" for name in GOALS).replace("n=0.05", "n=0.99", 1)
@@ -54,8 +54,8 @@ class Rejection:
     def find_confidence(self, calibration: Calibration) -> float:
         """Return the least confidence with which a label is given.
 
-        The precision is that of a row more than there are, and wrong: so a handful of correct
-        answers does not pass for certainty.
+        One more wrong answer than there are is counted, so that a few correct answers are not
+        taken for perfect precision.
         """
         confidence = calibration.confidence.astype(np.float64)
         if self.goal == "rate":

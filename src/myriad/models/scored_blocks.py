@@ -1,4 +1,4 @@
-"""Scores of a block of rows, and the probabilities that they make."""
+"""Scores of a block of rows, and their probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from myriad.models.ranking import select_top
 
 @dataclass(frozen=True, eq=False)
 class ScoredBlock:
-    """The scores of a block of rows, and what makes them probabilities.
+    """The scores of a block of rows, and the terms of their probabilities.
 
     Attributes
     ----------

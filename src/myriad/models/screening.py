@@ -23,18 +23,18 @@ from myriad.byte_tiles import DEPTH, LANES, MOST_ROW, MOST_WEIGHT, ROWS, multipl
 from myriad.parallel import open_threads
 
 BLOCK = 768
-"""Rows that are screened together: the more, the more of them share a class that is read."""
+"""Rows that are screened together: more rows share each read of the weights of a class."""
 CLASSES = 128
-"""Classes whose weights stay in the cache while those that wait are scored."""
+"""Classes whose weights stay in the cache while waiting classes are scored."""
 WAITING = 2048
-"""Classes of a row that wait for their exact scores."""
+"""Maximum number of classes of a row that wait for their exact scores."""
 LARGEST = 1e15
 """Norms from which on float32 products might overflow: such rows and weights are not screened."""
 MOST_SCORED = 0.03
 """The largest share of exact scores, of all, with which screening is faster than the product."""
 EPSILON = float(np.finfo(np.float32).eps)
 TWICE = 2.0
-"""How much larger than a byte those sums may be."""
+"""`MOST_WEIGHT`, the bound of sums, is about twice the largest signed byte."""
 MIDDLE = (MOST_ROW + 1) // 2
 """Bytes of rows have no sign: this is added to them."""
 
@@ -81,7 +81,7 @@ class RoundedRows(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The best classes of rows so far, and those that wait for their exact scores.
+    """The best classes of rows so far, and classes that are still to be scored exactly.
 
     Attributes
     ----------
@@ -124,9 +124,10 @@ def round_weights(W: Float, biases: Float) -> RoundedWeights | None:
 def fill_panels(W, panels, sums, factors, norms):
     """Round weights to bytes; write the panels and, by class, sums, factors and three norms.
 
-    These are, in float64, of the weights, of what is rounded off and of the rounded weights. A
-    factor is as small as `MOST_WEIGHT` allows: it bounds sums over the numbers of a row that share
-    16 bits, of which each may be rounded up by a half. A single one must fit into 8 bits.
+    The norms, in float64, are those of the weights, of the rounding errors and of the rounded
+    weights. A factor is as small as `MOST_WEIGHT` allows, which bounds the sum of the absolute
+    weights whose products share 16 bits; each may be rounded up by a half. A single weight must fit
+    into 8 bits.
     """
     m = W.shape[1]
     shared = np.zeros(2, np.float64)
@@ -216,30 +217,34 @@ def screen(X, W, biases, rows, rounded, found):
         for first in range(0, len(X), ROWS):
             multiply_byte_tile(rows.rows, first, rounded.panels, panel, depth, sums)
             for i in range(first, min(first + ROWS, len(X))):
-                able = bound_scores(
+                n_reached = bound_scores(
                     sums[i - first], rows, i, rounded, panel * LANES, uppers, found.best[i, k - 1]
                 )
-                if able > 0:
-                    sort_out(X, W, biases, rows, i, rounded, panel * LANES, uppers, found)
+                if n_reached > 0:
+                    score_or_defer(X, W, biases, rows, i, rounded, panel * LANES, uppers, found)
     score_waiting(X, W, biases, found)
 
 
 @inlined
 def bound_scores(sums, rows, i, rounded, first, uppers, threshold):
     """Write the upper bounds of the scores of 16 classes; return how many reach the threshold."""
-    scale, norm, error, able = rows.scales[i], rows.norms[i], rows.errors[i], 0
+    scale, norm, error, n_reached = rows.scales[i], rows.norms[i], rows.errors[i], 0
     for lane in range(LANES):
         c = first + lane
         whole = np.float32(sums[lane] - rounded.sums[c])
         middle = scale * rounded.factors[c] * whole + rounded.biases[c]
         uppers[lane] = middle + (norm * rounded.errors[c] + error * rounded.norms[c])
-        able += uppers[lane] >= threshold
-    return able
+        n_reached += uppers[lane] >= threshold
+    return n_reached
 
 
 @jit
-def sort_out(X, W, biases, rows, i, rounded, first, uppers, found):
-    """Score classes of row `i` whose bounds reach its threshold, or let them wait."""
+def score_or_defer(X, W, biases, rows, i, rounded, first, uppers, found):
+    """Score classes of row `i` whose bounds reach its threshold, or defer them.
+
+    Those whose score certainly reaches it are scored at once. The others are appended to `waiting`,
+    as a later threshold may exclude them.
+    """
     k = found.best.shape[1]
     for lane in range(min(LANES, len(W) - first)):
         c = first + lane
@@ -250,7 +255,7 @@ def sort_out(X, W, biases, rows, i, rounded, first, uppers, found):
             insert(found, i, c, add_products(X[i], W[c]) + biases[c])
             continue
         if found.counts[i] == WAITING:
-            score_waiting(X, W, biases, found)  # of all rows: the others will soon be full too
+            score_waiting(X, W, biases, found)  # of all rows, whose lists are nearly full too
         found.waiting[i, found.counts[i]] = c
         found.uppers[i, found.counts[i]] = uppers[lane]
         found.counts[i] += 1
@@ -258,10 +263,10 @@ def sort_out(X, W, biases, rows, i, rounded, first, uppers, found):
 
 @jit
 def score_waiting(X, W, biases, found):
-    """Score the waiting classes of rows that can still be among the best; none wait afterwards.
+    """Score the waiting classes of rows that can still be among the best; clear the lists.
 
-    Those of a row are in ascending order. Rows are visited for some classes at a time, so that
-    weights are read from memory once.
+    The list of a row is in ascending order of classes. All rows are visited for a range of classes
+    at a time, so that weights are read from memory once.
     """
     k = found.best.shape[1]
     done = np.zeros(len(X), np.int64)

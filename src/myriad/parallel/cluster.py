@@ -35,7 +35,7 @@ LOOK = 5
 class ClusterExecutor(Executor):
     """The workers of a cluster; see `open_cluster`."""
 
-    grain = 8
+    chunksize = 8
     remote = True
 
     def __init__(self, client: Any, n_workers: int, own: LocalWorkers | None = None) -> None:
@@ -59,12 +59,12 @@ class ClusterExecutor(Executor):
         """Raise `InputError` unless every worker sees these files and folders."""
         for path in paths:
             path = path.absolute()
-            for worker, advice in self._client.run(_look_for, path).items():
+            for worker, advice in self._client.run(_check_path, path).items():
                 if advice is not None:
                     raise InputError(f"{path} does not exist on the worker {worker}: {advice}")
 
     def _count_threads(self) -> int:
-        """Return how many threads the workers have, after starting to replace lost ones of ours."""
+        """Return the number of threads of all workers; start to replace lost local workers."""
         try:
             answer = self._client.nthreads(callback_timeout=SECONDS)
         except TimeoutError:  # a scheduler that is stopped, or on a machine that has no network
@@ -195,8 +195,8 @@ def _check(client: Any, where: str) -> int:
     return sum(client.nthreads().values())
 
 
-def _look_for(path: Path) -> str | None:
-    """Return None if this machine sees a file, otherwise what to do about it."""
+def _check_path(path: Path) -> str | None:
+    """Return None if this machine sees a file, otherwise a hint for the user."""
     if not isinstance(path, UrlPath):
         shared = "put it on a disk that all machines of the cluster share, under the same path."
         return None if path.exists() else shared

@@ -1,4 +1,4 @@
-"""Executors: they call a function with many items, in this process or in others.
+"""Executors: they map a function over items, in this process or in others.
 
 The function does not know where it runs: results come in the order of the items, so whatever is
 computed from them is the same everywhere.
@@ -24,13 +24,13 @@ class Executor(ABC):
     Attributes
     ----------
     n_workers : how many items are worked on at the same time.
-    grain : how many small items, such as images, are best grouped into one item.
+    chunksize : number of small items, such as images, that a caller should group into one.
     remote : whether workers may be on other machines, so that they should read and write large
         data themselves.
     """
 
     n_workers: int
-    grain: ClassVar[int] = 1
+    chunksize: ClassVar[int] = 1
     remote: ClassVar[bool] = False
 
     @abstractmethod

@@ -38,13 +38,13 @@ _STARTING = threading.Lock()
 
 
 class ProcessExecutor(Executor):
-    """Worker processes, each with a thread of this process that talks to it; see `open_processes`.
+    """Worker processes, each with a thread of this process that serves it; see `open_processes`.
 
     The thread sends an item to its worker and waits for the result. So the two sides never write
     at the same time, which could block both, and the caller is free to use earlier results.
     """
 
-    grain = 16
+    chunksize = 16
 
     def __init__(self, n_workers: int) -> None:
         self.n_workers = n_workers
@@ -120,7 +120,7 @@ class _Worker:
         self._closed = False
 
     def call(self, function: bytes, item: Any, timeout: float | None = None) -> Any:
-        """Return what the pickled function returns for an item, or raise what it raises."""
+        """Return the result of the pickled function for an item, or raise its exception."""
         for _ in range(TRIES):
             if self._process is None:
                 self._start()
@@ -265,7 +265,7 @@ def run_worker(connection: Connection) -> None:
                 function = function if pickled is None else pickle.loads(pickled)
                 answer = pickle.dumps((True, function(item)), pickle.HIGHEST_PROTOCOL)
             except Exception as error:
-                answer = pickle.dumps((False, _portable(error)))
+                answer = pickle.dumps((False, _make_picklable(error)))
             connection.send_bytes(answer)
 
 
@@ -277,8 +277,8 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _portable(error: Exception) -> Exception:
-    """Return an exception that can be pickled, with a note of where it was raised."""
+def _make_picklable(error: Exception) -> Exception:
+    """Return an exception that can be pickled, with the traceback as a note."""
     error.add_note("".join(traceback.format_exception(error)))
     try:
         if type(pickle.loads(pickle.dumps(error))) is type(error):

@@ -29,9 +29,9 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 THREADS_PER_CORE, FEW_THREADS = 4, 32
-"""The most threads are so many for each core, but at least the second number."""
+"""Maximum number of threads: the first per core, or the second if that is more."""
 LONGEST_PAUSE = 255
-"""Most tasks in a row that are done without helpers; see `Backoff`."""
+"""Maximum number of consecutive tasks without helpers; see `Backoff`."""
 
 
 def thread_count(threads: int | None) -> int:
@@ -103,11 +103,11 @@ def map_ordered(
 
 
 class Lazy(Generic[Result]):
-    """A result that a helper thread computes ahead or, without helpers, `result` when it is called.
+    """A deferred result: computed by a helper thread or, without helpers, when it is requested.
 
     Parameters
     ----------
-    result : returns the result; it waits for the helper if need be.
+    result : returns the result; it waits for the helper if needed.
     """
 
     def __init__(self, result: Callable[[], Result]) -> None:
@@ -120,7 +120,7 @@ class ThreadPool:
     Attributes
     ----------
     threads : their number, the calling thread included.
-    backoff : whether to share tasks for whose end the caller would have to wait.
+    backoff : decides whether tasks for which the caller would have to wait are shared.
     """
 
     def __init__(self, threads: int, helpers: ThreadPoolExecutor | None) -> None:
@@ -154,8 +154,8 @@ class ThreadPool:
     def assisted(self, assist: Callable[[], Any], stop: Callable[[], Any]) -> Iterator[None]:
         """Let all helpers call `assist` during the context; `stop` makes it return.
 
-        The context does not wait for that: after `stop`, a helper must not touch what the caller
-        may change.
+        The context does not wait for helpers to return: after `stop`, they must not access memory
+        that the caller may change.
         """
         helping = []
         if self._helpers is not None:
@@ -169,7 +169,7 @@ class ThreadPool:
                     helper.result()
 
     def start(self, function: Callable[..., Result], *arguments: Any) -> Lazy[Result]:
-        """Begin to compute a result that is needed later."""
+        """Start to compute a result that is needed later."""
         if self._helpers is None:
             return Lazy(lambda: function(*arguments))
         return Lazy(self._helpers.submit(function, *arguments).result)

@@ -25,13 +25,13 @@ TAKEN, OPEN, DONE, CLOSED, LATE = 0, 8, 16, 24, 32
 """Positions of the counters: 64 bytes apart, so that each has a cache line of its own."""
 
 SPINS = 2000
-"""Times that a thread looks for work before it yields its core."""
+"""Number of times that a thread looks for a task before it yields its core."""
 
 _YIELD = "SwitchToThread" if sys.platform == "win32" else "sched_yield"
 
 
 def make_queue(n_tasks: int = 0) -> NDArray[np.int64]:
-    """Return a queue with so many tasks to take."""
+    """Return a queue with `n_tasks` tasks to take."""
     queue = np.zeros(LATE + 8, np.int64)
     queue[OPEN] = n_tasks
     return queue
@@ -39,7 +39,7 @@ def make_queue(n_tasks: int = 0) -> NDArray[np.int64]:
 
 @intrinsic
 def load_counter(typing, counters, position):
-    """Return a counter as the last thread has left it."""
+    """Return a counter, read atomically."""
 
     def write(context, builder, signature, values):
         return builder.load_atomic(_find(context, builder, signature, values), "seq_cst", 8)
@@ -49,7 +49,7 @@ def load_counter(typing, counters, position):
 
 @intrinsic
 def add_to_counter(typing, counters, position, amount):
-    """Add to a counter atomically; return what it was before."""
+    """Add to a counter atomically; return its old value."""
 
     def write(context, builder, signature, values):
         found = _find(context, builder, signature, values)
@@ -72,7 +72,7 @@ def compare_and_swap(typing, counters, position, old, new):
 
 @intrinsic
 def yield_core(typing):
-    """Let another thread have the core, if one waits for it."""
+    """Yield the core to another thread (``sched_yield``)."""
 
     def write(context, builder, signature, values):
         kind = ir.FunctionType(ir.IntType(32), [])
@@ -91,13 +91,13 @@ def _find(context: Any, builder: Any, signature: Any, values: Any) -> Any:
 
 @inlined
 def add_tasks(queue, n_tasks):
-    """Add so many tasks more."""
+    """Add `n_tasks` tasks."""
     add_to_counter(queue, OPEN, n_tasks)
 
 
 @jit
 def take_task(queue):
-    """Return the number of a task that is now the caller's, or -1 if there is none."""
+    """Take a task; return its number, or -1 if there is none."""
     while True:
         number = load_counter(queue, TAKEN)
         if number >= load_counter(queue, OPEN):
@@ -123,7 +123,7 @@ def wait_until_done(queue):
 
 @inlined
 def spin(spins):
-    """Yield the core if that was tried often in vain already; return one try more."""
+    """Return the number of spins plus one, after yielding the core if it is large."""
     if spins >= SPINS:
         yield_core()
     return spins + 1
@@ -137,12 +137,12 @@ def is_closed(queue):
 
 @inlined
 def wait_for_row(row, marks, queue, patience):
-    """Wait until a row is marked, unless it is negative; report the queue as late if that is long.
+    """Wait until a row is marked, unless it is negative; mark the queue as late after a long wait.
 
     Parameters
     ----------
     marks : int64 array of shape (n_rows,), 0 where a row is not marked yet.
-    patience : how many spins are not long yet.
+    patience : number of spins after which the wait is long.
     """
     spins = 0
     while row >= 0 and load_counter(marks, row) == 0:
@@ -161,5 +161,5 @@ def is_late(queue):
 
 @jit
 def close_queue(queue):
-    """Let helpers return: no more tasks will come."""
+    """Close the queue: no more tasks will be added, and helpers return."""
     add_to_counter(queue, CLOSED, 1)

@@ -28,7 +28,7 @@ class Workers:
     Attributes
     ----------
     executor : the workers.
-    folder : for data that is too large to be sent to them or back.
+    folder : for data that is too large to be sent to or from workers.
     """
 
     executor: Executor
@@ -62,7 +62,7 @@ class LearningContext:
 
     Attributes
     ----------
-    seed : the number that all random draws follow.
+    seed : seed of all random draws.
     threads : number of threads on this machine; None for one per core.
     workers : workers on other machines or in other processes, with a folder that all of them see;
         None to work in this process.
@@ -83,8 +83,8 @@ class SharedArray:
 
     Attributes
     ----------
-    held : the array itself, where all tasks run in this process.
-    path : the file that holds it, where workers run them.
+    held : the array itself, if all tasks run in this process.
+    path : the file with the array, if workers run them.
     """
 
     held: NDArray[Any] | None = None

@@ -63,7 +63,7 @@ class Cluster:
         return min(workers, self.cores or workers)
 
     def wait(self, workers: int) -> float:
-        """Return by how much the slowest of some workers exceeds the mean, as a share of it.
+        """Return by how much the time of the slowest worker exceeds the mean, as a fraction of it.
 
         It is the expected maximum of as many standard normal variables.
         """
@@ -128,7 +128,7 @@ def _add_up(parts: dict[str, dict[str, float]]) -> float:
 
 
 def scale_steps(planned: Planned, workers: int, cluster: Cluster) -> dict[str, dict[str, float]]:
-    """Return the parts of the time of each step, in seconds, by step and by what takes it."""
+    """Return the seconds of each step, by step and by cause."""
     found = {}
     for step in planned.rows[:-1]:
         if step.step in ("search the settings", "train"):
@@ -136,9 +136,9 @@ def scale_steps(planned: Planned, workers: int, cluster: Cluster) -> dict[str, d
         elif step.step == "extract":
             found[step.step] = scale_extraction(planned, step, workers, cluster)
         else:
-            able = cluster.divide(min(workers, VOCABULARY_TASKS))
-            waiting = step.seconds / able * cluster.wait(workers)
-            found[step.step] = {"computing": step.seconds / able, "slowest worker": waiting}
+            n_parallel = cluster.divide(min(workers, VOCABULARY_TASKS))
+            waiting = step.seconds / n_parallel * cluster.wait(workers)
+            found[step.step] = {"computing": step.seconds / n_parallel, "slowest worker": waiting}
     return found
 
 
@@ -165,7 +165,7 @@ def scale_training(
     """Return the parts of training; rows are read while others are trained on."""
     job, machine, dim = planned.job, planned.machine, planned.dim
     classes = job.objective == "ovr"
-    able = cluster.divide(workers)
+    n_parallel = cluster.divide(workers)
     coded = planned.bytes_per_row < 4 * dim
     decoding_row = dim / machine.decode if coded else 0.0
     epochs = count_epochs(planned, step)
@@ -175,13 +175,13 @@ def scale_training(
         busy, most = min(workers, shards), math.ceil(shards / workers)  # of the worker with most
         computing = max(step.seconds - epochs * job.images * decoding_row, 0.0)
         computing *= most / shards * busy / cluster.divide(busy)
-        decoding = epochs * job.images * decoding_row * workers / able
+        decoding = epochs * job.images * decoding_row * workers / n_parallel
         readers, exchanged = workers, 2 * weights * epochs / cluster.shared
     else:
         rounds = SGD(objective=job.objective).rounds * (workers > 1)
-        computing = max(step.seconds - epochs * job.images * decoding_row, 0.0) / able
-        decoding = epochs * job.images * decoding_row / able
-        # Each round, the machine of the command reads the weights of all workers and averages them.
+        computing = max(step.seconds - epochs * job.images * decoding_row, 0.0) / n_parallel
+        decoding = epochs * job.images * decoding_row / n_parallel
+        # In each round, the machine that runs the command averages the weights of all workers.
         slowest = min(cluster.network, cluster.shared, ADD_BYTES)
         readers, exchanged = 1, epochs * rounds * 2 * workers * weights / slowest
     read = epochs * job.images * planned.bytes_per_row

@@ -28,7 +28,7 @@ def learn_code(
     return options.spec.learn(source, options, context or LearningContext())
 
 
-def inform(
+def measure_information(
     rows: Rows, source: Source, options: CodeOptions, context: LearningContext
 ) -> NDArray[np.float64] | None:
     """Return the mutual information of each feature with the class; None if the code uses none.
@@ -79,11 +79,11 @@ def learn_code_of_images(
             continue
         indices = training[: block.count_images()]
         sample, labels = np.zeros((0, block.signature.dim), np.float32), np.zeros(0, np.int32)
-        if len(indices) >= block.fewest:
+        if len(indices) >= block.min_images:
             sample, labels = _describe_some(
                 images, indices, block.signature, options, executor, context, cache
             )
-        if len(sample) < block.fewest:
+        if len(sample) < block.min_images:
             context.progress.note(
                 f"{len(sample) or len(indices)} training images are too few to learn codes from: "
                 "rows stay float32."
@@ -96,11 +96,11 @@ def learn_code_of_images(
 
 @dataclass(frozen=True)
 class Block:
-    """The columns of one signature, and the code that they get.
+    """The columns of one signature, and the options of their code.
 
     Attributes
     ----------
-    share : what rows of the signature are multiplied by in rows of several.
+    share : factor of the rows of the signature in rows of a combined signature.
     """
 
     signature: Signature
@@ -114,22 +114,22 @@ class Block:
 
     @property
     def regions(self) -> int:
-        """Vectors that a row gives to learn from."""
+        """Number of vectors that a row contributes to the sample."""
         by_region = self.coding.spec.by_region
         return self.signature.dim // self.signature.period if by_region else 1
 
     @property
-    def fewest(self) -> int:
-        """Images that the code needs, at least."""
+    def min_images(self) -> int:
+        """Minimum number of images that the code is learned from."""
         return -(-self.coding.spec.min_vectors // self.regions)
 
     def count_images(self) -> int:
-        """Return the number of images that the code is learned from, at most."""
+        """Return the maximum number of images that the code is learned from."""
         return min(-(-CODE_VECTORS // self.regions), CODE_BYTES // (4 * self.signature.dim))
 
 
 def list_blocks(signature: Signature, options: ExtractOptions) -> list[Block]:
-    """Return the blocks of columns that have a code each, one a signature."""
+    """Return the blocks of columns that have a code each: one for each signature."""
     if not isinstance(signature, CombinedSignature):
         return [Block(signature, options.coding)]
     parts = zip(signature.names, signature.parts, signature.shares, strict=True)
@@ -147,7 +147,7 @@ def _learn_block(
     rows = ArrayRows(X, labels, class_names)
     # The sample is in memory: its information is measured here, not by workers.
     source = Source(rows.X, None, block.signature.period, block.signature.cells)
-    information = inform(rows, source, block.coding, replace(context, workers=None))
+    information = measure_information(rows, source, block.coding, replace(context, workers=None))
     return learn_code(replace(source, information=information), block.coding, context)
 
 

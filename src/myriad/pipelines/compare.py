@@ -34,7 +34,7 @@ Accuracies = dict[str, Any]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One line of the table: an objective with its results, or with the reason of its failure.
+    """One line of the table: an objective with its results, or the reason why it failed.
 
     Attributes
     ----------

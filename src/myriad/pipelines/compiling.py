@@ -26,7 +26,7 @@ from myriad.store import ArrayRows
 from myriad.training import Automatic, Context
 
 LONGEST_WAIT = 120.0
-"""Seconds after which nobody waits any longer: the caller compiles what it needs by itself."""
+"""Timeout in seconds, after which the caller compiles the kernels itself."""
 ROWS, FEATURES, CLASSES = 200, 48, 10
 
 _running: subprocess.Popen[bytes] | None = None

@@ -17,7 +17,7 @@ from myriad.arrays import Float
 from myriad.codes import Code, CodeOptions, Source
 from myriad.errors import InputError
 from myriad.parallel import Executor, LearningContext, map_ordered, thread_count, thread_executor
-from myriad.pipelines.code_learning import CODE_BYTES, inform, learn_code
+from myriad.pipelines.code_learning import CODE_BYTES, learn_code, measure_information
 from myriad.pipelines.extract import count_shards
 from myriad.pipelines.outputs import locks_output, prepare_store, replace_store, worker_files_beside
 from myriad.pipelines.workers import open_executor, open_shared_workers
@@ -158,7 +158,7 @@ def _learn(store: Store, options: CodeOptions, context: LearningContext) -> Code
     sample = sample_rows(rows, seed=context.seed)
     recipe = store.recipe if store.recipe is not None and store.recipe.dim == store.dim else None
     source = Source(sample) if recipe is None else Source(sample, None, recipe.period, recipe.cells)
-    information = inform(rows, source, options, context)
+    information = measure_information(rows, source, options, context)
     return learn_code(replace(source, information=information), options, context)
 
 

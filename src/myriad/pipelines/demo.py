@@ -111,10 +111,10 @@ def _clear(out: Path) -> None:
         raise InputError(f"{out} is a file; name a folder for the demo.")
     out.mkdir(parents=True, exist_ok=True)
     names = {path.name for path in list_entries(out)} - {training_beside(out / MODEL).name}
-    strange = names - {IMAGES, MODEL, STORE, REPORT, MARK} if MARK in names else names
-    if strange:
+    others = names - {IMAGES, MODEL, STORE, REPORT, MARK} if MARK in names else names
+    if others:
         raise InputError(
-            f"{out} holds what no demo wrote there, such as {min(strange)!r}. Use another --out."
+            f"{out} holds what no demo wrote there, such as {min(others)!r}. Use another --out."
         )
     for name in (IMAGES, MODEL, STORE):
         if (out / name).exists():

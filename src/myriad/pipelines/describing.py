@@ -52,9 +52,9 @@ def open_workers(
     cluster: Any = None,
     progress: Progress = SILENT,
 ) -> Iterator[Executor]:
-    """Yield an executor for images: a cluster, or processes if they are many, else threads.
+    """Yield an executor for images: a cluster; else processes if images are many, or threads.
 
-    The results do not depend on which.
+    The results do not depend on the executor.
     """
     if cluster is not None:
         with open_cluster(cluster, progress=progress) as executor:
@@ -187,7 +187,7 @@ def describe_images(
 
 @dataclass(frozen=True)
 class _Described:
-    """A row, the keys of its cached parts, and its new parts."""
+    """The row of an image, the keys of its parts from the cache, and parts to add to it."""
 
     row: NDArray[Any]
     used: list[bytes]
@@ -230,7 +230,7 @@ class _Cached(Reading):
         new: list[tuple[bytes, Float]] = []
         if len(rows) < len(parts):
             image = self.decode(content, view)
-            for i, (part, taken) in enumerate(take_apart(self.signature, image)):
+            for i, (part, taken) in enumerate(prepare_parts(self.signature, image)):
                 if i not in rows:
                     rows[i] = part.describe(taken)
                     if i in keys:
@@ -242,14 +242,14 @@ class _Cached(Reading):
 
 
 def list_parts(signature: Signature) -> tuple[Signature, ...]:
-    """Return the signatures that one consists of, itself if it is no combination."""
+    """Return the parts of a combined signature; of another one, the signature itself."""
     return signature.parts if isinstance(signature, CombinedSignature) else (signature,)
 
 
-def take_apart(
+def prepare_parts(
     signature: Signature, image: NDArray[np.uint8]
 ) -> Iterator[tuple[Signature, NDArray[np.uint8]]]:
-    """Yield each of these signatures with the image as it takes it."""
+    """Yield each part of a signature with the image as it takes it, grey or in colour."""
     if isinstance(signature, CombinedSignature):
         yield from ((part, taken) for part, taken, _, _ in signature.take_apart(image))
     else:
@@ -285,7 +285,7 @@ def _describe_cached(
 
 @dataclass(frozen=True)
 class _Describing:
-    """Maps an image to the row of a store; writes it to a file if there is a folder."""
+    """Describes an image as a row of a store; writes the row to a file if there is a folder."""
 
     signature: Signature
     code: Code | None
@@ -307,7 +307,7 @@ def describe_one(image: NDArray[np.uint8], signature: Signature, code: Code | No
 
 
 def encode_row(row: Float, code: Code | None) -> NDArray[Any]:
-    """Return a row as a store holds it."""
+    """Return a row as it is stored: coded if there is a code."""
     return row if code is None else code.encode(row[None, :])[0]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from myriad.parallel import open_threads
-from myriad.pipelines.machine import is_rate, recall, remember
+from myriad.pipelines.machine import is_rate, read_cached, write_cached
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows
 from myriad.training import SGD
@@ -69,7 +69,7 @@ class Epochs:
         return replace(self, classes=classes, dim=dim, beta=beta)
 
     def count_rows(self) -> int:
-        """Return the number of rows of an epoch that can be timed: several chunks."""
+        """Return the number of rows of an epoch that is timed: several chunks."""
         chunk = self.cost.layout.count_rows(self.dim)
         rows = min(MOST_CHUNKS * chunk, max(FEWEST_CHUNKS * chunk, int(PRODUCTS / self.work)))
         return max(FEWEST_CHUNKS, min(rows, MOST_NUMBERS // self.dim))
@@ -81,21 +81,21 @@ def measure_speed(
     """Return the multiply-adds per second of all threads, as measured last unless `again`."""
     small = epochs.shrink()
     name = f"{small} on {threads} threads"
-    kept: Any = None if again else recall(name)
+    kept: Any = None if again else read_cached(name)
     if is_rate(kept):
         return float(kept)
     with progress.step(f"Timing epochs of {small.objective}"):
         pace = time_epochs(small, threads)
-    remember({name: pace}, more=True, progress=progress)
+    write_cached({name: pace}, more=True, progress=progress)
     return pace
 
 
 def time_epochs(epochs: Epochs, threads: int) -> float:
     """Return the multiply-adds per second of epochs on a number of threads.
 
-    Training restarts after a few epochs: so few rows are soon fitted, and then there are no
-    more updates. Threads that wait for each other suffer far more from other load in a second
-    than in an hour, so the speed is that of the faster epochs.
+    Training restarts after a few epochs, because so few rows are soon fitted and then cause no more
+    updates. Other load on the machine slows down a few seconds far more than hours of training, so
+    the speed is that of the faster epochs.
     """
     rows = draw_rows(epochs)
     method = SGD(objective=epochs.objective, eta=STEP, beta=epochs.beta)

@@ -64,36 +64,36 @@ class Evaluated:
     @property
     def calibration(self) -> CalibrationMeasures | None:
         """How well the probabilities are calibrated; None if there are none."""
-        judged = self.scored.judged
-        if "true" not in judged:
+        results = self.scored.results
+        if "true" not in results:
             return None
         names = ("true", "squares")
         return measure_calibration(
-            judged["confidence"], self._correct, *(judged[name] for name in names)
+            results["confidence"], self._correct, *(results[name] for name in names)
         )
 
     @property
     def sets(self) -> dict[str, Any] | None:
         """Coverage and sizes of prediction sets; None if not requested."""
-        judged = self.scored.judged
-        if "covered" not in judged:
+        results = self.scored.results
+        if "covered" not in results:
             return None
-        return measure_sets(judged["set_sizes"], judged["covered"], self.scored.ranks)
+        return measure_sets(results["set_sizes"], results["covered"], self.scored.ranks)
 
     @property
     def rejection(self) -> dict[str, Any] | None:
         """The fraction of rows with an answer, and the precision of these answers."""
-        answered = self.scored.judged.get("answered")
+        answered = self.scored.results.get("answered")
         return None if answered is None else measure_rejection(answered, self._correct)
 
     @property
     def levels(self) -> list[dict[str, Any]] | None:
         """Accuracy and answers at each level of a hierarchy."""
-        judged = self.scored.judged
-        if "levels" not in judged:
+        results = self.scored.results
+        if "levels" not in results:
             return None
-        right = [judged[f"level_{number}"] for number in range(len(self.level_names))]
-        return measure_levels(self.level_names, right, judged["levels"], judged["level_right"])
+        right = [results[f"level_{number}"] for number in range(len(self.level_names))]
+        return measure_levels(self.level_names, right, results["levels"], results["level_right"])
 
     @property
     def labels(self) -> dict[str, Any] | None:
@@ -236,7 +236,7 @@ def evaluate(
     names: tuple[str, ...] = ()
     if hierarchy is not None:
         parents = hierarchy.levels[0].members
-        best = scored.judged.get("best", scored.guesses[:, None])
+        best = scored.results.get("best", scored.guesses[:, None])
         siblings = {
             k: sibling_precision(scored.truths, best[:, :k], parents)
             for k in SIBLINGS_AT

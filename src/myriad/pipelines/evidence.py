@@ -26,7 +26,7 @@ from myriad.measures import (
     Measures,
     count_confusions,
 )
-from myriad.models import ClassPictures, Judged
+from myriad.models import ClassPictures, RowResults
 from myriad.parallel import map_ordered, thread_count, thread_executor
 
 MOST_PAIRS = 100
@@ -76,7 +76,7 @@ class Scored:
     guesses : int32, the best class of each row.
     ranks : int32, the rank of the truth.
     paths : where the row's image is, or an empty string.
-    judged : further results for the rows; see `models.judging`.
+    results : further results for the rows; see `models.evaluation`.
     sets : all known classes of each row, where it may have several, of which `truths` has one; None
         where each has one.
     precisions : the average precision of each class, where rows may have several.
@@ -87,7 +87,7 @@ class Scored:
     guesses: NDArray[np.int32]
     ranks: NDArray[np.int32]
     paths: Sequence[str]
-    judged: Judged = field(default_factory=dict)
+    results: RowResults = field(default_factory=dict)
     suspects: list[dict[str, Any]] = field(default_factory=list)
     sets: LabelSets | None = None
     precisions: ClassPrecisions | None = None

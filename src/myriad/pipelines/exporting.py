@@ -28,7 +28,7 @@ TABLE_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Exported:
-    """The files that were written, and the size of their content."""
+    """The files that were written, and the shape of their content."""
 
     source: Path
     files: list[Path]

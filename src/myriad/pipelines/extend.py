@@ -28,8 +28,8 @@ from myriad.models import (
 from myriad.models.held_classes import rank_held
 from myriad.pipelines.calibration_evidence import describe_calibration
 from myriad.pipelines.evidence import Scored, gather_evidence, gather_pictures, write_card
+from myriad.pipelines.extension_training import ExtensionResult, ExtensionTask
 from myriad.pipelines.extract import extract
-from myriad.pipelines.growth import Grown, Growth
 from myriad.pipelines.outputs import check_model_output, locks_output, store_beside
 from myriad.pipelines.scoring import match_store
 from myriad.pipelines.train import EVIDENCE, sample_paths
@@ -58,8 +58,8 @@ class Extended:
     model: Path
     source: Path
     store: Path
-    growth: Growth
-    found: Grown
+    growth: ExtensionTask
+    found: ExtensionResult
     held_out: Measures
     settings: dict[str, Any]
     seconds: float
@@ -145,16 +145,18 @@ def extend(
             resume=resume,
             progress=progress,
         ).store
-    growth = Growth.of(folder, model, store, stores, update=update, seed=seed, progress=progress)
+    task = ExtensionTask.of(
+        folder, model, store, stores, update=update, seed=seed, progress=progress
+    )
     training = time.perf_counter()
     context = Context(threads=threads, progress=progress, products=RowProducts())
-    found = growth.train(context)
+    found = task.train(context)
     seconds_training = time.perf_counter() - training
-    names = growth.class_names
+    names = task.class_names
     kept = {name: folder.settings[name] for name in folder.settings if name not in OUTDATED}
     settings = {**kept, **found.settings, "extended_from": model.name}
     held_out = measure_held(found)
-    evidence = _gather(growth, found, held_out, settings, title=out.name, data=data)
+    evidence = _gather(task, found, held_out, settings, title=out.name, data=data)
     out.mkdir(parents=True, exist_ok=True)
     pictures = None
     if folder.recipe is not None:
@@ -166,10 +168,10 @@ def extend(
                 for c in range(len(names))
             ]
         )
-    facts = {"new classes": len(growth.added), "rows of new classes": len(growth.new), **settings}
+    facts = {"new classes": len(task.added), "rows of new classes": len(task.new), **settings}
     card = write_card(out.name or out.resolve().name, held_out, facts)
     contents = ModelFolder(
-        found.model, names, folder.recipe, settings, growth.describe_source(), found.calibration
+        found.model, names, folder.recipe, settings, task.describe_source(), found.calibration
     )
     save_model(
         out,
@@ -183,7 +185,7 @@ def extend(
         out,
         model,
         store.path,
-        growth,
+        task,
         found,
         held_out,
         settings,
@@ -199,7 +201,7 @@ def check_growable(model: Model) -> None:
     model.with_classes(nothing)
 
 
-def measure_held(found: Grown) -> Measures:
+def measure_held(found: ExtensionResult) -> Measures:
     """Return the accuracy on held-out rows, which may be none."""
     held, nothing = found.held_scores, np.zeros(0, np.int32)
     if held is None:
@@ -208,8 +210,8 @@ def measure_held(found: Grown) -> Measures:
 
 
 def _gather(
-    growth: Growth,
-    found: Grown,
+    task: ExtensionTask,
+    found: ExtensionResult,
     held_out: Measures,
     settings: dict[str, Any],
     *,
@@ -221,9 +223,9 @@ def _gather(
     scored = Scored(nothing, nothing, nothing, [])
     if held is not None:
         scored = Scored(held.labels, held.classes[:, 0], rank_held(held), [""] * len(held))
-    rows = (growth.old, growth.new) if growth.from_store else (growth.new,)
+    rows = (task.old, task.new) if task.from_store else (task.new,)
     labels = np.concatenate([part.labels for part in rows])
-    names = growth.class_names
+    names = task.class_names
     return gather_evidence(
         scored,
         held_out,

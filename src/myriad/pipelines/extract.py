@@ -213,18 +213,18 @@ def _begin(
     )
 
 
-def count_shards(n_rows: int, row_bytes: int, *, fewest: int = 256) -> int:
+def count_shards(n_rows: int, row_bytes: int, *, min_rows: int = 256) -> int:
     """Return the number of shards: each of so few rows that an interrupted run loses little.
 
     Parameters
     ----------
-    fewest : the fewest rows of a shard, unless there are fewer in all.
+    min_rows : minimum number of rows of a shard, unless there are fewer in all.
     """
-    return -(-n_rows // min(shard_rows(row_bytes), max(fewest, n_rows // 64)))
+    return -(-n_rows // min(shard_rows(row_bytes), max(min_rows, n_rows // 64)))
 
 
 def _count_shards(images: ImageList, row_bytes: int) -> int:
-    return count_shards(len(images), row_bytes, fewest=SHARD_IMAGES)
+    return count_shards(len(images), row_bytes, min_rows=SHARD_IMAGES)
 
 
 def _write_rows(

@@ -35,7 +35,7 @@ def map_images(
 
     def make_tasks() -> Iterator[tuple[int, ImageFiles]]:
         start = 0
-        while task := list(islice(numbers, executor.grain)):
+        while task := list(islice(numbers, executor.chunksize)):
             sent.append(task)
             yield start, source.files(task)
             start += len(task)

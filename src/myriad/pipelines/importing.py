@@ -277,7 +277,7 @@ def _draw_order(rows: _Rows, seed: int) -> NDArray[np.int64]:
 
 
 def _stage(rows: _Rows, staged: Path, progress: Progress) -> None:
-    """Write the rows of files that cannot be memory-mapped to one that can, and map it."""
+    """Copy the rows of files that cannot be memory-mapped to one that can, and map it."""
     numbers = [number for number, file in enumerate(rows.files) if file.array is None]
     if not numbers:
         return

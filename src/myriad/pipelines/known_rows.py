@@ -17,7 +17,7 @@ from myriad.randomness import generator
 from myriad.store import Store
 
 MOST_BYTES = 1 << 30
-"""Bytes of rows from a store, at most; of more rows, every class has its share."""
+"""Maximum bytes of rows from a store; larger ones are sampled by class."""
 BLOCK_BYTES = 16 << 20
 
 
@@ -81,7 +81,7 @@ def read_known(
     if len(chosen) == 0:
         raise InputError(f"{store.path} has no labelled rows of the requested classes.")
     most = max(1, MOST_BYTES // (4 * max(rows.dim, folder.model.dim)))
-    chosen = share(labels, chosen, most, seed=seed)
+    chosen = sample_rows(labels, chosen, most, seed=seed)
     rows, labels = rows.select(chosen), labels[chosen]
     size = max(1, min(1024, BLOCK_BYTES // (4 * rows.dim)))
     with progress.step("Reading rows", rows.n_rows, "rows") as advance:
@@ -93,8 +93,10 @@ def read_known(
     return KnownRows(np.concatenate(parts), labels, groups, rows.paths)
 
 
-def share(labels: Ints, chosen: NDArray[np.int64], most: int, *, seed: int) -> NDArray[np.int64]:
-    """Return a stratified sample of the chosen rows."""
+def sample_rows(
+    labels: Ints, chosen: NDArray[np.int64], most: int, *, seed: int
+) -> NDArray[np.int64]:
+    """Return a stratified sample of at most `most` of the rows with the indices `chosen`."""
     if len(chosen) <= most:
         return chosen
     order = generator(seed, "rows of an old model").permutation(chosen)

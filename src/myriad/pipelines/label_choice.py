@@ -52,7 +52,7 @@ class Unlabelled:
     probabilities: NDArray[np.float64]
 
     @property
-    def doubt(self) -> NDArray[np.float64]:
+    def uncertainty(self) -> NDArray[np.float64]:
         """The uncertainty of the model: 1 minus the margin between the two best probabilities."""
         if self.probabilities.shape[1] == 1:
             return 1.0 - self.probabilities[:, 0]
@@ -86,7 +86,7 @@ def choose_rows(
     elif means is not None:
         known = np.repeat(means, MEAN_ROWS, axis=0)
     Z = _centre(_project(np.concatenate([rows.X, known]), seed)).astype(np.float64)
-    return reduce_variance(Z[:n_rows], np.maximum(rows.doubt, 0.0), Z[n_rows:], n)
+    return reduce_variance(Z[:n_rows], np.maximum(rows.uncertainty, 0.0), Z[n_rows:], n)
 
 
 def reduce_variance(

@@ -17,20 +17,20 @@ def describe_labels(scored: Scored, class_names: Sequence[str]) -> dict[str, Any
 
     None if the model has no thresholds, as single-label models.
     """
-    judged = scored.judged
-    if "given" not in judged:
+    results = scored.results
+    if "given" not in results:
         return None
-    right, given, present = (judged[name].sum(axis=0) for name in ("right", "given", "present"))
-    found = measure_labels(right, given, present, len(judged["confidence"]))
+    right, given, present = (results[name].sum(axis=0) for name in ("right", "given", "present"))
+    found = measure_labels(right, given, present, len(results["confidence"]))
     if found is None:
         return None
     n_labels, precisions = len(given), scored.precisions
     areas = np.full(n_labels, np.nan) if precisions is None else precisions.areas
     correct = scored.guesses == scored.truths
     return found | {
-        "expected": float(judged["expected"].mean()),
-        "calibration_error": calibration_error(judged["confidence"], correct),
-        "log_loss": float(judged["log_loss"].mean()) / n_labels,
-        "brier": float(judged["brier"].mean()) / n_labels,
+        "expected": float(results["expected"].mean()),
+        "calibration_error": calibration_error(results["confidence"], correct),
+        "log_loss": float(results["log_loss"].mean()) / n_labels,
+        "brier": float(results["brier"].mean()) / n_labels,
         "each": list_labels(class_names, right, given, present, areas),
     }

@@ -64,7 +64,7 @@ class ImageScores:
 
     Parameters
     ----------
-    n_images : the most images there may be; bad ones are left out.
+    n_images : maximum number of images; bad ones are left out.
     """
 
     def __init__(self, model: Model, n_images: int) -> None:

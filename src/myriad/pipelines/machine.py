@@ -58,34 +58,34 @@ def is_rate(value: object) -> bool:
 
 def load_or_measure_machine(*, again: bool = False, progress: Progress = SILENT) -> Machine:
     """Return the speed of this machine: cached, or measured now if there is none or if `again`."""
-    kept = None if again else recall("rates")
+    kept = None if again else read_cached("rates")
     if kept is not None:
         try:
             return Machine(**kept)
         except (InputError, TypeError):
             pass  # a damaged cache is measured again
     machine = measure_machine(progress=progress)
-    remember({"rates": asdict(machine)}, progress=progress)
+    write_cached({"rates": asdict(machine)}, progress=progress)
     return machine
 
 
-def recall(name: str) -> Any:
+def read_cached(name: str) -> Any:
     """Return a cached measurement of this machine by name; None if there is none."""
-    return _read_notes().get(name)
+    return _read_cache().get(name)
 
 
-def remember(notes: dict[str, Any], *, more: bool = False, progress: Progress = SILENT) -> None:
-    """Cache measurements of this machine, instead of the old ones or, if `more`, beside them."""
+def write_cached(notes: dict[str, Any], *, more: bool = False, progress: Progress = SILENT) -> None:
+    """Cache measurements of this machine; with `more`, others in the cache are kept."""
     path = measurements_path()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept = (_read_notes() if more else {}) | notes
+        kept = (_read_cache() if more else {}) | notes
         write_json(path, {"key": _key(), "notes": kept})
     except OSError:
         progress.note(f"{path.parent} cannot be written: the benchmark is not cached.")
 
 
-def _read_notes() -> dict[str, Any]:
+def _read_cache() -> dict[str, Any]:
     """Return the cached measurements of this machine with these versions."""
     path = measurements_path()
     try:
@@ -123,7 +123,7 @@ def measure_machine(*, progress: Progress = SILENT) -> Machine:
 def repeat(run: Callable[[], object], *, seconds: float = 0.3) -> float:
     """Return the time of a run, the median of several, after one that warms up.
 
-    The shortest would be the time of a machine on which nothing else ever happens.
+    The minimum would be too optimistic: other programs take some time on every machine.
     """
     run()
     taken: list[float] = []

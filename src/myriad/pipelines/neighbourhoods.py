@@ -69,7 +69,7 @@ def find_nearest(points: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArra
 def find_groups(
     nearest: NDArray[np.int64], distances: NDArray[np.float32]
 ) -> list[NDArray[np.int64]]:
-    """Return groups of points linked to their nearest ones where those are close, closest first."""
+    """Return groups of points that are linked to near neighbours, the closest groups first."""
     n = len(nearest)
     close = np.flatnonzero(distances <= np.quantile(distances, CLOSE))
     links = coo_matrix((np.ones(len(close)), (close, nearest[close])), shape=(n, n))

@@ -20,7 +20,7 @@ from myriad.images import BadImage, ImageFiles, list_inputs
 from myriad.models import Decider, ModelFolder, Rejection, load_model
 from myriad.parallel import thread_executor
 from myriad.pipelines.describing import describe_images, open_workers, signature_of
-from myriad.pipelines.growth import find_novelty
+from myriad.pipelines.extension_training import find_novelty
 from myriad.pipelines.known_rows import read_known
 from myriad.pipelines.label_choice import (
     CLASSES,
@@ -193,7 +193,7 @@ class Pool:
         self._novel: list[Entry] = []
 
     def add(self, paths: Sequence[str], decider: Decider, X: Float) -> None:
-        """Add rows; of too many, those of known classes are drawn, and the most novel ones kept."""
+        """Add rows; if there are too many, keep a random sample, and the most novel ones."""
         found = decider.decide(X, CLASSES)
         assert found.probabilities is not None
         rows, drawn = decider.model.prepare(X), self._draws.random(len(X))
@@ -276,5 +276,5 @@ def write_suggestions(suggested: Suggested, path: Path) -> None:
         writer = csv.writer(stream)
         writer.writerow(COLUMNS)
         for image in [*suggested.images, *suggested.novel]:
-            place = os.path.relpath(image["path"], path.parent)
-            writer.writerow([place, "", *(image.get(name) for name in COLUMNS[2:])])
+            relative = os.path.relpath(image["path"], path.parent)
+            writer.writerow([relative, "", *(image.get(name) for name in COLUMNS[2:])])

@@ -172,7 +172,7 @@ def plan(
         with progress.step("Timing the description of an image"), threadpool_limits(limits=1):
             signature, code, seconds = time_describing(job)
         learned_from = min(job.images, VOCABULARY_IMAGES)
-        dim = settle(job.extracting).spec.count_features(signature, learned_from)
+        dim = likely_options(job.extracting).spec.count_features(signature, learned_from)
         row_bytes = code.bytes_per_row if code else 4 * dim
         steps += plan_extraction(job, machine, dim, row_bytes, seconds, speed, n_workers)
     else:
@@ -196,7 +196,7 @@ def plan(
 
 def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
     """Return a signature and a code of the job's sizes, and the seconds that an image takes."""
-    options = settle(job.extracting)
+    options = likely_options(job.extracting)
     height = max(8, round(math.sqrt(job.pixels * 0.75)))
     shape = (height, max(8, job.pixels // height))
     drawn = DrawnImages([draw_image(shape, seed) for seed in range(6)])
@@ -215,8 +215,8 @@ def time_describing(job: Job) -> tuple[Signature, Code | None, float]:
     return signature, code, repeat(lambda: describe_one(image, signature, code), seconds=0.5)
 
 
-def settle(options: ExtractOptions) -> ExtractOptions:
-    """Return the options with the signature that is likely: of an open one, the first candidate."""
+def likely_options(options: ExtractOptions) -> ExtractOptions:
+    """Return the options with a signature: of ``auto``, the first candidate."""
     return options.choose(options.candidates[0]) if options.is_open else options
 
 
@@ -230,7 +230,7 @@ def plan_extraction(
     n_workers: int,
 ) -> list[Step]:
     """Return the steps from images to a store; `seconds` is what one image takes."""
-    options = settle(job.extracting)
+    options = likely_options(job.extracting)
     steps = []
     if job.extracting.is_open and len(job.extracting.candidates) > 1:
         compared = count_compared(job.images)
@@ -310,7 +310,7 @@ def plan_training(
 
 
 def plan_path(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float) -> Step:
-    """Return the step that follows the path of ``trace``; rows that do not fit are read again."""
+    """Return the training step of ``trace``; rows that exceed the memory are read each time."""
     cost = AtomDescent.cost(job.classes, dim)
     products = cost.multiply_adds / machine.sgemm
     products += dim / machine.decode if row_bytes < 4 * dim else 0
@@ -320,9 +320,9 @@ def plan_path(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float
 
 
 def _count_chunks(epochs: Epochs) -> float:
-    """Return the bytes of four chunks of rows, of their products, and of everything else.
+    """Return the bytes of four chunks of rows and their products, plus a constant.
 
-    One is trained on, two are being prepared, and one has just been freed.
+    One chunk is trained on, two are being prepared, and one has just been freed.
     """
     layout = epochs.cost.layout
     copies = 1 + layout.grams
@@ -340,13 +340,13 @@ def _grid(job: Job, dim: int) -> list[Epochs]:
 
 
 def _speed(machine: Machine, n_workers: int) -> float:
-    """Return the speed-up of a number of workers over one core, where they share nothing."""
+    """Return the speed-up of a number of workers over one core, for independent tasks."""
     here = min(n_workers, machine.cores)
     return (1 + SIDE_BY_SIDE * (here - 1)) * _machines(machine, n_workers)
 
 
 def _machines(machine: Machine, n_workers: int) -> float:
-    """Return the speed-up of the machines that the workers need over this machine."""
+    """Return the speed-up over this machine, if workers are on as many machines as they need."""
     here = min(n_workers, machine.cores)
     return 1 + SIDE_BY_SIDE * (n_workers / here - 1)
 
@@ -372,7 +372,7 @@ def advise(job: Job, rows: list[Step], memory: int, disk: int | None, dim: int) 
             )
     needed = rows[-1].disk
     if disk is not None and needed > disk:
-        coded = job.dim is None and settle(job.extracting).coding.codes == "none"
+        coded = job.dim is None and likely_options(job.extracting).coding.codes == "none"
         how = "--codes pq makes rows 32 times smaller" if coded else "use fewer --components"
         advice.append(f"The disk must hold {_gigabytes(needed)}: {how}.")
     return advice

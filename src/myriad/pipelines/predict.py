@@ -64,9 +64,9 @@ def predict(
 
     Parameters
     ----------
-    deciding : what else is decided: prediction sets, "unknown", fewer classes, a hierarchy.
+    deciding : options of decisions: prediction sets, "unknown", fewer classes, a hierarchy.
     every : seconds between the frames of video files; None to leave videos out.
-    journal : keeps what is done, and knows what an interrupted run has done before.
+    journal : records the results, and has those of an interrupted run.
     """
     began = time.perf_counter()
     if k < 1:
@@ -143,7 +143,7 @@ def check_features(file: RowFile, folder: ModelFolder) -> None:
 def _rank(
     decider: Decider, rows: Sequence[tuple[str, NDArray[np.float32]]], k: int
 ) -> list[dict[str, Any]]:
-    """Return what is decided for each path and row."""
+    """Return the decision for each path and row, as plain JSON."""
     if not rows:
         return []
     found = decider.describe(decider.decide(np.stack([row for _, row in rows]), k))

@@ -68,7 +68,7 @@ def _clean(value: Any) -> Any:
 
 
 def flatten_decision(prediction: dict[str, Any]) -> dict[str, Any]:
-    """Return what was decided beyond ranked labels, a cell each."""
+    """Return the decisions beyond ranked labels, as cells of a table by column."""
     names = ("unknown", "novelty")
     found: dict[str, Any] = {name: prediction[name] for name in names if name in prediction}
     for name in ("assigned", "set"):
@@ -82,16 +82,16 @@ def flatten_decision(prediction: dict[str, Any]) -> dict[str, Any]:
 
 
 def identify(model: Path) -> str:
-    """Return what changes when the model in a folder does."""
+    """Return a value that changes when the model in a folder does."""
     return str(read_json(model / CONFIG).get("checksum"))
 
 
 class Journal:
-    """What was found for each image so far, a line of JSON each in a file beside the output.
+    """The results for each image so far, one line of JSON each in a file beside the output.
 
     Attributes
     ----------
-    entries : what was found, by path.
+    entries : the results by path.
     """
 
     def __init__(self, output: Path | None = None, *, resume: bool = False) -> None:
@@ -107,7 +107,7 @@ class Journal:
         return self._output.with_name(f".{self._output.name}.journal")
 
     def begin(self, key: dict[str, Any]) -> None:
-        """Read what an earlier run with the same key has found, and begin to write.
+        """Read the results of an interrupted run with the same key, and open the file to append.
 
         Raises `InputError` if the earlier run had another model or other options.
         """
@@ -125,7 +125,7 @@ class Journal:
             self._write(line)
 
     def add(self, found: Iterable[dict[str, Any]]) -> None:
-        """Keep what was found for some images."""
+        """Append the results for some images."""
         for entry in found:
             self.entries[entry["path"]] = entry
             if self._stream is not None:

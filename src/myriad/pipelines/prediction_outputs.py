@@ -1,4 +1,4 @@
-"""Predictions, and the files and folders that are written of them."""
+"""Predictions with their output files and folders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from myriad.store.formats import is_row_data
 
 @dataclass(frozen=True, kw_only=True)
 class PredictionOutputs:
-    """What is written of predictions; None for what is not.
+    """The outputs of predictions; None for those that are not written.
 
     Attributes
     ----------

@@ -166,7 +166,7 @@ def _save(
 def _calibrate(
     folder: ModelFolder, held: HeldScores | None, numbers: Ints, n_classes: int
 ) -> tuple[HeldScores | None, Calibration | None]:
-    """Return the held-out scores of the labels that are left, and the calibration by them."""
+    """Return the held-out scores of the remaining labels, and the calibration from them."""
     before = folder.calibration
     if before is None or held is None:
         return None, None

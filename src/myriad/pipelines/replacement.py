@@ -55,7 +55,7 @@ def describe_source(store: Store, method: Method) -> dict[str, Any]:
 
 
 def is_trained_from(model: Path, source: dict[str, Any]) -> bool:
-    """Return whether a finished model was trained from this; yes if it does not say."""
+    """Return whether a finished model was trained from this source; true if it is not recorded."""
     found = read_source(model) if (model / CONFIG).is_file() else None
     return found is None or found == source
 

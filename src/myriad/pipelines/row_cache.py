@@ -2,8 +2,8 @@
 
 A row is found again by the content of its file, the view, the network with all its settings, and
 the versions and the kind of processor that decide its last digits. The cache is one SQLite file of
-bounded size, from which rows that were not used for longest are removed. It only saves time: a
-cache that is damaged, full, read-only or of another version is not used, and one note says so.
+bounded size, from which the least recently used rows are removed. It only saves time: a cache that
+is damaged, full, read-only or of another version is not used, and one note says so.
 """
 
 from __future__ import annotations
@@ -117,12 +117,12 @@ def _connect_reader(path: Path, thread: int) -> sqlite3.Connection:
 
 @dataclass
 class RowCache:
-    """The cache as the run that fills it has it.
+    """The cache in the process that writes it; see `CachedRows` for workers.
 
     Attributes
     ----------
     path : the file.
-    most : bytes that it may take.
+    most : maximum size in bytes.
     """
 
     path: Path
@@ -134,24 +134,24 @@ class RowCache:
 
     @property
     def rows(self) -> CachedRows | None:
-        """What workers read from; None if the cache is not used."""
+        """The reader for workers; None if the cache is disabled."""
         return None if self.connection is None else CachedRows(self.path)
 
     def add(self, rows: Sequence[tuple[bytes, Float]]) -> None:
-        """Keep new rows by their keys."""
+        """Add new rows with their keys; they are written in batches."""
         for key, row in rows:
             self._new[key] = np.ascontiguousarray(row, np.float32).tobytes()
         if len(self._new) >= BATCH:
             self.flush()
 
     def touch(self, keys: Sequence[bytes]) -> None:
-        """Note that rows were used."""
+        """Record that rows were used, for the eviction of the least recently used ones."""
         self._used.extend(keys)
         if len(self._used) >= 100 * BATCH:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was added, and remove rows if there are too many."""
+        """Write the pending rows, and evict old ones if the file is too large."""
         new, used, today = self._new, self._used, int(time.time()) // _DAY
         self._new, self._used = {}, []
         if self.connection is None or not (new or used):
@@ -164,12 +164,12 @@ class RowCache:
                     "UPDATE rows SET used = ? WHERE key = ? AND used < ?",
                     [(today, key, today) for key in used],
                 )
-            self._bound()
+            self._evict()
         except sqlite3.Error as error:
-            self.give_up(f"cannot be written ({error})")
+            self.disable(f"cannot be written ({error})")
 
-    def _bound(self) -> None:
-        """Remove the rows that were not used for longest while the file is too large."""
+    def _evict(self) -> None:
+        """Remove the least recently used rows if the file is too large."""
         assert self.connection is not None
         size = _count_bytes(self.connection)
         if size <= self.most:
@@ -183,8 +183,8 @@ class RowCache:
                 (excess,),
             )
 
-    def give_up(self, reason: str) -> None:
-        """Use the cache no more, and say why."""
+    def disable(self, reason: str) -> None:
+        """Close the cache and print why it is not used."""
         self.progress.note(
             f"The cache of rows {self.path} {reason}, so it is not used. Delete it, or set {FOLDER}"
             " to another folder; --no-cache turns it off."
@@ -216,8 +216,8 @@ def open_cache(
 
     Parameters
     ----------
-    repeats : whether the run describes some images twice. If the cache is not wanted, the run then
-        has one for itself, which is removed at its end.
+    repeats : whether the run describes some images twice. If the cache is not wanted, a temporary
+        one is then used for this run.
     """
     folder = find_folder() if wanted else None
     if folder is not None:
@@ -244,7 +244,7 @@ def _open(folder: Path, progress: Progress) -> Iterator[RowCache | None]:
     except (sqlite3.Error, OSError) as error:
         reason = f"cannot be used ({error})"
     if reason:
-        cache.give_up(reason)
+        cache.disable(reason)
     try:
         yield cache if cache.connection is not None else None
     finally:
@@ -253,7 +253,7 @@ def _open(folder: Path, progress: Progress) -> Iterator[RowCache | None]:
 
 
 def _prepare(connection: sqlite3.Connection) -> str:
-    """Make the table of a new file; return what is wrong with one that cannot be used."""
+    """Create the table of a new file; return why a file cannot be used, empty if it can."""
     header = [
         connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("application_id", "user_version")

@@ -20,11 +20,11 @@ from myriad.measures import (
 )
 from myriad.models import (
     CodedModel,
-    Judged,
     Model,
     ModelFolder,
-    join_judged,
-    judge,
+    RowResults,
+    evaluate_decisions,
+    join_results,
     load_model,
     match_rows,
 )
@@ -60,10 +60,10 @@ def score_images(
 
     Parameters
     ----------
-    deciding : what is decided for each image; None to rank classes by their scores.
+    deciding : the options of decisions; None to rank classes by their scores.
     n_best : how many of the best classes of each image are kept.
     """
-    judge_rows = make_judge(folder, deciding, n_best)
+    evaluate_rows = make_evaluator(folder, deciding, n_best)
     signature = signature_of(folder)
     bad = BadImages(len(images), max_bad)
     known, truths = match_truths(images.class_names, folder.class_names, images)
@@ -92,9 +92,9 @@ def score_images(
                 yield np.stack(batch), known_of(kept[-len(batch) :])
 
     with progress.step("Scoring images", len(images), "images") as advance:
-        judged = judge_batches(judge_rows, rows(advance), scores)
+        results = evaluate_batches(evaluate_rows, rows(advance), scores)
     paths = [images.locate(i) for i in kept]
-    scored = gather_scored(known_of(kept), judged, paths)
+    scored = gather_scored(known_of(kept), results, paths)
     if scores is not None and scored.sets is not None:
         scored = replace(scored, precisions=scores.find_precisions(scored.sets))
     return scored, select_truths(truths, np.array(kept, np.int64)), bad.found
@@ -139,8 +139,8 @@ def score_store(
         progress.step("Scoring rows", rows.n_rows, "rows") as advance,
     ):
         found = rank_store(scoring, known, block_size(rows.dim), executor, advance)
-    judged = dict(zip(("ranks", "guesses"), found, strict=True))
-    scored = gather_scored(known, judged, rows.paths)
+    results = dict(zip(("ranks", "guesses"), found, strict=True))
+    scored = gather_scored(known, results, rows.paths)
     return add_precisions(scored, folder, rows, threads=threads, progress=progress), truths
 
 
@@ -173,7 +173,7 @@ def score_rows(
     progress: Progress,
 ) -> tuple[Scored, Truths]:
     """Rank rows, called `name` in errors; return the scored rows and their true classes."""
-    judge_rows = make_judge(folder, deciding, n_best)
+    evaluate_rows = make_evaluator(folder, deciding, n_best)
     if rows.dim != folder.model.dim:
         raise InputError(
             f"The rows of {name} have {rows.dim} features, the model takes "
@@ -187,17 +187,17 @@ def score_rows(
             yield block.X, select_truths(known, block.index)
 
     with progress.step("Scoring rows", rows.n_rows, "rows") as advance, thread_executor(threads):
-        judged = judge_batches(judge_rows, batches(advance))
-    scored = gather_scored(known, judged, paths)
+        results = evaluate_batches(evaluate_rows, batches(advance))
+    scored = gather_scored(known, results, paths)
     return add_precisions(scored, folder, rows, threads=threads, progress=progress), truths
 
 
-def gather_scored(known: Truths, judged: Judged, paths: list[str]) -> Scored:
+def gather_scored(known: Truths, results: RowResults, paths: list[str]) -> Scored:
     """Return scored rows; of a row with several classes, one is its truth, and all are its set."""
-    ranks, guesses = judged["ranks"], judged["guesses"]
+    ranks, guesses = results["ranks"], results["guesses"]
     if isinstance(known, LabelSets):
-        return Scored(nearest_truths(known, guesses), guesses, ranks, paths, judged, sets=known)
-    return Scored(known, guesses, ranks, paths, judged)
+        return Scored(nearest_truths(known, guesses), guesses, ranks, paths, results, sets=known)
+    return Scored(known, guesses, ranks, paths, results)
 
 
 def add_precisions(
@@ -219,7 +219,7 @@ def block_size(dim: int) -> int:
 
 
 def nearest_truths(sets: LabelSets, guesses: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return one label for each row: the prediction where it is right, else the lowest label."""
+    """Return one true label for each row: the predicted one if it is right, else the lowest."""
     labels = sets.first()
     rows, classes = sets.pairs()
     right = rows[classes == guesses[rows]]
@@ -232,28 +232,30 @@ def slice_truths(truths: Truths, rows: slice) -> Truths:
     return truths.part(rows) if isinstance(truths, LabelSets) else truths[rows]
 
 
-JudgeRows = Callable[[NDArray[np.float32], Any], Judged]
+EvaluateRows = Callable[[NDArray[np.float32], Any], RowResults]
 
 
-def make_judge(folder: ModelFolder, deciding: DecisionOptions | None, n_best: int = 0) -> JudgeRows:
+def make_evaluator(
+    folder: ModelFolder, deciding: DecisionOptions | None, n_best: int = 0
+) -> EvaluateRows:
     """Return the function that compares the decisions for rows with their true classes."""
     calibrated = folder.calibration is not None or folder.label_calibration is not None
     if deciding is not None and (calibrated or deciding != DecisionOptions()):
-        return partial(judge, deciding.make_decider(folder), n_best=n_best)
+        return partial(evaluate_decisions, deciding.make_decider(folder), n_best=n_best)
 
-    def judge_scores(X: NDArray[np.float32], truths: Any) -> Judged:
-        ranks, guesses = folder.model.judge(X, truths)
+    def evaluate_scores(X: NDArray[np.float32], truths: Any) -> RowResults:
+        ranks, guesses = folder.model.rank_true_labels(X, truths)
         best = {"best": folder.model.rank(X, n_best)[0]} if n_best else {}
         return {"ranks": ranks, "guesses": guesses, **best}
 
-    return judge_scores
+    return evaluate_scores
 
 
-def judge_batches(
-    judge_rows: JudgeRows,
+def evaluate_batches(
+    evaluate_rows: EvaluateRows,
     batches: Iterator[tuple[NDArray[np.float32], Any]],
     scores: ImageScores | None = None,
-) -> Judged:
+) -> RowResults:
     """Return how the decisions for all rows compare with their true classes.
 
     Parameters
@@ -262,10 +264,10 @@ def judge_batches(
     """
     parts = []
     for X, labels in batches:
-        parts.append(judge_rows(X, labels))
+        parts.append(evaluate_rows(X, labels))
         if scores is not None:
             scores.add(X)
-    return join_judged(parts)
+    return join_results(parts)
 
 
 def match_truths(
@@ -282,7 +284,7 @@ def match_truths(
 def match_classes(
     data_names: Sequence[str], model_names: Sequence[str], labels: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the labels twice, as numbers of the model's classes.
+    """Return the labels of rows as numbers of the model's classes, in two arrays.
 
     In the first array classes that the model does not know are -1; in the second they have numbers
     of their own, so that the mean over classes can count each of them.
@@ -323,7 +325,7 @@ class StoreScoring:
         for block in blocks:
             own = slice(start, start + len(block))
             some = slice_truths(truths, own)
-            found.append(model.judge(rows.read(block), some))
+            found.append(model.rank_true_labels(rows.read(block), some))
             start = own.stop
         ranks, guesses = zip(*found, strict=True)
         return np.concatenate(ranks), np.concatenate(guesses)
@@ -348,11 +350,11 @@ def rank_store(
             yield blocks, slice_truths(truths, slice(start, stop))
 
     executor.require(scoring.model[0], scoring.store[0] / STORE)
-    judged = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
+    results = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
     for found in executor.map(scoring, cut()):
         advance(len(found[0]))
-        judged.append(found)
-    ranks, guesses = zip(*judged, strict=True)
+        results.append(found)
+    ranks, guesses = zip(*results, strict=True)
     return np.concatenate(ranks), np.concatenate(guesses)
 
 

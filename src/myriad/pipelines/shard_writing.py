@@ -1,4 +1,4 @@
-"""The shards of a store of images: here by all workers together, or each by one worker."""
+"""Writing the shards of a store of images: by all workers together, or each by one worker."""
 
 from __future__ import annotations
 

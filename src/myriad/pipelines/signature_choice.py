@@ -33,7 +33,7 @@ from myriad.training import Automatic, Context
 SHARE, FEWEST, MOST = 8, 256, 768
 """One training image in `SHARE` is described by all candidates, within these bounds."""
 CLASS_IMAGES = 8
-"""Images of a class, at least, where there are so many; many classes are represented by some."""
+"""Minimum number of images per class, if available; of many classes only some are sampled."""
 TOO_FEW = 60
 """Fewer images than this decide nothing: the network is used."""
 COMPONENTS, VOCABULARY_IMAGES = 64, 128
@@ -85,17 +85,17 @@ def choose_signature(
     if len(candidates) == 1:
         named = ", ".join(f"--{name.replace('_', '-')}" for name in options.stated)
         verb = "belongs" if len(options.stated) == 1 else "belong"
-        return _settle(options, candidates[0], f"{title}, which {named} {verb} to", context)
+        return _report_choice(options, candidates[0], f"{title}, which {named} {verb} to", context)
     sample = draw_sample(images, seed=context.seed)
     if len(sample) < TOO_FEW:
         why = f"{title}, as there are too few images per class to compare"
-        return _settle(options, candidates[0], why, context)
+        return _report_choice(options, candidates[0], why, context)
     signature, rows = describe_sample(images, sample, options, executor, context, cache)
     if rows.n_rows < TOO_FEW:
         why = f"{title}, as too few images can be read to compare"
-        return _settle(options, candidates[0], why, context)
+        return _report_choice(options, candidates[0], why, context)
     found = compare_signatures(signature, rows, candidates, context)
-    word = pick(found)
+    word = choose_best(found)
     listed = [f"{_title(c.word)} {c.accuracy:.1f} ± {c.error:.1f}" for c in found]
     facts = {
         "images": rows.n_rows,
@@ -103,14 +103,14 @@ def choose_signature(
         "measure": found[0].measure,
         "candidates": [c.to_json() for c in found],
     }
-    return _settle(options, word, f"{', '.join(listed)}: {_title(word)}", context, facts)
+    return _report_choice(options, word, f"{', '.join(listed)}: {_title(word)}", context, facts)
 
 
 def _title(word: str) -> str:
     return TITLES.get(word, word)
 
 
-def _settle(
+def _report_choice(
     options: ExtractOptions,
     word: str,
     sentence: str,
@@ -123,7 +123,7 @@ def _settle(
 
 
 def count_compared(n_images: int) -> int:
-    """Return how many of the training images candidates are compared on."""
+    """Return the number of training images on which candidates are compared."""
     return min(n_images, max(FEWEST, min(n_images // SHARE, MOST)))
 
 
@@ -189,7 +189,7 @@ class Candidate:
 
     Attributes
     ----------
-    word : of ``--signature``.
+    word : the value of ``--signature``.
     correct : bool array of shape (n_rows,), which held-out rows were classified correctly; the rows
         are the same for all candidates, since folds depend on labels and the seed alone.
     """
@@ -201,7 +201,7 @@ class Candidate:
     correct: NDArray[np.bool_]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the plan of a store keeps."""
+        """Return the entry of the candidate in the plan of a store."""
         return {"signature": self.word, "accuracy": self.accuracy, "error": self.error}
 
 
@@ -217,7 +217,7 @@ def compare_signatures(
     columns = dict(zip(signature.names, signature.blocks, strict=True))
     found = []
     for word in candidates:
-        X = take_columns(
+        X = combine_columns(
             rows.X, [(columns[name], weight or 1.0) for name, weight in split_word(word)]
         )
         some = ArrayRows(X, rows.labels, groups=rows.groups)
@@ -232,8 +232,8 @@ def compare_signatures(
     return found
 
 
-def take_columns(X: Float, blocks: list[tuple[slice, float]]) -> Float:
-    """Return some blocks of columns, each row scaled to the weight of its block, then to norm 1."""
+def combine_columns(X: Float, blocks: list[tuple[slice, float]]) -> Float:
+    """Return the rows of a candidate: some blocks of columns, weighted and normalised."""
     chosen = np.hstack([weight * _scale_rows(X[:, block]) for block, weight in blocks])
     return np.ascontiguousarray(_scale_rows(chosen), np.float32)
 
@@ -244,8 +244,8 @@ def _scale_rows(X: Float) -> Float:
     return np.asarray(X / np.maximum(norms, np.float32(1e-12)))
 
 
-def pick(found: list[Candidate]) -> str:
-    """Return the first, which is the cheapest, that is not clearly worse than the best one."""
+def choose_best(found: list[Candidate]) -> str:
+    """Return the first, and so cheapest, candidate that is not clearly worse than the best."""
     best = max(found, key=lambda candidate: candidate.accuracy)
     for candidate in found:
         behind = best.correct.astype(float) - candidate.correct

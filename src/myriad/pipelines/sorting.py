@@ -51,12 +51,12 @@ def sort_images(
             with atomic_write(_find_name(target, f"{source.name}.png", None)) as beside:
                 beside.write_bytes(content)
         else:
-            place = _find_name(target, source.name, source)
-            if place is not None and copy:
-                with atomic_write(place) as beside:
+            path = _find_name(target, source.name, source)
+            if path is not None and copy:
+                with atomic_write(path) as beside:
                     shutil.copy2(source, beside)
-            elif place is not None:
-                place.symlink_to(os.path.abspath(source))
+            elif path is not None:
+                path.symlink_to(os.path.abspath(source))
         counts[label] = counts.get(label, 0) + 1
     return counts
 
@@ -71,13 +71,13 @@ def _find_name(folder: Path, name: str, source: Path | None) -> Any:
     """Return a path in a folder that no other file has; None if the image is already there."""
     stem, suffix = os.path.splitext(name)
     number = 1
-    place = folder / name
-    while os.path.lexists(place):
-        if source is not None and os.path.exists(place) and _is_same(place, source):
+    path = folder / name
+    while os.path.lexists(path):
+        if source is not None and os.path.exists(path) and _is_same(path, source):
             return None
         number += 1
-        place = folder / f"{stem}-{number}{suffix}"
-    return place
+        path = folder / f"{stem}-{number}{suffix}"
+    return path
 
 
 def _is_same(first: Path, second: Path) -> bool:

@@ -1,4 +1,4 @@
-"""What the report of a store shows: statistics of its rows, its signature, some patches."""
+"""The content of the report of a store: statistics of its rows, its signature, some patches."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def inspect_store(
     read_picture : returns the image of a path, or None if it no longer exists; see `pictures`.
     """
     recipe = store.recipe if isinstance(store.recipe, PooledSignature) else None
-    values, correlations = _look_at_rows(store, recipe, seed, progress)
+    values, correlations = _measure_rows(store, recipe, seed, progress)
     return StoreInspection(
         title=store.path.name or store.path.resolve().name,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -100,7 +100,7 @@ def inspect_store(
         bytes_per_row=store.bytes_per_row,
         coded=store.code is not None,
         bad=tuple(store.bad),
-        patches=_look_at_patches(store, recipe, read_picture, seed, progress),
+        patches=_sample_patches(store, recipe, read_picture, seed, progress),
         pca=recipe.pca if recipe else None,
         mixture_weights=recipe.mixture.weights if isinstance(recipe, FisherSignature) else None,
         values=values,
@@ -118,12 +118,12 @@ def _settings(store: Store) -> dict[str, Any]:
     return named
 
 
-def _look_at_rows(
+def _measure_rows(
     store: Store, recipe: PooledSignature | None, seed: int, progress: Progress
 ) -> tuple[Values | None, Correlations]:
-    """Read some columns of some rows, and take their statistics."""
+    """Return the distribution and the correlations of some columns of some rows."""
     if store.n_rows < 2 or not (store.code is None or store.code.restores):
-        return None, {}  # the distribution of bits says nothing
+        return None, {}  # the distribution of bits is not informative
     draws = generator(seed, "anatomy")
     chosen = np.sort(draws.permutation(store.n_rows)[:MOST_ROWS])
     kinds = _choose_columns(store.dim, recipe, draws)
@@ -146,7 +146,7 @@ def _look_at_rows(
 def _choose_columns(
     dim: int, recipe: PooledSignature | None, draws: np.random.Generator
 ) -> dict[str, NDArray[np.int64]]:
-    """Return the three sets of features of [CC, Figure 1], as far as the rows have them."""
+    """Return up to three sets of features of [CC, Figure 1] by name."""
     kinds = {"any two": _draw(np.arange(dim), draws)}
     if recipe is None:
         return kinds
@@ -166,14 +166,14 @@ def _draw(columns: NDArray[np.int64], draws: np.random.Generator) -> NDArray[np.
     return np.sort(draws.permutation(columns)[:MOST_COLUMNS])
 
 
-def _look_at_patches(
+def _sample_patches(
     store: Store,
     recipe: PooledSignature | None,
     read_picture: ReadPicture,
     seed: int,
     progress: Progress,
 ) -> tuple[Patch, ...]:
-    """Cut a patch from each of some images, of as many classes as there are."""
+    """Return a patch of each of some images, of different classes if possible."""
     if recipe is None or not isinstance(recipe.descriptor, GridDescriptor):
         return ()
     draws = generator(seed, "patches")
@@ -205,7 +205,7 @@ def _cut_patch(
     read_picture: ReadPicture,
     draws: np.random.Generator,
 ) -> Patch | None:
-    """Cut one patch that is not empty; None if the image is gone or has no such patch."""
+    """Return a random patch of an image that has a descriptor; None if there is none."""
     path, pixels = store.paths[row], descriptor.pixels
     try:
         image = read_picture(path, colour=descriptor.colour, pixels=pixels)
@@ -226,11 +226,13 @@ def _cut_patch(
     columns = slice(max(0, round(left * width)), max(1, round(right * width)))
     label = int(store.labels[row])
     name = store.class_names[label] if label >= 0 else ""
-    return Patch(name, shown[rows, columns], *_tell_apart(local.values[i], descriptor))
+    return Patch(name, shown[rows, columns], *_split_descriptor(local.values[i], descriptor))
 
 
-def _tell_apart(values: Float, descriptor: GridDescriptor) -> tuple[Float | None, Float | None]:
-    """Return the gradients and the colours of a descriptor, as far as it has them."""
+def _split_descriptor(
+    values: Float, descriptor: GridDescriptor
+) -> tuple[Float | None, Float | None]:
+    """Return the gradients and the colours of a descriptor; None for those that it lacks."""
     if isinstance(descriptor, SiftColour):
         return values[: DenseSIFT.dim], values[DenseSIFT.dim :] / np.float32(descriptor.share)
     if isinstance(descriptor, DenseSIFT):

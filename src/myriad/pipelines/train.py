@@ -191,8 +191,9 @@ def correct_store(store: Store, path: Path) -> Store:
 def fit_store(
     store: Store, method: Method, context: Context, *, state: Path | None = None
 ) -> tuple[Fitted, Scored, Measures]:
-    """Train on a store; return the final model, and the validation rows as scored before the
-    validation rows themselves were trained on.
+    """Train on a store; return the final model, and the scored validation rows.
+
+    They are scored before the model is trained once more on validation rows too.
 
     Parameters
     ----------
@@ -251,14 +252,14 @@ def fit_store(
             n_classes=n_classes,
             context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),
         )
-        fitted = refitted.found_by(fitted)
+        fitted = refitted.with_search_of(fitted)
     return fitted, replace(scored, suspects=suspects), validation
 
 
 def check_rows(rows: Rows, store: Store, progress: Progress) -> None:
     """Raise `InputError` unless rows of a store can be trained on; note classes without rows.
 
-    There must be two classes to tell apart, and values whose products float32 can hold.
+    There must be two classes at least, and no values whose products overflow float32.
     """
     check_scale(rows)
     n_classes, n_present = len(store.class_names), len(np.unique(rows.labels))

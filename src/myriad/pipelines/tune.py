@@ -91,8 +91,8 @@ def tune(
         context = Context(threads=threads, progress=progress, workers=workers)
         study = _Study(rows, objective, epochs, seed, trial_log, context)
         study.search()
-        study.cross(stated)
-        study.regularise(stated["lam"])
+        study.train_grid(stated)
+        study.train_regularised(stated["lam"])
     trials = study.trials
     if all(trial.error is not None for trial in trials):
         raise WorkError(f"No setting could be trained. {trials[0].error}")
@@ -121,7 +121,7 @@ def check_stated(
 
 
 class _Study:
-    """The trials made so far, and what a trial needs."""
+    """A study: its trials so far, and the rows and options of further ones."""
 
     def __init__(
         self,
@@ -138,30 +138,32 @@ class _Study:
         self.trials: list[Trial] = []
 
     def search(self) -> None:
-        """Let the method find its settings, and list what it tried."""
+        """Run the search of the method itself, as the first trial."""
         self.try_one("auto", {})
 
-    def cross(self, stated: dict[str, Sequence[str] | None]) -> None:
+    def train_grid(self, stated: dict[str, Sequence[str] | None]) -> None:
         """Train every `beta` with every `eta`."""
         names = [name for name in ("beta", "eta") if name in self.options]
         values = [stated[name] or self._values(name) for name in names]
         if not names or not all(values):
             return
-        kept = self._kept() | ({"lam": 0.0} if "lam" in self.options else {})
+        kept = self._fixed_settings() | ({"lam": 0.0} if "lam" in self.options else {})
         for words in product(*values):
             self.try_one("grid", kept | dict(zip(names, words, strict=True)))
 
-    def regularise(self, stated: Sequence[str] | None) -> None:
-        """Train the kinds of regularisation, each to the end, with the best settings so far."""
+    def train_regularised(self, stated: Sequence[str] | None) -> None:
+        """Train with each kind of regularisation for all epochs, with the best settings so far."""
         if "lam" not in self.options or self.best is None:
             return
         swept = {name: self.best.settings.get(name) for name in ("beta", "eta")}
-        best = self._kept() | {name: word for name, word in swept.items() if word is not None}
+        best = self._fixed_settings() | {
+            name: word for name, word in swept.items() if word is not None
+        }
         lams: list[Any] = list(stated or self._lams(best.get("eta")))
         if "eta" in best:
-            self.try_one("none", best | {"lam": 0.0}, patient=True)
+            self.try_one("none", best | {"lam": 0.0}, all_epochs=True)
         for lam in lams:
-            self.try_one("lam", best | {"lam": lam}, patient=True)
+            self.try_one("lam", best | {"lam": lam}, all_epochs=True)
         for lam in lams if "schedule" in self.options else ():
             if float(lam) > 0:
                 self.try_one("lam, step shrinking", best | {"lam": lam, "schedule": "lam"}, True)
@@ -172,7 +174,7 @@ class _Study:
         done = [trial for trial in self.trials if trial.error is None]
         return max(done, key=lambda trial: trial.score, default=None)
 
-    def try_one(self, study: str, words: Words, patient: bool = False) -> None:
+    def try_one(self, study: str, words: Words, all_epochs: bool = False) -> None:
         """Train one setting and log it; a failure is logged with its reason."""
         limit = {"epochs": self.epochs} if "epochs" in self.options else {}
         settings = (
@@ -180,7 +182,7 @@ class _Study:
         )
         try:
             method = make_method(METHODS, self.objective, seed=self.seed, **words, **limit)
-            method = method.without_early_stopping(self.epochs) if patient else method
+            method = method.without_early_stopping(self.epochs) if all_epochs else method
             name = f"{study} {method!r}"
             kept = self.trial_log.find(name)
             if kept is not None:
@@ -225,14 +227,14 @@ class _Study:
         found = _pick(settings, *names)
         return {name: self.options[name].spell(value) for name, value in found.items()}
 
-    def _kept(self) -> Words:
-        """Return what the search found besides the settings that are tried."""
+    def _fixed_settings(self) -> Words:
+        """Return the settings that the search found, without those that are varied."""
         tried = (*SWEPT, "schedule", "epochs")
         found = self.trials[0].settings
         return {name: found[name] for name in found if name not in tried}
 
     def _values(self, name: str) -> list[Any]:
-        """Return the values of a setting in the search, or the one that it found."""
+        """Return the values of a setting that the search tried or found, sorted."""
         found = [trial for trial in self.trials if trial.error is None]
         tried = [row[name] for trial in found for row in trial.search if name in row]
         tried += [trial.settings[name] for trial in found if trial.settings.get(name) is not None]

@@ -36,7 +36,7 @@ THREADS = 1, 2
 
 @dataclass(frozen=True)
 class WarmedUp:
-    """What was compiled.
+    """The kernels that were compiled.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The workers of a training, by what a user states: a cluster, a limit of memory, or neither."""
+"""The workers of a training: of a cluster, local ones with a memory limit, or none."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def open_training_workers(
 
 
 def note_unused(context: Context, method: Method) -> None:
-    """Tell the user if a method cannot use the workers of other machines."""
+    """Print a note if a method cannot use the workers of other machines."""
     workers = context.workers
-    if workers is not None and workers.executor.remote and not method.spreads:
+    if workers is not None and workers.executor.remote and not method.supports_workers:
         context.progress.note(f"The objective {method.objective} is trained on this machine alone.")

@@ -1,4 +1,4 @@
-"""The reports one shows to a colleague: each a single HTML file that needs no network."""
+"""HTML reports: each is a single file that needs no network."""
 
 from myriad.report.page import write_report
 from myriad.report.store_page import write_store_report

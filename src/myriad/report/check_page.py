@@ -36,7 +36,7 @@ class Copies:
 
 @dataclass(frozen=True)
 class Odd:
-    """Images of one kind that teach little."""
+    """Unusual images of one kind."""
 
     kind: str
     meaning: str

@@ -1,4 +1,4 @@
-"""Values of a dictionary that may come from a damaged or hostile file, read one by one."""
+"""Checked access to a dictionary that may come from a damaged or malicious file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The evidence of a report: a dictionary from a model folder, checked and cleaned for display.
 
-The dictionary may come from a damaged or hostile file, so nothing of it is believed: numbers must
-be finite and in range, text is freed of characters that cannot be written or would act on the page.
+The dictionary may come from a damaged or malicious file, so every value is checked: numbers must be
+finite and in range, and characters that cannot be written or could alter the page are replaced.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Measures:
 
 @dataclass(frozen=True)
 class Confusion:
-    """A wrong class that images of some class were taken for, and how often."""
+    """A class that images of another one were mistaken for, and how often."""
 
     name: str
     count: int
@@ -76,7 +76,7 @@ class ClassRecord:
 
 @dataclass(frozen=True)
 class Pair:
-    """Images of `truth` that were taken for `guess`, with a sample of both."""
+    """Images of class `truth` that were predicted as `guess`, with an image of both."""
 
     truth: str
     guess: str

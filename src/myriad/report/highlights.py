@@ -1,4 +1,4 @@
-"""Which classes and pairs of thousands deserve a picture, and those pictures."""
+"""The classes and pairs of classes that a report shows with pictures, and these pictures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from myriad.report.evidence import ClassRecord, Evidence, Pair, Suspect
 from myriad.report.thumbnails import Image, Thumbnails, encode_thumbnail
 
 ExplainMistake = Callable[[str, str, str], Image | None]
-"""Returns the image of a path with what spoke for a prediction and not for the true class."""
+"""Returns the image of a path with the parts that support a prediction rather than the true class;
+called with the path, the predicted class and the true one."""
 
 MOST_CLASSES = 12
 MOST_PAIRS = 24
@@ -23,7 +24,7 @@ SMALL_SIDE = 64
 
 @dataclass(frozen=True)
 class ConfusionCard:
-    """A class that another was taken for: its name, how often, a picture of a victim."""
+    """A class that another one was mistaken for: its name, how often, and such an image."""
 
     name: str
     count: int
@@ -32,7 +33,7 @@ class ConfusionCard:
 
 @dataclass(frozen=True)
 class ClassCard:
-    """A class with a picture and what it was most often taken for."""
+    """A class with a picture, and the classes that it was most often mistaken for."""
 
     record: ClassRecord
     picture: str | None
@@ -43,7 +44,7 @@ class ClassCard:
 class PairCard:
     """A confused pair with a picture of each; `of` is the number of images of the true class.
 
-    `reason` is the first picture with what spoke for the prediction, where it is known.
+    `reason` is the first picture with the parts that support the prediction, if known.
     """
 
     pair: Pair
@@ -85,8 +86,8 @@ def choose_extremes(
 ) -> tuple[list[ClassRecord], list[ClassRecord]]:
     """Return the worst and the best classes by their rates, none in both.
 
-    Among equals the class with more images goes first, because its rate is better known. A class
-    that is always right is not bad, one that is never right is not good.
+    Among equals the class with more images comes first, because its rate is more certain. A class
+    with a rate of 100 is never among the worst, one with 0 never among the best.
     """
     known = [item for item in classes if item.rate is not None]
     poor = [item for item in known if item.rate != 100]
@@ -106,11 +107,11 @@ def gather_highlights(
     progress: Progress,
     explain: ExplainMistake | None = None,
 ) -> Highlights:
-    """Choose what to show and make its pictures, the slow part of a report.
+    """Return the cards of a report with their pictures, which is the slow part of a report.
 
     Parameters
     ----------
-    explain : draws why an image was mistaken; the most frequent mistakes are explained.
+    explain : draws why an image was misclassified; the most frequent mistakes are explained.
     """
     worst, best = choose_extremes(evidence.classes)
     pairs = sorted(evidence.pairs, key=lambda pair: -pair.count)[:MOST_PAIRS]

@@ -14,7 +14,7 @@ from myriad.report.wording import show_percent
 def write_label_page(
     suggested: Suggested, path: Path, *, title: str, read_image: ReadImage
 ) -> None:
-    """Write the page, whole or not at all."""
+    """Write the page, atomically."""
     check_folder(path)
     write_page(render_label_page(suggested, title=title, read_image=read_image), path)
 

@@ -1,8 +1,8 @@
-"""From evidence to one HTML file that needs nothing else.
+"""The report of a model as one self-contained HTML file.
 
-Style, script, plots (inline SVG, see `myriad.report.plots`) and thumbnails are all inside. Every
-string of the evidence is escaped by the template, and the page's own policy lets the browser run
-no script but ours and fetch nothing.
+Style, script, plots (inline SVG, see `myriad.report.plots`) and thumbnails are embedded. Every
+string of the evidence is escaped by the template, and the content security policy of the page
+allows no script but its own, and no requests.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def write_report(
     Parameters
     ----------
     evidence : dictionary
-        What is known of the model: title, measures, classes, pairs; it is checked.
+        The title, measures, classes, pairs and so on of a model; it is checked.
     path : where to write the page; its folder must exist.
     read_image : function
         Returns the image of a path of the evidence as uint8 array (height, width, 3) in RGB or
         (height, width) in grey, or None if there is none: a placeholder is shown.
-    explain : draws why an image was mistaken, see `ExplainMistake`; None for no such pictures.
+    explain : draws why an image was misclassified, see `ExplainMistake`; None for no such pictures.
     """
     check_folder(path)
     page = render_report(
@@ -63,7 +63,7 @@ def write_report(
 
 
 def check_folder(path: Path) -> None:
-    """Raise `InputError` unless a page may be written to `path`; better now than after the work."""
+    """Raise `InputError` unless a page may be written to `path`; to be called before the work."""
     if os.path.isdir(path) or not os.path.isdir(path.parent):
         raise InputError(f"The report cannot be written to {path}: name a file in a folder.")
 
@@ -112,7 +112,7 @@ def render_report(
 
 
 def render_page(template: str, **context: Any) -> str:
-    """Fill a template that extends ``shell.html``, with our style and script inside."""
+    """Return a template that extends ``shell.html``, rendered with style and script inside."""
     script = _read_template("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
     return (
@@ -128,7 +128,7 @@ def render_page(template: str, **context: Any) -> str:
 
 
 def embed_json(content: Any) -> Markup:
-    """Return JSON that can stand inside a ``script`` element whatever strings it holds."""
+    """Return JSON that is safe inside a ``script`` element, whatever strings it contains."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -156,7 +156,7 @@ def _read_template(name: str) -> str:
 
 
 def _name_rate(evidence: Evidence) -> str:
-    """Return what classes are compared by."""
+    """Return the name of the rate by which classes are compared."""
     return "average precision" if evidence.several else "top-1 accuracy"
 
 
@@ -228,7 +228,7 @@ def _list_numbers(evidence: Evidence, n_classes: int) -> list[dict[str, str]]:
 
 
 def _note_number(key: str, measures: Measures, n_classes: int) -> str:
-    """Return the interval of a number over samples, and when it says little."""
+    """Return the confidence interval of a number over samples, or why it says little."""
     value = getattr(measures, key)
     if key.endswith("5") and 0 < n_classes <= 5:
         return f"With {n_classes} classes this is not informative."

@@ -26,7 +26,7 @@ PATCH_SIDE = 96
 
 
 def write_store_report(inspection: StoreInspection, path: Path) -> None:
-    """Write the report of a store as one self-contained HTML file, whole or not at all."""
+    """Write the report of a store as one self-contained HTML file, atomically."""
     check_folder(path)
     write_page(render_store_report(inspection), path)
 
@@ -85,7 +85,7 @@ class Section:
 
 
 def show_patches(inspection: StoreInspection) -> Section | None:
-    """Show patches of the images and what describes them."""
+    """Return the section with patches of images and their descriptors."""
     cards = tuple(_draw_patch(patch) for patch in inspection.patches)
     if not cards:
         return None
@@ -101,7 +101,7 @@ def show_patches(inspection: StoreInspection) -> Section | None:
 
 
 def show_components(inspection: StoreInspection) -> Section | None:
-    """Show the spectrum of the PCA."""
+    """Return the section with the spectrum of the PCA."""
     pca = inspection.pca
     if pca is None:
         return None
@@ -131,7 +131,7 @@ def show_components(inspection: StoreInspection) -> Section | None:
 
 
 def show_gaussians(inspection: StoreInspection) -> Section | None:
-    """Show the weights of the mixture."""
+    """Return the section with the weights of the mixture."""
     weights = inspection.mixture_weights
     if weights is None:
         return None
@@ -154,7 +154,7 @@ def show_gaussians(inspection: StoreInspection) -> Section | None:
 
 
 def show_values(inspection: StoreInspection) -> Section | None:
-    """Show how values are distributed, before and after the power [CC, Figure 3]."""
+    """Return the section with the distribution of values, also before the power [CC, Figure 3]."""
     values = inspection.values
     if values is None:
         return None
@@ -190,7 +190,7 @@ def show_values(inspection: StoreInspection) -> Section | None:
 
 
 def show_correlations(inspection: StoreInspection) -> Section | None:
-    """Show how features correlate [CC, Figure 1]."""
+    """Return the section with the correlation of features [CC, Figure 1]."""
     if not inspection.correlations:
         return None
     panels = tuple(
@@ -214,7 +214,7 @@ def show_correlations(inspection: StoreInspection) -> Section | None:
 
 
 def show_code(inspection: StoreInspection) -> Section | None:
-    """Show what features say about the class, where a code chose among them [CC, Figure 2]."""
+    """Return the section with the mutual information of features and class [CC, Figure 2]."""
     code = inspection.code
     selection = None if code is None else code.selection
     if code is None or selection is None or not selection.information.max() > 0:

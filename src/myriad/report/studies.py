@@ -162,9 +162,9 @@ def _find_best(rows: Sequence[Mapping[str, Any]], study: str) -> Mapping[str, An
 
 
 def _lines_of_beta(rows: Sequence[Mapping[str, Any]]) -> list[plots.Series]:
-    """Return accuracy against beta: the best learning rate of each first, then a line per rate.
+    """Return accuracy against beta: first with the best learning rate, then a line per rate.
 
-    Where all negatives were tried, that is a level across, as it has no beta [GP, Figure 1].
+    The accuracy with all negatives is a horizontal line, as it has no beta [GP, Figure 1].
     """
     grid = [row for row in rows if row["study"] == "grid" and row["top1"] is not None]
     whole = [row["top1"] for row in grid if row["settings"].get("beta") == "all"]
@@ -183,7 +183,7 @@ def _lines_of_beta(rows: Sequence[Mapping[str, Any]]) -> list[plots.Series]:
 
 
 def _lines_of_epochs(rows: Sequence[Mapping[str, Any]]) -> list[plots.Series]:
-    """Return the learning curves of the best trial of each beta, or of each step."""
+    """Return the learning curves of the best trial of each beta, or of each learning rate."""
     grid = [row for row in rows if row["study"] in ("auto", "grid") and row["top1"] is not None]
     swept = "beta" if any("beta" in row["settings"] for row in grid) else "eta"
     best: dict[str, Mapping[str, Any]] = {}
@@ -208,7 +208,7 @@ def _lines_of_lam(rows: Sequence[Mapping[str, Any]]) -> list[plots.Series]:
 
 
 def write_code_page(rows: Sequence[Mapping[str, Any]], path: Path, *, title: str) -> None:
-    """Write the page of a comparison; `rows` are its lines as plain JSON."""
+    """Write the page of a comparison of codes; `rows` are its lines as plain JSON."""
     rows = [{**row, "codes": code_name(row["codes"])} for row in rows]
     page = render_page(
         "codes.html",

@@ -16,7 +16,7 @@ ReadImage = Callable[[str], Image | None]
 
 
 class Thumbnails:
-    """Thumbnails by path; each image is read once, one that cannot be read has none."""
+    """Thumbnails by path; each image is read once."""
 
     def __init__(self, read_image: ReadImage) -> None:
         self._read_image = read_image

@@ -79,8 +79,8 @@ def plural(count: int, word: str, words: str | None = None) -> str:
 def find_interval(percent: float, n: int) -> tuple[float, float]:
     """Return Wilson's 95 % interval of an accuracy over `n` samples, in percent.
 
-    It is what the accuracy on endless images of the same kind may be, given that each of the `n`
-    was drawn independently; unlike the normal interval it stays within 0 to 100.
+    It is for `n` samples that were drawn independently; unlike the normal interval it stays within
+    0 to 100.
     """
     z = 1.959963984540054
     share = percent / 100

@@ -1,4 +1,4 @@
-"""The application: its routes, its errors as sentences of JSON, and the guard around it."""
+"""The ASGI application: routes, errors as sentences of JSON, and the security middleware."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from myriad.errors import InputError
 from myriad.serving import inference_protocol, page, routes
 from myriad.serving.feedback import Feedback
 from myriad.serving.refusal import Refusal
-from myriad.serving.safety import Guard
+from myriad.serving.safety import SecurityMiddleware
 from myriad.serving.service import Service
 from myriad.serving.uploads import Budget, Reader
 
@@ -22,7 +22,7 @@ BODIES = 8
 """Bodies of the largest size that may be in memory at a time."""
 
 
-def make_app(service: Service) -> Guard:
+def make_app(service: Service) -> SecurityMiddleware:
     """Return the ASGI application that serves a model."""
     options = service.options
     app = FastAPI(
@@ -48,7 +48,7 @@ def make_app(service: Service) -> Guard:
     app.add_exception_handler(RequestValidationError, _answer_validation)
     app.add_exception_handler(HTTPException, _answer_http)
     app.add_exception_handler(Exception, _answer_failure)
-    return Guard(app, options, service.metrics)
+    return SecurityMiddleware(app, options, service.metrics)
 
 
 async def _answer_refusal(request: Request, error: Any) -> JSONResponse:

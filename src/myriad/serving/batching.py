@@ -1,4 +1,4 @@
-"""Scoring in batches that form by themselves.
+"""Dynamic batching of rows.
 
 While one batch is scored, the rows that arrive are collected; they are the next batch. So a row
 never waits for others to arrive: an idle server scores it at once, a busy one scores many rows by
@@ -54,12 +54,12 @@ class Batcher(Generic[Key]):
         loop = asyncio.get_running_loop()
         try:
             while self._waiting:
-                batch = self._take()
+                batch = self._next_batch()
                 await loop.run_in_executor(self._thread, self._score_batch, batch, loop)
         finally:
             self._running = None
 
-    def _take(self) -> list[tuple[Key, Rows, asyncio.Future[Sequence[Any]]]]:
+    def _next_batch(self) -> list[tuple[Key, Rows, asyncio.Future[Sequence[Any]]]]:
         """Return the first waiting rows, at most `MOST_ROWS` and at least one request."""
         n, size = 0, 0
         for _, rows, _ in self._waiting:
@@ -84,12 +84,12 @@ class Batcher(Generic[Key]):
                 results = self._score(key, joined)
             except Exception as error:
                 for _, future in members:
-                    loop.call_soon_threadsafe(_settle, future, None, error)
+                    loop.call_soon_threadsafe(_resolve, future, None, error)
                 continue
             start = 0
             for rows, future in members:
                 some = results[start : start + len(rows)]
-                loop.call_soon_threadsafe(_settle, future, some, None)
+                loop.call_soon_threadsafe(_resolve, future, some, None)
                 start += len(rows)
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class Batcher(Generic[Key]):
         self._thread.shutdown(wait=True, cancel_futures=True)
 
 
-def _settle(
+def _resolve(
     future: asyncio.Future[Sequence[Any]], result: Sequence[Any] | None, error: Exception | None
 ) -> None:
     """Finish a future, unless its request was cancelled."""

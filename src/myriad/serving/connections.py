@@ -1,7 +1,7 @@
 """The HTTP connection of uvicorn, with a time limit for the headers of a request.
 
 uvicorn closes idle connections, but waits without limit for the rest of headers that a client has
-begun to send; many such clients (slow loris) would use up all connections.
+started to send; many such clients (slow loris) would use up all connections.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LimitedConnection(H11Protocol):
         self._start_clock()
 
     def handle_events(self) -> None:
-        """Stop the clock once a request has begun."""
+        """Stop the clock once a request has started."""
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop_clock()

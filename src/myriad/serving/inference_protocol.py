@@ -83,7 +83,7 @@ async def infer(request: Request, name: str) -> dict[str, Any]:
     try:
         content = read_json_body(body)
         tensor = _find_input(content)
-        question = service.ask(model, _read_k(content))
+        query = service.make_query(model, _read_k(content))
         if tensor["name"] == "images":
             uploads = _read_images(tensor, reader.max_images)
             _, rows, bad = await describe_uploads(service, model, uploads)
@@ -92,9 +92,9 @@ async def infer(request: Request, name: str) -> dict[str, Any]:
         else:
             rows = _read_rows(tensor, ROWS_PER_IMAGE * reader.max_images)
         check_features(rows, model)
-        answers = await service.answer(question, rows)
+        answers = await service.predict(query, rows)
     finally:
-        reader.budget.give_back(len(body))
+        reader.budget.release(len(body))
     answer = {
         "model_name": model.name,
         "model_version": model.checksum[:12],

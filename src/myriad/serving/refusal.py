@@ -10,7 +10,7 @@ RETRY_AFTER = {"Retry-After": "1"}
 
 
 class Refusal(MyriadError):
-    """A request that cannot be answered.
+    """The error response of a request.
 
     Attributes
     ----------

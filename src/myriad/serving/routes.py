@@ -78,7 +78,7 @@ async def received(request: Request) -> AsyncIterator[Uploads]:
     try:
         yield reader.parse(request.headers.get("content-type", ""), body)
     finally:
-        reader.budget.give_back(len(body))
+        reader.budget.release(len(body))
 
 
 @router.post("/predict", openapi_extra=ANY_BODY)
@@ -98,7 +98,7 @@ async def predict(
     began = time.perf_counter()
     service = service_of(request)
     model = service.model
-    question = service.ask(model, k, coverage=coverage, only=tuple(only or ()))
+    query = service.make_query(model, k, coverage=coverage, only=tuple(only or ()))
     bad: list[dict[str, str]] = []
     async with received(request) as uploads:
         if uploads.rows is not None:
@@ -107,7 +107,7 @@ async def predict(
         else:
             names, rows, bad = await describe_uploads(service, model, uploads.images)
         check_features(rows, model)
-        answers = await service.answer(question, rows)
+        answers = await service.predict(query, rows)
     predictions = [{"path": name} | answer for name, answer in zip(names, answers, strict=True)]
     seconds = round(time.perf_counter() - began, 4)
     return {"predictions": predictions, "bad": bad, "seconds": seconds}
@@ -147,7 +147,7 @@ async def explain(
     label: Annotated[str, Query(description="The class to explain.")],
     against: Annotated[str | None, Query(description="A class to compare with.")] = None,
 ) -> dict[str, Any]:
-    """Show which parts of an image speak for a class: a transparent picture to lay over it."""
+    """Return which parts of an image support a class, as a transparent picture to lay over it."""
     service = service_of(request)
     model = service.model
     for name in filter(None, (label, against)):
@@ -166,7 +166,7 @@ async def explain(
 
 @router.get("/model")
 async def show_model(request: Request) -> dict[str, Any]:
-    """Describe the model, and what this server offers."""
+    """Return the model, its limits and the features of this server."""
     feedback = request.app.state.feedback is not None
     options = service_of(request).options
     limits = {"max_images": options.max_images, "max_bytes": options.max_bytes}

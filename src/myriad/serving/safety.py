@@ -1,7 +1,7 @@
-"""The outermost layer of the server: who may ask, how long an answer may take, what it carries.
+"""The outermost middleware of the server: access, time limits, security headers, errors.
 
-Every request passes `Guard` before anything else sees it, and every answer after: an answer has
-the security headers, an error is one sentence of JSON, and no exception goes further.
+Every request and every answer passes `SecurityMiddleware`: an answer has the security headers, an
+error is one sentence of JSON, and no exception is raised further.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ HEADERS = {
 }
 
 
-class Guard:
-    """An ASGI application around another one.
+class SecurityMiddleware:
+    """ASGI middleware that checks requests, limits their time and adds security headers.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Guard:
             self._metrics.record_request(route, exchange.status, time.perf_counter() - began)
 
     def _check(self, scope: Scope) -> None:
-        """Raise `Refusal` unless host, origin and key are right."""
+        """Raise `Refusal` unless host, origin and API key are allowed."""
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         host = headers.get(b"host", "")
         allowed = self._options.allowed_hosts
@@ -88,7 +88,7 @@ class Guard:
         origin = headers.get(b"origin")
         writes = scope["method"] not in ("GET", "HEAD")
         if writes and origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            # A page of another site may not send requests in the name of a user.
+            # Cross-site request forgery: a page of another site must not send requests.
             raise Refusal(403, "Cross-origin requests are not allowed.")
         key, path = self._options.api_key, scope["path"]
         if key is None or path in PUBLIC or path.startswith("/assets/"):
@@ -114,7 +114,7 @@ class _Exchange:
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
         self.status = 499  # the client left before an answer began
-        self.complete = self.disconnected = self.begun = False
+        self.complete = self.disconnected = self.started = False
 
     async def receive(self) -> Message:
         """Return the next message of the client."""
@@ -128,7 +128,7 @@ class _Exchange:
     async def send(self, message: Message) -> None:
         """Send a message of the application, with the security headers."""
         if message["type"] == "http.response.start":
-            self.begun, self.status = True, message["status"]
+            self.started, self.status = True, message["status"]
             known = {name.lower() for name, _ in message["headers"]}
             more = [
                 (name.encode(), value.encode())
@@ -141,8 +141,8 @@ class _Exchange:
         await self._send(message)
 
     async def refuse(self, refusal: Refusal) -> None:
-        """Answer with an error, unless an answer has begun or nobody waits for it."""
-        if self.begun or self.disconnected:
+        """Answer with an error, unless an answer has started or the client has disconnected."""
+        if self.started or self.disconnected:
             return
         body = json.dumps({"error": str(refusal)}).encode()
         headers = {"content-type": "application/json", "content-length": str(len(body))}

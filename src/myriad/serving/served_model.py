@@ -37,7 +37,7 @@ MOST_DECIDERS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class AnswerRules:
+class DecisionRules:
     """The decision options of a server; None for those that were not given.
 
     Attributes
@@ -52,7 +52,7 @@ class AnswerRules:
     assign: Assignment | None = None
 
     @classmethod
-    def read(cls, options: ServeOptions) -> AnswerRules:
+    def read(cls, options: ServeOptions) -> DecisionRules:
         """Return the rules that options state; `InputError` if one is wrong."""
         return cls(
             None if options.reject is None else Rejection.parse(options.reject),
@@ -63,7 +63,7 @@ class AnswerRules:
 
 @dataclass(frozen=True, eq=False)
 class ServedModel:
-    """The content of a model folder at one moment; a request keeps the one that it began with.
+    """The content of a model folder when it was read; a request uses the same one to its end.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class ServedModel:
     checksum : identifies the model's arrays.
     pictures : a training picture of each class, or None.
     state : changes when the files in the folder do; see `read_state`.
-    rules : what all answers follow.
+    rules : the decision options of the server.
     """
 
     name: str
@@ -80,16 +80,16 @@ class ServedModel:
     checksum: str
     pictures: ClassPictures | None
     state: tuple[int, ...] = field(repr=False)
-    rules: AnswerRules = field(default=AnswerRules(), repr=False)
+    rules: DecisionRules = field(default=DecisionRules(), repr=False)
 
     @classmethod
-    def load(cls, path: Path, rules: AnswerRules | None = None) -> ServedModel:
+    def load(cls, path: Path, rules: DecisionRules | None = None) -> ServedModel:
         """Read a model folder; raises `InputError` if it is damaged."""
         state = read_state(path)
         folder = load_model(path)
         found = str(read_json(path / CONFIG).get("checksum", ""))
         name, pictures = path.resolve().name, load_pictures(path, folder.class_names)
-        return cls(name, folder, found, pictures, state, rules or AnswerRules())
+        return cls(name, folder, found, pictures, state, rules or DecisionRules())
 
     @property
     def signature(self) -> Signature | None:
@@ -111,7 +111,7 @@ class ServedModel:
         coverage: float | None = None,
         only: tuple[str, ...] = (),
     ) -> Decider:
-        """Return what decides for rows, the same object for the same settings.
+        """Return the decider for some settings; equal settings give the same object.
 
         Raises `InputError` if the model has no such label or no probabilities.
 
@@ -158,7 +158,7 @@ class ServedModel:
         return sorted(found, key=order)[:limit]
 
     def describe(self) -> dict[str, Any]:
-        """Return what the page and the API say of the model."""
+        """Return the facts about the model for the page and the API."""
         return {
             "name": self.name,
             "classes": len(self.class_names),
@@ -184,7 +184,7 @@ def read_state(path: Path) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class ImageWork:
-    """What worker processes do with the bytes of an image: describe it, or explain its score."""
+    """The task of worker processes for an image file: describe it, or explain its score."""
 
     signature: Signature
     max_pixels: int

@@ -1,4 +1,4 @@
-"""``serve``: bind the address, load the model, answer until a signal, finish what has begun."""
+"""``serve``: bind the address, load the model, answer until a signal, finish what has started."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def serve(
     progress: Progress = SILENT,
     on_start: Callable[[str], None] | None = None,
 ) -> Served:
-    """Serve a model until SIGINT or SIGTERM; requests that have begun are finished.
+    """Serve a model until SIGINT or SIGTERM; requests that have started are finished.
 
     Parameters
     ----------

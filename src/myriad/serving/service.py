@@ -1,4 +1,4 @@
-"""What the server does with images and rows: a queue, worker processes, batches, a live model."""
+"""The service behind the routes: a queue, worker processes, batches, reloading of the model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from myriad.serving.batching import Batcher
 from myriad.serving.metrics import Metrics
 from myriad.serving.options import ServeOptions
 from myriad.serving.refusal import RETRY_AFTER, Refusal
-from myriad.serving.served_model import AnswerRules, ImageWork, ServedModel, read_state
+from myriad.serving.served_model import DecisionRules, ImageWork, ServedModel, read_state
 from myriad.signatures import Signature
 
 Row = NDArray[np.float32]
@@ -34,19 +34,19 @@ Task = tuple[bytes, Row | None]
 RELOAD_SECONDS = 1.0
 """Interval in seconds between checks of the model folder."""
 WORKER_SECONDS = 30.0
-"""Least time after which a worker that has not finished an image is killed."""
+"""Minimum time after which a worker that has not finished an image is killed."""
 BROKEN = "a library that reads it failed or took too long"
 
 
-class Question(NamedTuple):
-    """What is asked about rows; rows with the same question are scored together."""
+class Query(NamedTuple):
+    """How rows are ranked; rows of requests with equal queries are scored together."""
 
     decider: Decider
     k: int
 
 
 class Service:
-    """A model that answers; made by `open_service`.
+    """A model that answers requests; made by `open_service`.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class Service:
         self._pool = pool
         n_threads = 1 if pool is None else pool.n_workers
         self._threads = ThreadPoolExecutor(n_threads, thread_name_prefix="myriad serving")
-        self._batcher: Batcher[Question] = Batcher(_answer, self._count_batch)
-        self._work: tuple[Signature, Callable[[Task], Any]] | None = None
+        self._batcher: Batcher[Query] = Batcher(_predict_rows, self._count_batch)
+        self._worker_call: tuple[Signature, Callable[[Task], Any]] | None = None
 
     def _count_batch(self, n_rows: int) -> None:
         self.metrics.count("batches")
@@ -74,32 +74,32 @@ class Service:
     async def start(self) -> None:
         """Warm up: kernels are compiled, and every worker has the signature, before requests."""
         model = self.model
-        await self._try(model)
+        await self._warm_up(model)
         if model.signature is not None and self._pool is not None:
             noise = make_noise_image()
             await self._run(model, [(noise, None)])  # the first worker compiles for all
             await self._run(model, [(noise, None)] * self._pool.n_workers)
         self.ready = True
 
-    def ask(
+    def make_query(
         self,
         model: ServedModel,
         k: int,
         *,
         coverage: float | None = None,
         only: tuple[str, ...] = (),
-    ) -> Question:
-        """Return the question of a request; raises `InputError` if the model cannot answer it."""
-        return Question(model.find_decider(coverage=coverage, only=only), k)
+    ) -> Query:
+        """Return the query of a request; raises `InputError` if the model does not support it."""
+        return Query(model.find_decider(coverage=coverage, only=only), k)
 
-    async def _try(self, model: ServedModel) -> None:
+    async def _warm_up(self, model: ServedModel) -> None:
         """Score a row, so that kernels are compiled and weights are in memory."""
         row = np.zeros((1, model.folder.model.dim), np.float32)
-        await self.answer(self.ask(model, 1), row)
+        await self.predict(self.make_query(model, 1), row)
 
-    async def answer(self, question: Question, rows: Row) -> Sequence[dict[str, Any]]:
+    async def predict(self, query: Query, rows: Row) -> Sequence[dict[str, Any]]:
         """Return the ranked labels of each row."""
-        return await self._batcher.score(question, rows)
+        return await self._batcher.score(query, rows)
 
     async def describe(self, model: ServedModel, contents: Sequence[bytes]) -> list[Row | BadImage]:
         """Return the row of each image, or why it cannot be read.
@@ -118,13 +118,13 @@ class Service:
         return heat
 
     async def _run(self, model: ServedModel, tasks: Sequence[Task]) -> list[Row | BadImage]:
-        """Let worker processes do some tasks, unless too many are waiting already."""
+        """Run tasks in worker processes, unless too many are waiting already."""
         if model.signature is None:
             raise Refusal(422, "This model was trained on rows, not on images: send rows.")
         if self.pending and self.pending + len(tasks) > self.options.queue:
             self.metrics.count("refused")
             raise Refusal(503, "Too many images are waiting. Try again.", RETRY_AFTER)
-        call = self._find_work(model)
+        call = self._worker_function(model)
         self.pending += len(tasks)
         try:
             return await asyncio.gather(*(self._run_one(call, task) for task in tasks))
@@ -136,21 +136,21 @@ class Service:
         try:
             result: Row | BadImage = await loop.run_in_executor(self._threads, call, task)
         except (WorkError, TimeoutError):
-            return BadImage(BROKEN)  # workers died of it, or one was killed
+            return BadImage(BROKEN)  # workers crashed, or one was killed after the timeout
         return result
 
-    def _find_work(self, model: ServedModel) -> Callable[[Task], Any]:
-        """Return what calls a worker for images of a model, the same one for a signature."""
+    def _worker_function(self, model: ServedModel) -> Callable[[Task], Any]:
+        """Return the function that calls a worker for images of a model; one per signature."""
         assert model.signature is not None
         assert self._pool is not None
-        if self._work is None or self._work[0] is not model.signature:
+        if self._worker_call is None or self._worker_call[0] is not model.signature:
             work = ImageWork(model.signature, self.options.max_pixels)
             call = self._pool.bind(work, timeout=max(self.options.timeout, WORKER_SECONDS))
-            self._work = (model.signature, call)
-        return self._work[1]
+            self._worker_call = (model.signature, call)
+        return self._worker_call[1]
 
     async def watch(self, progress: Progress) -> None:
-        """Load the model again whenever its folder is replaced; requests keep what they have."""
+        """Load the model again whenever its folder is replaced; running requests keep the old."""
         failed: tuple[int, ...] = ()
         while True:
             await asyncio.sleep(RELOAD_SECONDS)
@@ -159,7 +159,7 @@ class Service:
                 continue
             try:
                 model = await asyncio.to_thread(ServedModel.load, self.path, self.model.rules)
-                await self._try(model)
+                await self._warm_up(model)
             except (MyriadError, OSError) as error:
                 failed = state
                 progress.note(f"The replaced model is not used: {error}")
@@ -178,10 +178,10 @@ class Service:
         self._batcher.close()
 
 
-def _answer(question: Question, rows: Row) -> list[dict[str, Any]]:
-    """Return what is decided for each row, as ``predict --json`` prints it."""
-    decider = question.decider
-    return decider.describe(decider.decide(rows, question.k))
+def _predict_rows(query: Query, rows: Row) -> list[dict[str, Any]]:
+    """Return the decision for each row, as ``predict --json`` prints it."""
+    decider = query.decider
+    return decider.describe(decider.decide(rows, query.k))
 
 
 @contextlib.asynccontextmanager
@@ -193,7 +193,7 @@ async def open_service(
     progress: Progress = SILENT,
 ) -> AsyncIterator[Service]:
     """Yield a service that is ready; a damaged model raises `InputError` before."""
-    model = ServedModel.load(path, AnswerRules.read(options))
+    model = ServedModel.load(path, DecisionRules.read(options))
     n_workers = thread_count(threads)
     preload = ["myriad.serving.served_model"]
     with contextlib.ExitStack() as stack:
@@ -217,7 +217,7 @@ async def open_service(
 
 
 def make_noise_image() -> bytes:
-    """Return a small image, as a PNG file, that has descriptors."""
+    """Return a small noise image as a PNG file; it is not uniform, so that it has descriptors."""
     noise = np.arange(64 * 64 * 3, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(24)
     done, coded = cv2.imencode(".png", noise.astype(np.uint8).reshape(64, 64, 3))
     assert done

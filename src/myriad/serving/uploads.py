@@ -1,6 +1,6 @@
 """The body of a request as images or rows, in memory and within limits.
 
-Bytes are counted while they arrive. Nothing is written to disk: a multipart body is taken apart in
+Bytes are counted while they arrive. Nothing is written to disk: a multipart body is parsed in
 memory, and the name that a client gives a file is only repeated in the answer.
 """
 
@@ -56,19 +56,19 @@ class Uploads:
 
 
 class Budget:
-    """Bytes of all bodies that are in memory at a time; more are refused."""
+    """A limit on the bytes of all bodies in memory at a time."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.used = limit, 0
 
-    def take(self, n_bytes: int) -> None:
-        """Count some bytes; raises `Refusal` if there are too many."""
+    def acquire(self, n_bytes: int) -> None:
+        """Reserve some bytes; raises `Refusal` (503) if the limit is exceeded."""
         if self.used + n_bytes > self.limit:
             raise Refusal(503, "The server has too many uploads. Try again later.", RETRY_AFTER)
         self.used += n_bytes
 
-    def give_back(self, n_bytes: int) -> None:
-        """Forget some bytes."""
+    def release(self, n_bytes: int) -> None:
+        """Release bytes that were reserved."""
         self.used -= n_bytes
 
 
@@ -88,7 +88,7 @@ class Reader:
     async def read(self, request: Body) -> bytes:
         """Return the whole body; raises `Refusal` (413) as soon as it is too large.
 
-        The caller gives the bytes back to the budget.
+        The caller releases the bytes from the budget.
         """
         stated = request.headers.get("content-length")
         if stated is not None and stated.isdigit() and int(stated) > self.max_bytes:
@@ -99,11 +99,11 @@ class Reader:
             async for chunk in request.stream():
                 if size + len(chunk) > self.max_bytes:
                     raise self._too_large()
-                self.budget.take(len(chunk))
+                self.budget.acquire(len(chunk))
                 size += len(chunk)
                 chunks.append(chunk)
         except BaseException:
-            self.budget.give_back(size)
+            self.budget.release(size)
             raise
         return b"".join(chunks)
 

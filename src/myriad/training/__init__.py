@@ -8,7 +8,7 @@ from myriad.training.baselines.nearest_means import Means
 from myriad.training.baselines.nearest_neighbours import NeighboursMethod
 from myriad.training.context import Context
 from myriad.training.discriminant.method import Discriminant
-from myriad.training.dual.method import Certified
+from myriad.training.dual.method import CertifiedFit
 from myriad.training.dual.svms import BinaryDual, TopK
 from myriad.training.embedding.method import EmbeddingOptions, WsabieMethod
 from myriad.training.method import Fitted, Method, make_method
@@ -47,7 +47,7 @@ __all__ = [
     "AtomDescent",
     "Automatic",
     "BinaryDual",
-    "Certified",
+    "CertifiedFit",
     "Checkpoint",
     "ClassSums",
     "Context",

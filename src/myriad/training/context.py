@@ -28,7 +28,7 @@ class Context:
     progress : receives titles, counts and notes.
     checkpoint : file from which an interrupted run resumes; None for none.
     workers : workers that train class shards or shards of rows; None to train in this process.
-        Only methods that have `Method.spreads` use them.
+        Only methods that have `Method.supports_workers` use them.
     products : Gram matrices that several runs on rows of the same source share; None to
         compute them for each.
     """

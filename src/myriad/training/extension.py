@@ -37,8 +37,8 @@ the first one from an earlier solution is short."""
 MAX_STEPS = 100
 """Maximum number of iterations of the optimiser."""
 FIXED_ROWS, FIXED_SHARE = 4096, 2
-"""Rows of fixed classes that are trained against, at most: so many, or so many for each row of a
-trained class if that is more. Rows that are drawn count for those that are not."""
+"""Maximum number of rows of fixed classes: the first, or the second for each row of a trained class
+if that is more. If there are more rows, a sample is used with larger weights."""
 PARTS = 8
 """Parts of the rows whose gradients are summed one after the other, for any number of threads."""
 BLOCK_ROWS = 1024
@@ -46,7 +46,7 @@ BLOCK_ROWS = 1024
 
 @dataclass(frozen=True, eq=False)
 class FixedScores:
-    """What is known of the scores of the fixed classes for some rows, scaled.
+    """The scores of the fixed classes for some rows, multiplied by `scale`, in three numbers each.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class FixedScores:
         return self.true > self.best_other
 
     def select(self, rows: NDArray[np.int64]) -> FixedScores:
-        """Return those of some of the rows."""
+        """Return the scores of some of the rows."""
         return FixedScores(self.true[rows], self.others[rows], self.best_other[rows])
 
     def like_held_out(self, margins: NDArray[np.float64]) -> FixedScores:
@@ -121,7 +121,7 @@ class FixedScores:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """The classes that were trained, and how they were found.
+    """The classes that were trained, with settings and held-out scores.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ def run(
     clock = clock or start_clock()
     while trainer.epoch < until and not monitor.done:
         trainer.run_epoch(rows, seed=seed, pool=pool, advance=advance)
-        row = monitor.look(trainer, clock=clock, pool=pool)
+        row = monitor.on_epoch_end(trainer, clock=clock, pool=pool)
         if row is None:
             continue
         if callback is not None:

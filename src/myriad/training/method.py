@@ -57,8 +57,8 @@ class Fitted:
     calibration: Calibration | None = field(default=None, kw_only=True)
     label_calibration: LabelCalibration | None = field(default=None, kw_only=True)
 
-    def found_by(self, first: Fitted) -> Fitted:
-        """Return this model with the search results of an earlier fit."""
+    def with_search_of(self, first: Fitted) -> Fitted:
+        """Return this fit with the history, search table and calibration of an earlier fit."""
         names = ("history", "table", "held_scores", "calibration", "label_calibration")
         return replace(self, **{name: getattr(first, name) for name in names})
 
@@ -103,7 +103,7 @@ class Method(ABC):
         }
 
     @property
-    def spreads(self) -> bool:
+    def supports_workers(self) -> bool:
         """Whether workers can train shards; if not, `fit` ignores the workers of its context."""
         return False
 

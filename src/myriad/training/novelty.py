@@ -27,7 +27,7 @@ READ_BYTES = 16 << 20
 
 
 def learn_novelty(
-    rows: Rows, n_classes: int, labels: Ints, standing: NDArray[np.float64], *, seed: int
+    rows: Rows, n_classes: int, labels: Ints, best_scores: NDArray[np.float64], *, seed: int
 ) -> Novelty | None:
     """Return the novelty score learned from training rows; None if they are too few.
 
@@ -36,7 +36,7 @@ def learn_novelty(
 
     Parameters
     ----------
-    labels, standing : the classes of held-out rows, in random order, and their best scores,
+    labels, best_scores : the classes of held-out rows, in random order, and their best scores,
         standardised by `Calibration.standardise`.
     """
     known = np.flatnonzero(rows.labels >= 0)
@@ -66,14 +66,14 @@ def learn_novelty(
         return None
     distances = leave_out(Z[own], outside[own], sample.labels[own], points, counts)
     centre, spread = float(distances.mean()), float(distances.std()) or 1.0
-    usual = np.sort((distances - centre) / spread - standing[held])
+    usual = np.sort((distances - centre) / spread - best_scores[held])
     return Novelty(mean, directions, points, centre, spread, usual.astype(np.float32))
 
 
 def leave_out(
     Z: Float, outside: NDArray[np.float64], labels: Ints, points: Float, counts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the distances of rows to the nearest class mean, each row left out of its own.
+    """Return the distances of rows to the nearest class mean, each row left out of its own mean.
 
     Without a row, the mean of its n rows is farther from it by the factor ``n / (n - 1)``.
     """

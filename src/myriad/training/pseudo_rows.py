@@ -39,6 +39,6 @@ def draw_pseudo_rows(novelty: Novelty, X: Float, labels: Ints, *, seed: int) -> 
         chosen = several[draws.integers(len(several), size=len(Y))]
         own = members[chosen]
         # The mean of n rows is nearer to each of them than the mean of the class is.
-        growth = np.sqrt(counts[own] / (counts[own] - 1.0))
-        Y += (growth[:, None] * (X[chosen] - means[own])).astype(np.float32)
+        factor = np.sqrt(counts[own] / (counts[own] - 1.0))
+        Y += (factor[:, None] * (X[chosen] - means[own])).astype(np.float32)
     return Y.astype(np.float32, copy=False), np.repeat(known, size).astype(np.int32)

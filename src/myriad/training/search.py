@@ -42,6 +42,11 @@ def count_survivors(n_candidates: int, keep: float) -> int:
     return max(2, math.ceil(n_candidates * keep))
 
 
+def title_rung(n_candidates: int) -> str:
+    """Return the title of a rung in the progress."""
+    return f"Evaluating {n_candidates} candidate{'' if n_candidates == 1 else 's'}"
+
+
 def halve(
     candidates: Sequence[Candidate], score: Callable[[Candidate], Any], keep: float
 ) -> list[Candidate]:

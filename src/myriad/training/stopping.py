@@ -26,7 +26,7 @@ Clock = Callable[[], float]
 
 
 class Monitor(ABC):
-    """Decides when training stops; the base of all.
+    """Decides when training stops; the base class.
 
     Attributes
     ----------
@@ -38,10 +38,10 @@ class Monitor(ABC):
     done: bool
 
     @abstractmethod
-    def look(self, trainer: Any, *, clock: Clock, pool: ThreadPool) -> Row | None:
-        """Measure the epoch that a trainer has just finished, if it is time to.
+    def on_epoch_end(self, trainer: Any, *, clock: Clock, pool: ThreadPool) -> Row | None:
+        """Measure the epoch that a trainer has just finished, if a measurement is due.
 
-        Returns the row of the epoch, or None where nothing was measured.
+        Returns the row of the history, or None if nothing was measured.
         """
 
     @abstractmethod
@@ -61,8 +61,8 @@ class Monitor(ABC):
 
 
 SMOOTHED_EPOCHS = 3
-"""Epochs whose mean accuracy is compared: that of a single epoch is noisy, and the best of many
-noisy values is too good to be true."""
+"""Epochs whose mean accuracy is compared: that of a single epoch is noisy, and the maximum of many
+noisy values is biased upwards."""
 
 
 @dataclass
@@ -144,7 +144,7 @@ class AccuracyMonitor(Monitor):
         """Whether training stops here."""
         return self._stops and self.rules[0].done
 
-    def look(self, trainer: Trainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
+    def on_epoch_end(self, trainer: Trainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
         """Validate the epoch; without held-out rows the row has its number alone."""
         if self._val is None:
             return {"epoch": trainer.epoch}
@@ -153,16 +153,16 @@ class AccuracyMonitor(Monitor):
         for number, (rule, measures) in enumerate(zip(self.rules, measured, strict=True)):
             top1, top5 = measures.at(1), measures.at(5)
             row = {"epoch": trainer.epoch, "top1": top1, "top5": top5, "seconds": seconds}
-            rule.history.append(row | trainer.spent())
+            rule.history.append(row | trainer.epoch_statistics())
             rule.watch(trainer.epoch, measures)
             if self._keep:
                 rule.keep_best(trainer, number)
         return self.history[-1]
 
-    def take_final(self, trainer: Trainer) -> tuple[Weights, int]:
-        """Return the weights to use and after how many epochs they were reached.
+    def final_weights(self, trainer: Trainer) -> tuple[Weights, int]:
+        """Return the best weights, or the last ones without validation, and their epoch.
 
-        They are kept as the best ones, for a checkpoint of the finished training.
+        They are stored as the best ones, for a checkpoint of the finished training.
         """
         rule = self.rules[0]
         if self._val is None or rule.best_weights is None:

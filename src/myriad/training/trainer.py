@@ -55,8 +55,8 @@ class Trainer(EpochTrainer, Protocol):
     def weights(self, number: int = 0) -> Weights:
         """Return copies of the two arrays that one setting has learned."""
 
-    def spent(self) -> dict[str, float]:
-        """Return further entries for the history of the last epoch."""
+    def epoch_statistics(self) -> dict[str, float]:
+        """Return further columns of the history for the last epoch."""
 
 
 class SettingsTrainer(Trainer, Protocol):
@@ -76,10 +76,10 @@ class SettingsTrainer(Trainer, Protocol):
         """Start every setting from the given weights instead of zero."""
 
 
-def overflow(settings: Sequence[Setting], epoch: int, modest: float = math.inf) -> WorkError:
+def overflow(settings: Sequence[Setting], epoch: int, safe_rate: float = math.inf) -> WorkError:
     """Return the error for overflowed weights, which suggests a smaller learning rate."""
     rate = max(setting.eta for setting in settings)
     return WorkError(
         f"The weights overflowed in epoch {epoch} with eta={rate:g}. "
-        f"Try a smaller learning rate, such as {min(rate / 10, modest):.1g}."
+        f"Try a smaller learning rate, such as {min(rate / 10, safe_rate):.1g}."
     )

@@ -25,17 +25,16 @@ N_FOLDS = 3
 HELD_OUT_TOL = 0.03
 """The relative duality gap of the model that scores held-out rows, as in the search of `train`."""
 UNKNOWN_EPOCHS = 16
-"""Epochs of gradient descent where an earlier version did not say how many there were."""
+"""Epochs of gradient descent for models of earlier versions, which do not store their number."""
 
 
 @dataclass(frozen=True)
-class Settled:
-    """A method whose settings were found before.
+class StoredMethod:
+    """A method with the settings that a model stores.
 
     Attributes
     ----------
-    method : trains with them.
-    prior_weight : see `automatic.Choice`.
+    prior_weight : strength of the prior correction after training; see `automatic.Choice`.
     """
 
     method: Method
@@ -51,8 +50,10 @@ class Settled:
         return replace(fitted, model=correct_priors(fitted.model, self.prior_weight, priors))
 
 
-def read_method(settings: Mapping[str, Any], rows: Rows, n_before: int, *, seed: int) -> Settled:
-    """Return the method with the settings that a model keeps; `InputError` if it keeps none.
+def read_method(
+    settings: Mapping[str, Any], rows: Rows, n_before: int, *, seed: int
+) -> StoredMethod:
+    """Return the method with the settings that a model stores; `InputError` if it stores none.
 
     Parameters
     ----------
@@ -67,18 +68,18 @@ def read_method(settings: Mapping[str, Any], rows: Rows, n_before: int, *, seed:
     if "eta" in known:
         stated.setdefault("epochs", UNKNOWN_EPOCHS)
     else:
-        stated.pop("epochs", None)  # those until the gap was small, not a limit
+        stated.pop("epochs", None)  # the number until the gap was small, not a maximum
     method = make_method(METHODS, objective, seed=seed, **stated)
     if isinstance(method, BinaryDual) and method.lam is not None:
-        # What counts is lam times the number of rows, and a constant feature of their size.
+        # The loss is a mean over rows: lam is inversely proportional to their number.
         method = replace(method, lam=method.lam * n_before / rows.n_rows)
         if settings.get("chosen_by") == "auto":
             method = _like_automatic(method, rows)
-    return Settled(method, float(settings.get("prior_weight", 0.0)))
+    return StoredMethod(method, float(settings.get("prior_weight", 0.0)))
 
 
 def _like_automatic(method: BinaryDual, rows: Rows) -> BinaryDual:
-    """Return the method with what the automatic one derives from rows; see `dual_family.Dual`."""
+    """Return the method with the bias and class weights of ``auto``; see `dual_family.Dual`."""
     mean = feature_means(rows).astype(np.float32)
     method = replace(method, bias=float(np.sqrt(mean_square(CentredRows(rows, mean)))))
     n_classes = len(rows.class_names)
@@ -88,16 +89,18 @@ def _like_automatic(method: BinaryDual, rows: Rows) -> BinaryDual:
     return method
 
 
-def cross_fit(settled: Settled, rows: Rows, context: Context) -> tuple[Fitted, HeldScores | None]:
-    """Train on all rows; return the model, and scores of a third of the rows held out before."""
-    folds = draw_folds(rows.labels, N_FOLDS, seed=settled.method.seed, groups=rows.groups)
+def cross_fit(
+    stored: StoredMethod, rows: Rows, context: Context
+) -> tuple[Fitted, HeldScores | None]:
+    """Train on all rows; return the model, and scores of a third of the rows by cross-fitting."""
+    folds = draw_folds(rows.labels, N_FOLDS, seed=stored.method.seed, groups=rows.groups)
     held = np.flatnonzero(folds == 0)
-    method = settled.method
+    method = stored.method
     coarse = method
     if isinstance(method, DualMethod):
         coarse = replace(method, tol=max(method.tol, HELD_OUT_TOL))
-    first = replace(settled, method=coarse).fit(rows.select(np.flatnonzero(folds != 0)), context)
+    first = replace(stored, method=coarse).fit(rows.select(np.flatnonzero(folds != 0)), context)
     if isinstance(method, DualMethod):
-        # All rows take at least as many epochs as the others did.
-        settled = replace(settled, method=replace(method, first_check=first.epochs))
-    return settled.fit(rows, context), score_held(first.model, rows.select(held))
+        # Training on all rows takes at least as many epochs as on two thirds of them.
+        stored = replace(stored, method=replace(method, first_check=first.epochs))
+    return stored.fit(rows, context), score_held(first.model, rows.select(held))

@@ -114,7 +114,7 @@ class ModelRanker:
             X, truths = rows.read(some).astype(np.float32, copy=False), truths_of(rows, some)
             if isinstance(truths, LabelSets):
                 return rank_all_labels(self.model.scores(X), truths)[None]
-            return self.model.judge(X, truths)[0][None]
+            return self.model.rank_true_labels(X, truths)[0][None]
 
         return rank_ranges(rank, rows, n_settings=1, size=self.size, pool=pool)
 

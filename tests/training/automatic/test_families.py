@@ -75,7 +75,7 @@ def test_a_trial_on_a_fold_is_what_its_method_trains(problem, name):
     best = max(found, key=lambda trial: trial.score)
     method = FAMILIES[name].settle(best.settings, fold.train.labels, 5, seed=0)
     model = method.fit(fold.train, None, n_classes=5).model
-    ranks = model.judge(fold.held.read(np.arange(fold.held.n_rows)), fold.held.labels)[0]
+    ranks = model.rank_true_labels(fold.held.read(np.arange(fold.held.n_rows)), fold.held.labels)[0]
     assert (ranks == best.ranks).mean() > 0.9
 
 

@@ -71,7 +71,7 @@ def test_rows_too_large_are_an_error_not_infinite_weights():
         Means().fit(ArrayRows(X, [0, 1]), None, n_classes=2)
 
 
-def test_asked_for_by_name():
+def test_requested_by_name():
     method = make_method(METHODS, "means", seed=3)
     assert method == Means(seed=3)
     assert not method.is_open

@@ -108,8 +108,8 @@ def test_gradient_descent_in_the_space_of_discriminant_analysis(rows):
 
 
 def test_workers_and_a_model_to_start_from_are_not_for_the_space():
-    assert SGD(objective="softmax").spreads
-    assert not SGD(objective="softmax", plda=0.1).spreads
+    assert SGD(objective="softmax").supports_workers
+    assert not SGD(objective="softmax", plda=0.1).supports_workers
     start = LinearModel(np.zeros((2, 3), np.float32), np.zeros(2, np.float32))
     with pytest.raises(InputError, match="starts from zero"):
         SGD(plda=0.1, start=start)

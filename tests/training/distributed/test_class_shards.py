@@ -22,7 +22,7 @@ def test_shards_that_are_scored_end_where_shards_of_training_do(n_classes):
 
 @pytest.mark.parametrize("n_classes", [size for size in SIZES if size > 4 * SCORED_SHARD])
 @pytest.mark.parametrize("n_settings", [1, 3])
-def test_classes_are_cut_into_as_many_pieces_as_asked_for(n_classes, n_settings):
+def test_classes_are_cut_into_the_requested_number_of_ranges(n_classes, n_settings):
     settings = (Setting(0.1, 1.0),) * n_settings
     problem = Problem(settings, np.ones(n_classes, np.int64), 4, {})
     for n_ranges in (1, 2, 4):

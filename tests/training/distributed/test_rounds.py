@@ -7,7 +7,7 @@ from myriad.errors import InputError
 from myriad.parallel import LocalExecutor
 from myriad.store import ArrayRows
 from myriad.training import SGD
-from myriad.training.distributed.rounds import JointRounds, deal_runs
+from myriad.training.distributed.rounds import JointRounds, assign_runs
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.training.optimiser import Schedule
 from myriad.training.settings import Setting
@@ -19,7 +19,7 @@ def test_every_row_comes_once_and_keeps_to_its_shard(n_rows, shards, rounds):
     owners = []
     for epoch in range(2):
         owner = np.full(n_rows, -1)
-        for shares in deal_runs(n_rows, shards, rounds, seed=1, epoch=epoch):
+        for shares in assign_runs(n_rows, shards, rounds, seed=1, epoch=epoch):
             assert len(shares) == shards
             for shard, runs in enumerate(shares):
                 for start, stop in runs:

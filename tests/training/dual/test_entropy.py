@@ -10,7 +10,7 @@ from myriad.parallel import open_threads
 from myriad.store import ArrayRows
 from myriad.training import TopK, loop
 from myriad.training.dual.entropy import EntropyAscent
-from myriad.training.dual.entropy_kernels import Workspace, find_shares
+from myriad.training.dual.entropy_kernels import Workspace, find_fractions
 from myriad.training.dual.gap_stopping import GapStopping
 from tests.reference import topk_entropy as reference
 from tests.reference.topk import dense_columns, make_rows
@@ -23,7 +23,7 @@ def find(h, k, kappa, drop=0.0):
     work = Workspace(*np.empty((4, len(h) + 1)))
     work.h[:-1], work.h[-1] = h, -1e30
     z = np.empty(len(h) + 1)
-    total = find_shares(work, z, len(h), k, kappa, drop)
+    total = find_fractions(work, z, len(h), k, kappa, drop)
     assert total == pytest.approx(z.sum(), rel=1e-12)
     assert z[-1] == 0
     return z[:-1]
@@ -90,7 +90,7 @@ def test_gap_closes_and_lam_can_change(k, bias):
         for ascent in (warm, cold, warm):
             if histories:
                 warm.change_lam(0.03)
-            monitor = GapStopping(ascent, tol=1e-7, epochs=300, watched=True)
+            monitor = GapStopping(ascent, tol=1e-7, epochs=300, frequent=True)
             loop.run(ascent, rows, monitor, until=monitor.until, seed=0, pool=pool)
             histories.append(monitor.history)
     for history in histories:

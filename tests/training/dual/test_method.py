@@ -46,7 +46,7 @@ def follow(monkeypatch, primals, right):
     method = TopK()
     monkeypatch.setattr(TopK, "make", lambda *given: Scripted(rows, primals, right))
     with Context(threads=1).open() as running:
-        table = method.follow(PATH, rows, rows, N_CLASSES, running=running)
+        table = method.follow_path(PATH, rows, rows, N_CLASSES, running=running)
     return [row["top1"] for row in table]
 
 
@@ -58,7 +58,11 @@ def test_values_before_anything_is_learned_do_not_end_the_path(monkeypatch):
 
 
 def test_the_path_ends_at_a_perfect_accuracy(monkeypatch):
-    assert follow(monkeypatch, [0.5] * 12, [2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4]) == [50, 75, 100]
+    assert follow(monkeypatch, [0.5] * 12, [2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4]) == [
+        50,
+        75,
+        100,
+    ]
 
 
 def test_the_path_ends_where_accuracy_does_not_rise(monkeypatch):

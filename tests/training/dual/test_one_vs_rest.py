@@ -11,7 +11,7 @@ from myriad.store import ArrayRows
 from myriad.training import BinaryDual, Context, Recall, TopK, TopPush
 from myriad.training.checkpoints import Checkpoint
 from myriad.training.dual.ascent import Certificate
-from myriad.training.dual.one_vs_rest_kernels import collect_variables
+from myriad.training.dual.one_vs_rest_kernels import gather_variables
 from myriad.training.dual.spaces import sum_signed_columns
 from myriad.training.dual.sparse_duals import SparseDuals
 from myriad.training.dual.sparse_duals_kernels import RowClasses, SparseBlock
@@ -67,7 +67,7 @@ def make_rows(n=200, seed=0, n_classes=5):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_run_broken_off_ends_with_the_same_weights(tmp_path, name):
+def test_an_interrupted_run_resumes_to_the_same_weights(tmp_path, name):
     train, val, method = make_rows(), make_rows(80, seed=1), METHODS[name]
     whole = method.fit(train, val, n_classes=5, context=Context(threads=1))
     assert len(whole.history) > 2
@@ -151,7 +151,7 @@ def test_weights_of_dense_and_of_sparse_shards(threads):
     values = rng.random((n_rows, n_classes)) * (rng.random((n_rows, n_classes)) < share)
     duals = SparseDuals(n_rows)
     block = np.zeros(values.shape, np.int32), np.zeros(values.shape), np.zeros(n_rows, np.int32)
-    collect_variables(values.T.copy(), SparseBlock(*block))
+    gather_variables(values.T.copy(), SparseBlock(*block))
     duals.store(np.arange(n_rows), *block)
     sets = rows.all_labels
     with open_threads(threads) as pool:

@@ -14,7 +14,7 @@ from myriad.training.dual.screening_kernels import (
     add_screened_losses,
     bound_error,
     bound_errors,
-    count_open,
+    count_uncertain,
     sum_screened_values,
 )
 from myriad.training.dual.topk import TopKAscent
@@ -115,7 +115,7 @@ def test_losses_of_one_vs_rest_are_those_of_float64(kind, loss):
     losses = np.maximum(0.0, 1.0 - margins) ** (2 if loss == "squared_hinge" else 1)
     expected = (np.where(positive, 3.0, 1.0) * losses).sum(axis=1)
     np.testing.assert_allclose(totals, expected, rtol=1e-12)
-    n_open = count_open(S, positive, errors)
+    n_open = count_uncertain(S, positive, errors)
     assert (losses > 0.0).sum() <= n_open <= S.size
     assert (n_open == S.size) == (kind == "useless")
 

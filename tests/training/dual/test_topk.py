@@ -44,15 +44,17 @@ def test_equals_plain_ascent(k, variant, gamma, block):
     ascent = TopKAscent(rows, N_CLASSES, smoothing=gamma, **options)
     with open_threads(1) as pool:
         for epoch in range(9):
-            ascent.narrow = ascent.narrow and epoch != 5
-            narrow += [epoch] * ascent.narrow
+            ascent.support_only = ascent.support_only and epoch != 5
+            narrow += [epoch] * ascent.support_only
             ascent.run_epoch(ascent.rows, seed=SEED, pool=pool, advance=lambda n: None)
         certificate = ascent.certify(pool)
     assert narrow[0] == 2  # the first two epochs are over all classes, later ones of both kinds
     assert gamma or {3, 4, 6, 7, 8} & set(narrow)
     orders = [rows.order(seed=SEED, epoch=epoch) for epoch in range(9)]
     plain = {"k": k, "lam": LAM, "variant": variant, "gamma": gamma}
-    W, A = reference.train(rows.X, rows.labels, orders, n_classes=N_CLASSES, narrow=narrow, **plain)
+    W, A = reference.train(
+        rows.X, rows.labels, orders, n_classes=N_CLASSES, support_only=narrow, **plain
+    )
     assert np.abs(W).max() > 0.1
     np.testing.assert_allclose(ascent.weights()[0], W, rtol=0, atol=1e-8)
     np.testing.assert_allclose(dense_columns(ascent), A, rtol=0, atol=1e-8)
@@ -102,10 +104,10 @@ def test_gap_closes_and_lam_can_change(variant, bias, smoothing):
     options["smoothing"] = smoothing
     warm, cold = (TopKAscent(rows, N_CLASSES, lam=lam, **options) for lam in (0.1, 0.05))
     with open_threads(1) as pool:
-        train(warm, pool, tol=1e-6, epochs=300, watched=True)
+        train(warm, pool, tol=1e-6, epochs=300, frequent=True)
         warm.change_lam(0.05)
-        first = train(warm, pool, tol=1e-6, epochs=6, watched=True)
-        history = train(cold, pool, tol=1e-6, epochs=600, watched=True)
+        first = train(warm, pool, tol=1e-6, epochs=6, frequent=True)
+        history = train(cold, pool, tol=1e-6, epochs=600, frequent=True)
     assert history[-1]["gap"] <= 1e-6
     assert all(row["dual"] <= history[-1]["primal"] for row in history)
     assert (first[0]["epoch"], history[0]["epoch"]) == (6, 6)
@@ -120,12 +122,12 @@ def test_gap_is_estimated_on_the_way(variant):
     seen = []
     with open_threads(1) as pool:
         for _ in range(23):
-            narrow = ascent.narrow
+            narrow = ascent.support_only
             ascent.run_epoch(ascent.rows, seed=SEED, pool=pool, advance=lambda n: None)
-            coming = ascent.narrow
+            coming = ascent.support_only
             seen.append((narrow, ascent.estimate, ascent.certify(pool).gap))
-            assert not ascent.narrow  # where training continues, all classes are looked at
-            ascent.narrow = coming
+            assert not ascent.support_only  # where training continues, all classes are looked at
+            ascent.support_only = coming
     kinds = [narrow for narrow, _, _ in seen]
     assert kinds[:3] == [False, False, True]
     assert sum(kinds) > 2 * (23 - sum(kinds))
@@ -136,10 +138,10 @@ def test_gap_is_estimated_on_the_way(variant):
 
 def test_certificates_follow_the_estimates():
     rows, histories = make_rows(n=200), []
-    for watched in (True, False):
+    for frequent in (True, False):
         ascent = TopKAscent(rows, N_CLASSES, k=2, variant=ALPHA, lam=0.02, dtype=np.float64)
         with open_threads(1) as pool:
-            histories.append(train(ascent, pool, tol=1e-4, epochs=600, watched=watched))
+            histories.append(train(ascent, pool, tol=1e-4, epochs=600, frequent=frequent))
     for history, first in zip(histories, (6, 16), strict=True):
         epochs = [row["epoch"] for row in history]
         record = [epoch for epoch in (first * 2**n for n in range(9)) if epoch < epochs[-1]]
@@ -187,7 +189,7 @@ def test_rows_of_no_norm_do_not_keep_the_gap_open(variant):
         options = {"k": 2, "variant": variant, "lam": 0.1, "smoothing": smoothing}
         ascent = TopKAscent(rows, N_CLASSES, dtype=np.float64, **options)
         with open_threads(1) as pool:
-            assert train(ascent, pool, tol=1e-6, epochs=300, watched=True)[-1]["gap"] <= 1e-6
+            assert train(ascent, pool, tol=1e-6, epochs=300, frequent=True)[-1]["gap"] <= 1e-6
 
 
 @pytest.mark.parametrize(("k", "variant"), [(1, "alpha"), (2, "alpha"), (2, "beta")])

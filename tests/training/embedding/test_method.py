@@ -1,4 +1,4 @@
-"""The method behind `Wsabie`: broken off and resumed, rows without labels, classes without rows."""
+"""The method behind `Wsabie`: resumed runs, rows without labels, classes without rows."""
 
 import numpy as np
 import pytest
@@ -53,7 +53,7 @@ def make_rows(n=400, n_classes=10, seed=0):
 
 
 @pytest.mark.parametrize(("after", "several"), [(1, "ensemble"), (5, "ensemble"), (9, "runs")])
-def test_a_run_broken_off_ends_with_the_same_model(tmp_path, after, several):
+def test_an_interrupted_run_resumes_to_the_same_model(tmp_path, after, several):
     train, val = make_rows(), make_rows(100, seed=1)
     method = WsabieMethod(dim=6, epochs=5, patience=5, **{several: 2})
     whole = method.fit(train, val, n_classes=10, context=Context(threads=1))
@@ -77,7 +77,7 @@ def test_a_run_broken_off_ends_with_the_same_model(tmp_path, after, several):
     assert [row["top1"] for row in resumed.history] == [row["top1"] for row in whole.history]
 
 
-def test_rows_without_labels_or_with_all_are_passed_over_and_told():
+def test_rows_without_labels_or_with_all_are_skipped_with_a_note():
     rows = make_rows()
     lists = [[label] for label in rows.labels]
     lists[3], lists[5] = [], list(range(10))
@@ -101,7 +101,7 @@ def test_classes_without_rows_stay_in_the_middle():
     method = WsabieMethod(dim=4, eta=0.1, margin=0.03, epochs=3)
     fitted = method.fit(rows, None, n_classes=12, context=Context(threads=1))
     assert fitted.model.n_classes == 12
-    ranks, _ = fitted.model.judge(rows.X, rows.labels)
+    ranks, _ = fitted.model.rank_true_labels(rows.X, rows.labels)
     assert (ranks == 1).mean() > 0.5
 
 
@@ -132,7 +132,7 @@ def test_forgetting_last_violators_lets_no_class_starve():
         form = EmbeddingOptions(**options)
         method = WsabieMethod(dim=8, eta=0.03, margin=0.1, epochs=20, options=form)
         model = method.fit(rows, None, n_classes=100, context=Context(threads=1)).model
-        right = model.judge(rows.X, rows.labels)[0] == 1
+        right = model.rank_true_labels(rows.X, rows.labels)[0] == 1
         return int(np.count_nonzero(np.bincount(labels, right, minlength=100) == 0))
 
     assert count_starved(last_violators=8, forget=False) >= 10

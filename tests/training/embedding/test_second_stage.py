@@ -9,9 +9,9 @@ from myriad.store import ArrayRows
 from myriad.training import Context, WsabieMethod
 from myriad.training.embedding.second_stage import (
     count_confusions,
+    exclude_classes,
     find_worst,
-    put_last,
-    without_classes,
+    rank_last,
 )
 
 LISTS = [[0], [0], [0], [1, 2], [1], [2], []]
@@ -41,7 +41,7 @@ def test_the_worst_classes_are_those_recognised_least():
     # Recognised: a third of 0, nothing of 1, half of 2; class 3 has no rows.
     assert find_worst(make_rows(), GUESSES, 4, 0.3).tolist() == [1]
     assert find_worst(make_rows(), GUESSES, 4, 0.9).tolist() == [1]  # two classes are left
-    kept = without_classes(make_rows(), np.array([1]))
+    kept = exclude_classes(make_rows(), np.array([1]))
     assert kept.n_rows == 5
 
 
@@ -76,9 +76,9 @@ def test_classes_put_last_do_not_change_others():
     train, val = make_problem()
     method = WsabieMethod(dim=4, eta=0.1, margin=0.1, epochs=2)
     model = method.fit(train, None, n_classes=6, context=Context(threads=1)).model
-    changed = put_last(model, np.array([2]))
+    changed = rank_last(model, np.array([2]))
     assert (changed.rank(val.X, 6)[0][:, -1] == 2).all()
-    assert put_last(model, np.zeros(6, np.bool_)) is model
+    assert rank_last(model, np.zeros(6, np.bool_)) is model
 
 
 def test_a_second_stage_does_not_go_with_runs():

@@ -31,7 +31,7 @@ def make_rows(n=230, n_features=11, n_classes=N_CLASSES, several=False):
 
 
 def train_fast(rows, *, eta=0.1, margin=0.5, threads=1, n_classes=N_CLASSES, **more):
-    names = {"dtype", "block", "whole", "square", "confusion"}
+    names = {"dtype", "block", "score_all", "square", "confusion"}
     settings = {"dtype": np.float64, "square": 1.0} | {k: v for k, v in more.items() if k in names}
     options = EmbeddingOptions(**{k: v for k, v in more.items() if k not in names})
     trainer = Embedding(
@@ -73,14 +73,14 @@ CASES = [
 
 
 @pytest.mark.parametrize("options", CASES)
-@pytest.mark.parametrize(("block", "whole"), [(1, False), (64, False), (64, True), (256, True)])
+@pytest.mark.parametrize(("block", "score_all"), [(1, False), (64, False), (64, True), (256, True)])
 @pytest.mark.parametrize("several", [False, True])
-def test_equals_the_plain_update(options, block, whole, several):
+def test_equals_the_plain_update(options, block, score_all, several):
     rows, lists = make_rows(several=several)
-    trainer, before = train_fast(rows, block=block, whole=whole, **options)
+    trainer, before = train_fast(rows, block=block, score_all=score_all, **options)
     expected = train_plain(rows, lists, before, **options)
     assert np.abs(expected.P).max() > 0.01
-    assert trainer.tally == {
+    assert trainer.counts == {
         "draws": expected.draws,
         "steps": expected.steps,
         "passed": expected.passed,
@@ -94,17 +94,17 @@ def test_equals_the_plain_update_in_float32():
     trainer, before = train_fast(rows, dtype=np.float32, last_violators=8)
     expected = train_plain(rows, lists, before, last_violators=8)
     assert trainer.P.dtype == np.float32
-    assert trainer.tally["steps"] == expected.steps
+    assert trainer.counts["steps"] == expected.steps
     np.testing.assert_allclose(trainer.P, expected.P, rtol=0, atol=1e-4)
     np.testing.assert_allclose(trainer.V, expected.V, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_same_bits_on_any_number_of_threads_and_either_way(whole):
+@pytest.mark.parametrize("score_all", [False, True])
+def test_same_bits_on_any_number_of_threads_and_either_way(score_all):
     rows, _ = make_rows(n=600, n_classes=300)
     options = {"dtype": np.float32, "n_classes": 300}
-    plain, _ = train_fast(rows, whole=False, **options)
-    other, _ = train_fast(rows, whole=whole, threads=2, **options)
+    plain, _ = train_fast(rows, score_all=False, **options)
+    other, _ = train_fast(rows, score_all=score_all, threads=2, **options)
     assert plain.P.tobytes() == other.P.tobytes()
     assert plain.V.tobytes() == other.V.tobytes()
 
@@ -148,7 +148,7 @@ def test_does_not_depend_on_the_scale_of_the_rows():
     np.testing.assert_allclose(other.V * 8, plain.V, rtol=1e-9)
 
 
-def test_goes_on_from_its_state():
+def test_resumes_from_its_state():
     rows, _ = make_rows()
     trainer, _ = train_fast(rows)
     again = Embedding(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from myriad.training.embedding.kernels import STATE, choose
+from myriad.training.embedding.kernels import STATE, choose_violator
 from myriad.training.embedding.violators import (
     CLASS_MEMORY,
     PrototypeNorms,
@@ -28,13 +28,13 @@ class Trial:
         self.state["max_draws"], self.state["chain"] = n_classes, chain
 
     def visit(self, labels, violators, key=0):
-        """Return what is picked, and whether the row is passed over."""
+        """Return the violator that is chosen, and whether the row is skipped."""
         z = np.full(len(self.P), -5.0)
         z[list(violators)] = 0.5
         z[list(labels)] = 1.0
         nothing = np.empty(0)
         before = int(self.state["passed"][0])
-        _, c, _ = choose(
+        _, c, _ = choose_violator(
             self.P, self.norms, nothing, z, np.array(labels, np.int32), np.uint64(key),
             self.memory, np.empty(0, np.uint8), 0.0, self.state[0],
         )  # fmt: skip
@@ -51,7 +51,7 @@ class Trial:
         )
 
 
-TABLE_1 = [  # violators, the memory before, whether the row is passed over, the new violator
+TABLE_1 = [  # violators, the memory before, whether the row is skipped, the new violator
     ({DOG, PIG}, -1, False, DOG),
     ({DOG, PIG}, DOG, True, -1),
     ({DOG}, DOG, True, -1),
@@ -81,7 +81,7 @@ def test_the_papers_chain_of_cats():
         assert passed == ignored
 
 
-def test_two_classes_that_are_confused_with_each_other_are_not_passed_over_for_ever():
+def test_two_classes_that_are_confused_with_each_other_are_not_skipped_for_ever():
     trial = Trial(4, chain=8)
     trial.memory["last_violator"] = [1, 0, -1, -1]
     assert trial.visit([0], {1}) == (-1, True)

@@ -52,7 +52,7 @@ def test_products_of_later_rows_are_those_of_rows_with_their_own_mean(
         np.testing.assert_allclose(found, X @ Y.T, atol=1e-2)
 
 
-def test_rows_of_another_source_are_told_apart(rows, running):
+def test_rows_of_another_source_are_distinguished(rows, running):
     other = ArrayRows(-2 * rows.X, rows.labels)
     options = {"pool": running.pool, "progress": running.progress}
     running.products.multiply(rows, **options)
@@ -102,7 +102,7 @@ def test_the_optimum_in_the_span_is_that_with_all_features(rows, monkeypatch):
     np.testing.assert_allclose(reduced.biases, direct.biases, atol=1e-3)
 
 
-def test_it_pays_where_there_are_more_features_than_rows():
+def test_the_span_is_cheaper_where_there_are_more_features_than_rows():
     assert pays(1000, 100_000, 10)
     assert not pays(1000, 1000, 10)
     assert not pays(10_000, 100_000, 3), "so few classes that an epoch is cheaper"

@@ -75,7 +75,7 @@ def test_toppush_without_lam_keeps_the_weights_of_the_best_validation():
     fitted = TopPush(epochs=60).fit(train, val, n_classes=5, context=ONE)
     top1 = [row["top1"] for row in fitted.history]
     assert fitted.epochs == fitted.history[top1.index(max(top1))]["epoch"]
-    ranks, _ = fitted.model.judge(val.X, val.labels)
+    ranks, _ = fitted.model.rank_true_labels(val.X, val.labels)
     assert 100 * (ranks == 1).mean() == pytest.approx(max(top1))
     assert TopPush(epochs=60).settled(fitted).epochs == fitted.epochs
 

@@ -172,4 +172,4 @@ def test_optimisers_of_single_rows_are_refused():
         with pytest.raises(InputError, match="batch goes neither"):
             SGD(objective="ovr", batch=8, optimiser=OptimiserOptions(**options))
     assert SGD(objective="softmax").schedule == FIXED
-    assert not SGD(objective="softmax", batch=8).spreads
+    assert not SGD(objective="softmax", batch=8).supports_workers

@@ -250,7 +250,7 @@ def test_averages_outlast_many_decays_in_float32(objective):
     np.testing.assert_allclose(W, expected_W, rtol=0, atol=1e-5)
 
 
-def test_an_epoch_that_is_broken_off_leaves_weights_in_their_order():
+def test_an_interrupted_epoch_leaves_weights_in_their_layout():
     rows = make_rows(n=400, dim=37, n_classes=70)
     trainer = train_fast(rows, [Setting(1e-9)], objective="softmax", n_classes=70)
     before = trainer.V.copy()

@@ -236,7 +236,7 @@ def test_overflow_names_the_epoch_and_a_smaller_step():
         train_fast(rows, setting, loss="squared", epochs=20, dtype=np.float32)
 
 
-def test_negatives_come_as_often_as_asked():
+def test_negatives_are_as_frequent_as_requested():
     counts = np.array([10, 30, 60])
     columns = make_columns([Setting(0.1, 0.5)], counts, bias_rate=0.0)
     shares = -np.expm1(columns["log_miss"])

@@ -12,7 +12,7 @@ from myriad.training.engine.linear_trainer import LinearTrainer
 from myriad.training.optimiser import Schedule
 from myriad.training.settings import Setting
 from myriad.training.sgd import search
-from myriad.training.sgd.search import Rung, decays, default_betas, grid, plan_rungs
+from myriad.training.sgd.search import Rung, default_betas, grid, lam_candidates, plan_rungs
 
 
 def make_rows(n=600, dim=8, n_classes=6, seed=0, spread=1.2):
@@ -114,7 +114,7 @@ def test_lam_is_tried_on_small_data():
     method = SGD(objective="multiclass", lam=None, scale=False, epochs=12)
     fitted = method.fit(train, val, n_classes=6, context=Context(threads=1))
     assert len({row["lam"] for row in fitted.table}) == 4
-    assert all(setting.eta * setting.lam < 0.5 for setting in decays(Setting(0.5), 10))
+    assert all(setting.eta * setting.lam < 0.5 for setting in lam_candidates(Setting(0.5), 10))
 
 
 @pytest.mark.parametrize(("objective", "batch"), [("ovr", 1), ("softmax", 1), ("softmax", 16)])
@@ -138,7 +138,7 @@ def test_t0_is_searched_together_with_the_learning_rate(objective, batch):
     assert alone.settings["t0"] == pytest.approx(steps)
 
 
-def test_training_goes_on_from_a_checkpoint_to_the_same_weights(tmp_path, monkeypatch):
+def test_training_resumes_from_a_checkpoint_to_the_same_weights(tmp_path, monkeypatch):
     train, val = hold_out(make_rows(), 0.2, seed=0)
     for objective in ("ovr", "warp", "softmax"):
         method = SGD(objective=objective, epochs=8, patience=8)

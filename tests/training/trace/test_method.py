@@ -180,7 +180,7 @@ class Broken(Exception):
 
 
 @pytest.mark.parametrize("rounds", [1, 4])
-def test_goes_on_to_the_same_model(tmp_path, rounds):
+def test_resumes_to_the_same_model(tmp_path, rounds):
     X, y = draw(600)
     train, val = ArrayRows(X[:400], y[:400]), ArrayRows(X[400:], y[400:])
     count = 0

@@ -1,9 +1,9 @@
 """Plots as inline SVG, one family per file.
 
-SVG written by hand rather than pictures from matplotlib: it is crisp at any size, a few kilobytes,
-takes its colours from the page (light, dark, print) and can answer the pointer. A plot names
-classes of the page's style sheet (``series-1``, ``grid``, ...) and never a colour. ``data-tip``
-attributes describe what lies under the pointer, an ``aria-label`` the whole plot.
+SVG rather than pictures from matplotlib: it is sharp at any size, takes a few kilobytes and its
+colours from the page (light, dark, print), and has tooltips. A plot names classes of the page's
+style sheet (``series-1``, ``grid``, ...) and never a colour. ``data-tip`` attributes are tooltips,
+an ``aria-label`` describes the whole plot.
 """
 
 from myriad.report.plots.classes import (

@@ -1,4 +1,4 @@
-"""An SVG drawing with two axes: values in, markup out, everything escaped."""
+"""An SVG drawing with two axes, made from values; all text is escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Point = tuple[float, float]
 
 
 def element(tag: str, content: str | Markup = "", **attributes: str | float) -> Markup:
-    """Return an SVG element; text is escaped, ``class_`` gives class, ``text_anchor`` a dash."""
+    """Return an SVG element; ``class_`` becomes ``class``, and ``_`` in attribute names a dash."""
     parts = []
     for name, value in attributes.items():
         shown = f"{value:.4g}" if isinstance(value, float) else value
@@ -74,7 +74,7 @@ class Canvas:
             self.add("circle", cx=across, cy=down, r=radius, class_=f"dot {kind}", data_tip=tip)
 
     def add_key(self, entries: Sequence[tuple[str, str]]) -> None:
-        """Add a key above the plot: pairs of a kind of mark and its name."""
+        """Add a legend above the plot: pairs of a kind of mark and its name."""
         across = self.left
         for kind, name in entries:
             self.add("circle", cx=across + 5, cy=12.0, r=5.0, class_=f"dot {kind}")

@@ -20,7 +20,7 @@ from myriad.report.wording import plural, show_count, show_percent
 LARGEST_DOT = 10.0
 SINGLE_DOT = 4.0
 NAMES_SHOWN = 5
-CROWDED = 200  # dots; more are gathered into columns and levels
+CROWDED = 200  # dots; if there are more, nearby ones are merged
 COLUMNS, LEVELS = 32, 40
 MOST_NAMED = 60
 LONGEST_NAME = 18
@@ -91,8 +91,8 @@ def _draw_bar(canvas: Canvas, ends: tuple[float, float], count: int, tip: str) -
 def plot_by_training(classes: Sequence[ClassRecord], name: str = "top-1 accuracy") -> Markup | None:
     """Draw the rates of classes against their training images, with a running median.
 
-    Classes that coincide are one dot whose area grows with their number; of thousands, those that
-    nearly coincide. None if all have the same number of training images: there is nothing to see.
+    Classes that coincide are one dot whose area grows with their number; with many classes, those
+    that nearly coincide. None if all classes have the same number of training images.
     """
     known = [item for item in classes if item.rate is not None and item.train > 0]
     if len({item.train for item in known}) < 2:
@@ -123,8 +123,8 @@ def plot_by_training(classes: Sequence[ClassRecord], name: str = "top-1 accuracy
 def find_running_median(points: Sequence[Point], most: int = 40) -> list[Point]:
     """Return the median y around `most` positions along x, each over a sixth of the points or more.
 
-    A window takes in all points that share the x of its ends, so the order of ties has no say.
-    Empty with fewer than 20 points, of which a median says little.
+    A window includes all points that share the x of its ends, so that the order of ties does not
+    matter. Empty with fewer than 20 points.
     """
     if len(points) < 20:
         return []

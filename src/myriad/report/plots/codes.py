@@ -107,12 +107,12 @@ def compute_shares(information: ArrayLike) -> list[tuple[float, float]]:
 
 
 def plot_ratios(rows: Sequence[Mapping[str, Any]]) -> Markup:
-    """Draw accuracy against the ratio, a line a code [CC, Figure 5].
+    """Draw accuracy against the ratio, a line for each code [CC, Figure 5].
 
     Parameters
     ----------
     rows : with ``codes``, ``ratio`` and ``top1`` in percent, as a comparison of codes has them;
-        plain rows have the code ``none`` and are a level across the plot.
+        plain rows have the code ``none`` and are a horizontal line.
     """
     known = [row for row in rows if row["top1"] is not None]
     axis = make_percent_axis([row["top1"] for row in known])
@@ -136,7 +136,7 @@ def _plot_lines(
     show: Callable[[float], str],
     title: str,
 ) -> Markup:
-    """Draw a value against the ratio, a line a code and a level for plain rows."""
+    """Draw a value against the ratio, a line for each code and a horizontal one for plain rows."""
     coded = [row for row in rows if row["codes"] != "none"]
     canvas = Canvas(
         make_value_axis([row["ratio"] for row in coded or rows] or [1.0]),

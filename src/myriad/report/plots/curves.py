@@ -17,8 +17,8 @@ MOST_DOTS = 40
 def plot_accuracy_at(accuracy_at: Sequence[tuple[int, float]], ceiling: float | None) -> Markup:
     """Draw the fraction of samples whose class is among the first k, for pairs (k, percent).
 
-    `ceiling`, if there is one, is the best top-1 accuracy that the data allow; it is marked at
-    k = 1 alone, because more guesses can tell apart what one cannot.
+    `ceiling`, if there is one, is the highest top-1 accuracy that the data allow; it is marked at
+    k = 1 only, as it does not hold for more guesses.
     """
     values = [value for _, value in accuracy_at]
     room_below = min(values) - 0.25 * max(10.0, max(values) - min(values))
@@ -84,7 +84,7 @@ def _describe_epoch(name: str, value: float, point: Epoch) -> str:
 
 
 def _name_value(canvas: Canvas, k: int, value: float) -> None:
-    """Write a value below its dot, where the rising line never is, unless the axis is there."""
+    """Write a value below its dot, as the line rises, or above it next to the axis."""
     across, down = canvas.locate(k, value)
     below = down + 28 < canvas.height - canvas.bottom
     height = down + 21 if below else down - 11

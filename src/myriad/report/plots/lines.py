@@ -55,7 +55,7 @@ def plot_kept_variance(variances: NDArray[np.floating], total: float) -> Markup:
 
 
 def plot_weights(weights: NDArray[np.floating]) -> Markup:
-    """Draw the weights of Gaussians, the heaviest first, and what each had if all were alike."""
+    """Draw the weights of Gaussians in descending order, and the uniform weight."""
     ranked = 100 * np.sort(weights.astype(np.float64))[::-1]
     even = 100 / len(ranked)
     canvas = Canvas(

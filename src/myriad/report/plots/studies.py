@@ -22,7 +22,7 @@ ROW = 28
 
 @dataclass(frozen=True)
 class Series:
-    """A line: its name, its points (x, percent), and a level across the plot instead if `flat`."""
+    """A line: its name and points (x, percent); a horizontal line if `flat`."""
 
     name: str
     points: Sequence[tuple[float, float]]

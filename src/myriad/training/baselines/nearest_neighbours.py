@@ -73,5 +73,5 @@ class NeighboursMethod(Method):
         return Fitted(replace(model, k=best), {"k": best}, 1, [], table)
 
     def settled(self, fitted: Fitted) -> Self:
-        """Return the method with the number of voters that was found."""
+        """Return the method with the `k` that was found."""
         return replace(self, k=fitted.settings["k"])

@@ -2,14 +2,14 @@
 
 A row of class c is ``x = m_c + e`` with ``m_c ~ N(m, B)`` and ``e ~ N(0, S)`` [Ioffe, Probabilistic
 Linear Discriminant Analysis, 2006]. In coordinates in which S is the identity and B is a diagonal
-``psi``, the mean ``z_c`` of the n_c rows of a class tells of its true mean that
+``psi``, the posterior of the true mean of a class, given the mean ``z_c`` of its n_c rows, is
 
     m_c ~ N(t_c z_c, t_c / n_c)   with   t_c = n_c psi / (n_c psi + 1),
 
 and a new row of the class is distributed as ``N(t_c z_c, 1 + t_c / n_c)``. Directions in which
-classes hardly differ, or differ no more than means of so few rows differ by chance, are thereby
-shrunk: this is what makes the model strong where classes are many and have few rows each. With one
-variance for all classes, that of a class of average size, log densities are linear in x.
+classes differ no more than means of n_c rows do by chance are thereby shrunk, which helps most
+where classes are many and have few rows each. With one variance for all classes, that of a class
+of average size, log densities are linear in x.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class GaussianClasses:
 
     Attributes
     ----------
-    moments : what it was fitted to.
+    moments : the moments of the training rows.
     centre : float64 array of shape (n_features,), the mean of the class means.
     directions : float64 array V of shape (n_features, n_directions): ``V' S V`` is the identity and
         ``V' B V`` is diagonal.
     variances : float64 array psi of shape (n_directions,), the diagonal of ``V' B V``, positive.
-    size : the number of rows of an average class, the harmonic mean over all classes.
+    size : harmonic mean of the numbers of rows of the classes.
     """
 
     moments: ClassMoments
@@ -133,13 +133,13 @@ def find_space(
 def fit_gaussians(moments: ClassMoments, lam: float) -> GaussianClasses:
     """Return Gaussian classes with the covariances of the moments.
 
-    The covariance of classes is that of their means, less what means of few rows differ by chance.
-    Where nothing is left in any direction, the one in which classes differ most is kept.
+    The covariance between classes is that of their means, minus the part that is due to chance with
+    so few rows. If it has no positive eigenvalue, the direction of the largest one is kept.
 
     Parameters
     ----------
-    lam : what is added to the variance of every feature within classes, as a fraction of the mean
-        variance of all features.
+    lam : added to the variance of every feature within classes, as a fraction of the mean variance
+        of all features.
     """
     counts, n_rows = moments.counts, moments.counts.sum()
     sizes = counts[counts > 0]
@@ -186,6 +186,6 @@ def fit_gaussians(moments: ClassMoments, lam: float) -> GaussianClasses:
 
 
 def _seen_classes(counts: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Return the classes that have rows, some at a time."""
+    """Return the numbers of the classes that have rows, in shards."""
     seen = np.flatnonzero(counts > 0)
     return [seen[start : start + SHARD] for start in range(0, len(seen), SHARD)]

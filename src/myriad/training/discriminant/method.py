@@ -19,20 +19,20 @@ PATH = tuple(10 ** (-half / 2) for half in range(-2, 9))
 """Values of lam that are tried, from strong to weak."""
 UNSEARCHED = 0.1
 PATIENCE = 3
-"""The path ends when so many values in a row have brought no better accuracy."""
+"""The path ends when this many consecutive values have not improved the accuracy."""
 MOST_FEATURES = 16_384
 """Features of which the covariances are kept in memory, 2 GB."""
 MANY_FEATURES = 4096
 """Features up to which covariances are computed without regard to the number of rows."""
 
 
-def pays_to_span(rows: Rows) -> bool:
+def uses_span(rows: Rows) -> bool:
     """Return whether covariances are to be computed in the span of the rows."""
     return rows.sets is None and rows.dim > max(rows.n_rows, MANY_FEATURES)
 
 
 def check_rows(rows: Rows) -> None:
-    """Raise `InputError` for rows that discriminant analysis does not take."""
+    """Raise `InputError` for rows that discriminant analysis does not support."""
     if rows.sets is not None:
         raise InputError(
             "Discriminant analysis takes rows with one label each; for several use ovr or dual."
@@ -76,7 +76,7 @@ class Discriminant(CentringMethod):
 
         with context.open() as running:
             span = None
-            if pays_to_span(train):
+            if uses_span(train):
                 span = find_span(train, running)
                 train, val = span.rows, val and span.project(val, running)
             check_rows(train)

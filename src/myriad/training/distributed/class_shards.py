@@ -33,7 +33,12 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Problem:
-    """What is trained: the settings, the classes and the options of `OneVsRest`."""
+    """A one-vs-rest problem: the arguments of `OneVsRest`.
+
+    Attributes
+    ----------
+    counts : int64 array of shape (n_classes,), training rows of each class.
+    """
 
     settings: tuple[Setting, ...]
     counts: NDArray[np.int64]
@@ -46,7 +51,7 @@ class Problem:
         return len(self.counts)
 
     def cut(self, n_ranges: int) -> list[range]:
-        """Cut the columns of all settings into so many ranges, or as many as there are shards."""
+        """Return at most `n_ranges` ranges of the columns of all settings; see `cut_columns`."""
         bounds = [
             {shard.start for shard in shards}
             for shards in (class_shards(self.n_classes, SHARD), scored_shards(self.n_classes))
@@ -59,22 +64,28 @@ class Problem:
         return cut_columns(starts, len(self.settings) * self.n_classes, n_ranges)
 
 
-class Columns(OneVsRest):
-    """The columns of a class shard; the other columns of the problem take no memory."""
+class ShardTrainer(OneVsRest):
+    """`OneVsRest` with the columns of a class shard only.
+
+    Attributes
+    ----------
+    own : the range of these columns.
+    """
 
     def __init__(self, problem: Problem, own: range) -> None:
         super().__init__(problem.settings, problem.counts, 1, **problem.options)
         self.own, shape = own, (len(own), problem.dim)
         some = slice(own.start, own.stop)
         dense, sampled = super()._shards()
-        self._own_shards = self._own(dense, own), self._own(sampled, own)
+        self._own_shards = self._select(dense, own), self._select(sampled, own)
         self.columns, self.states = self.columns[some].copy(), self.states[some].copy()
         self.columns["inverse_dim"] = 1.0 / problem.dim
         self.V = np.zeros(shape, self.V.dtype)
         self.Q = np.zeros(shape if self.optimiser.average else (0, 0), self.V.dtype)
 
     @staticmethod
-    def _own(shards: list[slice], own: range) -> list[slice]:
+    def _select(shards: list[slice], own: range) -> list[slice]:
+        """Return the shards that lie in a range of columns, relative to its start."""
         return [
             slice(shard.start - own.start, shard.stop - own.start)
             for shard in shards
@@ -85,7 +96,7 @@ class Columns(OneVsRest):
         return self._own_shards
 
     def _check_finite(self, pool: ThreadPool | None = None) -> None:
-        """Leave it to `ClassShards`, which knows all classes."""
+        """Do nothing: `ClassShards` checks the weights of all classes."""
 
     def stored_rows(self, number: int) -> slice:
         """Return the rows of V that belong to a setting; there may be none."""
@@ -94,22 +105,22 @@ class Columns(OneVsRest):
         return slice(int(ends[0]), int(ends[1]))
 
     def classes(self, number: int) -> slice:
-        """Return the classes of a setting that are here."""
+        """Return the classes of a setting that belong to this shard."""
         rows, first = self.stored_rows(number), self.own.start - number * self.n_classes
         return slice(rows.start + first, rows.stop + first)
 
     def attach(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned without a copy, for reading only."""
+        """Use the arrays that `state` returned without a copy, for reading only."""
         self.V, self.Q = arrays["V"], arrays.get("Q", self.Q)
         self.states = arrays["states"].view(self.states.dtype).reshape(-1)
         self.epoch = max(1, self.epoch)
 
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
-        """Begin at weights and biases of all classes."""
+        """Start from the weights and biases of all classes instead of zero."""
         own = np.arange(self.own.start, self.own.start + len(self.columns)) % self.n_classes
         self.V[...] = W[own]
         self._set_biases(b[own].astype(np.float64))
-        self._take_norms()
+        self._compute_norms()
 
 
 @dataclass(frozen=True)
@@ -135,14 +146,14 @@ class EpochTask:
 
 def run_task(task: EpochTask) -> list[bool]:
     """Train a class shard and write its state; return which settings have finite weights."""
-    columns = Columns(task.problem, task.own)
+    trainer = ShardTrainer(task.problem, task.own)
     if task.source is not None:
-        columns.restore(read_arrays(task.source, mapped=MAPPED_BYTES))
-    columns.epoch = task.epoch
+        trainer.restore(read_arrays(task.source, mapped=MAPPED_BYTES))
+    trainer.epoch = task.epoch
     with open_threads(task.threads) as pool:
-        columns.run_epoch(open_rows(task.rows), seed=task.seed, pool=pool, advance=lambda n: None)
-    save_shard(task.target, columns.state())
-    return [columns.is_finite(number) for number in range(len(columns.settings))]
+        trainer.run_epoch(open_rows(task.rows), seed=task.seed, pool=pool, advance=lambda n: None)
+    save_shard(task.target, trainer.state())
+    return [trainer.is_finite(number) for number in range(len(trainer.settings))]
 
 
 @dataclass(frozen=True)
@@ -159,9 +170,9 @@ class RankTask:
 def rank_task(task: RankTask) -> NDArray[np.int32]:
     """Return the ranks of the true labels of the rows, of shape (n_settings, n_rows)."""
     rows, problem = open_rows(task.rows), task.problem
-    held = [attach(problem, own, path) for own, path in task.files]
+    trainers = [open_shard(problem, own, path) for own, path in task.files]
     scorers = [
-        [scorer for columns in held for scorer in columns.scorers(number)]
+        [scorer for trainer in trainers for scorer in trainer.scorers(number)]
         for number in range(len(problem.settings))
     ]
     ranks: list[Any] = [None] * len(task.ranges)
@@ -174,15 +185,15 @@ def rank_task(task: RankTask) -> NDArray[np.int32]:
     return np.concatenate(ranks, axis=1)
 
 
-def attach(problem: Problem, own: range, path: Path) -> Columns:
-    """Return the columns in a file."""
-    columns = Columns(problem, own)  # its zeros are never touched, so they take no memory
-    columns.attach(read_arrays(path))
-    return columns
+def open_shard(problem: Problem, own: range, path: Path) -> ShardTrainer:
+    """Return the trainer of a class shard with the state in a file, for reading only."""
+    trainer = ShardTrainer(problem, own)  # its zeros are never touched, so they take no memory
+    trainer.attach(read_arrays(path))
+    return trainer
 
 
 class ClassShards:
-    """One-vs-rest in training by workers; see `SettingsTrainer`.
+    """The trainer of one-vs-rest by workers; see `SettingsTrainer`.
 
     Its weights are those of `OneVsRest`, bit for bit.
     """
@@ -201,7 +212,7 @@ class ClassShards:
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
         """Train for one more epoch, a class shard at a time."""
-        shared, runner = self.workers.leave(rows), self._runner
+        shared, runner = self.workers.share(rows), self._runner
         tasks = [
             EpochTask(
                 self.problem,
@@ -210,7 +221,7 @@ class ClassShards:
                 seed,
                 self.epoch,
                 runner.files.get(own),
-                runner.name(number),
+                runner.next_path(number),
                 self.workers.threads,
             )
             for number, own in enumerate(self.shards)
@@ -218,18 +229,18 @@ class ClassShards:
         finite = np.ones(len(self.settings), bool)
         for found in runner.map(run_task, tasks, n_rows=rows.n_rows, advance=advance):
             finite &= found
-        runner.take({task.own: task.target for task in tasks})
+        runner.replace_files({task.own: task.target for task in tasks})
         self.epoch += 1
         if not finite.any():
             raise overflow(self.settings, self.epoch)
 
-    def spent(self) -> dict[str, float]:
+    def epoch_statistics(self) -> dict[str, float]:
         """Return further entries for the history of the last epoch: none."""
         return {}
 
     def rank(self, rows: Rows, *, pool: ThreadPool) -> NDArray[np.int32]:
         """Return the ranks of the true labels of held-out rows, of shape (n_settings, n_rows)."""
-        shared = self.workers.leave(rows)
+        shared = self.workers.share(rows)
         ranges = cut_ranges(rows, count_block_rows(rows.dim, self.n_classes))
         size = min(RANGES, -(-len(ranges) // self.workers.executor.n_workers)) or 1
         tasks = (
@@ -249,10 +260,10 @@ class ClassShards:
         """Return the weights, memory-mapped, and the biases of one setting."""
         W = self._runner.make_mapped((self.n_classes, self.problem.dim), np.float32)
         b = np.zeros(self.n_classes, np.float32)
-        for columns in self._held():
-            classes = columns.classes(number)
+        for trainer in self._open_shards():
+            classes = trainer.classes(number)
             if classes.start < classes.stop:
-                W[classes], b[classes] = columns.weights(number)
+                W[classes], b[classes] = trainer.weights(number)
         return W, b
 
     def keep(self, numbers: Sequence[int]) -> None:
@@ -262,15 +273,15 @@ class ClassShards:
         rows = np.concatenate([np.arange(s * n, (s + 1) * n) for s in chosen])
         self.settings = [self.settings[s] for s in chosen]
         self.problem = replace(self.problem, settings=tuple(self.settings))
-        self._put(state, rows)
+        self._write_state(state, rows)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of `OneVsRest.state`, memory-mapped."""
         whole: Arrays = {}
         height = len(self.settings) * self.n_classes
-        for columns in self._held():
-            own = columns.own
-            for name, array in columns.state().items():
+        for trainer in self._open_shards():
+            own = trainer.own
+            for name, array in trainer.state().items():
                 if name not in whole:
                     width = array.size // len(own)
                     whole[name] = self._runner.make_mapped((height, width), array.dtype)
@@ -278,33 +289,33 @@ class ClassShards:
         return whole
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned, here or of a `OneVsRest`."""
-        self._put(arrays, np.arange(len(self.settings) * self.n_classes))
+        """Restore the arrays that `state` of this class or of `OneVsRest` returned."""
+        self._write_state(arrays, np.arange(len(self.settings) * self.n_classes))
 
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
         """Start every setting from the given weights instead of zero."""
         files = {}
         for number, own in enumerate(self.shards):
-            columns = Columns(self.problem, own)
-            columns.begin_from(W, b)
-            files[own] = self._write(number, columns)
-        self._runner.take(files)
+            trainer = ShardTrainer(self.problem, own)
+            trainer.begin_from(W, b)
+            files[own] = self._write(number, trainer)
+        self._runner.replace_files(files)
 
-    def _put(self, arrays: Mapping[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
+    def _write_state(self, arrays: Mapping[str, NDArray[Any]], rows: NDArray[np.int64]) -> None:
         """Write some rows of the arrays of a state into the files of new class shards."""
         files = {}
         for number, own in enumerate(self.shards if arrays else []):
-            columns, some = Columns(self.problem, own), rows[own.start : own.stop]
+            trainer, some = ShardTrainer(self.problem, own), rows[own.start : own.stop]
             height = arrays["V"].size // self.problem.dim
-            columns.restore({n: a.reshape(height, -1)[some] for n, a in arrays.items()})
-            files[own] = self._write(number, columns)
-        self._runner.take(files)
+            trainer.restore({n: a.reshape(height, -1)[some] for n, a in arrays.items()})
+            files[own] = self._write(number, trainer)
+        self._runner.replace_files(files)
 
-    def _held(self) -> Iterator[Columns]:
+    def _open_shards(self) -> Iterator[ShardTrainer]:
         for own, path in self._runner.files.items():
-            yield attach(self.problem, own, path)
+            yield open_shard(self.problem, own, path)
 
-    def _write(self, number: int, columns: Columns) -> Path:
-        path = self._runner.name(number)
-        save_shard(path, columns.state())
+    def _write(self, number: int, trainer: ShardTrainer) -> Path:
+        path = self._runner.next_path(number)
+        save_shard(path, trainer.state())
         return path

@@ -31,7 +31,7 @@ TABLE = ("starts", "counts", "classes", "values")
 
 
 def needs_shards(workers: TrainingWorkers, n_classes: int, dim: int) -> bool:
-    """Return whether classes are better trained in shards."""
+    """Return whether classes are trained in shards: on remote workers, or if memory is short."""
     return workers.executor.remote or COPIES * 4 * n_classes * dim > workers.memory
 
 
@@ -41,9 +41,9 @@ class DualTask:
 
     Attributes
     ----------
-    make : makes the variables of a class shard.
-    own : its classes.
-    lam : the regularisation strength from now on.
+    make : returns the trainer of a class shard.
+    own : the range of its classes.
+    lam : regularisation strength; that of the state before may differ.
     seed : of the epoch; None to certify.
     source, target : the files with its state before, None for zeros, and after.
     """
@@ -61,7 +61,10 @@ class DualTask:
 
 
 def run_task(task: DualTask) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Train or certify a class shard and write its state; return primal and dual values if so."""
+    """Train or certify a class shard and write its state.
+
+    Returns the primal and the dual value of each class if it was certified, else None.
+    """
     rows, own = open_rows(task.rows), task.own
     kept = read_arrays(task.source) if task.source is not None else {}
     lam = float(kept["lam"][0]) if kept else task.lam
@@ -87,7 +90,7 @@ def run_task(task: DualTask) -> tuple[NDArray[np.float64], NDArray[np.float64]] 
 
 
 class DualShards(DualTrainer):
-    """One-vs-rest in the dual in training by workers.
+    """The trainer of one-vs-rest in the dual by workers.
 
     Its variables and weights are those of `BinaryAscent`, bit for bit.
     """
@@ -96,7 +99,7 @@ class DualShards(DualTrainer):
         self, make: Make, rows: Rows, n_classes: int, lam: float, workers: TrainingWorkers
     ) -> None:
         self.rows, self.n_classes, self.lam, self.epoch = rows, n_classes, lam, 0
-        self._make, self._shared = make, workers.leave(rows)
+        self._make, self._shared = make, workers.share(rows)
         self._runner = ShardRunner(workers, "dual")
         n_shards = self._runner.count_shards(COPIES * 4 * n_classes * rows.dim)
         starts = [shard.start for shard in class_shards(n_classes, SHARD)]
@@ -104,17 +107,17 @@ class DualShards(DualTrainer):
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
         """Train for one more epoch on the trainer's own rows, in the order of the seed."""
-        self._work(seed, advance)
+        self._run_tasks(seed, advance)
         self.epoch += 1
 
     def certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables; return the values of both, and keep them."""
-        found = [values for values in self._work(None, lambda n: None) if values is not None]
+        """Compute weights and certificate from the variables, and keep both; return the latter."""
+        found = [values for values in self._run_tasks(None, lambda n: None) if values is not None]
         primals, duals = zip(*found, strict=True)
         self.certificate = Certificate(np.concatenate(primals), np.concatenate(duals))
         return self.certificate
 
-    def _work(self, seed: int | None, advance: Advance) -> list[Any]:
+    def _run_tasks(self, seed: int | None, advance: Advance) -> list[Any]:
         """Train all class shards for an epoch or, without a seed, certify them."""
         runner = self._runner
         tasks = [
@@ -127,13 +130,13 @@ class DualShards(DualTrainer):
                 seed,
                 self.epoch,
                 runner.files.get(own),
-                runner.name(number),
+                runner.next_path(number),
                 runner.workers.threads,
             )
             for number, own in enumerate(self._shards)
         ]
         found = list(runner.map(run_task, tasks, n_rows=self.rows.n_rows, advance=advance))
-        runner.take({task.own: task.target for task in tasks})
+        runner.replace_files({task.own: task.target for task in tasks})
         return found
 
     def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -170,19 +173,19 @@ class DualShards(DualTrainer):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned, here or of an `Ascent`."""
+        """Restore the arrays that `state` of this class or of `Ascent` returned."""
         files = {}
         for number, own in enumerate(self._shards):
             shape = len(own), self.rows.dim
             kept = split_table(arrays, own)
             kept |= {"V": np.zeros(shape, np.float32), "constants": np.zeros(len(own), np.float32)}
-            files[own] = self._runner.name(number)
+            files[own] = self._runner.next_path(number)
             save_shard(files[own], kept | {"lam": np.array([self.lam])})
-        self._runner.take(files)
+        self._runner.replace_files(files)
 
 
 def split_table(arrays: Mapping[str, NDArray[Any]], own: range) -> dict[str, NDArray[Any]]:
-    """Return the variables of a class shard, with classes counted from its first, row by row."""
+    """Return the variables of a class shard, row by row; classes are counted from its first."""
     starts, counts, classes, values = (arrays[name] for name in TABLE)
     ends = np.cumsum(counts)
     at = np.arange(ends[-1]) + np.repeat(starts - (ends - counts), counts)

@@ -31,11 +31,11 @@ from myriad.training.sgd.joint import Joint
 from myriad.training.sgd.joint_kernels import STATE
 
 RUNS = 64
-"""Runs of consecutive rows of each shard: few make for fast reads, many for good mixing."""
+"""Runs of consecutive rows in each shard: fewer are faster to read, more are mixed better."""
 Arrays = Mapping[str, NDArray[Any]]
 
 
-class Stepper(Protocol):
+class RoundsTrainer(Protocol):
     """A trainer that can be trained in rounds: a `Joint` or an `Embedding`."""
 
     epoch: int
@@ -56,12 +56,12 @@ class RoundTask:
 
     Attributes
     ----------
-    make : makes the trainer, before its first epoch.
-    runs : the rows, as (first, one after the last).
+    make : returns a new trainer.
+    runs : ranges of consecutive rows, as (first, one after the last).
     source, target : the files with its state before and after the round.
     """
 
-    make: Callable[[], Stepper]
+    make: Callable[[], RoundsTrainer]
     rows: SharedRows | LocalRows
     runs: tuple[tuple[int, int], ...]
     seed: int
@@ -72,19 +72,19 @@ class RoundTask:
 
 def run_round(task: RoundTask) -> int:
     """Train on a shard of rows and write the state; return the number of rows."""
-    stepper = task.make()
-    stepper.restore(read_arrays(task.source))
-    stepper.epoch = task.epoch
+    trainer = task.make()
+    trainer.restore(read_arrays(task.source))
+    trainer.epoch = task.epoch
     chosen = np.concatenate([np.arange(*run) for run in task.runs])
     with open_threads(1) as pool:
-        stepper.run_epoch(
+        trainer.run_epoch(
             open_rows(task.rows).select(chosen),
             seed=task.seed,
             pool=pool,
             advance=lambda n: None,
         )
     with atomic_write(task.target, durable=False) as partial_path:
-        write_arrays(partial_path, stepper.state())
+        write_arrays(partial_path, trainer.state())
     return len(chosen)
 
 
@@ -102,8 +102,8 @@ class Rounds:
 
     def run_epoch(
         self,
-        stepper: Stepper,
-        make: Callable[[], Stepper],
+        trainer: RoundsTrainer,
+        make: Callable[[], RoundsTrainer],
         merge: Callable[[list[Arrays]], None],
         rows: Rows,
         *,
@@ -111,23 +111,25 @@ class Rounds:
         advance: Advance,
     ) -> None:
         """Train for an epoch; `merge` combines the states that the workers of a round wrote."""
-        shared, folder = self.workers.leave(rows), self.workers.make_folder("rounds")
+        shared, folder = self.workers.share(rows), self.workers.make_folder("rounds")
         try:
-            dealt = deal_runs(rows.n_rows, self.shards, self.rounds, seed=seed, epoch=stepper.epoch)
-            for number, shares in enumerate(dealt):
+            assigned_rounds = assign_runs(
+                rows.n_rows, self.shards, self.rounds, seed=seed, epoch=trainer.epoch
+            )
+            for number, shards in enumerate(assigned_rounds):
                 source = folder / f"{number}.safetensors"
-                write_arrays(source, stepper.state())
+                write_arrays(source, trainer.state())
                 tasks = [
                     RoundTask(
                         make,
                         shared,
                         runs,
                         (seed + 1_000_003 * (1 + shard) + 7919 * number) % 2**63,
-                        stepper.epoch,
+                        trainer.epoch,
                         source,
                         folder / f"{number}-{shard}.safetensors",
                     )
-                    for shard, runs in enumerate(shares)
+                    for shard, runs in enumerate(shards)
                     if runs
                 ]
                 for n_rows in self.workers.executor.map(run_round, tasks):
@@ -138,10 +140,10 @@ class Rounds:
                 source.unlink()
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        stepper.epoch += 1
+        trainer.epoch += 1
 
 
-def deal_runs(
+def assign_runs(
     n_rows: int, shards: int, rounds: int, *, seed: int, epoch: int
 ) -> list[list[tuple[tuple[int, int], ...]]]:
     """Return the runs of rows of each round and shard; a row stays in its shard in all epochs."""
@@ -160,24 +162,24 @@ def deal_runs(
 
 
 class JointRounds(Joint):
-    """A joint objective trained in rounds; neither averaging nor AdaGrad by feature can be."""
+    """A joint objective trained in rounds, without averaging and without AdaGrad by feature."""
 
     def __init__(
         self, *arguments: Any, workers: TrainingWorkers, rounds: int, **options: Any
     ) -> None:
         super().__init__(*arguments, **options)
         self._rounds = Rounds(workers, rounds)
-        self._given = options | {"gain": self._rounds.shards}
+        self._joint_options = options | {"gain": self._rounds.shards}
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
         """Train for one more epoch, in rounds."""
-        make = partial(Joint, self.settings, self.n_classes, self.V.shape[1], **self._given)
+        make = partial(Joint, self.settings, self.n_classes, self.V.shape[1], **self._joint_options)
         self._rounds.run_epoch(self, make, self._merge, rows, seed=seed, advance=advance)
         self._check_finite()
 
     @np.errstate(over="ignore", invalid="ignore")
     def _merge(self, states: list[Arrays]) -> None:
-        """Take the mean of weights, biases and numbers of steps, and add up all other counts."""
+        """Set weights, biases and step counts to means over workers; add up squared gradients."""
         ends = [state["states"].view(STATE).reshape(-1) for state in states]
         V = np.zeros_like(self.V)
         for state, end in zip(states, ends, strict=True):
@@ -191,12 +193,12 @@ class JointRounds(Joint):
             for s in states
         ]
         self._class_states["alpha"] += sum(
-            head["alpha"] - self._class_states["alpha"] for head in class_states
+            each["alpha"] - self._class_states["alpha"] for each in class_states
         )
         self._class_states["pending_factor"] = 1.0
         self._states["t"] = np.mean([end["t"] for end in ends], axis=0).astype(np.int64)
         self._states["sigma"] = 1.0
-        self._take_norms()
+        self._compute_norms()
 
 
 class EmbeddingRounds(Embedding):
@@ -215,7 +217,7 @@ class EmbeddingRounds(Embedding):
         self._rounds.run_epoch(self, self._make, self._merge, rows, seed=seed, advance=advance)
 
     def _merge(self, states: list[Arrays]) -> None:
-        """Take the mean of map and prototypes, and add up all counts."""
+        """Set map and prototypes to their means over workers; add up all counts."""
         V, P = (sum_of(states, name) / np.float32(len(states)) for name in ("V", "P"))
         for name, counted in (
             ("memory", ("alpha",)),
@@ -229,7 +231,7 @@ class EmbeddingRounds(Embedding):
             if name == "memory":
                 mine["last_violator"] = ends[0]["last_violator"]
         self._axes["sigma"] = 1.0
-        self.take(V, P)
+        self.start_from(V, P)
 
 
 def sum_of(states: list[Arrays], name: str) -> NDArray[Any]:

@@ -29,13 +29,13 @@ Result = TypeVar("Result")
 
 
 def cut_columns(starts: Sequence[int], height: int, n_ranges: int) -> list[range]:
-    """Cut columns into nearly equal ranges, or as many as there are shards.
+    """Return `n_ranges` nearly equal ranges of columns, or one for each shard if these are fewer.
 
     Parameters
     ----------
-    starts : the first column of each shard, where a range may begin.
+    starts : the first column of each shard; ranges begin at some of them.
     height : number of columns.
-    n_ranges : how many ranges are wanted.
+    n_ranges : number of ranges, at least 1.
     """
     cuts = [0]
     n_ranges = min(n_ranges, len(starts))
@@ -48,7 +48,7 @@ def cut_columns(starts: Sequence[int], height: int, n_ranges: int) -> list[range
 
 
 def save_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write the state of a class shard; the file is replaced as a whole."""
+    """Write the state of a class shard to a file, atomically."""
     with atomic_write(path, durable=False) as partial_path:
         write_arrays(partial_path, dict(arrays))
 
@@ -60,8 +60,8 @@ class ShardRunner:
 
     Parameters
     ----------
-    workers : what runs the tasks.
-    name : what the name of the folder begins with.
+    workers : the workers that run the tasks.
+    name : prefix of the name of the folder.
 
     Attributes
     ----------
@@ -77,14 +77,14 @@ class ShardRunner:
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
     def count_shards(self, size: int) -> int:
-        """Return into how many class shards `size` bytes of weights are cut.
+        """Return the number of class shards for `size` bytes of weights.
 
         There are as many as workers, and more if a shard would not fit into a worker's memory.
         """
         return max(self.workers.executor.n_workers, -(-size // self.workers.memory))
 
-    def name(self, number: int) -> Path:
-        """Return the next file of a class shard."""
+    def next_path(self, number: int) -> Path:
+        """Return the file for the next state of a class shard, by its number."""
         return self.folder / f"{self._written}-{number}.safetensors"
 
     def map(
@@ -101,8 +101,8 @@ class ShardRunner:
             advance(done[1] - done[0])
             yield result
 
-    def take(self, files: dict[range, Path]) -> None:
-        """Replace the files, and delete the old ones."""
+    def replace_files(self, files: dict[range, Path]) -> None:
+        """Set `files`, and delete the old ones."""
         for path in self.files.values():
             path.unlink(missing_ok=True)
         self.files, self._written = files, self._written + 1
@@ -110,7 +110,7 @@ class ShardRunner:
     def make_mapped(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
         """Return a memory-mapped array of zeros, which may be larger than the memory.
 
-        Its file has no name and goes with the array.
+        Its temporary file has no name and is removed with the array.
         """
         if 0 in shape:
             return np.zeros(shape, dtype)

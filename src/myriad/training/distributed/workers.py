@@ -8,7 +8,7 @@ from myriad.parallel import Workers
 from myriad.store import LocalRows, Rows, SharedRows, share_rows
 
 WEIGHTS_BYTES = 2 << 30
-"""Most bytes of weights that a worker holds at a time, unless stated."""
+"""Default maximum of the bytes of weights that a worker has in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,15 @@ class TrainingWorkers(Workers):
     ----------
     executor : the workers.
     folder : for weights in training and for descriptions of the rows.
-    memory : most bytes of weights that a worker holds at a time.
+    memory : maximum of the bytes of weights that a worker has in memory at a time.
     threads : threads of each worker; None for all cores.
     """
 
     memory: int = WEIGHTS_BYTES
     threads: int | None = 1
 
-    def leave(self, rows: Rows) -> SharedRows | LocalRows:
-        """Return rows as workers open them: shared by files, or as they are in this process."""
+    def share(self, rows: Rows) -> SharedRows | LocalRows:
+        """Return rows as tasks hold them: by the names of files, or themselves in this process."""
         if not self.executor.remote:
             return LocalRows(rows)
         shared = share_rows(rows, self.folder)

@@ -29,11 +29,11 @@ RANGE_BYTES = 8 << 20
 
 @dataclass(frozen=True)
 class Certificate:
-    """Values of independent problems, one entry each: one-vs-rest has one per class, top-k one.
+    """Primal and dual values of independent problems: one per class for one-vs-rest, else one.
 
     Attributes
     ----------
-    primals, duals : float64 arrays of the same shape.
+    primals, duals : float64 arrays of shape (n_problems,).
     """
 
     primals: NDArray[np.float64]
@@ -41,7 +41,7 @@ class Certificate:
 
     @property
     def gaps(self) -> NDArray[np.float64]:
-        """The gap of each problem relative to its value; 0 where rounding makes it negative."""
+        """The relative gap of each problem; 0 where rounding makes it negative."""
         size = np.maximum(np.abs(self.primals), np.abs(self.duals))
         gaps = (self.primals - self.duals) / np.maximum(size, np.finfo(np.float64).tiny)
         return np.maximum(gaps, 0.0)
@@ -52,13 +52,13 @@ class Certificate:
         return float(self.gaps.max())
 
     def to_json(self) -> dict[str, float]:
-        """Return the sums of the values, and the largest gap."""
+        """Return the values summed over problems, and the largest gap."""
         primal, dual = float(self.primals.sum()), float(self.duals.sum())
         return {"primal": primal, "dual": dual, "gap": self.gap}
 
 
 class DualTrainer(ABC):
-    """Dual variables in training, here or in class shards; the base of both.
+    """Trainer of dual variables, in this process or in class shards; the base class.
 
     Attributes
     ----------
@@ -66,9 +66,9 @@ class DualTrainer(ABC):
     n_classes : number of classes, at least two.
     lam : regularisation strength.
     epoch : number of epochs finished.
-    certificate : the last one computed.
+    certificate : the last certificate computed.
     estimates : whether epochs estimate the gap.
-    estimate : the relative gap as the last epoch has estimated it, or None.
+    estimate : the relative gap that the last epoch estimated, or None.
     """
 
     rows: Rows
@@ -85,7 +85,7 @@ class DualTrainer(ABC):
 
     @abstractmethod
     def certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables; return the values of both, and keep them."""
+        """Compute weights and certificate from the variables, and keep both; return the latter."""
 
     @abstractmethod
     def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -93,15 +93,15 @@ class DualTrainer(ABC):
 
     @abstractmethod
     def change_lam(self, lam: float) -> None:
-        """Continue with another `lam` from the present variables, or near them."""
+        """Continue with another `lam` from the current variables, or from a multiple of them."""
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that a checkpoint keeps, after a certificate."""
+        """Return the arrays for a checkpoint; to be called after `certify`."""
 
     @abstractmethod
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned; `certify` then computes the weights."""
+        """Restore the arrays that `state` returned; `certify` then computes the weights."""
 
     def model(self) -> LinearModel:
         """Return the linear model of the certified weights."""
@@ -114,13 +114,13 @@ class DualTrainer(ABC):
 
 
 class Ascent(DualTrainer):
-    """Dual variables in training, in this process.
+    """Trainer of dual variables in this process; the base class.
 
     Attributes
     ----------
     duals : the variables.
     block : rows whose scores come from one product.
-    width : numbers of a row that certificates hold at a time.
+    width : values per row that a certificate has in memory at a time.
     """
 
     def __init__(self, rows: Rows, n_classes: int, *, lam: float, dtype: Any, block: int) -> None:
@@ -167,12 +167,12 @@ class Ascent(DualTrainer):
         return np.sum(results, axis=0)
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return the variables, after a certificate."""
+        """Return the variables; see `DualTrainer.state`."""
         names = ("starts", "counts", "classes", "values")
         return dict(zip(names, self.duals.table(), strict=True))
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned; `certify` then computes the weights."""
+        """Restore the arrays that `state` returned; `certify` then computes the weights."""
         self.duals.restore(**arrays)
 
     def _with_grams(self) -> bool:
@@ -183,11 +183,11 @@ class Ascent(DualTrainer):
         """Train on the rows of a chunk."""
 
     def certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables; return the values of both, and keep them."""
+        """Compute weights and certificate from the variables, and keep both; return the latter."""
         with np.errstate(over="ignore", invalid="ignore"):
             self.certificate = self._certify(pool)
         return self.certificate
 
     @abstractmethod
     def _certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables, and return the values of both."""
+        """Set the weights to those of the variables; return the primal and dual values."""

@@ -22,7 +22,7 @@ from myriad.training.dual.method import (
     SEARCH_TOL,
     WORSE_IN_A_ROW,
 )
-from myriad.training.dual.one_vs_rest import weigh
+from myriad.training.dual.one_vs_rest import row_weights
 from myriad.training.dual.one_vs_rest_kernels import DUAL_SIDE, sum_losses
 from myriad.training.loop import run
 from myriad.training.settings import mean_square
@@ -41,7 +41,7 @@ def choose_lams(
 ) -> tuple[NDArray[np.float64], list[dict[str, Any]]]:
     """Return the lam of each class, and a table of the values tried.
 
-    The path ends when no class has gained for some values.
+    The path ends when the loss of no class has improved for `WORSE_IN_A_ROW` values.
     """
     square = mean_square(train) + method.bias**2
     path = [float(f"{fraction * square:.3g}") for fraction in LAM_FRACTIONS]
@@ -75,7 +75,7 @@ def measure_losses(
     n_classes, sets = len(W), val.all_labels
     sides = np.zeros((n_classes, 2), DUAL_SIDE)
     weights = method.read_class_weights(n_classes)
-    sides["weight"] = weigh(sets.counts(n_classes), val.n_rows, method.beta, weights)
+    sides["weight"] = row_weights(sets.counts(n_classes), val.n_rows, method.beta, weights)
     totals = np.zeros(n_classes)
     for start in range(0, val.n_rows, BLOCK):
         some = range(start, min(start + BLOCK, val.n_rows))
@@ -86,7 +86,7 @@ def measure_losses(
 
 
 def find_first(losses: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the first entry of each column that is near the least one."""
+    """Return the index of the first entry of each column that is near the smallest one."""
     near = losses <= losses.min(axis=0) + NEAR * losses[0]
     found: NDArray[np.int64] = near.argmax(axis=0)
     return found
@@ -95,11 +95,11 @@ def find_first(losses: NDArray[np.float64]) -> NDArray[np.int64]:
 def pick_lams(
     path: NDArray[np.float64], losses: NDArray[np.float64], val: Rows, n_classes: int
 ) -> NDArray[np.float64]:
-    """Return the strongest lam of each class whose loss is near the least one.
+    """Return the largest lam of each class whose held-out loss is near the smallest one.
 
-    The loss of a class that is separated from the others falls for ever as lam does, by less and
-    less, while training takes longer and longer. A class without held-out rows has the lam of all
-    classes together.
+    The loss of a class that is separable from the others decreases with lam without end, by less
+    and less, while training takes longer and longer. A class without held-out rows has the lam of
+    all classes together.
 
     Parameters
     ----------

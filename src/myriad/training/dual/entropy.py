@@ -12,31 +12,31 @@ import numpy as np
 from myriad.objectives.topk import ENTROPY
 from myriad.parallel import ThreadPool
 from myriad.store import Rows
-from myriad.training.dual.entropy_kernels import collect_shares, spread_shares, step_entropy
+from myriad.training.dual.entropy_kernels import gather_fractions, scatter_fractions, step_entropy
 from myriad.training.dual.gap_kernels import sum_conjugates
 from myriad.training.dual.sparse_duals_kernels import SparseBlock
 from myriad.training.dual.topk import TopKAscent
 from myriad.training.engine.chunks import Chunk
 
 DROPPED = 0.125
-"""Variables are dropped whose sum, relative to all of a row's, is this fraction of the tolerance:
-they cost the gap, relative to the row's loss, at most as much."""
+"""Small variables are dropped whose sum, as a fraction of a row's variables, is at most this
+fraction of the tolerance: they increase the gap by at most that fraction of the row's loss."""
 
 
 class EntropyAscent(TopKAscent):
-    """The dual of the top-k entropy loss in training.
+    """Trainer of the top-k entropy loss in the dual.
 
     Parameters
     ----------
     rows, n_classes, k, lam, bias, kernel, dtype, block : see `TopKAscent`.
-    tol : the relative gap that training is for.
+    tol : the relative gap at which training will stop.
     """
 
-    narrows = False
+    uses_support = False
 
     def __init__(self, rows: Rows, n_classes: int, *, k: int, tol: float, **options: Any) -> None:
         super().__init__(rows, n_classes, k=k, variant=ENTROPY, **options)
-        self._drop = min(DROPPED * tol, 0.5 / k)  # at least k variables are left
+        self._drop = min(DROPPED * tol, 0.5 / k)  # so that at least k variables remain
         self._Z = np.empty((self.block, n_classes))
         self._A = np.empty((self.block, n_classes), self.dtype)
 
@@ -50,15 +50,15 @@ class EntropyAscent(TopKAscent):
             variables = SparseBlock(self._classes, self._values, counts)
             self._add_gap_sums(S, labels, variables, chunk.start + block.start)
             Z, A = self._Z[: len(X)], self._A[: len(X)]
-            spread_shares(variables, r, Z)
+            scatter_fractions(variables, r, Z)
             gram = self.space.gram(chunk, number, block, index)
             step_entropy(gram, labels, S, Z, A, self._setting, self._drop)
-            collect_shares(Z, r, variables)
+            gather_fractions(Z, r, variables)
             self.duals.store(index, self._classes, self._values, counts)
             self.space.add_matrix(X, index, A, pool)
 
     def _find_factor(self, lam: float) -> float:
-        """Return a multiple of the variables to continue with: the best of a few by the dual."""
+        """Return the factor of the variables, of three, with the largest dual for another `lam`."""
         most = self.lam / lam
         setting, table = self._setting.copy(), self.duals.table()
         setting["r"] *= most

@@ -1,17 +1,17 @@
 """Dual steps of the top-k entropy loss through a block of rows  [LHS, Proposition 10].
 
-As in `topk_kernels`, row i holds variables ``x = r z``, one a wrong class, its dual column is ``a_c
+As in `topk_kernels`, row i has variables ``x = r z``, one per wrong class, its dual column is ``a_c
 = -x_c``, ``a_y = 1'x``, and q are its products with the weights without its own part. With ``h_c =
 q_c - q_y``, ``kappa = r |x_i|^2`` and ``s = 1'z``, a step maximises
 
     <z, h> - kappa/2 (|z|^2 + s^2) - sum z_c log z_c - (1 - s) log(1 - s)
 
 over the top-k simplex ``0 <= z_c <= s / k``. The solution is ``z_c = min(v_c, s / k)`` where
-``kappa v_c + log v_c = h_c - t``, so that s follows from t, and t is the root of a function that
-rises; see `find_excess`.
+``kappa v_c + log v_c = h_c - t``, so that s follows from t, and t is the root of an increasing
+function; see `find_excess`.
 
-All variables are above zero, most of them hardly. Those that cannot matter for the gap are dropped,
-so that the others can be kept as sparse variables.
+All variables are positive, but most are tiny. Those that cannot matter for the gap are dropped, so
+that the others can be stored as sparse variables.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from myriad.largest import select_largest
 from myriad.objectives.softmax import exponentiate
 
 MOST_STEPS = 100
-"""Steps of a search for a root, which takes about 6."""
+"""Maximum number of Newton steps in a search for a root, which takes about 6."""
 EXACT = 1e-12
-"""Where a search for t ends, relative to its size."""
+"""Relative tolerance of t."""
 NEARLY = 1e-7
-"""The error of log v from which one more step of Newton's method, which squares it, is enough."""
+"""Error of log v at which the Newton step just made is the last, as it squares the error."""
 FAR = 50.0
-"""The most that t falls in a step, so that no exponential overflows."""
+"""Maximum decrease of t in a step, so that no exponential overflows."""
 NEVER = -1e30
 """The h of the label, which has no variable."""
 LEAST = 1e-30
-"""Variables below this fraction of the radius are dropped in any case."""
+"""Variables below this fraction of the radius are always dropped."""
 
 
 class Workspace(NamedTuple):
-    """What a step computes for the classes of a row, float64 arrays of shape (n_classes,).
+    """Work space of a step, float64 arrays of shape (n_classes,).
 
     Attributes
     ----------
-    h : the products of the wrong classes less that of the label.
+    h : products of the wrong classes minus that of the label.
     logs, v : log v and v.
-    powers : for exponentials.
+    powers : work space of `exponentiate`.
     """
 
     h: Any
@@ -66,10 +66,10 @@ def step_entropy(gram, labels, S, Z, A, setting, drop):
     S : float array of shape (B, n_classes), products of rows and weights; overwritten.
     Z : float64 array of shape (B, n_classes), the variables as fractions z of the radius; replaced
         by the new ones.
-    A : float array of shape (B, n_classes); by which multiple of the row the weights of each class
-        change is written.
+    A : float array of shape (B, n_classes); set to the changes of the weights, as multiples of the
+        rows.
     setting : array of `TOPK` of one entry, see `topk_kernels`.
-    drop : variables are dropped whose sum is at most this fraction of a row's.
+    drop : small variables are dropped whose sum is at most this fraction of the sum of a row.
     """
     k, r, n_classes = setting[0].k, setting[0].r, S.shape[1]
     arrays = np.empty((4, n_classes), np.float64)
@@ -77,7 +77,7 @@ def step_entropy(gram, labels, S, Z, A, setting, drop):
     for i in range(len(labels)):
         z, label = Z[i], labels[i]
         kappa = r * np.float64(gram[i, i])
-        for j in range(i):  # S_i becomes W x_i as it is now
+        for j in range(i):  # S_i becomes W x_i with the current W
             g = gram[i, j]
             for c in range(n_classes):
                 S[i, c] += g * A[j, c]
@@ -88,24 +88,24 @@ def step_entropy(gram, labels, S, Z, A, setting, drop):
             A[i, c] = r * z[c]
         work.h[label] = NEVER
         A[i, label] = -r * total
-        s = find_shares(work, z, label, k, kappa, drop)
+        s = find_fractions(work, z, label, k, kappa, drop)
         for c in range(n_classes):
             A[i, c] -= r * z[c]
         A[i, label] += r * s
 
 
 @jit
-def find_shares(work, z, label, k, kappa, drop):
-    """Write the best variables of a row to `z`, as fractions of the radius; return their sum."""
+def find_fractions(work, z, label, k, kappa, drop):
+    """Write the solution of a row's problem to `z`, as fractions of the radius; return its sum."""
     find_root(work, k, kappa)
-    s, _ = cap_shares(work.v, k)
-    # The dropped ones add up to at most `drop` of s; capping the others again keeps the row inside
-    # its set.
+    s, _ = cap_fractions(work.v, k)
+    # The dropped variables add up to at most `drop` of s. Without them s is smaller, so the others
+    # are capped again: the row stays in its feasible set.
     least = max(drop * s / len(z), LEAST)
     for c in range(len(z)):
         if work.v[c] < least or c == label:
             work.v[c] = 0.0
-    s, _ = cap_shares(work.v, k)
+    s, _ = cap_fractions(work.v, k)
     total = 0.0
     for c in range(len(z)):
         z[c] = min(work.v[c], s / k)
@@ -115,12 +115,12 @@ def find_shares(work, z, label, k, kappa, drop):
 
 @jit
 def find_root(work, k, kappa):
-    """Write the v of the best t, by Newton's method between bounds of t.
+    """Write the v of the root t of `find_excess`, by Newton's method with a bracket.
 
-    The first t is the root for a row of no norm and k = 1; at a larger kappa or k the sum of the
-    variables is smaller there, so that it is below 1.
+    The first t is the root for kappa = 0 and k = 1; for a larger kappa or k the sum of the
+    variables at this t is smaller, and so below 1.
     """
-    t = begin(work, kappa)
+    t = init_logs(work, kappa)
     low, high = -np.inf, np.inf
     for _ in range(MOST_STEPS):
         excess, slope = find_excess(work, t, k, kappa)
@@ -135,16 +135,16 @@ def find_root(work, k, kappa):
             if high - low <= EXACT * (1.0 + abs(t)) or not high - low < np.inf:
                 break
             new = 0.5 * (low + high)
-        move(work, t, new, kappa)
+        shift_logs(work, t, new, kappa)
         t = new
     if t != high and high < np.inf:  # the sum of the variables is below 1 at the upper bound
-        move(work, t, high, kappa)
+        shift_logs(work, t, high, kappa)
         find_values(work, high, kappa)
 
 
 @jit
-def begin(work, kappa):
-    """Return ``log(1 + sum exp(h))``, a first t, and write a first log v of each class."""
+def init_logs(work, kappa):
+    """Return the initial t, ``log(1 + sum exp(h))``, and write an initial log v of each class."""
     top = 0.0
     for c in range(len(work.h)):
         top = max(top, work.h[c])
@@ -152,7 +152,7 @@ def begin(work, kappa):
         work.v[c] = work.h[c] - top
     exponentiate(work.v, work.powers)
     t = top + math.log(math.exp(-top) + work.v.sum())
-    # From above the root of kappa v + log v = a, where Newton's method in log v only ever falls.
+    # Above the root of kappa v + log v = a, from where Newton's method in log v is monotone.
     scale = math.log(kappa) if kappa > 0.0 else -np.inf
     for c in range(len(work.h)):
         a = work.h[c] - t
@@ -161,15 +161,15 @@ def begin(work, kappa):
 
 
 @inlined
-def move(work, t, new, kappa):
-    """Move each log v by what a change of t makes of it, to first order."""
+def shift_logs(work, t, new, kappa):
+    """Update each log v to first order for a change from `t` to `new`."""
     for c in range(len(work.h)):
         work.logs[c] -= (new - t) / (1.0 + kappa * work.v[c])
 
 
 @jit
 def find_values(work, t, kappa):
-    """Solve ``kappa v + log v = h - t`` for each class, from the log v that there is."""
+    """Solve ``kappa v + log v = h - t`` for each class, starting from the current log v."""
     for _ in range(MOST_STEPS):
         for c in range(len(work.h)):
             work.v[c] = work.logs[c]
@@ -187,14 +187,14 @@ def find_values(work, t, kappa):
 
 @jit
 def find_excess(work, t, k, kappa):
-    """Return the function of t whose root is sought, and its derivative, which is positive.
+    """Return the function of t whose root is the solution, and its positive derivative.
 
     With u classes at their bound s / k, and their multipliers ``l_c = h_c - t - kappa s / k - log(s
     / k)``, it is ``t - kappa s + log(1 - s) + sum l_c / k``; minus infinity where t is so small
     that s is 1 or more.
     """
     find_values(work, t, kappa)
-    s, u = cap_shares(work.v, k)
+    s, u = cap_fractions(work.v, k)
     if s >= 1.0:
         return -np.inf, np.inf
     multipliers = falls = 0.0
@@ -213,10 +213,10 @@ def find_excess(work, t, k, kappa):
 
 
 @jit
-def cap_shares(v, k):
-    """Return the s with ``s = sum min(v_c, s / k)``, and how many classes are at their bound.
+def cap_fractions(v, k):
+    """Return the s with ``s = sum min(v_c, s / k)``, and the number of classes at the bound s / k.
 
-    It is 0 if fewer than k are above zero.
+    It is 0 if fewer than k values are positive.
     """
     if k == 1:
         return v.sum(), 0
@@ -240,7 +240,7 @@ def cap_shares(v, k):
 
 
 @jit
-def spread_shares(variables, r, Z):
+def scatter_fractions(variables, r, Z):
     """Write a `SparseBlock` of variables to `Z` (B, n_classes), divided by the radius `r`."""
     for i in range(len(Z)):
         for c in range(Z.shape[1]):
@@ -250,8 +250,8 @@ def spread_shares(variables, r, Z):
 
 
 @jit
-def collect_shares(Z, r, variables):
-    """Write the variables above zero into a `SparseBlock`, times the radius; undo the spreading."""
+def gather_fractions(Z, r, variables):
+    """Write the positive entries of `Z`, times the radius, into a `SparseBlock`."""
     for i in range(len(Z)):
         n = 0
         for c in range(Z.shape[1]):

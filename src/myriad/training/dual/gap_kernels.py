@@ -1,4 +1,4 @@
-"""Sums over rows that make the two values of the top-k losses in the dual, and estimate their gap.
+"""Sums over rows for the primal and dual values of top-k losses, and to estimate the duality gap.
 
 Functions take the setting of the loss as an array of `TOPK` of one entry, see `topk_kernels`.
 """

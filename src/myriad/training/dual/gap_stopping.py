@@ -17,9 +17,9 @@ from myriad.training.dual.ascent import Certificate, DualTrainer
 from myriad.training.stopping import Clock, Monitor, Row
 from myriad.training.validation import validate
 
-FIRST_CHECK, FIRST_WATCHED, FIRST_RECORD = 3, 6, 16
+FIRST_CHECK, FIRST_FREQUENT, FIRST_RARE = 3, 6, 16
 """Epochs before the first certificate, which costs as much as a few epochs: without estimates of
-the gap; with them if held-out rows are validated, and if not."""
+the gap; with them, if certificates are frequent, and if not."""
 FALLS_TO = 0.6
 """The gap at the end of an epoch as a fraction of the estimate during it, until a certificate gives
 a better value."""
@@ -29,16 +29,16 @@ class GapStopping(Monitor):
     """Stops at a relative duality gap.
 
     Certificates are computed when the gap is expected to be small enough. Where epochs estimate it,
-    further ones are for the history alone; there are more of them with held-out rows.
+    further ones are computed for the history alone.
 
     Parameters
     ----------
-    trainer : what is going to be trained.
+    trainer : the trainer, before its first epoch with this `lam`.
     tol : the gap to stop at.
-    epochs : most epochs, after which there is a certificate in any case.
-    seconds : most seconds, or None.
+    epochs : maximum number of epochs; the last one always has a certificate.
+    seconds : maximum number of seconds, or None.
     val : held-out rows to validate after each certificate, or None.
-    watched : whether there are certificates as with held-out rows; by default if there are any.
+    frequent : whether to compute more certificates for the history; by default with held-out rows.
     first : the epoch of the first certificate, where epochs do not estimate the gap; 3 by default.
     """
 
@@ -50,15 +50,15 @@ class GapStopping(Monitor):
         epochs: int,
         seconds: float | None = None,
         val: Rows | None = None,
-        watched: bool | None = None,
+        frequent: bool | None = None,
         first: int | None = None,
     ) -> None:
         self.tol, self.epochs, self.seconds, self.val = tol, epochs, seconds, val
         self.history: list[Row] = []
         self.done = False
         self._first = trainer.epoch  # epochs of an earlier lam
-        watched = val is not None if watched is None else watched
-        record = FIRST_WATCHED if watched else FIRST_RECORD
+        frequent = val is not None if frequent is None else frequent
+        record = FIRST_FREQUENT if frequent else FIRST_RARE
         check = record if trainer.estimates else first or FIRST_CHECK
         self._check = self._first + min(check, epochs)
 
@@ -67,12 +67,12 @@ class GapStopping(Monitor):
         """The last epoch."""
         return self._first + self.epochs
 
-    def look(self, trainer: DualTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
-        """Compute a certificate if it is time to, and validate the weights."""
-        late = self.seconds is not None and clock() >= self.seconds
+    def on_epoch_end(self, trainer: DualTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
+        """Compute a certificate and validate the weights, if a certificate is due."""
+        timed_out = self.seconds is not None and clock() >= self.seconds
         estimate = trainer.estimate
         near = estimate is not None and expect_gap(estimate, self.history) <= self.tol
-        if trainer.epoch < self._check and not near and not late:
+        if trainer.epoch < self._check and not near and not timed_out:
             return None
         certificate = trainer.certify(pool)
         spent = round(clock(), 3)
@@ -88,16 +88,16 @@ class GapStopping(Monitor):
             (measures,) = validate(trainer, self.val, pool=pool)
             row |= {"top1": measures.at(1), "top5": measures.at(5)}
         self.history.append(row)
-        self.done = late
+        self.done = timed_out
         self._plan(trainer)
         return row
 
-    def take(self, trainer: DualTrainer) -> tuple[LinearModel, Row, Certificate]:
+    def result(self, trainer: DualTrainer) -> tuple[LinearModel, Row, Certificate]:
         """Return the model, the row of the history that it belongs to, and its certificate."""
         return trainer.model(), self.history[-1], trainer.certificate
 
     def _plan(self, trainer: DualTrainer) -> None:
-        """Stop at a small gap, or choose the epoch of the next certificate."""
+        """Set `done` if the gap is small enough, else the epoch of the next certificate."""
         self.done = self.done or self.history[-1]["gap"] <= self.tol
         if not self.done:
             wait = plan_check(self.history, self.tol, trainer.estimates)
@@ -115,7 +115,7 @@ class GapStopping(Monitor):
         *,
         pool: ThreadPool,
     ) -> None:
-        """Take the history, and compute the weights of the variables restored."""
+        """Restore the history, and compute the weights of the restored variables."""
         trainer.certify(pool)
         self.history = list(state["history"])
         self._first = trainer.epoch - self.history[-1]["epoch"]
@@ -123,17 +123,17 @@ class GapStopping(Monitor):
 
 
 def expect_gap(estimate: float, history: list[dict[str, Any]]) -> float:
-    """Return the gap to expect at the end of an epoch that has estimated it."""
+    """Return the expected gap at the end of an epoch, given the estimate during it."""
     if not history or not history[-1].get("estimate"):
         return FALLS_TO * estimate
     return estimate * float(history[-1]["gap"] / history[-1]["estimate"])
 
 
 def plan_check(history: list[dict[str, Any]], tol: float, estimates: bool) -> int:
-    """Return after how many epochs to compute the next certificate.
+    """Return the number of epochs until the next certificate.
 
-    It is when the gap will be small enough if it shrinks at the same rate. Where epochs estimate
-    the gap, their estimate decides, and certificates are for the history alone: at twice the epoch.
+    The gap is extrapolated at the rate between the last two certificates. Where epochs estimate the
+    gap, their estimate decides when to stop, and the number of epochs doubles each time.
     """
     last = history[-1]
     if estimates:

@@ -1,4 +1,4 @@
-"""Training in the dual: what the methods with a certificate share.
+"""The base class of methods that train in the dual, with a certificate.
 
 They train until a certificate proves that they are within `tol` of the optimum. An open `lam` is
 searched along a path from strong to weak; each value continues from the variables of the one
@@ -36,15 +36,15 @@ WORSE_IN_A_ROW = 3
 """The path ends after this many values of lam without a better accuracy."""
 PERFECT = 100.0
 LEARNED = 0.9
-"""Those values count only where the objective is below this fraction of the loss before any
-training: above it `lam` outweighs the rows, and accuracies differ by chance."""
+"""Values of lam only count for this if the objective is below this fraction of the loss of an
+untrained model: otherwise `lam` outweighs the rows, and accuracies differ by chance."""
 FLOAT32_TOL = 1e-5
 """Below this tolerance training needs float64."""
 
 
 @dataclass(frozen=True)
-class Certified(Fitted):
-    """A model with the certificate of how near it is to the optimum."""
+class CertifiedFit(Fitted):
+    """A trained model with its certificate."""
 
     certificate: Certificate = field(kw_only=True)
 
@@ -58,7 +58,7 @@ class DualMethod(CentringMethod):
     Attributes
     ----------
     takes_several_labels : whether rows may have several labels each.
-    first_check : the epoch of the first certificate; None if not known how many are needed.
+    first_check : the epoch of the first certificate; None for the default of `GapStopping`.
     """
 
     takes_several_labels: ClassVar[bool] = False
@@ -100,23 +100,23 @@ class DualMethod(CentringMethod):
 
     @property
     def dtype(self) -> Any:
-        """The precision of training: what the tolerance needs."""
+        """The precision of training: float64 if the tolerance is too small for float32."""
         import numpy as np
 
         return np.float32 if self.tol >= FLOAT32_TOL else np.float64
 
     @abstractmethod
     def make(self, rows: Rows, n_classes: int, lam: float) -> DualTrainer:
-        """Return the dual variables to train in this process."""
+        """Return the trainer of all classes in this process."""
 
     def trainer(
         self, rows: Rows, n_classes: int, lam: float, workers: TrainingWorkers | None = None
     ) -> DualTrainer:
-        """Return the dual variables to train, in class shards where workers help."""
+        """Return the trainer; one that uses the workers if the method supports them."""
         return self.make(rows, n_classes, lam)
 
     def monitor(self, trainer: DualTrainer, val: Rows | None) -> GapStopping:
-        """Return what stops the training."""
+        """Return the monitor that stops the training."""
         from myriad.training.dual.gap_stopping import GapStopping
 
         return GapStopping(
@@ -130,18 +130,20 @@ class DualMethod(CentringMethod):
 
     @abstractmethod
     def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
-        """Return the loss of a model that has learned nothing from the rows.
+        """Return the loss of a model whose scores do not depend on the row.
 
         Parameters
         ----------
-        positives : how many of the `n_rows` rows have each class.
+        positives : int64 array of shape (n_classes,), the number of rows of each class.
         """
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return the settings that are the method's own."""
+        """Return the settings of this method for `Fitted.settings`, without lam and tol."""
 
-    def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Certified:
+    def _fit(
+        self, train: Rows, val: Rows | None, *, n_classes: int, context: Context
+    ) -> CertifiedFit:
         """Train on rows as they are."""
         from myriad.training.checkpoints import TrainingState
         from myriad.training.engine.span import find_span
@@ -156,7 +158,7 @@ class DualMethod(CentringMethod):
             raise InputError(f"The objective {self.objective} does not support sample weights.")
         with context.open() as running:
             span = None
-            if self._pays_to_span(train, n_classes, running):
+            if self._is_cheaper_in_span(train, n_classes, running):
                 span = find_span(train, running)
                 train, val = span.rows, val and span.project(val, running)
             state = TrainingState(running.checkpoint)
@@ -182,13 +184,13 @@ class DualMethod(CentringMethod):
                     advance=advance,
                     state=state,
                 )
-            model, row, certificate = monitor.take(trainer)
+            model, row, certificate = monitor.result(trainer)
             if span is not None:
                 model = span.expand(model, running.pool)
         self._warn(row, context.progress)
         reached = {n: float(f"{row[n]:.6g}") for n in ("gap", "primal", "dual")}
         settings = self.describe() | {"lam": lam, "tol": self.tol} | reached
-        return Certified(
+        return CertifiedFit(
             model,
             settings,
             row["epoch"],
@@ -197,7 +199,7 @@ class DualMethod(CentringMethod):
             certificate=certificate,
         )
 
-    def _pays_to_span(self, rows: Rows, n_classes: int, running: RunningContext) -> bool:
+    def _is_cheaper_in_span(self, rows: Rows, n_classes: int, running: RunningContext) -> bool:
         """Return whether training in the span of the rows is exact enough and cheaper."""
         import numpy as np
 
@@ -231,13 +233,13 @@ class DualMethod(CentringMethod):
             return UNSEARCHED_FRACTION * square, []
         some = subsample(train, len(LAM_FRACTIONS), n_classes, seed=self.seed)
         path = [float(f"{fraction * square:.3g}") for fraction in LAM_FRACTIONS]
-        table = self.follow(path, some, val, n_classes, running=running)
+        table = self.follow_path(path, some, val, n_classes, running=running)
         smoothed = smooth([row["top1"] for row in table])
-        best = table[smoothed.index(max(smoothed))]  # of equals the more strongly regularised one
-        # What counts is lam times the number of rows: fewer rows need a larger one.
+        best = table[smoothed.index(max(smoothed))]  # of equal ones the most regularised
+        # The loss is a mean over rows: lam is inversely proportional to their number.
         return best["lam"] * some.n_rows / train.n_rows, table
 
-    def follow(
+    def follow_path(
         self,
         path: list[float],
         rows: Rows,
@@ -246,7 +248,7 @@ class DualMethod(CentringMethod):
         *,
         running: RunningContext,
     ) -> list[dict[str, Any]]:
-        """Train along a path of lam, coarsely; return a table of the accuracy of each value.
+        """Train along a path of lam to a large gap; return the accuracy of each value as a table.
 
         Each value continues from the variables of the one before. The path ends once accuracy is
         perfect or has peaked, not counting values so large that nothing is learned.
@@ -298,7 +300,7 @@ def check_labels(rows: Rows, n_classes: int) -> None:
 
 
 def check_k(k: int, n_classes: int) -> None:
-    """Raise `InputError` unless there are more classes than guesses."""
+    """Raise `InputError` unless `k` is less than the number of classes."""
     if k >= n_classes:
         raise InputError(
             f"k is {k}, but there are {n_classes} classes: it must be at most {n_classes - 1}."

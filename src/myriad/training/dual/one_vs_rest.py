@@ -1,4 +1,4 @@
-"""One-vs-rest support vector machines in the dual, in blocks: what LIBLINEAR solves.
+"""One-vs-rest support vector machines in the dual, in blocks: the problems of LIBLINEAR.
 
 Class c minimises ``lam/2 |w|^2 + sum_i weight_i loss(z_i w.x_i)`` with the hinge or squared hinge
 loss, where z_i is 1 for the rows that have the class among their labels; the weights are 1/n, or
@@ -23,14 +23,18 @@ from myriad.store import Rows
 from myriad.training.dual.ascent import Ascent, Certificate
 from myriad.training.dual.one_vs_rest_kernels import (
     DUAL_SIDE,
-    collect_variables,
+    gather_variables,
     mark_positives,
-    spread_variables,
+    scatter_variables,
     step_columns,
     sum_losses,
     sum_variables,
 )
-from myriad.training.dual.screening_kernels import add_screened_losses, bound_errors, count_open
+from myriad.training.dual.screening_kernels import (
+    add_screened_losses,
+    bound_errors,
+    count_uncertain,
+)
 from myriad.training.dual.spaces import DENSE_ABOVE, sum_signed_columns
 from myriad.training.dual.sparse_duals_kernels import (
     RowClasses,
@@ -44,13 +48,13 @@ from myriad.training.sgd.one_vs_rest_kernels import add_rows
 
 SHARD = 128
 """Classes that one thread trains on a block."""
-MOST_OPEN = 0.08
-"""The largest fraction of scores within the margin with which computing those few again in float64
-is faster than computing all of them so."""
+MAX_UNCERTAIN = 0.08
+"""Maximum fraction of scores that float32 cannot decide for which computing these alone in float64
+is faster than computing all scores in float64."""
 
 
 class BinaryAscent(Ascent):
-    """The dual variables of all classes, or of a class shard, in training.
+    """Trainer of one-vs-rest in the dual, of all classes or of a class shard.
 
     Parameters
     ----------
@@ -88,7 +92,7 @@ class BinaryAscent(Ascent):
     ) -> None:
         sets = rows.all_labels
         counts, shards = sets.counts(n_classes), n_classes
-        weights = weigh(counts, rows.n_rows, beta, class_weights)
+        weights = row_weights(counts, rows.n_rows, beta, class_weights)
         if loss_weights is not None:
             weights *= loss_weights[:, None]
         width = max(rows.dim, n_classes)
@@ -120,7 +124,7 @@ class BinaryAscent(Ascent):
             counts = self._counts[: len(X)]
             values = np.empty((self.n_classes, len(X)))
             self.duals.load(index, self._classes, self._stored, counts)
-            spread_variables(SparseBlock(self._classes, self._stored, counts), values)
+            scatter_variables(SparseBlock(self._classes, self._stored, counts), values)
 
             def step(
                 shard: slice,
@@ -133,7 +137,7 @@ class BinaryAscent(Ascent):
                 self._step_shard(shard, X, panels, index, gram, values)
 
             pool.share(step, self.shards)
-            collect_variables(values, SparseBlock(self._classes, self._stored, counts))
+            gather_variables(values, SparseBlock(self._classes, self._stored, counts))
             self.duals.store(index, self._classes, self._stored, counts)
 
     def _step_shard(
@@ -158,7 +162,7 @@ class BinaryAscent(Ascent):
         self.constants[shard] += self.bias * steps.sum(axis=1)
 
     def _certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables, and return the values of every class."""
+        """Set the weights to those of the variables; return the values of every class."""
         positives = self._positives
         weights = sum_signed_columns(
             self.rows, self.duals, positives, self.shards, pool, width=self.width
@@ -171,27 +175,27 @@ class BinaryAscent(Ascent):
 
         measure = self._make_measure(weights, biases)
         losses = self.sum_ranges(measure, pool)
-        sums, prices = np.zeros(self.n_classes), np.zeros(self.n_classes)
-        sum_variables(positives, table, self._sides, sums, prices)
+        sums, ridges = np.zeros(self.n_classes), np.zeros(self.n_classes)
+        sum_variables(positives, table, self._sides, sums, ridges)
         norms = 0.5 * self.lam * (np.einsum("ij,ij->i", weights, weights) + constants**2)
         self._certified = weights, biases
         self.V[:], self.constants[:] = weights, constants
-        return Certificate(norms + losses, self.lam * (sums - prices) - norms)
+        return Certificate(norms + losses, self.lam * (sums - ridges) - norms)
 
     def _make_measure(
         self, weights: NDArray[np.float64], biases: NDArray[np.float64]
     ) -> Callable[[NDArray[Any], range], NDArray[np.float64]]:
         """Return the function that sums the losses of each class over a range of rows, in float64.
 
-        Where few variables of a class shard are above zero, few scores are within the margin:
-        scores in float32 then show which. What is decided for a shard depends on its own classes
-        only, so values are the same, bit for bit, where a shard is trained alone.
+        Where few variables of a class shard are positive, few scores are within the margin: scores
+        in float32 then show which. The decision for a shard depends on its own classes only, so
+        that values are the same, bit for bit, if the shard is trained alone.
         """
         coarse, shifts = weights.astype(np.float32), biases.astype(np.float32)
         sizes = np.sqrt(np.einsum("ij,ij->i", weights, weights) + biases**2)
         counts = np.zeros(self.n_classes, np.int64)
         count_columns(self.duals.table(), counts)
-        most, loss = MOST_OPEN * self.rows.n_rows, DUAL_LOSSES[self.loss]
+        most, loss = MAX_UNCERTAIN * self.rows.n_rows, DUAL_LOSSES[self.loss]
 
         def measure(X: NDArray[Any], some: range) -> NDArray[np.float64]:
             totals = np.zeros(self.n_classes)
@@ -203,7 +207,7 @@ class BinaryAscent(Ascent):
                     S = coarse[shard] @ X.astype(np.float32, copy=False).T
                     S += shifts[shard, None]
                     errors = bound_errors(X, float(sizes[shard].max()))
-                    if count_open(S, own[0], errors) <= MOST_OPEN * S.size:
+                    if count_uncertain(S, own[0], errors) <= MAX_UNCERTAIN * S.size:
                         exact = weights[shard], biases[shard]
                         add_screened_losses(X, S, own[0], errors, *exact, own[1], loss, own[2])
                         continue
@@ -219,7 +223,7 @@ class BinaryAscent(Ascent):
         return self._certified
 
     def change_lam(self, lam: float) -> None:
-        """Continue with another `lam`; where its bounds are narrower, all variables shrink."""
+        """Continue with another `lam`; variables shrink if its bounds are smaller."""
         if lam > self.lam:
             factor = self.lam / lam
             self.duals.scale(factor)
@@ -245,17 +249,17 @@ def restrict(sets: LabelSets, own: range, n_classes: int) -> LabelSets:
     return sets.renumbered(numbers)
 
 
-def weigh(
+def row_weights(
     positives: NDArray[np.int64],
     n: int,
     beta: float | None,
     class_weights: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return the weights of a negative and of a positive row, of shape (n_classes, 2).
+    """Return the weights of a negative and of a positive row, float64 of shape (n_classes, 2).
 
     Parameters
     ----------
-    positives : how many of the `n` rows have each class.
+    positives : int64 array of shape (n_classes,), how many of the `n` rows have each class.
     """
     weights = np.full((len(positives), 2), 1.0 / n)
     if beta is not None:

@@ -1,8 +1,9 @@
 """Dual steps of one-vs-rest support vector machines through a block of rows.
 
-A column a class: variables v of the rows, at least 0; ``w = sum_i z_i v_i x_i`` with z = 1 for rows
-of the class and -1 for the others. One variable at a time is set to its best value, as LIBLINEAR
-does; scores within a block are corrected by the changes of the rows before.
+There is a column for each class: variables v >= 0 of the rows, with ``w = sum_i z_i v_i x_i`` where
+z is 1 for rows of the class and -1 for the others. Coordinate ascent sets one variable at a time to
+its optimum, as LIBLINEAR does; scores within a block are corrected by the changes of the rows
+before.
 
 The dual of a column is ``sum_i v_i - ridge_i v_i^2 / 2 - |w|^2 / 2`` over ``0 <= v_i <= upper_i``;
 losses differ in the constants alone, see `objectives.binary`.
@@ -90,7 +91,7 @@ def step_columns(gram, positive, sides, S, values, steps):
 
 
 @jit
-def spread_variables(block, values):
+def scatter_variables(block, values):
     """Write the variables of a `SparseBlock` to `values` (n_classes, B), changed in place."""
     for c in range(len(values)):
         for i in range(len(block.counts)):
@@ -101,8 +102,8 @@ def spread_variables(block, values):
 
 
 @jit
-def collect_variables(values, block):
-    """Keep the variables (n_classes, B) that are not zero: the reverse of `spread_variables`."""
+def gather_variables(values, block):
+    """Write the nonzero variables (n_classes, B) to a `SparseBlock`: undoes `scatter_variables`."""
     counts = block.counts
     for i in range(len(counts)):
         counts[i] = 0

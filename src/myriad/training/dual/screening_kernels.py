@@ -66,11 +66,11 @@ def sum_screened_values(X, S, labels, W, biases, size, k, variant):
 
 @inlined
 def bound_error(x, size):
-    """Return how far a float32 score of a row may be from the true one; infinite if unknown.
+    """Return a bound of the error of a float32 score of a row; infinite if there is none.
 
-    Weights, bias and row are rounded once, and the sum once a term, in any order. By the inequality
-    of Cauchy and Schwarz the error is at most so many roundings of the product of the norms. The
-    constant feature, whose weight is the bias, is 1.
+    Weights, bias and row are rounded once, and the sum once per term, in any order. By the
+    inequality of Cauchy and Schwarz the error is at most that many rounding errors of the product
+    of the norms. The constant feature, whose weight is the bias, is 1.
     """
     norm = np.sqrt(np.float64(dot(x, x)) + 1.0)
     roundings = (len(x) + 8) * UNIT
@@ -83,7 +83,7 @@ def bound_error(x, size):
 
 @jit
 def bound_errors(X, size):
-    """Return how far float32 scores of each row may be from the true ones; see `bound_error`."""
+    """Return bounds of the errors of float32 scores, float64 (m,); see `bound_error`."""
     errors = np.empty(len(X))
     for i in range(len(X)):
         errors[i] = bound_error(X[i], size)
@@ -92,13 +92,13 @@ def bound_errors(X, size):
 
 @inlined
 def is_beyond(score, positive, error):
-    """Return whether a score is beyond the margin although it may be so far from the true one."""
+    """Return whether a score is beyond the margin, given a bound of its error."""
     return (score if positive else -score) - error >= 1.0  # false for NaN
 
 
 @jit
-def count_open(S, positive, errors):
-    """Return how many scores (n_classes, m) may be on the wrong side of the margin of their row.
+def count_uncertain(S, positive, errors):
+    """Return how many scores (n_classes, m) may be within the margin, given their errors.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def add_screened_losses(X, S, positive, errors, W, biases, sides, loss, totals):
     ----------
     X : float array of shape (m, n_features), the rows.
     S : float32 array of shape (n_classes, m), their scores in float32, biases added.
-    positive, errors : see `count_open`.
+    positive, errors : see `count_uncertain`.
     W, biases : float64 arrays of shapes (n_classes, n_features) and (n_classes,).
     sides, loss : see `one_vs_rest_kernels.sum_losses`.
     """

@@ -32,17 +32,17 @@ from myriad.training.dual.sparse_duals_kernels import (
     add_signed_columns,
     add_to_columns,
     count_columns,
-    spread_columns,
-    spread_signed_columns,
+    scatter_columns,
+    scatter_signed_columns,
 )
 from myriad.training.engine.chunks import Chunk
 from myriad.training.engine.scores import score_block, score_panels
 from myriad.training.engine.shards import class_shards
 
 SHARD = 512
-"""Features that one thread sums."""
+"""Features that one thread sums at a time."""
 CLASS_SHARD = 128
-"""Classes whose weights one thread changes."""
+"""Classes whose weights one thread changes at a time."""
 BLOCK_BYTES = 16 << 20
 DENSE_ABOVE = 0.1
 """The fraction of nonzero numbers from which a product is faster than adding row by row."""
@@ -79,7 +79,7 @@ class Space(ABC):
     def gram(
         self, chunk: Chunk, number: int, block: slice, index: NDArray[np.int64]
     ) -> NDArray[Any]:
-        """Return the products (B, B) of the rows of a block with one another."""
+        """Return the Gram matrix (B, B) of the rows of a block."""
         products = self._products(chunk, number, block, index)
         return products + products.dtype.type(self.bias**2) if self.bias else products
 
@@ -87,7 +87,7 @@ class Space(ABC):
     def _products(
         self, chunk: Chunk, number: int, block: slice, index: NDArray[np.int64]
     ) -> NDArray[Any]:
-        """Return the products of a block's rows, without the constant feature."""
+        """Return the Gram matrix without the constant feature."""
 
     @abstractmethod
     def add(
@@ -142,7 +142,7 @@ class FeatureSpace(Space):
     def add_matrix(
         self, X: NDArray[Any], index: NDArray[np.int64], A: NDArray[Any], pool: ThreadPool
     ) -> None:
-        """Add the product of the steps and the rows."""
+        """Add the product of steps and rows."""
 
         def add(shard: slice) -> None:
             add_product(A[:, shard].T, X, self.V[shard])
@@ -154,7 +154,7 @@ class FeatureSpace(Space):
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
     ) -> tuple[FloatArray, FloatArray]:
-        """Multiply the dual columns with the rows."""
+        """Return the products of the dual columns and the rows."""
         weights = sum_columns(rows, duals, len(self.V), pool)
         columns = np.zeros((len(self.V), 1))
         if self.bias:
@@ -164,7 +164,7 @@ class FeatureSpace(Space):
 
 
 class KernelSpace(Space):
-    """Dual columns as weights of the rows of a Gram matrix, which is what the rows must be."""
+    """Dual columns as weights of the rows of a Gram matrix; the training rows must be these."""
 
     def _score(self, chunk: Chunk, number: int, block: slice, pool: ThreadPool) -> NDArray[Any]:
         return score_block(chunk.X[block], self.V, pool)
@@ -194,14 +194,14 @@ class KernelSpace(Space):
     def rebuild(
         self, rows: Rows, duals: SparseDuals, pool: ThreadPool
     ) -> tuple[FloatArray, FloatArray]:
-        """Spread the dual columns out."""
+        """Return the dual columns as a dense matrix; there are no constants."""
         weights = np.zeros(self.V.shape)
-        spread_columns(rows.labels, duals.table(), weights)
+        scatter_columns(rows.labels, duals.table(), weights)
         return weights, np.zeros(len(weights))
 
 
 def check_gram(K: FloatArray) -> None:
-    """Raise `InputError` unless a matrix can be the products of rows with one another.
+    """Raise `InputError` unless a matrix is symmetric and positive semi-definite.
 
     Errors of rounding to float32 are tolerated.
     """
@@ -242,14 +242,14 @@ def sum_signed_columns(
 ) -> FloatArray:
     """Return the weights (n_classes, dim) of the dual columns of one-vs-rest, summed in float64.
 
-    The columns of a class shard with many variables are multiplied with the rows as a matrix. What
-    is decided for a shard depends on its own classes only.
+    The columns of a class shard with many variables are multiplied with the rows as a dense matrix;
+    this depends on the shard's own classes only.
 
     Parameters
     ----------
     positives : the labels of all rows.
     shards : class shards; together they are all classes.
-    width : numbers of a row that are held at a time, at least the number of features.
+    width : values per row that are in memory at a time, at least the number of features.
     """
     n_classes = shards[-1].stop
     weights, table = np.zeros((n_classes, rows.dim)), duals.table()
@@ -264,7 +264,7 @@ def sum_signed_columns(
     def prepare(X: NDArray[Any], first: int) -> NDArray[Any]:
         columns[:] = [np.zeros((shard.stop - shard.start, len(X))) for shard in dense]
         for shard, some in zip(dense, columns, strict=True):
-            spread_signed_columns(positives, table, first, shard.start, some)
+            scatter_signed_columns(positives, table, first, shard.start, some)
         return X.astype(np.float64, copy=False) if dense else X
 
     def add(X: NDArray[Any], first: int, features: slice) -> None:
@@ -286,7 +286,7 @@ def _share_features(
     *,
     prepare: Callable[[NDArray[Any], int], NDArray[Any]] = lambda X, first: X,
 ) -> None:
-    """Call a function with each block of rows, the number of its first row and some features.
+    """Call `add` with each block of rows, the number of its first row and a slice of the features.
 
     Threads share the features, so that every weight is one sum in the order of the rows.
 

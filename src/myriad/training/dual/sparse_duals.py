@@ -1,8 +1,8 @@
-"""Dual variables kept sparse: for each row, the classes whose variable is not zero.
+"""Sparse storage of dual variables: for each row, the classes whose variable is not zero.
 
 Of a row's C variables only a few are not zero, so the memory grows with these and not with rows x
-classes. Rows are kept in one pool: a row that grows moves to the end, and the pool is packed
-again before it would overflow.
+classes. All rows are stored in one pool: a row that grows moves to the end of the pool, which is
+packed again before it would overflow.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class SparseDuals:
 
     Attributes
     ----------
-    starts, counts, rooms : where each row begins in the pool, how many entries it has, and how many
-        it has room for.
+    starts, counts, capacities : position of each row in the pool, its number of entries, and how
+        many fit there.
     classes, values : the pool: int32 and float64, ascending in class within a row.
     """
 
     def __init__(self, n_rows: int) -> None:
         self.starts = np.zeros(n_rows, np.int64)
         self.counts = np.zeros(n_rows, np.int32)
-        self.rooms = np.zeros(n_rows, np.int32)
+        self.capacities = np.zeros(n_rows, np.int32)
         self.classes = np.zeros(0, np.int32)
         self.values = np.zeros(0, np.float64)
         self._end = 0
@@ -46,8 +46,8 @@ class SparseDuals:
 
     @property
     def nbytes(self) -> int:
-        """The bytes held."""
-        arrays = (self.starts, self.counts, self.rooms, self.classes, self.values)
+        """The size in bytes."""
+        arrays = (self.starts, self.counts, self.capacities, self.classes, self.values)
         return sum(array.nbytes for array in arrays)
 
     def load(
@@ -57,7 +57,7 @@ class SparseDuals:
         values: NDArray[np.float64],
         counts: NDArray[np.int32],
     ) -> None:
-        """Copy some rows to the beginnings of the rows of `classes` and `values`, in place."""
+        """Copy some rows to the first entries of the rows of `classes` and `values`."""
         load_rows(index, self.table(), SparseBlock(classes, values, counts))
 
     def store(
@@ -70,11 +70,11 @@ class SparseDuals:
         """Replace some rows; the reverse of `load`."""
         total = int(counts.sum())
         if self._end + total > len(self.classes):  # there may be too little room
-            needed = int(counts[counts > self.rooms[index]].sum())
+            needed = int(counts[counts > self.capacities[index]].sum())
             if self._end + needed > len(self.classes):
-                self._pack(total)  # which takes away the spare room of rows, so all may move
+                self._pack(total)  # capacities become counts, so that all rows may have to move
         block = SparseBlock(classes, values, counts)
-        self._end = store_rows(index, block, self.table(), self.rooms, self._end)
+        self._end = store_rows(index, block, self.table(), self.capacities, self._end)
 
     def table(self) -> DualTable:
         """Return starts, counts, classes and values, as kernels take them."""
@@ -91,17 +91,17 @@ class SparseDuals:
         classes: NDArray[np.int32],
         values: NDArray[np.float64],
     ) -> None:
-        """Take what `table` returned."""
-        self.starts, self.counts, self.rooms = starts.copy(), counts.copy(), counts.copy()
+        """Restore the arrays that `table` returned, as copies."""
+        self.starts, self.counts, self.capacities = starts.copy(), counts.copy(), counts.copy()
         self.classes, self.values = classes.copy(), values.copy()
         self._end = len(classes)
 
     def _pack(self, needed: int) -> None:
         size = int(SPARE * (self.n_nonzero + needed)) + 1024
-        # Zeros, since all of the pool is scaled, also what no row uses yet.
+        # Zeros, since `scale` multiplies the whole pool, also what no row uses yet.
         classes, values = np.zeros(size, np.int32), np.zeros(size, np.float64)
         starts = np.cumsum(self.counts, dtype=np.int64) - self.counts
         copy_rows(self.table(), DualTable(starts, self.counts, classes, values))
-        self.starts, self.rooms = starts, self.counts.copy()
+        self.starts, self.capacities = starts, self.counts.copy()
         self.classes, self.values = classes, values
         self._end = self.n_nonzero

@@ -170,7 +170,7 @@ def add_signed_columns(X, positives, table, skipped, V, first, start_feature, en
 
 
 @jit
-def spread_signed_columns(positives, table, first, start_class, columns):
+def scatter_signed_columns(positives, table, first, start_class, columns):
     """Write the dual columns of one-vs-rest of consecutive rows and classes side by side.
 
     Parameters
@@ -215,7 +215,7 @@ def add_times(w, x, a):
 
 
 @jit
-def spread_columns(labels, table, V):
+def scatter_columns(labels, table, V):
     """Write the dual columns of the top-k SVM side by side to `V` (n_classes, n_rows), all zero."""
     for i in range(len(labels)):
         for m in range(table.starts[i], table.starts[i] + table.counts[i]):

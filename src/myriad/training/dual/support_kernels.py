@@ -1,9 +1,9 @@
 """Dual steps of the top-k SVM over the support: the variables that are not zero.
 
-Most of a row's variables are zero and stay so. A step over the others alone needs their few
-products, and none for a row without any; it finds the best point of the dual among those that keep
-the zeros, so that the dual never falls. It cannot find a new variable: epochs of steps over all
-classes, see `topk_kernels`, come in between.
+Most of a row's variables are zero and stay so. A step over the others alone needs only their few
+products, and none for a row without any. It maximises the dual over the points that have the same
+zeros, so that the dual never decreases. Since it cannot make a zero variable positive, epochs of
+steps over all classes, see `topk_kernels`, come in between.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from myriad.largest import select_largest
 from myriad.objectives.draws import dot
 from myriad.objectives.topk import ALPHA, BETA, smooth_value
 from myriad.projections import topk_beta, topk_simplex
-from myriad.training.dual.topk_kernels import soften
+from myriad.training.dual.topk_kernels import smoothed_size
 
 
 @jit
@@ -44,11 +44,11 @@ def step_support(X, numbers, labels, table, V, constants, sums, setting):
         classes, values = table.classes[own], table.values[own]
         total = values.sum()
         truth = dot(V[label], X[i]) + bias * constants[label]
-        size, rho = soften(square, setting)
+        size, rho = smoothed_size(square, setting)
         for m in range(n):
             c = classes[m]
             h[m] = 1.0 + dot(V[c], X[i]) + bias * constants[c] - truth
-            # [TK, Proposition 4] with the row's own part, x_c + 1'x, taken out of the products.
+            # [TK, Proposition 4] with the row's own part, x_c + 1'x, removed from the products.
             b[m] = h[m] / size + rho * values[m] + rho * total
         add_row_sums(h[:n], values, sums, setting)
         origin, t, u = find_thresholds(b[:n], rho, setting)
@@ -67,7 +67,7 @@ def step_support(X, numbers, labels, table, V, constants, sums, setting):
 
 @inlined
 def add_row_sums(h, values, sums, setting):
-    """Add a row to the sums: its loss, as if other classes had none, and its variables."""
+    """Add a row to `sums`: its variables, and its loss over the classes of the support alone."""
     gamma, r = setting[0].gamma, setting[0].r
     if gamma > 0.0:
         sums[0].loss += smooth_value(h, setting[0].k, setting[0].variant, gamma)
@@ -84,7 +84,7 @@ def add_row_sums(h, values, sums, setting):
 
 @inlined
 def find_thresholds(b, rho, setting):
-    """Return origin, t and u of the best variables ``min(max(0, (b - origin) - t), u)``."""
+    """Return origin, t and u of the solution ``min(max(0, (b - origin) - t), u)``."""
     if setting[0].variant == ALPHA:
         return topk_simplex.find_thresholds(b, setting[0].k, rho, setting[0].r)
     return topk_beta.find_thresholds(b, setting[0].k, rho, setting[0].r)

@@ -12,7 +12,7 @@ from myriad.objectives import DUAL_LOSSES, TOPK_VARIANTS
 from myriad.options import option
 from myriad.training.dual.method import (
     DUAL_PANEL,
-    Certified,
+    CertifiedFit,
     DualMethod,
     check_k,
     check_labels,
@@ -37,7 +37,7 @@ class TopK(DualMethod):
 
     Attributes
     ----------
-    k : number of guesses, 1 to C - 1; 1 is the SVM of Crammer and Singer, or with the variant
+    k : k of the top-k loss, 1 to C - 1; 1 is the SVM of Crammer and Singer, or with the variant
         entropy multinomial logistic regression.
     kernel : whether rows are those of a Gram matrix; `lam` must then be given.
     """
@@ -76,11 +76,11 @@ class TopK(DualMethod):
                 "smoothing is for the variants alpha and beta: the entropy loss is smooth already."
             )
 
-    def _pays_to_span(self, rows: Rows, n_classes: int, running: RunningContext) -> bool:
-        return not self.kernel and super()._pays_to_span(rows, n_classes, running)
+    def _is_cheaper_in_span(self, rows: Rows, n_classes: int, running: RunningContext) -> bool:
+        return not self.kernel and super()._is_cheaper_in_span(rows, n_classes, running)
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> TopKAscent:
-        """Return the dual variables to train in this process."""
+        """Return the trainer of all classes in this process."""
         from myriad.training.dual.entropy import EntropyAscent
         from myriad.training.dual.topk import TopKAscent
 
@@ -96,9 +96,9 @@ class TopK(DualMethod):
     def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
         """Return the loss of zero scores.
 
-        The entropy of all classes alike is the logarithm of their number. The hinge misses the
-        margin of 1 by all of it; smoothed, with the sum s of equal variables, it is the largest ``s
-        - gamma/2 s^2 / (C - 1)``.
+        The entropy loss of equal scores is the logarithm of the number of classes, and the hinge is
+        1; smoothed, it is the maximum of ``s - gamma/2 s^2 / (C - 1)`` over the sum s of equal
+        variables.
         """
         if self.variant == "entropy":
             return math.log(len(positives))
@@ -107,7 +107,7 @@ class TopK(DualMethod):
         return s - 0.5 * self.smoothing * s * s / n_wrong
 
     def describe(self) -> dict[str, Any]:
-        """Return the settings that are the method's own."""
+        """Return k, the variant of the loss and its smoothing."""
         smoothed = {"smoothing": self.smoothing} if self.smoothing > 0 else {}
         return {"k": self.k, "variant": self.variant} | smoothed
 
@@ -120,9 +120,9 @@ class BinaryDual(DualMethod):
     ----------
     beta : weight of all negatives of a class together, as a multiple of the weight of its
         positives; None gives every row the same weight.
-    class_weights : how much more the positives of each class count, or None.
+    class_weights : factor of the weight of the positives of each class, or None.
     lam_per_class : whether the search finds a lam for each class; see `class_lams`.
-    lams : lam of each class, of which `lam` is then the unit; None for `lam` for all.
+    lams : lam of each class; `lam` is then their median. None to use `lam` for all.
     """
 
     titles: ClassVar[Mapping[str, str]] = {"dual": "one-vs-rest SVM"}
@@ -155,7 +155,7 @@ class BinaryDual(DualMethod):
     def make(
         self, rows: Rows, n_classes: int, lam: float, own: range | None = None
     ) -> BinaryAscent:
-        """Return the dual variables to train in this process, of all classes or of some."""
+        """Return the trainer, in this process, of all classes or of the range `own` of them."""
         from myriad.training.dual.one_vs_rest import BinaryAscent
 
         check_labels(rows, n_classes)
@@ -185,9 +185,9 @@ class BinaryDual(DualMethod):
         return np.array(self.class_weights)
 
     def _weigh_losses(self, n_classes: int) -> NDArray[np.float64] | None:
-        """Return the factor of the loss of each class that is equivalent to its own lam, or None.
+        """Return the factor of the loss of each class that is equivalent to its lam, or None.
 
-        ``lam_c/2 |w|^2 + loss`` is ``lam/2 |w|^2 + lam/lam_c loss``, but for a factor.
+        ``lam_c/2 |w|^2 + loss`` is proportional to ``lam/2 |w|^2 + lam/lam_c loss``.
         """
         if self.lams is None:
             return None
@@ -197,7 +197,9 @@ class BinaryDual(DualMethod):
 
         return (self.lam or 1.0) / np.array(self.lams)
 
-    def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Certified:
+    def _fit(
+        self, train: Rows, val: Rows | None, *, n_classes: int, context: Context
+    ) -> CertifiedFit:
         """Train on rows without centring, with a lam for each class if requested."""
         options: dict[str, Any] = {"n_classes": n_classes, "context": context}
         if not self.lam_per_class or self.lams is not None or val is None:
@@ -218,14 +220,14 @@ class BinaryDual(DualMethod):
         return replace(self, lam=lam, lams=None if lams is None else tuple(lams))
 
     @property
-    def spreads(self) -> bool:
-        """Whether workers can train shards: each takes some classes."""
+    def supports_workers(self) -> bool:
+        """Whether workers can train class shards."""
         return True
 
     def trainer(
         self, rows: Rows, n_classes: int, lam: float, workers: TrainingWorkers | None = None
     ) -> DualTrainer:
-        """Return the dual variables to train, in class shards where workers help."""
+        """Return the trainer: of class shards if workers are remote or memory is short."""
         from myriad.training.distributed.dual_shards import DualShards, needs_shards
 
         if workers is None or not needs_shards(workers, n_classes, rows.dim):
@@ -233,7 +235,7 @@ class BinaryDual(DualMethod):
         return DualShards(self.make, rows, n_classes, lam, workers)
 
     def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
-        """Return the least loss of scores that are the same for all rows, summed over classes.
+        """Return the minimum loss of scores that are the same for all rows, summed over classes.
 
         With p and q the weights of all positives and of all negatives of a class, the score s costs
         ``p loss(s) + q loss(-s)``: at least ``2 min(p, q)`` for the hinge, and ``4 p q / (p + q)``
@@ -241,16 +243,16 @@ class BinaryDual(DualMethod):
         """
         import numpy as np
 
-        from myriad.training.dual.one_vs_rest import weigh
+        from myriad.training.dual.one_vs_rest import row_weights
 
         class_weights = self.read_class_weights(len(positives))
-        weights = weigh(positives, n_rows, self.beta, class_weights)
+        weights = row_weights(positives, n_rows, self.beta, class_weights)
         q, p = weights[:, 0] * (n_rows - positives), weights[:, 1] * positives
         least = 4.0 * p * q / (p + q) if self.loss == "squared_hinge" else 2.0 * np.minimum(p, q)
         return float(least.sum())
 
     def describe(self) -> dict[str, Any]:
-        """Return the settings that are the method's own."""
+        """Return the loss, beta and the lam of each class, as far as they are set."""
         found: dict[str, Any] = {"loss": self.loss}
         found |= {} if self.beta is None else {"beta": self.beta}
         return found | ({} if self.lams is None else {"lams": list(self.lams)})

@@ -33,17 +33,17 @@ from myriad.training.dual.support_kernels import step_support
 from myriad.training.dual.topk_kernels import TOPK, step_topk
 from myriad.training.engine.chunks import Chunk
 
-WIDE = 2
-"""The first epochs over all classes. Then come epochs over the support alone, which bring the gap
-down as far in a fifth of the time with 500 classes of 1024 features."""
-SETTLED = 0.2
-"""They end when the gap among the support is this fraction of the gap among all classes."""
+FULL_EPOCHS = 2
+"""Epochs over all classes at first. Then come epochs over the support alone, which reduce the gap
+as much in a fifth of the time with 500 classes of 1024 features."""
+SUPPORT_GAP = 0.2
+"""They end when the gap over the support is this fraction of the gap over all classes."""
 SAMPLE = 2048
 """Minimum number of rows from whose scores an epoch estimates the gap."""
 
 
 class TopKAscent(Ascent):
-    """The dual of the top-k SVM in training.
+    """Trainer of the top-k SVM in the dual.
 
     Parameters
     ----------
@@ -57,15 +57,15 @@ class TopKAscent(Ascent):
 
     Attributes
     ----------
-    narrows : whether there are epochs over the support alone.
-    narrow : whether the next epoch is over the support alone.
+    uses_support : whether there are epochs over the support alone.
+    support_only : whether the next epoch is over the support alone.
     """
 
     BLOCK = 48
     """Rows whose scores come from one product: the Gram matrices of larger blocks cost too much."""
 
-    estimates = narrows = True
-    narrow = False
+    estimates = uses_support = True
+    support_only = False
 
     def __init__(
         self,
@@ -91,28 +91,28 @@ class TopKAscent(Ascent):
         self._certified = np.zeros((0, 0)), np.zeros(0)
         self._square = 0.0  # of the weights
         self._gap_sums = np.zeros(1, GAP_SUMS)
-        self._begun = 0  # the epoch in which lam was set
-        self._target = np.inf  # of the gap among the support
+        self._lam_epoch = 0  # the epoch in which lam was set
+        self._support_target = np.inf  # gap over the support at which its epochs end
         shape = (block, n_classes)
         self._classes, self._values = np.empty(shape, np.int32), np.empty(shape)
         self._changed, self._steps = np.empty(shape, np.int32), np.empty(shape, dtype)
         self._counts, self._n_changed = np.empty(block, np.int32), np.empty(block, np.int32)
 
     def _with_grams(self) -> bool:
-        return isinstance(self.space, FeatureSpace) and not self.narrow
+        return isinstance(self.space, FeatureSpace) and not self.support_only
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Train for one more epoch: with all classes, or if `narrow` with the support alone."""
+        """Train for one more epoch, over the support alone if `support_only`, else all classes."""
         self._gap_sums[...] = 0
         super().run_epoch(rows, seed=seed, pool=pool, advance=advance)
         self.estimate = self._estimate()
-        if not self.narrow:
-            self._target = SETTLED * self.estimate
-        begun = self.epoch - self._begun >= WIDE and isinstance(self.space, FeatureSpace)
-        self.narrow = self.narrows and begun and self.estimate > self._target
+        if not self.support_only:
+            self._support_target = SUPPORT_GAP * self.estimate
+        begun = self.epoch - self._lam_epoch >= FULL_EPOCHS and isinstance(self.space, FeatureSpace)
+        self.support_only = self.uses_support and begun and self.estimate > self._support_target
 
     def _estimate(self) -> float:
-        """Return the relative gap over the rows that were tallied  [TK, Theorem 1]."""
+        """Return the relative gap over the rows in `_gap_sums`  [TK, Theorem 1]."""
         sums = self._gap_sums[0]
         loss, square, conjugate = (
             sums[name] / sums["n_rows"] for name in ("loss", "product", "conjugates")
@@ -124,18 +124,18 @@ class TopKAscent(Ascent):
     def _add_gap_sums(
         self, S: NDArray[Any], labels: NDArray[np.int32], variables: SparseBlock, start: int
     ) -> None:
-        """Add some rows of a block, the first of which is number `start` of the epoch."""
+        """Add a regular sample of a block to `_gap_sums`; `start` is its position in the epoch."""
         every = max(1, self.rows.n_rows // SAMPLE)
         add_gap_sums(S, labels, variables, self._gap_sums, self._setting, -start % every, every)
 
     def _step_chunk(self, chunk: Chunk, pool: ThreadPool) -> None:
-        if self.narrow:
+        if self.support_only:
             self._step_support(chunk)
         else:
             self._step_blocks(chunk, pool)
 
     def _step_support(self, chunk: Chunk) -> None:
-        """Train on a chunk over the variables that are not zero."""
+        """Train on a chunk over the variables that are not zero; see `support_kernels`."""
         step_support(
             chunk.X,
             chunk.index,
@@ -163,7 +163,7 @@ class TopKAscent(Ascent):
             self.space.add(X, index, self._changed, self._steps, n_changed)
 
     def _certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables, and return the values of both."""
+        """Set the weights to those of the variables; return the primal and dual values."""
         weights, constants = self.space.rebuild(self.rows, self.duals, pool)
         biases = self.space.bias * constants
         screened = isinstance(self.space, FeatureSpace) and self.dtype == np.float32
@@ -171,17 +171,17 @@ class TopKAscent(Ascent):
         if screened and hinge and self._setting["k"][0] <= FEW:
             loss, square = self._sum_screened(weights, constants, biases, pool)
         else:
-            loss, square = self._sum_plainly(weights, biases, pool)
+            loss, square = self._sum_exact(weights, biases, pool)
         conjugates = sum_conjugates(self.duals.table(), self._setting)
         self._certified, self._square = (weights, biases), square
         self.space.V[:], self.space.constants[:] = weights, constants
-        self.narrow = False  # if training continues, the gap is larger than expected
+        self.support_only = False  # if training continues, the gap is larger than expected
         norm = 0.5 * self.lam * square
         return Certificate(
             np.array([norm + loss / self.rows.n_rows]), np.array([-self.lam * conjugates - norm])
         )
 
-    def _sum_plainly(
+    def _sum_exact(
         self, weights: NDArray[np.float64], biases: NDArray[np.float64], pool: ThreadPool
     ) -> tuple[float, float]:
         """Return the sum of the losses and the squared norm, from all scores in float64."""
@@ -204,7 +204,7 @@ class TopKAscent(Ascent):
         biases: NDArray[np.float64],
         pool: ThreadPool,
     ) -> tuple[float, float]:
-        """Return the same, with scores in float64 only where those in float32 do not decide."""
+        """Return what `_sum_exact` does, with float64 scores only where float32 cannot decide."""
         setting, coarse = self._setting[0], weights.astype(np.float32)
         shifts = biases.astype(np.float32)
         squares = np.einsum("ij,ij->i", weights, weights)
@@ -224,17 +224,17 @@ class TopKAscent(Ascent):
         return self._certified
 
     def change_lam(self, lam: float) -> None:
-        """Continue with another `lam`, from the best multiple of the variables that it allows."""
+        """Continue with another `lam` from the best feasible multiple of the variables."""
         factor = self._find_factor(lam)
         self.duals.scale(factor)
         self.space.V *= factor
         self.space.constants *= factor
-        self.lam, self._begun, self.narrow = lam, self.epoch, False
+        self.lam, self._lam_epoch, self.support_only = lam, self.epoch, False
         self._setting["r"] = 1.0 / (lam * self.rows.n_rows)
 
     def _find_factor(self, lam: float) -> float:
-        """Return the best multiple of the variables to continue with another `lam`."""
-        most = self.lam / lam  # the new set is so many times as large
+        """Return the factor of the variables with the largest dual value for another `lam`."""
+        most = self.lam / lam  # ratio of the radii of the feasible sets
         table, (gamma, r) = self.duals.table(), self._setting[["gamma", "r"]][0]
         squares = gamma / r * sum_squares(table)
         total = 0.5 * squares - sum_conjugates(table, self._setting)  # of the variables

@@ -1,6 +1,6 @@
 """Dual steps of the top-k SVM through a block of rows  [TK, 3.2].
 
-Row i holds variables x, one a wrong class; its dual column is ``a_c = -x_c``, ``a_y = 1'x``, and
+Row i has variables x, one per wrong class; its dual column is ``a_c = -x_c``, ``a_y = 1'x``, and
 ``W = sum_i a_i x_i'``. A step maximises the dual over the row's whole column, which is a projection
 [TK, Proposition 4]: with ``q = W x_i - |x_i|^2 a_i``, the products without the row's own part, the
 new x minimises ``|b - x|^2 + (1'x)^2`` over the loss's set of radius ``r = 1 / (lam n)``, where ``b
@@ -30,15 +30,16 @@ TOPK = np.dtype(
         ("k", np.int64),
         ("r", np.float64),  # the radius of the row's set, 1 / (lam n)
         ("bias", np.float64),  # the value of the constant feature, 0 for none
-        ("gamma", np.float64),  # how much the loss is smoothed, 0 for not at all
+        ("gamma", np.float64),  # smoothing of the loss, 0 for none
     ]
 )
 SLACK = 1e-9
-"""How far below a sure bound entries are still looked at, as a part: more than rounding."""
+"""Relative tolerance below a bound within which products are still considered: above rounding."""
 START = 15
-"""How many variables above k a row may begin with: the next epoch has the choice among all."""
+"""A row has at most this many more than k variables after its first step; later steps consider all
+classes."""
 ROUNDING, TINY = 1e-6, 1e-30
-"""What a bound may lose when it is rounded to the precision of the products."""
+"""Relative and absolute error of a bound that is rounded to the precision of the products."""
 
 
 @jit
@@ -58,7 +59,7 @@ def step_topk(gram, labels, S, variables, changes, setting):
     new_classes = np.empty(S.shape[1], np.int32)
     new_values = np.empty(S.shape[1], np.float64)
     for i in range(len(labels)):
-        # S_i becomes W x_i as it is now, then q; the column's best x follows from q alone.
+        # S_i becomes W x_i with the current W, then q; the new x follows from q alone.
         correct_scores(gram, changes, S, i)
         n_old = variables.counts[i]
         old_classes, old_values = variables.classes[i, :n_old], variables.values[i, :n_old]
@@ -87,15 +88,15 @@ def correct_scores(gram, changes, S, i):
 
 
 @inlined
-def soften(square, setting):
-    """Return the size and the rho of a row's problem from the row's squared norm."""
+def smoothed_size(square, setting):
+    """Return ``size`` and ``rho`` of a row's problem, see above, given its squared norm."""
     size = square + setting[0].gamma / setting[0].r
     return size, square / size
 
 
 @inlined
 def remove_own_part(classes, values, q, label, square):
-    """Subtract a row's own part from its products: ``q = W x_i - |x_i|^2 a_i``, in place."""
+    """Subtract the row's own contribution from `q`, in place: ``q = W x_i - |x_i|^2 a_i``."""
     total = 0.0
     for m in range(len(classes)):
         q[classes[m]] += square * values[m]
@@ -105,7 +106,7 @@ def remove_own_part(classes, values, q, label, square):
 
 @jit
 def find_variables(old_classes, q, classes, values, label, square, setting):
-    """Write the best variables of a row, those above zero; return how many there are.
+    """Write the positive variables of the solution of a row's problem; return their number.
 
     Parameters
     ----------
@@ -115,28 +116,28 @@ def find_variables(old_classes, q, classes, values, label, square, setting):
     classes, values : int32 and float64 arrays of shape (n_classes,); the first entries are written.
     square : the row's squared norm.
     """
-    size, rho = soften(square, setting)
+    size, rho = smoothed_size(square, setting)
     if size <= 0.0:
         return fill_vertex(classes, values, label, setting[0].k, setting[0].r)
     # b = (q + shift) / size; minus infinity keeps the label out of every search below.
     shift = 1.0 - np.float64(q[label])
     q[label] = -np.inf
     if len(old_classes) == 0:
-        return begin_variables(q, classes, values, shift, size, rho, setting)
-    n = renew_variables(old_classes, q, classes, values, shift, size, rho, setting)
+        return init_variables(q, classes, values, shift, size, rho, setting)
+    n = update_variables(old_classes, q, classes, values, shift, size, rho, setting)
     if n >= 0:
         return n
-    # The old variables did not settle it: all products above a bound that is always safe.
+    # The old variables did not suffice: consider all products above a bound that always holds.
     n = gather(q, classes, values, bound_products(q, shift, size, rho, setting))
     return solve(classes, values, n, shift, size, rho, setting)[0]
 
 
 @jit
-def begin_variables(q, classes, values, shift, size, rho, setting):
-    """Write the variables of a row that had none: at most `START` more than k are above zero.
+def init_variables(q, classes, values, shift, size, rho, setting):
+    """Write the variables of a row that had none: at most ``k + START`` are positive.
 
-    Weights that have hardly been trained would spread them over many classes, to no avail; the
-    row's next step has the choice among all.
+    With weights that have hardly been trained, the exact solution would have many small variables
+    that later steps remove again.
     """
     most = min(setting[0].k + START, len(q) - 1)
     least = max(select_largest(q, most)[most - 1], bound_products(q, shift, size, rho, setting))
@@ -145,12 +146,13 @@ def begin_variables(q, classes, values, shift, size, rho, setting):
 
 
 @jit
-def renew_variables(old_classes, q, classes, values, shift, size, rho, setting):
-    """Write the best variables if those above zero so far determine which others may be, else -1.
+def update_variables(old_classes, q, classes, values, shift, size, rho, setting):
+    """Write the solution and return its size, if it can be found from the old support; else -1.
 
     The problem is first solved over the old classes alone. Its threshold is close to the one over
-    all classes, mostly below it. So only products above it matter, few besides the old ones, often
-    none; if the threshold over these is not lower still, no other product would have mattered.
+    all classes, and mostly below it. So it is solved again over all products above that threshold,
+    few or none besides the old ones; unless the new threshold is lower still, no other product can
+    be part of the solution.
     """
     k, n = setting[0].k, len(old_classes)
     for m in range(n):
@@ -160,9 +162,9 @@ def renew_variables(old_classes, q, classes, values, shift, size, rho, setting):
     n, least = solve(classes, values, n, shift, size, rho, setting)
     if n == 0:
         return -1
-    # Nothing above the threshold but the solution itself: it is the solution over all classes.
+    # No other product is above the threshold: this is the solution over all classes.
     bound = least - SLACK * (abs(least) + abs(shift) + size)
-    if count_from(q, bound) == n:
+    if count_at_least(q, bound) == n:
         return n
     n = gather(q, classes, values, bound)
     if n < k:
@@ -173,7 +175,7 @@ def renew_variables(old_classes, q, classes, values, shift, size, rho, setting):
 
 @jit
 def bound_products(q, shift, size, rho, setting):
-    """Return the product from which on variables may be above zero; infinity if none can."""
+    """Return a lower bound of the products of positive variables; infinity if there are none."""
     k, r = setting[0].k, setting[0].r
     # Bounds of t in units of b, from its largest and its k-th largest entry; see `projections`.
     top = select_largest(q, k)
@@ -191,11 +193,11 @@ def bound_products(q, shift, size, rho, setting):
 
 @jit
 def solve(classes, values, n, shift, size, rho, setting):
-    """Replace the first `n` products by the best variables above zero.
+    """Replace the first `n` products by the positive variables of the solution over them.
 
     Returns
     -------
-    How many variables are above zero, and the product at the threshold: smaller products have no
+    The number of positive variables, and the product at the threshold: smaller products have no
     influence on the solution.
     """
     k, r = setting[0].k, setting[0].r
@@ -221,14 +223,14 @@ def solve(classes, values, n, shift, size, rho, setting):
 
 @jit
 def keep_largest(classes, values, n, most):
-    """Keep the largest of the first `n` products, ties going to the lowest class; return how many.
+    """Keep the `most` largest of the first `n` products, in place; return the number kept.
 
-    At most `most` are kept, in the order that they have; `classes` and `values` change in place.
+    Ties go to the lowest class; the order does not change.
     """
     if n <= most:
         return n
     least = select_largest(values[:n], most)[most - 1]
-    spare = most  # how many of those equal to the least may stay
+    spare = most  # how many of the products equal to the smallest are kept
     for m in range(n):
         spare -= values[m] > least
     kept = 0
@@ -242,9 +244,10 @@ def keep_largest(classes, values, n, most):
 
 @inlined
 def fill_vertex(classes, values, label, k, r):
-    """Write the variables of a row of zero norm: any k wrong classes at their bound are best.
+    """Write the variables of a row of zero norm: any k wrong classes at their upper bound.
 
-    Its dual is linear, and the weights do not change; without this the gap could not close.
+    Its dual is linear, and so largest at a vertex of the feasible set. The weights do not change,
+    but without these variables the gap would not close.
     """
     n = 0
     for c in range(k + 1):
@@ -256,11 +259,11 @@ def fill_vertex(classes, values, label, k, r):
 
 @jit
 def gather(q, classes, values, bound):
-    """Write the classes whose product is `bound` or more and their products; return how many.
+    """Write the classes whose product is at least `bound`, and their products; return their number.
 
-    A few that are a bit below it may be among them.
+    A few products slightly below the bound may be among them.
     """
-    # The bound is rounded down to the precision of q, so that no product at it is lost.
+    # The bound is rounded down to the precision of q, so that no product equal to it is lost.
     n, least = 0, q.dtype.type(bound - ROUNDING * abs(bound) - TINY)
     for start in range(0, len(q), RUN):
         stop = min(start + RUN, len(q))
@@ -273,16 +276,16 @@ def gather(q, classes, values, bound):
 
 
 @jit
-def count_from(q, bound):
-    """Return how many classes `gather` would write."""
+def count_at_least(q, bound):
+    """Return the number of classes that `gather` would write."""
     return count_above(q, 0, len(q), q.dtype.type(bound - ROUNDING * abs(bound) - TINY))
 
 
 @jit
 def find_changes(old_classes, old_values, new_classes, new_values, changed, steps, label):
-    """Write by which multiple of the row each class's weights change; return how many do.
+    """Write the changes of the dual column of a row, in `changed` and `steps`; return their number.
 
-    The dual of a wrong class is minus its variable, that of the label the sum of the variables.
+    The entry of a wrong class is minus its variable, that of the label the sum of the variables.
     """
     n = i = j = 0
     # A merge of two lists that ascend in class: a class is in the old one, the new one, or both.

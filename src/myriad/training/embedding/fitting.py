@@ -1,4 +1,4 @@
-"""What is trained for an embedding: a method, its rows, and the trainers that belong to them."""
+"""The training task of an embedding: a method and its rows, from which trainers are made."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Task:
     Attributes
     ----------
     square : mean squared norm of the rows.
-    workers : what trains shards of rows; None to train in this process.
-    confusion : discounts of confusions; None to count all alike.
+    workers : workers that train shards of rows; None to train in this process.
+    confusion : frequent confusions, whose steps are discounted; None for no discount.
     """
 
     method: WsabieMethod
@@ -52,17 +52,17 @@ class Task:
         progress: Progress,
         workers: TrainingWorkers | None = None,
     ) -> Self:
-        """Return the task of a method on rows; note how many rows are not trained on.
+        """Return the task of a method on rows; report the number of rows that are skipped.
 
         Raises `InputError` if no row can be trained on.
         """
         dim = method.dim_for(rows.dim)
         sizes = rows.all_labels.sizes
-        idle = int(np.count_nonzero((sizes == 0) | (sizes == n_classes)))
-        if idle == rows.n_rows:
+        skipped = int(np.count_nonzero((sizes == 0) | (sizes == n_classes)))
+        if skipped == rows.n_rows:
             raise InputError("No row can be trained on: each has either no label or all labels.")
-        if idle:
-            progress.note(f"Rows with no label or with all labels, which are skipped: {idle}.")
+        if skipped:
+            progress.note(f"Rows with no label or with all labels, which are skipped: {skipped}.")
         return cls(method, rows, n_classes, dim, mean_square(rows), workers)
 
     def make(self, setting: Pair, member: int = 0) -> Embedding:

@@ -6,7 +6,7 @@ row of the map, to the map: ``V += a x'``. So the embeddings of the rows after i
 products of rows, ``z_i = V x_i + sum_{k<i} G_ik a_k`` with V as it was at the beginning of the
 block, and the map itself is read and changed once per block.
 
-The gradients are those of [HM, Table 3] with its signs mended: for Euclidean discriminants
+The gradients are those of [HM, Table 3] with corrected signs: for Euclidean discriminants
 ``dP_y = 2 (P_y - z)``, ``dP_c = -2 (P_c - z)``, ``dV = 2 (P_c - P_y) x'``; for linear ones
 ``dP_y = -z``, ``dP_c = z``, ``dV = (P_c - P_y) x'``. The field `scale` of the state is that 2 or 1.
 """
@@ -20,7 +20,7 @@ from myriad.objectives.draws import dot, draw_label
 from myriad.training.embedding.violators import (
     find_violator,
     harmonic,
-    has_remembered,
+    has_last_violator,
     mark_possible,
     score,
 )
@@ -31,7 +31,7 @@ AXIS = np.dtype(
     [
         ("alpha", np.float64),  # sum of the squared gradients of a row of the map, or of its steps
         ("sigma", np.float64),  # the row of the map is sigma times the stored one
-        ("square", np.float64),  # its squared norm, followed only where it is bounded
+        ("square", np.float64),  # its squared norm, updated only where it is bounded
     ]
 )
 STATE = np.dtype(
@@ -57,11 +57,11 @@ STATE = np.dtype(
 
 
 @inlined
-def correct(gram, Z, axes, stepped, i, z):
-    """Write the embedding of row `i` to `z`; return the square of how far it moved in the block.
+def correct_embedding(gram, Z, axes, stepped, i, z):
+    """Write the current embedding of row `i` to `z`; return its squared change within the block.
 
-    `Z` holds products of the stored map with the rows to come, and coefficients of the rows
-    `stepped`.
+    `Z` holds the products of the stored map with the rows still to come and, for the rows
+    `stepped`, the coefficients of their steps.
     """
     # z_i = sigma (Z_i + sum_{k<i} G_ik a_k): row k of Z became a_k when it made its step.
     for j in range(len(z)):
@@ -88,10 +88,13 @@ def step_size(adagrad, eta, alpha):
 
 @inlined
 def move_prototype(P, squares, z, c, weight, memory, state):
-    """Step a prototype towards the embedding (away from it where the weight is negative)."""
+    """Step the prototype of class `c` towards the embedding `z`, or away if the weight is negative.
+
+    Changes `P`, `squares` and ``memory[c]`` in place.
+    """
     dim = len(z)
     p = P[c]
-    # Minus the gradient is rate * (z - own * P_c): P_c itself is in it for Euclidean ones only.
+    # Minus the gradient is rate * (z - own * P_c); own is 1 for Euclidean discriminants, else 0.
     rate = state.scale * weight
     own = state.scale - 1.0
     if state.adagrad == BY_GRADIENTS:
@@ -116,12 +119,13 @@ def move_prototype(P, squares, z, c, weight, memory, state):
 
 @inlined
 def move_map(P, z, label, c, weight, square, coefficients, axes, state):
-    """Write what a step adds to each row of the map, as multiples of the row x.
+    """Write the coefficients a of a step ``V += a x'`` of the stored map.
 
     Parameters
     ----------
     square : squared norm of x.
     coefficients : float array of shape (dim,); written.
+    axes : array of `AXIS`, changed in place.
     """
     for j in range(len(z)):
         slope = state.scale * weight * (np.float64(P[c, j]) - np.float64(P[label, j]))
@@ -140,31 +144,31 @@ def move_map(P, z, label, c, weight, square, coefficients, axes, state):
 
 
 @inlined
-def choose(P, norms, products, z, labels, key, memory, marks, moved, state):
-    """Return the label and the violator of a row's step and the step's weight.
+def choose_violator(P, norms, products, z, labels, key, memory, marks, moved, state):
+    """Return the label and the violator of a row's step, and the weight of the step.
 
-    The violator is -1 where no step is made. Changes `memory` and the counts of `state` in place.
+    The violator is -1 if no step is made. Changes `memory` and the counts of `state` in place.
     """
     squares, scale = norms.squares, state.scale
     label = draw_label(key, labels)
-    bar = score(P, squares, z, label, scale) - state.margin
-    if has_remembered(P, squares, z, labels, label, bar, memory, scale, state.chain):
+    threshold = score(P, squares, z, label, scale) - state.margin
+    if has_last_violator(P, squares, z, labels, label, threshold, memory, scale, state.chain):
         state.passed += 1
         return label, np.int64(-1), 0.0
     n_wrong = len(P) - len(labels)
     draws = state.max_draws if state.replacement else min(state.max_draws, n_wrong)
     c, possible = np.int64(-1), 1
     if len(products) > 0:
-        # Known products are stale by the moves of the block, and rounded: both are bounded.
+        # Products are those at the beginning of the block, and rounded: both errors are bounded.
         rounding = 4.0 * len(z) * np.finfo(P.dtype).eps
         reach = np.sqrt(moved) + rounding * np.sqrt(np.float64(dot(z, z)))
-        possible = mark_possible(products, norms, labels, marks, scale, bar, reach, rounding)
+        possible = mark_possible(products, norms, labels, marks, scale, threshold, reach, rounding)
     if possible > 0:
         c, draws = find_violator(
-            P, squares, z, labels, key, bar, marks, scale, draws, state.replacement
+            P, squares, z, labels, key, threshold, marks, scale, draws, state.replacement
         )
     state.draws += draws
-    memory[label].last_violator = c  # where none was found, the memory is cleared
+    memory[label].last_violator = c  # -1 if none was found
     weight = 1.0
     if state.rank_weight and c >= 0:
         weight = harmonic(n_wrong // draws)
@@ -172,7 +176,7 @@ def choose(P, norms, products, z, labels, key, memory, marks, moved, state):
 
 
 @inlined
-def discount(confusion, label, c):
+def confusion_weight(confusion, label, c):
     """Return the weight of a confusion of two classes, ``1 - M[label, c]``  [HM, Eq. 7]."""
     for entry in range(confusion.starts[label], confusion.starts[label + 1]):
         if confusion.classes[entry] == c:
@@ -187,7 +191,7 @@ def step_block(gram, labelled, S, Z, P, norms, memory, confusion, axes, state):
     Parameters
     ----------
     gram : float array of shape (B, B), products of the rows.
-    labelled : `RowLabels`; the keys of its targets make the draws, and their weights weigh the
+    labelled : `RowLabels`; the keys of its targets seed the draws, and their weights multiply the
         steps. A row without labels, or with all, makes no step.
     S : float array of shape (B, n_classes), products of rows and prototypes at the beginning of
         the block, changed in place; or (B, 0), then each class drawn is scored.
@@ -211,16 +215,16 @@ def step_block(gram, labelled, S, Z, P, norms, memory, confusion, axes, state):
         labels = labelled.classes[target.first : target.last]
         if len(labels) == 0 or len(labels) == len(P):
             continue
-        moved = correct(gram, Z, axes, stepped[:n_stepped], i, z)
+        moved = correct_embedding(gram, Z, axes, stepped[:n_stepped], i, z)
         if S.shape[1] > 0:
             for c in touched[: 2 * n_stepped]:  # their prototypes have moved: always possible
                 S[i, c] = np.inf
-        label, c, weight = choose(
+        label, c, weight = choose_violator(
             P, norms, S[i], z, labels, target.key, memory, marks, moved, state[0]
         )
         if c < 0:
             continue
-        weight *= target.weight * discount(confusion, label, c)
+        weight *= target.weight * confusion_weight(confusion, label, c)
         # All gradients are those before the step: the map's needs both prototypes unmoved.
         move_map(P, z, label, c, weight, gram[i, i], Z[i], axes, state[0])
         move_prototype(P, norms.squares, z, label, weight, memory, state[0])

@@ -202,8 +202,8 @@ class WsabieMethod(GradientMethod, CentringMethod):
             raise InputError("runs and second_stage cannot be combined.")
 
     @property
-    def spreads(self) -> bool:
-        """Whether workers can train shards of rows: they can."""
+    def supports_workers(self) -> bool:
+        """Whether workers can train shards of rows."""
         return True
 
     @property
@@ -249,7 +249,7 @@ class WsabieMethod(GradientMethod, CentringMethod):
         with context.open() as running:
             state = TrainingState(running.checkpoint)
             if not state.facts:
-                setting: Pair = self.stated(task.dim)
+                setting: Pair = self.default_setting(task.dim)
                 table: list[dict[str, Any]] = []
                 if val is not None and (self.eta is None or self.margin is None):
                     setting, table = find_setting(task, val, running=running)
@@ -279,13 +279,13 @@ class WsabieMethod(GradientMethod, CentringMethod):
         from myriad.training.stopping import AccuracyMonitor, EarlyStopping, default_patience
 
         member, rows = state.facts["member"], task.train
-        judged = member == 0 or self.runs > 1
-        held = val if judged else None
-        epochs = self.epochs if judged else state.facts["epochs"]
+        validated = member == 0 or self.runs > 1
+        held_out = val if validated else None
+        epochs = self.epochs if validated else state.facts["epochs"]
         eta, margin = state.facts["setting"]
         trainer = task.make((eta, margin), member)
-        patience = self.patience or default_patience(held.n_rows if held else 0)
-        monitor = AccuracyMonitor([EarlyStopping(self.theta, patience)], held)
+        patience = self.patience or default_patience(held_out.n_rows if held_out else 0)
+        monitor = AccuracyMonitor([EarlyStopping(self.theta, patience)], held_out)
         state.resume(trainer, monitor, pool=running.pool)
         clock = start_clock(state.seconds)
         with running.progress.step("Training", epochs * rows.n_rows, "rows") as advance:
@@ -301,19 +301,19 @@ class WsabieMethod(GradientMethod, CentringMethod):
                 advance=advance,
                 state=state,
             )
-        (V, P), reached = monitor.take_final(trainer)
+        (V, P), reached = monitor.final_weights(trainer)
         best = monitor.rules[0].best
-        if member == 0 or (judged and list(best) > state.facts["best"]):
+        if member == 0 or (validated and list(best) > state.facts["best"]):
             state.facts |= {"epochs": reached, "history": monitor.history}
             state.facts |= {"best": list(best), "run": member}
             state.arrays |= {"0.V": V, "0.P": P}
-        elif not judged:
+        elif not validated:
             state.arrays |= {f"{member}.V": V, f"{member}.P": P}
         state.facts["member"] = member + 1
         state.save()
 
-    def stated(self, dim: int) -> tuple[float, float]:
-        """Return learning rate and margin, modest ones where none are stated."""
+    def default_setting(self, dim: int) -> tuple[float, float]:
+        """Return learning rate and margin, with default values for those that are None."""
         fixed = self.options.adagrad is False
         eta = UNSEARCHED_FIXED_ETA if fixed else UNSEARCHED_ETA / math.sqrt(dim)
         return self.eta or eta, self.margin or UNSEARCHED_MARGIN

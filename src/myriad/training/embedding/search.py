@@ -14,7 +14,7 @@ from myriad.training.context import RunningContext
 from myriad.training.embedding.fitting import Pair, Task
 from myriad.training.embedding.trainer import Embedding
 from myriad.training.loop import run
-from myriad.training.search import halve, subsample
+from myriad.training.search import halve, subsample, title_rung
 from myriad.training.stopping import AccuracyMonitor, EarlyStopping
 from myriad.training.validation import validate
 
@@ -35,7 +35,7 @@ KEEP = 1 / 3
 
 
 def grid(method: WsabieMethod, dim: int) -> list[Pair]:
-    """Return the candidates; a number that the method states is not searched for."""
+    """Return all candidates; an option that has a value is not searched for."""
     if method.eta is not None:
         etas = [method.eta]
     elif method.options.adagrad is False:
@@ -51,31 +51,31 @@ def find_setting(
 ) -> tuple[Pair, list[dict[str, Any]]]:
     """Return the candidate of the best validation accuracy, and a table of all candidates.
 
-    Threads take a candidate each. Where not all embeddings fit into the memory, those left out are
-    trained again at each rung: draws and order are functions of the epoch, so that changes nothing
-    but the time. A candidate that overflows has an accuracy of 0.
+    Threads take a candidate each. Where not all trainers fit into the memory, the others are
+    trained from the start again at each rung; the result is the same, as draws and order depend on
+    the epoch alone. A candidate that overflows has an accuracy of 0.
     """
     method = task.method
-    alive = grid(method, task.dim)
-    if len(alive) == 1:
-        return alive[0], []
-    rows = subsample(task.train, len(alive), task.n_classes, seed=method.seed)
+    candidates = grid(method, task.dim)
+    if len(candidates) == 1:
+        return candidates[0], []
+    rows = subsample(task.train, len(candidates), task.n_classes, seed=method.seed)
     together = max(1, method.memory // (4 * (task.n_classes + rows.dim) * task.dim))
-    trainers = {setting: task.make(setting) for setting in alive[:together]}
+    trainers = {setting: task.make(setting) for setting in candidates[:together]}
     table: dict[Pair, dict[str, Any]] = {}
     for target in RUNG_EPOCHS:
         begun = next(iter(trainers.values())).epoch
-        work = (target - begun) * rows.n_rows * len(alive)
-        with running.progress.step(f"Evaluating {len(alive)} candidates", work, "rows") as advance:
-            attempt = partial(_attempt, task, rows, val, trainers, table, target, advance)
-            running.pool.share(attempt, alive)
-        # Of equals the one that is later in the grid wins.
-        alive = halve(alive[::-1], partial(_score, table), KEEP)
-        trainers = {s: trainers.get(s) or task.make(s) for s in alive[:together]}
-    return alive[0], [table[setting] for setting in grid(method, task.dim)]
+        work = (target - begun) * rows.n_rows * len(candidates)
+        with running.progress.step(title_rung(len(candidates)), work, "rows") as advance:
+            train = partial(_train_candidate, task, rows, val, trainers, table, target, advance)
+            running.pool.share(train, candidates)
+        # Of equally good candidates the last in the grid is the first here.
+        candidates = halve(candidates[::-1], partial(_score, table), KEEP)
+        trainers = {s: trainers.get(s) or task.make(s) for s in candidates[:together]}
+    return candidates[0], [table[setting] for setting in grid(method, task.dim)]
 
 
-def _attempt(
+def _train_candidate(
     task: Task,
     rows: Rows,
     val: Rows,
@@ -86,13 +86,13 @@ def _attempt(
     setting: Pair,
 ) -> None:
     """Train a candidate up to an epoch, and write its row of the `table`."""
-    alone = ThreadPool(1, None)
+    pool = ThreadPool(1, None)
     trainer = trainers.get(setting) or task.make(setting)
     top1 = top5 = 0.0
     try:
-        blind = AccuracyMonitor([EarlyStopping()], None)
-        run(trainer, rows, blind, until=target, seed=task.seed(), pool=alone, advance=advance)
-        (measures,) = validate(trainer, val, pool=alone)
+        monitor = AccuracyMonitor([EarlyStopping()], None)
+        run(trainer, rows, monitor, until=target, seed=task.seed(), pool=pool, advance=advance)
+        (measures,) = validate(trainer, val, pool=pool)
         top1, top5 = measures.at(1), measures.at(5)
     except WorkError:
         pass

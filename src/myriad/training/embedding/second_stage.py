@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from myriad.training.embedding.method import WsabieMethod
 
 FAR = 1e9
-"""How far from all rows the prototypes of classes are put that are ranked last."""
+"""First coordinate of the prototypes of classes that are ranked last, far from all rows."""
 
 
 class ClassConfusion(NamedTuple):
-    """Which classes the rows of each class are taken for, in compressed rows.
+    """How often rows of a class are mistaken for another one, as a sparse matrix M in CSR form.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class ClassConfusion(NamedTuple):
 
     @classmethod
     def none(cls, n_classes: int) -> ClassConfusion:
-        """Return what makes all confusions count alike."""
+        """Return no confusions: all steps have their full weight."""
         return cls(np.zeros(n_classes + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
 
 
@@ -58,7 +58,7 @@ def fit_twice(
     """
     alone = replace(method, second_stage="none", ensemble=1, index="exact")
     first = alone._fit(train, val, n_classes=n_classes, context=replace(context, checkpoint=None))
-    guesses = guess_rows(first.model, train)
+    guesses = predict_rows(first.model, train)
     again = replace(method, eta=first.settings["eta"], margin=first.settings["margin"])
     stated: dict[str, Any] = {"second_stage": method.second_stage}
     confusion, worst = ClassConfusion.none(n_classes), np.zeros(0, np.int64)
@@ -66,15 +66,15 @@ def fit_twice(
         confusion = count_confusions(train, guesses, n_classes)
     else:
         worst = find_worst(train, guesses, n_classes, method.deleted)
-        train = without_classes(train, worst)
+        train = exclude_classes(train, worst)
         stated |= {"deleted": len(worst), "deleted_classes": worst.tolist()}
     second = again._fit(train, val, n_classes=n_classes, context=context, confusion=confusion)
     assert isinstance(second.model, EmbeddingModel)
-    model, settings = put_last(second.model, worst), second.settings | stated
+    model, settings = rank_last(second.model, worst), second.settings | stated
     return replace(second, model=model, settings=settings, table=first.table)
 
 
-def guess_rows(model: Model, rows: Rows) -> NDArray[np.int32]:
+def predict_rows(model: Model, rows: Rows) -> NDArray[np.int32]:
     """Return the best class of each row."""
     guesses = np.empty(rows.n_rows, np.int32)
     for some in model.chunks(rows.n_rows):
@@ -102,9 +102,9 @@ def count_confusions(rows: Rows, guesses: NDArray[np.int32], n_classes: int) -> 
 def find_worst(
     rows: Rows, guesses: NDArray[np.int32], n_classes: int, fraction: float
 ) -> NDArray[np.int64]:
-    """Return the classes, a fraction of all, of whose rows the fewest are recognised.
+    """Return the given fraction of all classes, those of the lowest accuracy, in ascending order.
 
-    Classes without rows are not among them; of equals the first are.
+    Classes without rows are not among them; of classes with equal accuracy the first are.
     """
     truths = rows.all_labels
     row_of, labels = np.repeat(np.arange(rows.n_rows), truths.sizes), truths.classes
@@ -115,8 +115,8 @@ def find_worst(
     return np.sort(order[: min(int(fraction * n_classes), int((counts > 0).sum()) - 2)])
 
 
-def without_classes(rows: Rows, classes: NDArray[np.int64]) -> Rows:
-    """Return the rows that have none of some classes among their labels."""
+def exclude_classes(rows: Rows, classes: NDArray[np.int64]) -> Rows:
+    """Return the rows that have none of the given classes among their labels."""
     truths = rows.all_labels
     row_of = np.repeat(np.arange(rows.n_rows), truths.sizes)
     kept = np.ones(rows.n_rows, np.bool_)
@@ -124,10 +124,14 @@ def without_classes(rows: Rows, classes: NDArray[np.int64]) -> Rows:
     return rows.select(np.flatnonzero(kept))
 
 
-def put_last(model: EmbeddingModel, classes: NDArray[Any]) -> EmbeddingModel:
-    """Return a model that ranks some classes, numbers or a mask, last; it shares what is the same.
+def rank_last(model: EmbeddingModel, classes: NDArray[Any]) -> EmbeddingModel:
+    """Return a model that ranks some classes last.
 
-    With the linear discriminant, which has no such prototype, they score 0.
+    With the linear discriminant no prototype is ranked last for all rows: these classes score 0.
+
+    Parameters
+    ----------
+    classes : integer array of class numbers, or bool array of shape (n_classes,).
     """
     if not len(np.flatnonzero(classes) if classes.dtype == np.bool_ else classes):
         return model

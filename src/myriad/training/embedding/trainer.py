@@ -54,26 +54,26 @@ faster (measured)."""
 
 
 class Embedding:
-    """A map and prototypes while they are trained.
+    """Trainer of a map and a prototype of each class.
 
     Parameters
     ----------
     n_classes, n_features, dim : prototypes are (n_classes, dim), the map is (dim, n_features).
     square : mean squared norm of the rows.
-    eta, margin : the step, and by how much the truth should score better than any other class.
-    seed : what the map begins as.
+    eta, margin : learning rate, and by how much the true class should outscore any other.
+    seed : seed of the initial map.
     dtype : of map and prototypes; float64 is for tests.
     block : rows whose embeddings come from one product.
-    whole : whether the products of a block with all prototypes are made; None decides by the draws
-        that rows have lately made. The result does not depend on it.
-    confusion : discounts of confusions; None to count all alike.
+    score_all : whether the products of a block with all prototypes are computed; None decides by
+        the number of draws per row. The result does not depend on it.
+    confusion : frequent confusions, whose steps are discounted; None for no discount.
 
     Attributes
     ----------
     V, P : map and prototypes.
     n_classes : number of classes.
     epoch : number of epochs finished.
-    forgets : whether last violators are forgotten before each epoch.
+    forgets : whether last violators are cleared before each epoch.
     """
 
     BLOCK = 128
@@ -94,15 +94,15 @@ class Embedding:
         seed: int = 0,
         dtype: DTypeLike = np.float32,
         block: int = BLOCK,
-        whole: bool | None = None,
+        score_all: bool | None = None,
         confusion: ClassConfusion | None = None,
     ) -> None:
-        self.block, self.whole = block, whole
+        self.block, self.score_all = block, score_all
         self.n_classes, self.epoch, self.forgets = n_classes, 0, False
         self._discriminant = options.discriminant
-        self._before: dict[str, int] = {}  # the tally before the last epoch
+        self._counts_before: dict[str, int] = {}  # the counts before the last epoch
         self._n_rows = 1  # of the last epoch
-        self._often = 0.0  # draws per row, lately
+        self._mean_draws = 0.0  # draws per row, as a running mean over chunks
         self._unit = 1.0 / square
         self._confusion = confusion or ClassConfusion.none(n_classes)
         self.V, self.P = self._begin(n_features, dim, options, seed, dtype)
@@ -119,7 +119,7 @@ class Embedding:
     def _begin(
         self, n_features: int, dim: int, options: EmbeddingOptions, seed: int, dtype: DTypeLike
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return map and prototypes before training."""
+        """Return the initial map and prototypes."""
         shape = self.n_classes, dim
         if options.init == "ball":
             radius = options.max_norm or 1.0
@@ -144,14 +144,14 @@ class Embedding:
         return state
 
     def _bound_map(self, most: float) -> None:
-        """Shrink the rows of the map that are too long, and begin to follow their norms."""
+        """Shrink the rows of the map whose norm exceeds `most`, and store the squared norms."""
         squares = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64) / self._unit
         self.V *= np.minimum(1.0, most / np.sqrt(squares))[:, None].astype(self.V.dtype)
         self._axes["square"] = np.minimum(squares, most**2)
 
     @property
-    def tally(self) -> dict[str, int]:
-        """Draws, steps and rows skipped so far."""
+    def counts(self) -> dict[str, int]:
+        """The numbers of draws, steps and skipped rows so far."""
         return {name: int(self._state[name][0]) for name in ("draws", "steps", "passed")}
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
@@ -165,14 +165,14 @@ class Embedding:
         root = np.uint64(mix(root, np.uint64(self.epoch)))
         options: dict[str, Any] = {"seed": seed, "epoch": self.epoch, "dtype": self.V.dtype}
         for chunk in read_chunks(rows, layout=ChunkLayout(self.block), pool=pool, **options):
-            before = self.tally["draws"]
+            before = self.counts["draws"]
             make_keys(chunk.targets, root)
             self._train_chunk(chunk, pool)
-            draws = (self.tally["draws"] - before) / len(chunk.X)
-            self._often += (draws - self._often) / 4
+            draws = (self.counts["draws"] - before) / len(chunk.X)
+            self._mean_draws += (draws - self._mean_draws) / 4
             advance(len(chunk.X))
         self.epoch += 1
-        if not self._is_sound():
+        if not self._is_bounded():
             eta = float(self._state["eta"][0])
             raise WorkError(
                 f"The embedding overflowed in epoch {self.epoch} with eta={eta:g}. "
@@ -180,20 +180,20 @@ class Embedding:
             )
 
     def _begin_epoch(self, rows: Rows) -> None:
-        """Forget last violators if wanted: a class that was skipped gets another chance."""
+        """Clear the last violators if `forgets` is set; then skipped rows are trained on again."""
         if self.forgets:
             self._memory["last_violator"] = -1
-        self._before, self._n_rows = self.tally, rows.n_rows
+        self._counts_before, self._n_rows = self.counts, rows.n_rows
 
-    def spent(self) -> dict[str, float]:
-        """Return draws, steps and skips of the last epoch, as averages over its rows."""
+    def epoch_statistics(self) -> dict[str, float]:
+        """Return the mean numbers of draws, steps and skips per row of the last epoch."""
         return {
-            name: round((count - self._before[name]) / self._n_rows, 3)
-            for name, count in self.tally.items()
+            name: round((count - self._counts_before[name]) / self._n_rows, 3)
+            for name, count in self.counts.items()
         }
 
     def model(self) -> EmbeddingModel:
-        """Return the model so far; it shares the arrays."""
+        """Return the current model; it shares the arrays of the trainer."""
         return EmbeddingModel(self.V, self.P, self._discriminant)
 
     def weights(self, number: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -206,20 +206,22 @@ class Embedding:
         return ModelRanker(self.model(), size).rank(rows, pool=pool)
 
     @np.errstate(over="ignore", invalid="ignore")
-    def _is_sound(self) -> bool:
-        """Return whether scores are far from overflowing; lengths begin at about 1."""
+    def _is_bounded(self) -> bool:
+        """Return whether map and prototypes are far from overflowing; their norms start near 1."""
         mapped = float(np.square(self.V).sum()) / self._unit
         return bool(mapped < LARGEST_SQUARE and float(self._bounds[0].max()) < LARGEST_SQUARE)
 
     @np.errstate(over="ignore", invalid="ignore")
     def _train_chunk(self, chunk: Chunk, pool: ThreadPool) -> None:
         """Train on a chunk, block by block."""
-        whole = self._often > ALL_FROM * len(self.P) if self.whole is None else self.whole
+        score_all = (
+            self._mean_draws > ALL_FROM * len(self.P) if self.score_all is None else self.score_all
+        )
         for gram, block in zip(chunk.grams, chunk.blocks(self.block), strict=True):
             X = chunk.X[block]
             Z = X @ self.V.T
             S = np.empty((len(X), 0), self.V.dtype)
-            if whole:
+            if score_all:
                 S = score_block(Z, self.P, pool)
                 np.sqrt(self._bounds[0], out=self._bounds[1])
             gram *= self._unit
@@ -243,8 +245,8 @@ class Embedding:
             self.V *= self._axes["sigma"][:, None].astype(self.V.dtype)
             self._axes["sigma"] = 1.0
 
-    def take(self, V: NDArray[Any], P: NDArray[Any]) -> None:
-        """Continue from a map and prototypes that were trained before."""
+    def start_from(self, V: NDArray[Any], P: NDArray[Any]) -> None:
+        """Set map and prototypes to copies of trained ones."""
         self.V[...], self.P[...] = V, P
         self._bounds[0] = np.square(self.P).sum(axis=1)
         if self._state["max_norm"][0] > 0:
@@ -268,9 +270,10 @@ class Embedding:
 
 
 def draw_signs(dim: int, n_features: int, seed: int) -> NDArray[np.int8]:
-    """Return random signs, of full rank: what a map of lower rank misses is never learned.
+    """Return random signs, int8 (dim, n_features), of full rank.
 
-    Only small ones need to be looked at.
+    With prototypes that begin at zero, all steps stay in the column space of the initial map, so a
+    lower rank could never grow. It is only checked for small `dim`; larger ones are nearly certain.
     """
     random = generator(seed, "embedding")
     while True:
@@ -280,6 +283,6 @@ def draw_signs(dim: int, n_features: int, seed: int) -> NDArray[np.int8]:
 
 
 def make_keys(targets: NDArray[Any], root: np.uint64) -> None:
-    """Replace the row numbers among the `targets` by keys of draws, in place."""
+    """Replace the row numbers in ``targets["key"]`` by the keys of random draws, in place."""
     with np.errstate(over="ignore"):
         targets["key"] = mix.py_func(root, targets["key"])

@@ -1,14 +1,14 @@
 """Finding a violator in an embedding: a wrong class that comes within the margin [HM, 5.2 and 6].
 
 The draws are those of `objectives.draws`, the one WARP sampler; `objectives.warp` is the same
-search for linear models. The loops stay two, because rounding decides at the margin: linear models
+search for linear models. There are two loops, because rounding decides at the margin: linear models
 compare ``1 - s_y + s_c > 0`` and embeddings ``s_c > s_y - margin``, with scores from prototypes.
 
-Classes are scored by their prototypes as far as they are looked at. Where the products of a row
-with all prototypes are known as they were at the beginning of a block, they rule out most classes
-at once: what a class can have gained since is bounded by its prototype's norm times the distance
-that the row's embedding has moved. The classes left are scored again, so that both ways decide
-alike.
+Only classes that are drawn are scored. Where the products of a row with all prototypes are known
+from the beginning of the block, they exclude most classes at once: the score of a class has
+increased since by at most the norm of its prototype times the distance that the embedding of the
+row has moved. The other classes are scored again, so that the result is the same with and without
+these products.
 """
 
 from __future__ import annotations
@@ -59,26 +59,25 @@ def score(P, squares, z, c, scale):
 
 
 @inlined
-def has_remembered(P, squares, z, labels, label, bar, memory, scale, chain):
-    """Return whether one of the chain of last violators of `label` lies above the bar now.
+def has_last_violator(P, squares, z, labels, label, threshold, memory, scale, chain):
+    """Return whether a class in the chain of last violators of `label` is above the threshold.
 
-    The chain ends at an empty entry and at any label of the row, which cannot violate; where it
-    repeats, its classes are tried again in vain, so a stop after `chain` of them is enough
-    [HM, 6.3].
+    The chain ends at an empty entry, at a label of the row, which cannot violate, or after `chain`
+    classes, since it may be a cycle [HM, 6.3].
     """
     c = memory[label].last_violator
     for _ in range(chain):
         if c < 0 or is_label(c, labels):
             return False
-        if score(P, squares, z, c, scale) > bar:
+        if score(P, squares, z, c, scale) > threshold:
             return True
         c = memory[c].last_violator
     return False
 
 
 @jit
-def mark_possible(products, norms, labels, marks, scale, bar, moved, rounding):
-    """Mark the wrong classes that may lie above the bar, and return their number.
+def mark_possible(products, norms, labels, marks, scale, threshold, moved, rounding):
+    """Mark the wrong classes whose score may be above the threshold; return their number.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ def mark_possible(products, norms, labels, marks, scale, bar, moved, rounding):
         square, norm = norms.squares[c], norms.norms[c]
         best = scale * products[c] - (scale - 1.0) * square
         # |P_c (z' - z)| <= |P_c| |z' - z|, by the inequality of Cauchy and Schwarz.
-        possible = best + scale * moved * norm + rounding * square > bar
+        possible = best + scale * moved * norm + rounding * square > threshold
         marks[c] = possible
         count += possible
     for label in labels:
@@ -105,13 +104,13 @@ def mark_possible(products, norms, labels, marks, scale, bar, moved, rounding):
 
 
 @inlined
-def find_violator(P, squares, z, labels, key, bar, marks, scale, max_draws, replacement):
-    """Return the first class drawn that lies above the bar and the number of draws, or -1.
+def find_violator(P, squares, z, labels, key, threshold, marks, scale, max_draws, replacement):
+    """Return the first class drawn whose score is above the threshold, or -1, and the draws made.
 
     Parameters
     ----------
-    marks : uint8 array of shape (n_classes,), classes that may lie above the bar, or empty: then
-        all may.
+    marks : uint8 array of shape (n_classes,), classes that may be above the threshold; or empty, if
+        all may be.
     max_draws : without replacement, no more than there are wrong classes.
     """
     n_wrong = len(P) - len(labels)
@@ -119,7 +118,7 @@ def find_violator(P, squares, z, labels, key, bar, marks, scale, max_draws, repl
     position = draw_position(key, 0, n_wrong)
     for draw in range(max_draws):
         c = wrong_class(position, labels)
-        if (len(marks) == 0 or marks[c] != 0) and score(P, squares, z, c, scale) > bar:
+        if (len(marks) == 0 or marks[c] != 0) and score(P, squares, z, c, scale) > threshold:
             return c, draw + 1
         position = next_position(position, stride, key, draw + 1, n_wrong)
     return -1, max_draws

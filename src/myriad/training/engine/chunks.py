@@ -60,7 +60,7 @@ class ChunkLayout:
     zero_copy_rows: int = 0
 
     def make(self, X: NDArray[Any]) -> Products | None:
-        """Return the products of some rows, or None where the layout has none."""
+        """Return the products of the rows of a chunk, or None if the layout has none."""
         if not self.grams:
             return None
         return Products(self.block, *multiply_blocks(X, self.block))
@@ -83,7 +83,7 @@ class Chunk:
     index, labels : int64 and int32 arrays of shape (m,), the rows' numbers in their source and
         their class, of several the lowest.
     start : position of the first row in the order of the epoch.
-    products : what is computed block by block; None where it is not needed.
+    products : packed rows and Gram matrices of the blocks; None where they are not needed.
     positions : int64 array of shape (m,), the rows of X in a zero-copy chunk; None for all.
     """
 
@@ -121,7 +121,7 @@ class Chunk:
         return replace(self, X=X, targets=self.targets.copy(), products=layout.make(X))
 
     def blocks(self, size: int) -> Iterator[slice]:
-        """Yield the rows of each block."""
+        """Yield the slice of each block of `size` rows."""
         for first in range(0, len(self.X), size):
             yield slice(first, min(first + size, len(self.X)))
 
@@ -165,15 +165,15 @@ def read_chunks(
         source = rows.blocks(layout.count_rows(rows.dim), **order)
 
     def prepare(start: int) -> Chunk | None:
-        taken = next(source, None)
-        if taken is None:
+        block = next(source, None)
+        if block is None:
             return None
-        X = taken.X.astype(dtype, copy=False)
-        index, products = taken.index, layout.make(X)
+        X = block.X.astype(dtype, copy=False)
+        index, products = block.index, layout.make(X)
         known = make_targets(rows, index if with_targets else index[:0], start)
-        return Chunk(X, *known, index, rows.labels[index], start, products, taken.positions)
+        return Chunk(X, *known, index, rows.labels[index], start, products, block.positions)
 
-    def follow(before: Lazy[Chunk | None]) -> Chunk | None:
+    def prepare_next(before: Lazy[Chunk | None]) -> Chunk | None:
         last = before.result()
         return None if last is None else prepare(last.start + len(last.index))
 
@@ -183,9 +183,9 @@ def read_chunks(
             yield chunk
             start += len(chunk.index)
         return
-    first = prepare(0)  # by the caller, which has nothing else to do
+    first = prepare(0)  # in the calling thread, which has nothing else to do
     ahead = deque([Lazy(lambda: first)])
-    ahead.append(pool.start(follow, ahead[-1]))
+    ahead.append(pool.start(prepare_next, ahead[-1]))
     while (chunk := ahead.popleft().result()) is not None:
-        ahead.append(pool.start(follow, ahead[-1]))
+        ahead.append(pool.start(prepare_next, ahead[-1]))
         yield chunk

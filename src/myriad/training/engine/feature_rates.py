@@ -40,7 +40,7 @@ class FeatureRates:
         """Return the square roots of the rates, which rows are multiplied by."""
         return (self.squares**-0.25).astype(dtype)
 
-    def learn(
+    def update(
         self, number: int, X: NDArray[Any], squared_gradients: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Add the squared gradients of a chunk; return the factors that rescale stored weights.

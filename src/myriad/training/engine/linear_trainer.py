@@ -53,8 +53,8 @@ class LinearTrainer(ABC):
     Q : shaped like V where averages are kept, else empty: the sum of all that was added to V, each
         times the sum of scales before it.
     epoch : number of epochs finished.
-    unseen : bool array of shape (n_classes,), classes that are ranked last.
-    modest : a safe learning rate, if known.
+    unseen : bool array of shape (n_classes,), classes without training rows, ranked last.
+    safe_rate : learning rate to suggest if the weights overflow; infinity if not known.
     """
 
     _changing: tuple[str, ...] = ("V", "Q")
@@ -74,7 +74,7 @@ class LinearTrainer(ABC):
         self.n_classes = n_classes
         self.epoch = 0
         self.unseen = np.zeros(n_classes, np.bool_)
-        self.modest = math.inf
+        self.safe_rate = math.inf
         self.block = block
         self.optimiser = optimiser
         self.V = np.zeros((len(self.settings) * n_classes, dim), dtype)
@@ -94,18 +94,18 @@ class LinearTrainer(ABC):
 
     @abstractmethod
     def _averages(self, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
-        """Return, for rows of V, sums of scales and of biases, and the number of steps averaged."""
+        """Return sums of scales and of biases for rows of V, and the number of averaged steps."""
 
     @abstractmethod
-    def _begin_window(self) -> None:
-        """Start the averages again."""
+    def _reset_averages(self) -> None:
+        """Restart the averages."""
 
     @abstractmethod
     def _begin_epoch(self, seed: int) -> None:
         """Prepare the draws of this epoch."""
 
     def _end_epoch(self) -> None:  # noqa: B027 - most trainers have nothing to do
-        """Convert the weights to their form between epochs."""
+        """Convert the weights from their layout within an epoch to `V`."""
 
     @abstractmethod
     def _train_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
@@ -133,10 +133,10 @@ class LinearTrainer(ABC):
         """
         if self.optimiser.average and begins_window(self.epoch):
             self.Q[...] = 0.0
-            self._begin_window()
+            self._reset_averages()
         self._begin_epoch(seed)
         layout, rates = self._layout, self.rates
-        # Rates of features change from chunk to chunk, so products are made after scaling.
+        # Feature rates change after each chunk, so rows are scaled and multiplied after reading.
         raw = layout if rates is None else ChunkLayout(self.block, grams=False)
         order: dict[str, Any] = {"seed": seed, "epoch": self.epoch, "dtype": self.V.dtype}
         try:
@@ -146,28 +146,28 @@ class LinearTrainer(ABC):
                 else:
                     views = [chunk.scaled(roots, layout) for roots in rates.roots(self.V.dtype)]
                     self._train_chunk(chunk, views, pool)
-                    self._learn_rates(rates, chunk, views)
+                    self._update_rates(rates, chunk, views)
                 advance(len(chunk.index))
         finally:
             self._end_epoch()
         self.epoch += 1
         self._check_finite(pool)
 
-    def _learn_rates(self, rates: FeatureRates, chunk: Chunk, views: list[Chunk]) -> None:
+    def _update_rates(self, rates: FeatureRates, chunk: Chunk, views: list[Chunk]) -> None:
         """Update the rates of features after a chunk, and rescale the stored weights."""
         for number, view in enumerate(views):
-            # Of the average class: the sum would shrink the rates by sqrt(n_classes), so far that
-            # no learning rate of a search trains thousands of classes.
+            # The mean over classes: with the sum, rates would shrink by sqrt(n_classes), too far
+            # for the learning rates that a search tries.
             mean_squares = view.targets["squared_gradient"] / self.n_classes
-            change = rates.learn(number, chunk.X, mean_squares)
+            change = rates.update(number, chunk.X, mean_squares)
             self._rescale(number, change.astype(self.V.dtype))
 
-    def spent(self) -> dict[str, float]:
+    def epoch_statistics(self) -> dict[str, float]:
         """Return further entries for the history of the last epoch: none."""
         return {}
 
     def _rescale(self, number: int, change: NDArray[Any]) -> None:
-        """Multiply the features of a setting's stored weights and averages."""
+        """Multiply the stored weights and averages of a setting by a factor for each feature."""
         for stored in self._stored(number):
             stored *= change if stored.size else 1.0
 
@@ -178,7 +178,7 @@ class LinearTrainer(ABC):
 
     def _check_finite(self, pool: ThreadPool | None = None) -> None:
         if not any(self.is_finite(number, pool) for number in range(len(self.settings))):
-            raise overflow(self.settings, self.epoch, self.modest)
+            raise overflow(self.settings, self.epoch, self.safe_rate)
 
     @np.errstate(over="ignore", invalid="ignore")
     def is_finite(self, number: int, pool: ThreadPool | None = None) -> bool:
@@ -188,7 +188,7 @@ class LinearTrainer(ABC):
         size = max(1, CHECKED_BYTES // (V.itemsize * V.shape[1]))
         starts = range(0, len(V), size)
 
-        @np.errstate(over="ignore", invalid="ignore")  # the state of NumPy belongs to a thread
+        @np.errstate(over="ignore", invalid="ignore")  # NumPy's error state is per thread
         def add_up(first: int) -> None:
             sums.append(V[first : first + size].sum())
 
@@ -203,12 +203,12 @@ class LinearTrainer(ABC):
         return slice(number * self.n_classes, (number + 1) * self.n_classes)
 
     def classes(self, number: int) -> slice:
-        """Return the classes of a setting that have weights here: all of them."""
+        """Return the range of classes of a setting that this trainer has: all."""
         return slice(0, self.n_classes)
 
     @np.errstate(over="ignore", invalid="ignore")
     def weights(self, number: int = 0) -> Weights:
-        """Return copies of the weights and biases of one setting, averaged if wanted."""
+        """Return copies of the weights and biases of one setting, averaged if so configured."""
         rows = self.stored_rows(number)
         if self.Q.size and self.epoch > 0:
             scales, biases, steps = self._averages(rows)
@@ -221,10 +221,10 @@ class LinearTrainer(ABC):
             b = self.biases()[rows]
         if self.rates is not None:
             W *= self.rates.roots(self.V.dtype)[number]
-        return W, self._silence(b, number).astype(self.V.dtype)
+        return W, self._mask_unseen(b, number).astype(self.V.dtype)
 
-    def _silence(self, biases: NDArray[Any], number: int) -> NDArray[Any]:
-        """Return the biases of a setting, with a very low one for classes that are ranked last."""
+    def _mask_unseen(self, biases: NDArray[Any], number: int) -> NDArray[Any]:
+        """Return the biases of a setting, with `UNSEEN_BIAS` for unseen classes."""
         return np.where(self.unseen[self.classes(number)], UNSEEN_BIAS, biases)
 
     def scorers(self, number: int) -> list[Scorer]:
@@ -235,7 +235,7 @@ class LinearTrainer(ABC):
             scales = np.ones(len(V))
         else:
             V, scales = self.V[rows], self.scales()[rows]
-            biases = self._silence(self.biases()[rows], number)
+            biases = self._mask_unseen(self.biases()[rows], number)
         classes, found = self.classes(number), []
         for shard in scored_shards(self.n_classes):
             if classes.start <= shard.start < classes.stop:
@@ -284,18 +284,18 @@ class LinearTrainer(ABC):
         for number in range(len(self.settings)):
             self.V[self.stored_rows(number)] = W
         self._set_biases(np.tile(b.astype(np.float64), len(self.settings)))
-        self._take_norms()
+        self._compute_norms()
 
     @abstractmethod
     def _set_biases(self, biases: NDArray[np.float64]) -> None:
         """Set the bias of each row of V."""
 
     @abstractmethod
-    def _take_norms(self) -> None:
-        """Compute the squared norms of the stored weights, which steps then update."""
+    def _compute_norms(self) -> None:
+        """Compute the squared norms of the stored weights, which steps keep up to date."""
 
-    def adopt(self, other: LinearTrainer) -> None:
-        """Continue from a trainer of the same single setting with as many classes or fewer."""
+    def copy_from(self, other: LinearTrainer) -> None:
+        """Copy the state of a trainer of the same single setting, with at most as many classes."""
         for name in self._changing:
             mine, theirs = getattr(self, name), getattr(other, name)
             mine[tuple(slice(0, n) for n in theirs.shape)] = theirs

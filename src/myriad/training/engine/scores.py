@@ -49,7 +49,7 @@ def score_panels(
 
 
 def share(pool: ThreadPool | None, function: Callable[[Any], None], shards: Sequence[Any]) -> None:
-    """Process shards on threads, or in the caller without threads."""
+    """Call a function with each shard, on the threads of a pool; in this thread if it is None."""
     if pool is not None:
         pool.share(function, shards)
         return

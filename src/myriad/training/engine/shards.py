@@ -15,7 +15,7 @@ SCORED_SHARD = 96
 
 
 def class_shards(n_classes: int, most: int) -> list[slice]:
-    """Cut classes into shards of nearly equal size, of at most `most` classes.
+    """Return shards of nearly equal size, of at most `most` classes each.
 
     All shards but the last are whole tiles of products, if `most` is.
     """

@@ -92,9 +92,9 @@ def make_targets(
 
 
 def repeats(rows: Rows) -> bool:
-    """Return whether a row may come twice in an epoch: then its position is the key of its draws.
+    """Return whether a row may occur twice in an epoch: its position is then the key of its draws.
 
-    Otherwise its index is, so that draws do not depend on the order of the epoch.
+    Otherwise its index is the key, so that draws do not depend on the order of the epoch.
     """
     return isinstance(rows, BalancedRows) or (isinstance(rows, View) and repeats(rows.rows))
 

@@ -69,14 +69,14 @@ class TopPush(PairMethod):
     )
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> TopPushAscent:
-        """Return the dual variables to train."""
+        """Return the trainer."""
         from myriad.training.pairs.toppush import TopPushAscent
 
         check_labels(rows, n_classes)
         return TopPushAscent(rows, n_classes, lam=lam, bias=self.bias, per_class=self.per_class)
 
     def monitor(self, trainer: DualTrainer, val: Rows | None) -> GapStopping:
-        """Return what stops the training: validation accuracy if `lam` was left open."""
+        """Return the monitor: it stops by validation accuracy if `lam` was left open."""
         from myriad.training.pairs.stopping import EarlyGapStopping
 
         if self.lam is not None or val is None:
@@ -121,7 +121,7 @@ class Recall(PairMethod):
     k: int = option(1, minimum=1, panel=DUAL_PANEL, help="The k of the top-k loss.")
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> RecallPlanes:
-        """Return the cutting planes to train."""
+        """Return the trainer."""
         from myriad.training.pairs.recall import RecallPlanes
 
         check_k(self.k, n_classes)

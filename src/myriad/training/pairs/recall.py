@@ -33,15 +33,15 @@ from myriad.training.dual.ascent import Certificate
 from myriad.training.pairs.trainer import PairTrainer
 
 IDLE = 30
-"""Epochs without a share in the weights after which a cut is dropped."""
+"""A cut whose dual variable has been zero for this many epochs is dropped."""
 HALVINGS = 6
-"""How often the search along a line halves the interval that holds the best point."""
+"""Number of bisections of the line search."""
 BEYOND = 0.1
 """Where the next cut is taken: the fraction of the way from the best weights to the new ones."""
 ROUNDS = 20_000
-"""Most steps of the quadratic problem over the cuts."""
+"""Maximum number of steps of the quadratic problem over the cuts."""
 TOLERANCE = 1e-3
-"""How near its optimum it is solved, as a fraction of the gap."""
+"""Tolerance of the quadratic problem, as a fraction of the gap."""
 
 
 class RecallPlanes(PairTrainer):
@@ -86,7 +86,7 @@ class RecallPlanes(PairTrainer):
     def _search(
         self, towards: NDArray[np.float64], scores: NDArray[Any], change: NDArray[Any]
     ) -> float:
-        """Return the fraction of the way to other weights at which the value is least.
+        """Return the step towards other weights, 0 to 1, that minimises the value.
 
         The value is convex along the line: halving by the sign of its slope finds it.
 
@@ -189,7 +189,7 @@ class RecallPlanes(PairTrainer):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned; `certify` then computes the value."""
+        """Restore the arrays that `state` returned; `certify` then computes the value."""
         self.cuts, self.misses = arrays["cuts"].copy(), arrays["misses"].copy()
         self.shares, self._idle = arrays["shares"].copy(), arrays["idle"].copy()
         self._gram = arrays["gram"].copy()
@@ -200,7 +200,7 @@ class RecallPlanes(PairTrainer):
 def select_pairs(
     S: NDArray[Any], labels: NDArray[np.int32], k: int
 ) -> tuple[NDArray[np.int8], float, float]:
-    """Return the worst prediction of at most k n pairs: ``Y' - Y``, the fraction missed, and xi.
+    """Return the most violated prediction of at most k n pairs: ``Y' - Y``, Delta and xi.
 
     Parameters
     ----------

@@ -20,16 +20,16 @@ number of epochs grows by half."""
 
 
 class EarlyGapStopping(GapStopping):
-    """Stops at a gap, or when validation accuracy has stopped rising; keeps the best weights."""
+    """Stops at a gap, or when validation accuracy stops increasing; keeps the best weights."""
 
     def __init__(self, trainer: DualTrainer, **options: Any) -> None:
         super().__init__(trainer, **options)
         self._weights: tuple[NDArray[Any], NDArray[Any]] | None = None
         self._values = np.zeros((2, 0))
 
-    def look(self, trainer: DualTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
-        """Compute a certificate if it is time to; keep the weights if they are the best so far."""
-        row = super().look(trainer, clock=clock, pool=pool)
+    def on_epoch_end(self, trainer: DualTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
+        """Compute a certificate if one is due; keep the weights if they are the best so far."""
+        row = super().on_epoch_end(trainer, clock=clock, pool=pool)
         if row is None:
             return None
         if self._best_row() is row:
@@ -38,7 +38,7 @@ class EarlyGapStopping(GapStopping):
         self.done = self.done or self._has_peaked()
         return row
 
-    def take(self, trainer: DualTrainer) -> tuple[LinearModel, Row, Certificate]:
+    def result(self, trainer: DualTrainer) -> tuple[LinearModel, Row, Certificate]:
         """Return the best model, its row of the history and its certificate."""
         assert self._weights is not None
         W, b = (array.astype(np.float32) for array in self._weights)
@@ -66,7 +66,7 @@ class EarlyGapStopping(GapStopping):
         *,
         pool: ThreadPool,
     ) -> None:
-        """Take what `state` returned, and compute the weights of the variables restored."""
+        """Restore what `state` returned, and compute the weights of the restored variables."""
         super().restore(state, arrays, trainer, pool=pool)
         self._weights = arrays["best.weights"], arrays["best.biases"]
         self._values = arrays["best.values"]

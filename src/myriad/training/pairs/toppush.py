@@ -35,7 +35,7 @@ GROWTH, SHRINKAGE = 2.0, 0.95
 
 
 class TopPushAscent(PairTrainer):
-    """The dual of TopPush in training; an epoch is one step of Nesterov's method.
+    """Trainer of TopPush in the dual; an epoch is one step of Nesterov's method.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class TopPushAscent(PairTrainer):
         return M
 
     def _certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables, and return the values of each problem."""
+        """Set the weights to those of the variables; return the values of each problem."""
         n, count = self.rows.n_rows, len(self._shifts)
         self._W = self.combine(self._signed(self.A), pool, np.float64) / (self.lam * n)
         self._certified = self._W
@@ -120,7 +120,7 @@ class TopPushAscent(PairTrainer):
         return Certificate(norms + np.bincount(own, loss, count) / n, gained - norms)
 
     def change_lam(self, lam: float) -> None:
-        """Continue with another `lam` from the present weights."""
+        """Continue with another `lam` from the current weights."""
         self.A *= lam / self.lam
         self._before, self._W_before = self.A.copy(), self._W.copy()
         self._momentum, self.lam = 1.0, lam
@@ -138,7 +138,7 @@ class TopPushAscent(PairTrainer):
         }
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned; `certify` then computes the weights."""
+        """Restore the arrays that `state` returned; `certify` then computes the weights."""
         self.A, self._before = arrays["variables"].copy(), arrays["before"].copy()
         self._W_before = arrays["weights_before"].copy()
         self._momentum, self._curvature = (float(number) for number in arrays["numbers"])

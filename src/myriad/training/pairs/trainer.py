@@ -1,9 +1,9 @@
-"""What methods over all pairs of rows and classes share: scores, and sums of rows by class.
+"""The base class of trainers over all pairs of rows and classes: scores, and sums by class.
 
 TopPush and Recall@k reduce the multiclass problem to a binary one with a sample for each pair of a
 row and a class [TK, 2.3]: the pairs of rows with their own classes are the positives, all others
-the negatives. A gradient takes two matrix products, about as much as an epoch of softmax. A number
-is held for each pair.
+the negatives. A gradient takes two matrix products, about as much as an epoch of softmax. Memory
+holds a value for each pair.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class PairTrainer(DualTrainer):
         return self._certified[:, :-1], self.bias * self._certified[:, -1]
 
     def certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables; return the values of both, and keep them."""
+        """Compute weights and certificate from the variables, and keep both; return the latter."""
         with np.errstate(over="ignore", invalid="ignore"):
             self.certificate = self._certify(pool)
         return self.certificate
 
     @abstractmethod
     def _certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the weights from the variables; return the values of both."""
+        """Set the weights to those of the variables; return the primal and dual values."""
 
     def score(self, W: NDArray[Any], pool: ThreadPool, dtype: Any = np.float32) -> NDArray[Any]:
         """Return the scores (n_rows, n_classes) of all pairs."""

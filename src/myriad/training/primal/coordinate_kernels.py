@@ -6,7 +6,7 @@ from myriad._jit import inlined, jit
 from myriad.objectives.binary import smooth_curvature, smooth_step, smooth_value
 
 ENOUGH = 0.01
-"""The least decrease of the objective by a step, as a fraction of step times gradient."""
+"""Minimum decrease of the objective by a step, as a fraction of step times gradient (Armijo)."""
 
 
 @inlined

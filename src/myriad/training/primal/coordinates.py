@@ -29,7 +29,7 @@ SHARD = 16
 
 
 class CoordinateDescent(PairTrainer):
-    """Weights of all classes in training; an epoch changes each of them once.
+    """Trainer by coordinate descent: an epoch changes every weight once.
 
     The rows are held in memory, and a score for each pair of a row and a class.
 
@@ -81,7 +81,7 @@ class CoordinateDescent(PairTrainer):
         advance(self.rows.n_rows)
 
     def _certify(self, pool: ThreadPool) -> Certificate:
-        """Compute the scores anew, and from them values and gradients."""
+        """Recompute the scores in float64; return the values, with gradients for the bounds."""
         n_rows = self.rows.n_rows
         self.scores[...] = self.score(self.W, pool, np.float64).T
         steps, values = np.empty((n_rows, self.n_classes)), np.zeros(self.n_classes)
@@ -92,7 +92,7 @@ class CoordinateDescent(PairTrainer):
         return Certificate(primals, primals - np.square(gradient).sum(axis=1) / (2 * self.lam))
 
     def change_lam(self, lam: float) -> None:
-        """Continue with another `lam` from the present weights."""
+        """Continue with another `lam` from the current weights."""
         self.lam = lam
 
     def state(self) -> dict[str, NDArray[Any]]:
@@ -100,5 +100,5 @@ class CoordinateDescent(PairTrainer):
         return {"W": self.W}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the weights; `certify` then computes the scores."""
+        """Restore the weights; `certify` then computes the scores."""
         self.W[...] = arrays["W"]

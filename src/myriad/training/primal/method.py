@@ -34,14 +34,14 @@ class Primal(DualMethod):
     )
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> CoordinateDescent:
-        """Return the weights to train."""
+        """Return the trainer."""
         from myriad.training.primal.coordinates import CoordinateDescent
 
         check_labels(rows, n_classes)
         return CoordinateDescent(rows, n_classes, lam=lam, bias=self.bias, loss=self.loss)
 
     def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
-        """Return the least loss of scores that are the same for all rows, summed over classes.
+        """Return the minimum loss of scores that are the same for all rows, summed over classes.
 
         With the fraction p of positives it is ``4 p (1 - p)`` for the squared hinge and the entropy
         of p for the logistic loss.

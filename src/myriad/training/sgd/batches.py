@@ -41,7 +41,7 @@ MOST = CHUNK_ROWS
 
 
 class BatchTrainer(LinearTrainer):
-    """The base of both kinds of mini-batch training.
+    """The base class of the trainers in mini-batches.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class BatchTrainer(LinearTrainer):
         self.batch, self.bias_rate, self.schedule = batch, bias_rate, schedule
         self._biases = np.zeros((len(self.settings), n_classes))
         self._steps = np.zeros(len(self.settings), np.int64)
-        # Of a batch that is larger than a block: the sums so far, and over how many rows.
+        # Gradient sums of a batch that is larger than a block, and their number of rows.
         self._sums = np.zeros(self.V.shape if batch > MOST else (0, 0), dtype)
         self._bias_sums = np.zeros_like(self._biases)
         self._n_summed = np.zeros(len(self.settings), np.int64)
@@ -79,7 +79,7 @@ class BatchTrainer(LinearTrainer):
     def _find_coefficients(
         self, number: int, chunk: Chunk, block: slice, S: NDArray[Any], A: NDArray[Any]
     ) -> None:
-        """Write the coefficients of a batch's rows for all classes to `A`, shaped like `S`."""
+        """Write the coefficients of a block's rows to `A`, given their products `S`; same shape."""
 
     def scales(self) -> NDArray[np.float64]:
         """Return the scale of each row of V: weights are stored as they are."""
@@ -92,13 +92,13 @@ class BatchTrainer(LinearTrainer):
     def _set_biases(self, biases: NDArray[np.float64]) -> None:
         self._biases[...] = biases.reshape(self._biases.shape)
 
-    def _take_norms(self) -> None:
+    def _compute_norms(self) -> None:
         pass  # norms are not bounded
 
     def _averages(self, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
         raise NotImplementedError  # weights are not averaged
 
-    def _begin_window(self) -> None:
+    def _reset_averages(self) -> None:
         raise NotImplementedError
 
     def keep(self, numbers: Sequence[int]) -> None:
@@ -161,7 +161,7 @@ class BatchTrainer(LinearTrainer):
         share(pool, lambda shard: add_product(a[:, shard].T, X, V[shard]), shards)
 
     def _step(self, number: int) -> None:
-        """Make the step of a batch whose gradient was summed up."""
+        """Make the step of a batch larger than a block, and reset the gradient sums."""
         eta, own = self._decay(number), self.stored_rows(number)
         scale = eta / self._n_summed[number]
         self.V[own] += self.V.dtype.type(scale) * self._sums[own]

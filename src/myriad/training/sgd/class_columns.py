@@ -95,7 +95,7 @@ def make_columns(
 
 
 def drawn_share(columns: NDArray[Any]) -> float:
-    """Return the share of (row, column) pairs that are drawn as negatives."""
+    """Return the expected fraction of (row, column) pairs that are drawn as negatives."""
     return float(-np.expm1(columns["log_miss"]).mean())
 
 

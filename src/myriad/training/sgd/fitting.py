@@ -1,7 +1,7 @@
-"""The task of SGD: a method, its rows, and the trainer for them.
+"""The training task of SGD: a method and its rows, from which trainers are made.
 
-A trainer is local, or spreads its work over workers: one-vs-rest in class shards, the joint
-objectives in rounds over shards of rows.
+A trainer is local, or uses workers: one-vs-rest in class shards, the joint objectives in rounds
+over shards of rows.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Task:
 
     Attributes
     ----------
-    train, val : the rows.
+    train, val : training and validation rows.
     square : mean squared norm of the training rows.
     workers : workers that train shards; None to train in this process.
     """
@@ -76,14 +76,14 @@ class Task:
 
     @property
     def unit(self) -> float:
-        """The unit of learning rates: the inverse mean squared norm of the rows."""
+        """The unit of learning rates, from the mean squared norm of the rows."""
         if self.method.optimiser.adagrad == "none":
             return 1.0 / self.square
         return 1.0 / math.sqrt(self.square * self.train.dim)
 
     @property
-    def stated(self) -> Setting:
-        """The setting of the method, with defaults for open values."""
+    def default_setting(self) -> Setting:
+        """The setting of the method, with default values where it has None."""
         method = self.method
         beta = (method.beta or UNSEARCHED_BETA) if method.objective == "ovr" else None
         batch = method.count_batch(self.train.n_rows)
@@ -92,7 +92,7 @@ class Task:
         return replace(setting, t0=self.count_steps(beta)) if method.schedule.is_open else setting
 
     def count_steps(self, beta: float | None) -> float:
-        """Return how many steps an epoch has; of one-vs-rest, those of a class on average."""
+        """Return the number of steps of an epoch; for one-vs-rest, the mean over classes."""
         n_rows = self.train.n_rows
         if beta is None or self.method.batch != 1:
             return n_rows / self.method.count_batch(n_rows)
@@ -104,7 +104,7 @@ class Task:
         n_validating = 0 if self.val is None else self.val.n_rows
         return self.method.patience or default_patience(n_validating)
 
-    def see(self, rows: Rows, setting: Setting) -> Rows:
+    def rows_for(self, rows: Rows, setting: Setting) -> Rows:
         """Return the rows for a setting, scaled or not."""
         return ScaledRows(rows, self.scale) if setting.scale else rows
 
@@ -113,7 +113,7 @@ class Task:
         moments = None
         if self.method.optimiser.adagrad == "feature":
             moments = self.moments * (self.scale**2 if settings[0].scale else 1.0)
-        trainer = self._spread(settings, rows) or make_trainer(
+        trainer = self._make_distributed(settings, rows) or make_trainer(
             self.method, settings, rows, self.n_classes, self.square, moments=moments
         )
         start = self.method.start or start_in_ball(self.method, self.n_classes, rows.dim)
@@ -122,8 +122,8 @@ class Task:
             trainer.begin_from(W, start.biases)
         return trainer
 
-    def _spread(self, settings: list[Setting], rows: Rows) -> SettingsTrainer | None:
-        """Return a trainer that uses the workers, or None if they do not help."""
+    def _make_distributed(self, settings: list[Setting], rows: Rows) -> SettingsTrainer | None:
+        """Return a trainer that uses the workers; None if there are none or none are needed."""
         workers, method, n_classes = self.workers, self.method, self.n_classes
         if workers is None:
             return None
@@ -141,7 +141,7 @@ class Task:
         return ClassShards(problem, workers)
 
     def describe_rounds(self) -> dict[str, Any]:
-        """Return the settings that matter if weights are averaged over shards of rows."""
+        """Return the settings of rounds, for `Fitted.settings`; empty without rounds."""
         workers = self.workers
         if workers is None or not workers.executor.remote or self.method.objective == "ovr":
             return {}
@@ -150,7 +150,7 @@ class Task:
     def model(
         self, W: NDArray[np.float32], b: NDArray[np.float32], setting: Setting
     ) -> LinearModel:
-        """Return the model of a setting's weights, for rows that are not scaled; may change W."""
+        """Return the model for unscaled rows, given the weights of a setting; may change `W`."""
         if setting.scale:  # weights may be larger than the memory: no copy if possible
             W = np.multiply(W, self.scale, out=W if W.flags.writeable else None)
         return LinearModel(W, b)
@@ -185,7 +185,7 @@ def make_trainer(
         trainer: LinearTrainer = binary(settings, own, rows.dim, n_rows=n_rows, **options)
     else:
         trainer = joint(settings, n_classes, rows.dim, **options)
-    trainer.modest = UNSEARCHED_ETA / square
+    trainer.safe_rate = UNSEARCHED_ETA / square
     return trainer
 
 

@@ -24,10 +24,10 @@ class IncrementalTraining:
 
     Attributes
     ----------
-    setting : the numbers used.
+    setting : the setting used.
     square, moments : mean squared norm of the first batch, and mean squares of its features.
     counts : number of rows of each class so far, and `n_rows` of all.
-    trainer : the weights so far.
+    trainer : the trainer, with the current weights.
     """
 
     method: SGD
@@ -47,14 +47,16 @@ class IncrementalTraining:
         feature = method.optimiser.adagrad == "feature"
         moments = task.moments if feature else None
         counts = np.zeros(n_classes, np.int64)
-        trainer = make_trainer(method, [task.stated], rows, n_classes, task.square, moments=moments)
+        trainer = make_trainer(
+            method, [task.default_setting], rows, n_classes, task.square, moments=moments
+        )
         start = start or start_in_ball(method, n_classes, rows.dim)
         if start is not None:
             W = np.zeros((n_classes, rows.dim), np.float32)
             b = np.zeros(n_classes, np.float32)
             W[: start.n_classes], b[: start.n_classes] = start.weights, start.biases
             trainer.begin_from(W, b)
-        return cls(method, task.stated, task.square, moments, counts, 0, trainer)
+        return cls(method, task.default_setting, task.square, moments, counts, 0, trainer)
 
     def run(self, rows: Rows, n_classes: int, *, context: Context) -> Self:
         """Train for one epoch on a batch; return the state after it."""
@@ -70,7 +72,7 @@ class IncrementalTraining:
             moments=self.moments,
             counts=(counts, n_rows),
         )
-        trainer.adopt(self.trainer)
+        trainer.copy_from(self.trainer)
         with context.open() as running:
             trainer.run_epoch(
                 rows, seed=self.method.seed, pool=running.pool, advance=lambda n: None
@@ -79,10 +81,10 @@ class IncrementalTraining:
 
     @property
     def model(self) -> LinearModel:
-        """The model so far."""
+        """The current model."""
         return LinearModel(*self.trainer.weights())
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The numbers used, as plain JSON."""
-        return self.setting.to_json() | self.method.stated_json()
+        """The setting and the options, as plain JSON."""
+        return self.setting.to_json() | self.method.options_json()

@@ -60,24 +60,25 @@ SAMPLED_BYTES = 4 << 20
 """Bytes of a chunk whose rows are compared with few classes each: steps are short then, and wait
 for the first chunk to be read."""
 DRAWN_OBJECTIVES = ("ranking", "auc")
-"""Those that draw the two classes of a row without scores: two dot products are enough."""
+"""Objectives that draw the two classes of a row without scores: two dot products are enough."""
 ZERO_COPY_ROWS = 8192
 """Rows of a zero-copy chunk, where a single setting is trained."""
 TAKEN_BYTES = 32 << 10
-"""Bytes of the rows of such a chunk that a thread takes at a time."""
-CROWD = 32
-"""It takes at most one row for so many classes: then two threads seldom need the same class."""
+"""Maximum size, in bytes of rows, of a task of such a chunk."""
+CLASSES_PER_ROW = 32
+"""A task has at most one row for this many classes, so that two threads rarely need the same
+class."""
 MOST_DECAY = 0.1
-"""The fraction of the weights that a larger step may decay."""
+"""Maximum weight decay of a step whose learning rate is multiplied by a gain."""
 
 
 def count_sampled_rows(row_bytes: int) -> int:
-    """Return how many rows a chunk has where each is compared with few classes."""
+    """Return the number of rows of a chunk where each row is compared with few classes."""
     return min(CHUNK_ROWS, max(1, SAMPLED_BYTES // row_bytes))
 
 
 def bound_gain(setting: Setting, gain: float) -> float:
-    """Return a gain of the learning rate for which the decay of a step is below 1."""
+    """Return the gain of the learning rate, reduced if the decay of a step would be too large."""
     decay = setting.eta * setting.lam
     return max(1.0, min(gain, MOST_DECAY / decay)) if decay > 0 else gain
 
@@ -85,7 +86,7 @@ def bound_gain(setting: Setting, gain: float) -> float:
 def make_records(
     n_settings: int, objective: int, warp: WarpOptions | None, n_classes: int, k: int
 ) -> NDArray[Any]:
-    """Return records of `JOINT_SETTING` in which the choice of classes is set, and nothing else."""
+    """Return records of `JOINT_SETTING` with the objective and the options of ``warp`` set."""
     if k > 1:
         check_k(k, n_classes)
     warp = warp or WarpOptions()
@@ -105,7 +106,7 @@ def make_harmonic(n_classes: int) -> NDArray[np.float64]:
 
 
 class Joint(LinearTrainer):
-    """A joint objective in training.
+    """Trainer of a joint objective.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ class Joint(LinearTrainer):
     sampled : whether only the compared classes are scored; by default if they are
         drawn without scores.
     k : of softmax: the k - 1 largest wrong scores are left out.
-    gain : factor of the learning rates of the settings; see `rounds`.
+    gain : factor of the learning rates of the settings; see `distributed.rounds`.
     more : see `LinearTrainer`.
     """
 
@@ -206,7 +207,7 @@ class Joint(LinearTrainer):
     def _set_biases(self, biases: NDArray[np.float64]) -> None:
         self._biases[...] = biases.reshape(self._biases.shape)
 
-    def _take_norms(self) -> None:
+    def _compute_norms(self) -> None:
         squares = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64)
         self._class_states["squared_norm"] = squares.reshape(self._class_states.shape)
 
@@ -217,7 +218,7 @@ class Joint(LinearTrainer):
         biases -= self._class_states[number]["bias_lag"]
         return np.full(self.n_classes, state["sigma_sum"]), biases, state["n_averaged"]
 
-    def _begin_window(self) -> None:
+    def _reset_averages(self) -> None:
         self._states["n_averaged"], self._states["sigma_sum"] = 0, 0.0
         self._class_states["bias_lag"] = 0.0
 
@@ -269,7 +270,7 @@ class Joint(LinearTrainer):
         if len(self.settings) == 1:
             self._train_setting(0, views[0], pool)
             return
-        if self.rates is None:  # settings share the chunk, but add up their own squared gradients
+        if self.rates is None:  # settings share the chunk, but not the sums of squared gradients
             views = [replace(view, targets=view.targets.copy()) for view in views]
         pool.share(
             lambda number: self._train_setting(number, views[number]), range(len(self.settings))
@@ -316,13 +317,13 @@ class Joint(LinearTrainer):
         state: Any,
         pool: ThreadPool | None,
     ) -> None:
-        """Train one setting on a chunk, with pairs of classes that are drawn beforehand."""
+        """Train one setting on a chunk by `random_pair_kernels`, whose pairs are drawn first."""
         n, X = len(chunk.index), chunk.X.view()
         X.flags.writeable = False  # as zero-copy rows are: one compiled kernel serves both
         positions = np.arange(n) if chunk.positions is None else chunk.positions
         marks = np.zeros(n, np.int64)
         work = RandomWork(np.zeros(n + 1, np.int64), np.empty(n, RANDOM_STEP), marks)
-        size = max(1, min(TAKEN_BYTES // self._row_bytes, self.n_classes // CROWD))
+        size = max(1, min(TAKEN_BYTES // self._row_bytes, self.n_classes // CLASSES_PER_ROW))
         queue, rows = make_queue(), ScatteredRows(X, positions)
         labelled = RowLabels(chunk.targets, chunk.classes)
         shared = work, weights, memory, setting
@@ -340,5 +341,5 @@ class Joint(LinearTrainer):
 def _assisted(
     pool: ThreadPool | None, assist: Callable[[], Any], queue: NDArray[np.int64]
 ) -> AbstractContextManager[None]:
-    """Return a context in which threads, if there are any, take work from a queue."""
+    """Return a context in which the helper threads of a pool, if any, call `assist`."""
     return nullcontext() if pool is None else pool.assisted(assist, partial(close_queue, queue))

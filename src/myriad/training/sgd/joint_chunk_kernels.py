@@ -1,9 +1,9 @@
-"""Whole chunks by pairs of classes: the steps are made in order, the products are shared.
+"""Training on a chunk by pairs of classes: steps are sequential, products are shared by threads.
 
-Between the steps of two blocks, the weights of every class take over the steps of the block before
-and are multiplied with the rows of the next. That is cut into tasks of some classes each, which any
-thread may take from a queue. A task owns its classes: no other thread writes their weights or their
-columns of S meanwhile, so the result does not depend on who runs it.
+Between two blocks, the steps of the previous block are added to the weights, which are then
+multiplied with the rows of the next block. This is divided into tasks of some classes each, which
+any thread may take from a queue. A task owns its classes: no other thread writes their weights or
+their columns of S meanwhile, so the result does not depend on the thread that runs it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PairWork(NamedTuple):
     Attributes
     ----------
     S : float array of shape (B, n_classes), products of the rows and the stored weights.
-    pairs : array of `PAIR_STEP` of shape (B,), the steps of the block before.
+    pairs : array of `PAIR_STEP` of shape (B,), the steps of the previous block.
     """
 
     S: Any
@@ -42,13 +42,13 @@ class PairWork(NamedTuple):
 
 @inlined
 def count_tasks(V):
-    """Return how many tasks there are between two blocks."""
+    """Return the number of tasks between two blocks."""
     return (len(V) + TASK - 1) // TASK
 
 
 @jit
 def run_pairs_task(rows, work, weights, memory, block, task):
-    """Run one task: take over the steps of the block before, score the next block.
+    """Run one task: add the steps of the previous block to the weights, score the next block.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def run_pairs_chunk(rows, labelled, harmonic, setting, work, weights, memory, st
     """
     X, V, Q = rows.X, weights.V, weights.Q
     n_blocks = (len(X) + block - 1) // block
-    # One round more than there are blocks: the last one takes over the steps of the last block.
+    # One round more than there are blocks: it adds the steps of the last block.
     for number in range(n_blocks + 1):
         add_tasks(queue, count_tasks(V))
         task = take_task(queue)

@@ -4,8 +4,8 @@ All, and softmax as well, make the steps of plain SGD, one row at a time [GP, Ta
 row, decay the weights by ``1 - eta lam``, then add the row times a coefficient to the weights of a
 few classes (softmax: of all).
 
-A block of B rows is scored by one product ``S = X V^T`` before its first step. When row i has its
-turn, its products are corrected for the steps of the rows before it in the block, ``s_i = S_i +
+A block of B rows is scored by one product ``S = X V^T`` before its first step. Before the step of
+row i, its products are corrected for the steps of the rows before it in the block, ``s_i = S_i +
 sum_{j<i} G_ij A_j`` with the Gram matrix ``G = X X^T`` and the coefficients A of those steps: this
 is the score that SGD without blocks would have seen. The weights are ``sigma V`` (see
 `engine.steps`), so A holds coefficients of V, already divided by sigma.
@@ -70,7 +70,7 @@ PAIR_STEP = np.dtype(
 
 
 class ClassMemory(NamedTuple):
-    """What is kept for each class beside its weights; changed in place.
+    """The state of each class beside its weights; changed in place.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ def bound_norm(c, a, product, square, class_states, setting, state):
 def correct_products(products, gram, pairs, i, class_states, setting):
     """Correct the products of row `i` of a block for the steps of the rows before it."""
     # Where norms are bounded, a class may have shrunk since the block was scored. The factor goes
-    # to the product first, once a row (`row` remembers that); coefficients have it already.
+    # to the product first, once per row (recorded in `row`); coefficients have it already.
     for j in range(i if setting.max_norm < np.inf else 0):
         if pairs[j].wrong >= 0:
             for c in (pairs[j].label, pairs[j].wrong):
@@ -185,7 +185,7 @@ def step_pairs(gram, targets, classes, harmonic, setting, S, pairs, memory, stat
     harmonic : see `objectives.warp`.
     setting : array of `JOINT_SETTING` of one entry.
     S : float array of shape (B, n_classes), products of rows and stored weights; changed in place:
-        each row is corrected, when it has its turn, for the steps of the rows before it.
+        each row is corrected, before its step, for the steps of the rows before it.
     pairs : array of `PAIR_STEP` of shape (B,), set to the step of each row.
     memory : `ClassMemory`; changed in place.
     state : array of `STATE` of one entry; changed in place.

@@ -187,8 +187,8 @@ class SGD(GradientMethod, CentringMethod):
             raise InputError("plda is for a training that starts from zero.")
 
     @property
-    def spreads(self) -> bool:
-        """Whether workers can train shards: mini-batches, rates of features and averages cannot."""
+    def supports_workers(self) -> bool:
+        """Whether workers can train shards: not with mini-batches, feature rates or averages."""
         optimiser = self.optimiser
         if self.batch != 1 or self.plda is not None:
             return False
@@ -200,7 +200,7 @@ class SGD(GradientMethod, CentringMethod):
 
     @property
     def is_open(self) -> bool:
-        """Whether a number is left to be searched for."""
+        """Whether an option is left to be searched for."""
         open_beta = self.objective == "ovr" and self.beta is None
         open_numbers = self.eta is None or self.lam is None or self.schedule.is_open
         return open_numbers or open_beta or self.scale is None
@@ -221,11 +221,11 @@ class SGD(GradientMethod, CentringMethod):
         if self.plda is not None:
             return self._fit_projected(train, val, self.plda, n_classes, context)
         with context.open() as running:
-            workers = running.workers if self.spreads else None
+            workers = running.workers if self.supports_workers else None
             task = Task(self, train, val, n_classes, workers)
             state, found, clock = TrainingState(running.checkpoint), None, start_clock()
             if not state.facts:
-                setting, table = task.stated, []
+                setting, table = task.default_setting, []
                 if val is not None and self.is_open:
                     found = Search(task, val, running, clock).run()
                     setting, table = found.setting, found.table
@@ -233,13 +233,13 @@ class SGD(GradientMethod, CentringMethod):
                 if found is None or found.trainer is None:
                     state.save()
             setting = Setting.from_json(state.facts["setting"])
-            rows, held = task.see(task.train, setting), val and task.see(val, setting)
+            rows, held_out = task.rows_for(task.train, setting), val and task.rows_for(val, setting)
             if found is not None and found.trainer is not None:
-                trainer, monitor = found.trainer, AccuracyMonitor([found.stopping], held)
+                trainer, monitor = found.trainer, AccuracyMonitor([found.stopping], held_out)
                 state.save(trainer, monitor, seconds=clock())
             else:
                 trainer = task.make([setting], task.train)
-                monitor = AccuracyMonitor([EarlyStopping(self.theta, task.patience)], held)
+                monitor = AccuracyMonitor([EarlyStopping(self.theta, task.patience)], held_out)
                 state.resume(trainer, monitor, pool=running.pool)
                 clock = start_clock(state.seconds)
             with running.progress.step("Training", self.epochs * rows.n_rows, "rows") as advance:
@@ -256,9 +256,9 @@ class SGD(GradientMethod, CentringMethod):
                     callback=self.callback,
                     state=state,
                 )
-            weights, epochs = monitor.take_final(trainer)
+            weights, epochs = monitor.final_weights(trainer)
             state.save(trainer, monitor, seconds=clock())
-            settings = setting.to_json() | self.stated_json() | task.describe_rounds()
+            settings = setting.to_json() | self.options_json() | task.describe_rounds()
             model = task.model(*weights, setting)
         return Fitted(model, settings, epochs, monitor.history, state.facts["table"])
 
@@ -291,8 +291,8 @@ class SGD(GradientMethod, CentringMethod):
             return OneVsRest.cost(n_classes, dim, self.beta or UNSEARCHED_BETA)
         return Joint.cost(self.objective, n_classes, dim)
 
-    def stated_json(self) -> dict[str, Any]:
-        """Return what is not searched for, as plain JSON; options at their default are left out."""
+    def options_json(self) -> dict[str, Any]:
+        """Return the options that are not searched for and not at their default, as plain JSON."""
         found: dict[str, Any] = {"schedule": self.schedule.name}
         if self.schedule.name == "decay" and self.schedule.t0 is not None:
             found["t0"] = self.schedule.t0

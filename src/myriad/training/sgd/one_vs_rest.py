@@ -40,7 +40,7 @@ all rows and classes (measured)."""
 
 
 class OneVsRest(LinearTrainer):
-    """One-vs-rest in training: the weights and states of all columns.
+    """Trainer of one-vs-rest: the weights and states of all columns.
 
     Parameters
     ----------
@@ -111,14 +111,14 @@ class OneVsRest(LinearTrainer):
     def _set_biases(self, biases: NDArray[np.float64]) -> None:
         self.states["bias"] = np.where(biases > UNSEEN_BIAS, biases, 0.0)
 
-    def _take_norms(self) -> None:
+    def _compute_norms(self) -> None:
         self.states["squared_norm"] = np.einsum("ij,ij->i", self.V, self.V, dtype=np.float64)
 
     def _averages(self, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.float64], Any]:
         states = self.states[rows]
         return states["sigma_sum"], states["bias_sum"], states["n_averaged"]
 
-    def _begin_window(self) -> None:
+    def _reset_averages(self) -> None:
         for name in ("sigma_sum", "bias_sum", "n_averaged"):
             self.states[name] = 0
 

@@ -1,10 +1,10 @@
-"""The two ways through a chunk for a group of one-vs-rest columns: the same draws, the same steps.
+"""Training one-vs-rest columns on a chunk, dense or sampled: with the same draws and steps.
 
 Both make the steps of plain SGD, one row at a time: score the row, decay the weights by ``1 - eta
-lam``, add the row times a coefficient [GP, Table 1]. The dense way takes the scores of a block from
-one product and corrects them by the Gram matrix, as `joint_kernels` does; the sampled way
-multiplies only the rows that a column draws. Columns share nothing: each has a scale sigma and a
-step count of its own, and a thread that owns a group of columns needs no other thread.
+lam``, add the row times a coefficient [GP, Table 1]. The dense form takes the scores of a block
+from one product and corrects them by the Gram matrix, as `joint_kernels` does; the sampled form
+multiplies only the rows that a column draws. Columns are independent: each has its own scale sigma
+and step count, so that threads need no synchronisation.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ def step_dense(rows, own_rows, columns, loss, targets, weights, states, start, b
 
 @jit
 def step_dense_shards(rows, own_rows, columns, loss, targets, weights, states, shards, queue):
-    """Step shards of columns through a chunk, those that the queue gives, until none is left.
+    """Train shards of columns on a chunk, taken from the queue until it is empty.
 
     Any number of threads may call this with the same arguments: a shard has one owner.
 

@@ -1,9 +1,9 @@
 """Steps of objectives that draw their two classes without looking at scores: ranking and auc.
 
-So the classes that every step will touch are known beforehand. Steps that share no class may be
-made in any order, or side by side: the result is that of one after the other, to the bit. Threads
-take tasks of a few rows each, and a step waits only for the last one before it with its label and
-the last one with its wrong class.
+So the two classes of every step are known in advance. Steps that share no class may be made in any
+order, or in parallel: the result is that of sequential steps, bit for bit. Threads take tasks of a
+few rows each, and a step waits only for the last step before it with its label, and the last one
+with its wrong class.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from myriad.training.sgd.joint_kernels import (
 STEPPED, REFUSED = 1, 2
 """Marks of a row: its step is made, or it holds a NaN or an infinite value."""
 
-SPINS, SPINS_A_FEATURE = 300_000, 16
-"""How long to spin for a step that is under way: several times as long as the longest takes."""
+SPINS, SPINS_PER_FEATURE = 300_000, 16
+"""Spins to wait for a step, in all and per feature: several times what the longest takes."""
 
 RANDOM_STEP = np.dtype(
     [
@@ -70,7 +70,7 @@ class ScatteredRows(NamedTuple):
 
 
 class RandomWork(NamedTuple):
-    """What is known of the steps of a chunk; changed in place.
+    """The steps of a chunk and their progress; changed in place.
 
     Attributes
     ----------
@@ -87,9 +87,9 @@ class RandomWork(NamedTuple):
 
 @jit
 def draw_steps(first, targets, classes, setting, state, latest, steps, Q):
-    """Draw the pairs of the next rows; return after how many the scale of the weights is too small.
+    """Draw the pairs of the next rows; return the number of rows until the scale must be folded.
 
-    Scale, step count and learning rate do not depend on the data: they too are known beforehand.
+    Scale, step count and learning rate do not depend on the data: they are computed here too.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def draw_steps(first, targets, classes, setting, state, latest, steps, Q):
         if len(labels) < n_classes:
             key = mix(now.key, target.key)
             step.label, step.wrong = draw_label(key, labels), draw_wrong(key, 0, n_classes, labels)
-            # What the step has to wait for, and what later steps of these classes wait for.
+            # The steps that this one waits for; later steps of these classes wait for this one.
             step.label_after, step.wrong_after = latest[step.label], latest[step.wrong]
             latest[step.label] = latest[step.wrong] = first + i
         now.n_averaged += 1
@@ -144,8 +144,8 @@ def dot_both(v, w, x):
 def step_both(x, step, products, weight, weights, memory, setting):
     """Step the weights of a row's label and of its wrong class.
 
-    `step` stands for the state of the training: `step_class` and `bound_norm` read sigma and
-    n_averaged from it, as they were when the row had its turn.
+    `step` is passed as the state of the training: `step_class` and `bound_norm` read sigma and
+    n_averaged from it, as they are at this step.
     """
     V, Q = weights.V, weights.Q
     bounded = setting.max_norm < np.inf
@@ -165,7 +165,7 @@ def step_both(x, step, products, weight, weights, memory, setting):
 
 @jit
 def run_random_task(task, rows, targets, work, weights, memory, setting, queue):
-    """Make the steps of the rows of a task, each as soon as those it depends on are made.
+    """Make the steps of the rows of a task, each after the steps that it depends on.
 
     Parameters
     ----------
@@ -177,20 +177,20 @@ def run_random_task(task, rows, targets, work, weights, memory, setting, queue):
     """
     X, positions, V, biases = rows.X, rows.positions, weights.V, memory.biases
     steps, marks = work.steps, work.marks
-    patience = SPINS + SPINS_A_FEATURE * V.shape[1]
+    patience = SPINS + SPINS_PER_FEATURE * V.shape[1]
     for i in range(work.bounds[task], work.bounds[task + 1]):
         x, step, mark = X[positions[i]], steps[i], STEPPED
         if step.label >= 0:
-            # Tasks are taken in order, and rows of a task made in order: the wait ends. Then this
-            # thread alone has these two classes until the row is marked.
+            # No deadlock: tasks are taken in order, and the rows of a task done in order. After the
+            # wait, this thread alone uses these two classes until the row is marked.
             wait_for_row(step.label_after, marks, queue, patience)
             wait_for_row(step.wrong_after, marks, queue, patience)
             products = dot_both(V[step.label], V[step.wrong], x)
             truth = step.sigma_before * products[0] + biases[step.label]
             score = step.sigma_before * products[1] + biases[step.wrong]
             loss = 1.0 - truth + score
-            # Zero-copy rows have not been checked: a bad one is found here, without a pass of its
-            # own, and has its mark, but makes no step.
+            # Zero-copy rows were not checked for NaN: such a row is found here, marked as refused,
+            # and makes no step.
             if not np.isfinite(loss) and not is_finite(x):
                 mark = REFUSED
             elif loss > 0.0:
@@ -229,9 +229,9 @@ def run_random_chunk(rows, labelled, work, weights, memory, setting, state, queu
     latest = np.full(len(memory.biases), -1)
     n_tasks, stop = 0, 0
     while stop < len(targets):
-        # Tasks are added until the chunk ends or the scale must be folded: helpers begin meanwhile.
-        is_sound = True
-        while is_sound and stop < len(targets):
+        # Helpers start on tasks while more are added, until the chunk ends or the scale is small.
+        can_continue = True
+        while can_continue and stop < len(targets):
             part = slice(stop, min(len(targets), stop + size))
             stop += draw_steps(
                 stop, targets[part], labelled.classes, setting, state, latest, work.steps[part], Q
@@ -239,13 +239,13 @@ def run_random_chunk(rows, labelled, work, weights, memory, setting, state, queu
             n_tasks += 1
             work.bounds[n_tasks] = stop
             add_tasks(queue, 1)
-            is_sound = not is_small(state[0].sigma, Q)
+            can_continue = not is_small(state[0].sigma, Q)
         task = take_task(queue)
         while task >= 0:
             run_random_task(task, rows, targets, work, weights, memory, setting, queue)
             finish_task(queue)
             task = take_task(queue)
         wait_until_done(queue)
-        if not is_sound:
+        if not can_continue:
             sigma, sigma_sum = fold_scale(memory.states, state)
             fold_weights(sigma, sigma_sum, weights.V, Q)

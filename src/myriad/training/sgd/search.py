@@ -2,7 +2,7 @@
 
 Candidates are learning rates, negatives for each positive and scalings, as [GP] recommends to tune
 them. Several are trained side by side, so that rows are read once; the worse ones are dropped
-rung by rung. The best one has lost nothing: its training continues where the search ended.
+rung by rung. Training continues with the trainer of the best one, where the search ended.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from myriad.errors import WorkError
 from myriad.store import Rows
 from myriad.training.context import RunningContext
 from myriad.training.loop import run
-from myriad.training.search import count_subsample, count_survivors, halve, subsample
+from myriad.training.search import (
+    count_subsample,
+    count_survivors,
+    halve,
+    subsample,
+    title_rung,
+)
 from myriad.training.settings import Setting
 from myriad.training.stopping import AccuracyMonitor, Clock, EarlyStopping
 from myriad.training.trainer import SettingsTrainer
@@ -31,8 +37,8 @@ ETAS = (0.1, 0.3, 1.0)
 JOINT_ETAS = (0.01, 0.03, 0.1, 0.3, 1.0)
 SOFTMAX_ETAS = (0.1, 0.3, 1.0, 3.0, 10.0)
 ADAGRAD_ETAS = (0.1, 0.3, 1.0, 3.0, 10.0)
-"""Learning rates tried, as multiples of the one that would undo a row's own loss,
-``1 / mean |x|^2``; with AdaGrad, whose first steps have one size for all rows,
+"""Learning rates tried, as multiples of ``1 / mean |x|^2``, with which a step changes the score of
+its own row by about 1; with AdaGrad, whose first steps have one size for all rows, of
 ``1 / sqrt(n_features mean |x|^2)``."""
 RUNG_EPOCHS = (3, 8)
 """Epochs on all rows after which candidates are compared: earlier, the fastest would win, not the
@@ -40,8 +46,8 @@ best."""
 SAMPLE_EPOCHS = 2
 """Epochs on a subsample, after which most candidates of a large problem are dropped."""
 MAX_EXTENSIONS = 3
-"""How often the grid is extended where its best learning rate is the lowest or the highest, or its
-best beta the highest."""
+"""Maximum number of extensions of the grid where its best learning rate is the lowest or highest,
+or its best beta the highest."""
 MORE_NEGATIVES = 4.0
 """Factor of beta in such an extension."""
 KEEP = 1 / 4
@@ -62,11 +68,11 @@ def grid(
     batch: int = 1,
     count_steps: Callable[[float | None], float] | None = None,
 ) -> list[Setting]:
-    """Return the settings to try; a number that the method states is not searched.
+    """Return the settings to try; an option that has a value is not searched.
 
     Parameters
     ----------
-    unit : the learning rate that would undo a row's own loss.
+    unit : learning rate of which candidates are multiples; see `Task.unit`.
     batch : rows of a mini-batch.
     count_steps : returns the steps of an epoch for a beta; needed where t0 is searched.
     """
@@ -76,7 +82,7 @@ def grid(
     if batch > 1:
         factors = widen(factors, batch)
     etas = [float(f"{factor * unit:.3g}") for factor in factors]
-    if batch > 1:  # a step may not shrink the weights below nothing
+    if batch > 1:  # weight decay must not change the sign of the weights
         etas = [eta for eta in etas if eta * (method.lam or 0.0) < 1.0] or etas[:1]
     if method.eta is not None:
         etas = [method.eta]
@@ -103,18 +109,18 @@ def grid(
 def widen(factors: tuple[float, ...], batch: int) -> tuple[float, ...]:
     """Return learning rates for mini-batches, up to `batch` times as large.
 
-    The mean gradient of a batch is as long as that of a row if its rows agree, and shorter by the
-    number of rows if only one of them makes a step.
+    The norm of the mean gradient of a batch is that of a row if all rows have the same gradient,
+    and `batch` times smaller if only one gradient is not zero.
     """
     size = len(factors) + round(math.log(batch, 3))
     return tuple(np.geomspace(factors[0], factors[-1] * batch, size))
 
 
 def default_betas(n_classes: int) -> list[float]:
-    """Return powers of 2 towards C - 1, at most five of them, evenly spaced; the last may be all.
+    """Return up to five powers of 2 below C, evenly spaced; the last may be infinity, for all.
 
-    With few classes all negatives are hardly more than the highest power; with many they would cost
-    far more than they bring [GP, Figure 1].
+    With few classes, all negatives cost hardly more than the highest power; with many, they cost
+    much more and improve little [GP, Figure 1].
     """
     highest = max(0, math.floor(math.log2(max(1, n_classes - 1))))
     exponents = np.unique(np.linspace(0, min(highest, 8), 5).round().astype(int))
@@ -124,8 +130,8 @@ def default_betas(n_classes: int) -> list[float]:
     return betas
 
 
-def decays(setting: Setting, n_steps: float) -> list[Setting]:
-    """Return a setting with each value of `lam` to try, its own first.
+def lam_candidates(setting: Setting, n_steps: float) -> list[Setting]:
+    """Return the setting itself, and with each value of `lam` to try.
 
     Parameters
     ----------
@@ -136,16 +142,16 @@ def decays(setting: Setting, n_steps: float) -> list[Setting]:
 
 
 @dataclass(frozen=True)
-class Searched:
-    """What a search has found.
+class SearchResult:
+    """The result of a search.
 
     Attributes
     ----------
-    setting : the best one.
+    setting : the best setting.
     stopping : its best epoch, weights and history so far.
     table : a row for each candidate as last compared: the setting, its number of epochs, and the
-        accuracies top1 and top5 as means of the second half of them.
-    trainer : the trainer of the best setting, to continue with; None if it has to begin again.
+        accuracies top1 and top5 as means over the second half of them.
+    trainer : the trainer of the best setting, to continue with; None to start from zero.
     """
 
     setting: Setting
@@ -164,7 +170,7 @@ class Rung:
 
 
 def rung_epochs(epochs: int) -> list[int]:
-    """Return the epochs after which candidates are compared, for a training of this length."""
+    """Return the epochs after which candidates are compared, if there are at most `epochs`."""
     return sorted({min(target, epochs) for target in RUNG_EPOCHS})
 
 
@@ -172,7 +178,7 @@ def plan_rungs(
     n_candidates: int, n_rows: int, n_classes: int, dim: int, *, memory: int, epochs: int
 ) -> list[Rung]:
     """Return the rungs of `Search.run`, without running them."""
-    together = count_together(memory, n_classes, dim)
+    n_together = count_together(memory, n_classes, dim)
     rungs: list[Rung] = []
     size = count_subsample(n_rows, n_candidates, n_classes, dim)
     if size < n_rows:
@@ -181,13 +187,13 @@ def plan_rungs(
     begun = 0
     for target in rung_epochs(epochs):
         rungs.append(Rung(n_candidates, n_rows, target - begun))
-        begun = target if n_candidates <= together else 0
+        begun = target if n_candidates <= n_together else 0
         n_candidates = count_survivors(n_candidates, KEEP)
     return rungs
 
 
 def count_together(memory: int, n_classes: int, dim: int) -> int:
-    """Return how many settings fit into the memory together."""
+    """Return the number of settings whose weights fit into memory together."""
     return max(1, memory // (4 * n_classes * dim))
 
 
@@ -196,8 +202,8 @@ class Search:
 
     Parameters
     ----------
-    task : what is trained on which rows. More settings than fit into the memory of its method are
-        trained in groups.
+    task : the method and its rows. If there are more settings than fit into the memory of the
+        method, they are trained in groups.
     val : rows on which candidates are compared.
     running : threads and progress.
     clock : returns the seconds since training began.
@@ -207,93 +213,95 @@ class Search:
         self.task, self.val, self.running, self.clock = task, val, running, clock
         self._table: dict[Setting, dict[str, Any]] = {}
         self._rules: dict[Setting, EarlyStopping] = {}
-        self._together = count_together(task.method.memory, task.n_classes, task.train.dim)
+        self._n_together = count_together(task.method.memory, task.n_classes, task.train.dim)
 
-    def run(self) -> Searched:
+    def run(self) -> SearchResult:
         """Find the best setting of the grid and, where rows are few, the best `lam` for it."""
         task, method = self.task, self.task.method
         batch, trainers = method.count_batch(task.train.n_rows), None
-        alive = grid(method, task.n_classes, task.unit, batch=batch, count_steps=task.count_steps)
-        sample = subsample(task.train, len(alive), task.n_classes, seed=method.seed)
+        candidates = grid(
+            method, task.n_classes, task.unit, batch=batch, count_steps=task.count_steps
+        )
+        sample = subsample(task.train, len(candidates), task.n_classes, seed=method.seed)
         if sample is not task.train:
-            alive, _ = self._climb(alive, None, sample, SAMPLE_EPOCHS)
+            candidates, _ = self._run_rung(candidates, None, sample, SAMPLE_EPOCHS)
         for target in rung_epochs(method.epochs):
-            alive, trainers = self._climb(alive, trainers, task.train, target)
-        alive, trainers = self._extend(alive, trainers)
+            candidates, trainers = self._run_rung(candidates, trainers, task.train, target)
+        candidates, trainers = self._extend(candidates, trainers)
         if method.lam is None and task.train.n_rows <= DECAY_ROWS:
-            alive = decays(alive[0], task.count_steps(alive[0].beta))
+            candidates = lam_candidates(candidates[0], task.count_steps(candidates[0].beta))
             epochs = min(DECAY_EPOCHS, method.epochs)
-            alive, trainers = self._climb(alive, None, task.train, epochs)
-        best = alive[0]
+            candidates, trainers = self._run_rung(candidates, None, task.train, epochs)
+        best = candidates[0]
         rule = self._rules[best]
         trainer = next((t for t in trainers or [] if best in t.settings), None)
         if rule.best_weights is None:
             trainer = None
         if trainer is not None:
             trainer.keep([trainer.settings.index(best)])
-        return Searched(best, rule, list(self._table.values()), trainer)
+        return SearchResult(best, rule, list(self._table.values()), trainer)
 
-    def _climb(
+    def _run_rung(
         self,
-        alive: list[Setting],
+        candidates: list[Setting],
         trainers: list[SettingsTrainer] | None,
         rows: Rows,
         target: int,
     ) -> tuple[list[Setting], list[SettingsTrainer] | None]:
         """Train candidates up to an epoch; return the survivors, best first, and their trainers.
 
-        Without trainers training begins again; as draws and order are functions of the epoch, that
-        changes nothing but the time. Where the candidates do not fit into the memory together,
-        trainers are not kept.
+        Without trainers, training starts from zero again; the result is the same, as draws and
+        order depend on the epoch alone. Trainers are not kept if the candidates do not fit into
+        memory together.
         """
         task, running = self.task, self.running
-        groups = self._group(alive) if trainers is None else [t.settings for t in trainers]
-        fits = len(alive) <= self._together
+        groups = self._group(candidates) if trainers is None else [t.settings for t in trainers]
+        fits = len(candidates) <= self._n_together
         begun = trainers[0].epoch if trainers else 0
         work = (target - begun) * rows.n_rows * len(groups)
         kept: list[SettingsTrainer] = []
-        with running.progress.step(f"Evaluating {len(alive)} candidates", work, "rows") as advance:
+        with running.progress.step(title_rung(len(candidates)), work, "rows") as advance:
             for number, group in enumerate(groups):
-                trainer = self._begin(group, rows) if trainers is None else trainers[number]
+                trainer = self._make_trainer(group, rows) if trainers is None else trainers[number]
                 rules = [self._rules[setting] for setting in group]
-                keep = 2 * len(alive) <= self._together
-                held = task.see(self.val, group[0])
+                keep = 2 * len(candidates) <= self._n_together
+                held_out = task.rows_for(self.val, group[0])
                 run(
                     trainer,
-                    task.see(rows, group[0]),
-                    AccuracyMonitor(rules, held, keep=keep, stops=False),
+                    task.rows_for(rows, group[0]),
+                    AccuracyMonitor(rules, held_out, keep=keep, stops=False),
                     until=target,
                     seed=task.method.seed,
                     pool=running.pool,
                     clock=self.clock,
                     advance=advance,
                 )
-                self._enter(group)
+                self._record(group)
                 kept += [trainer] if fits else []
-        alive = halve(alive, self._merit, KEEP)
-        return alive, self._thin(kept, alive) if fits else None
+        candidates = halve(candidates, self._score, KEEP)
+        return candidates, self._drop_settings(kept, candidates) if fits else None
 
     def _extend(
-        self, alive: list[Setting], trainers: list[SettingsTrainer] | None
+        self, candidates: list[Setting], trainers: list[SettingsTrainer] | None
     ) -> tuple[list[Setting], list[SettingsTrainer] | None]:
-        """Try settings beyond the grid while the best one lies on its edge."""
+        """Try settings beyond the grid while the best one is on its boundary."""
         last = rung_epochs(self.task.method.epochs)[-1]
-        for go_beyond in (self._beyond_eta, self._beyond_beta):
+        for extend in (self._beyond_eta, self._beyond_beta):
             for _ in range(MAX_EXTENSIONS):
-                best = alive[0]
-                beyond = go_beyond(best)
+                best = candidates[0]
+                beyond = extend(best)
                 if beyond is None:
                     break
                 try:
-                    more, own = self._climb([beyond], None, self.task.train, last)
+                    more, new_trainers = self._run_rung([beyond], None, self.task.train, last)
                 except WorkError:  # the weights overflowed
                     break
-                if self._merit(more[0]) > self._merit(best):
-                    alive, trainers = more, own
-        return alive, trainers
+                if self._score(more[0]) > self._score(best):
+                    candidates, trainers = more, new_trainers
+        return candidates, trainers
 
     def _beyond_eta(self, best: Setting) -> Setting | None:
-        """Return a setting with a learning rate beyond the lowest or the highest, if it is best."""
+        """Return a setting with a learning rate beyond those tried, if `best` is at an end."""
         if self.task.method.eta is not None:
             return None
         tried = sorted({setting.eta for setting in self._table})
@@ -302,7 +310,7 @@ class Search:
         return None if beyond is None else replace(best, eta=float(f"{beyond:.3g}"))
 
     def _beyond_beta(self, best: Setting) -> Setting | None:
-        """Return a setting with more negatives than were tried, if the most are best."""
+        """Return a setting with more negatives than were tried, if `best` has the most."""
         if self.task.method.beta is not None or best.beta is None or math.isinf(best.beta):
             return None
         if best.beta < max(setting.beta or 0.0 for setting in self._table):
@@ -310,14 +318,14 @@ class Search:
         more = MORE_NEGATIVES * best.beta
         return replace(best, beta=more if more < self.task.n_classes - 1 else math.inf)
 
-    def _begin(self, group: list[Setting], rows: Rows) -> SettingsTrainer:
+    def _make_trainer(self, group: list[Setting], rows: Rows) -> SettingsTrainer:
         method = self.task.method
         for setting in group:
             self._rules[setting] = EarlyStopping(method.theta, self.task.patience)
         return self.task.make(group, rows)
 
-    def _enter(self, group: list[Setting]) -> None:
-        """Write candidates into the table, with the mean accuracy of their last epochs."""
+    def _record(self, group: list[Setting]) -> None:
+        """Add candidates to the table, with their mean accuracy over the second half of epochs."""
         for setting in group:
             history = self._rules[setting].history
             recent = history[len(history) // 2 :]
@@ -327,11 +335,11 @@ class Search:
                 "top5": sum(row["top5"] for row in recent) / len(recent),
             }
 
-    def _merit(self, setting: Setting) -> tuple[float, float]:
-        """Return the score by which candidates are compared: the mean of the last epochs.
+    def _score(self, setting: Setting) -> tuple[float, float]:
+        """Return the key by which candidates are compared: mean top-1, then top-5 accuracy.
 
-        A single epoch is noisy, and the best of many noisy scores is too good to be true. Scaling
-        has to win by a standard error of the accuracy, so that it is not chosen by chance.
+        The mean is over epochs, because the best of many noisy scores is biased upwards. Scaled
+        features must be better by a standard error, so that they are not chosen by chance.
         """
         top1, top5 = self._table[setting]["top1"], self._table[setting]["top5"]
         if setting.scale and self.task.method.scale is None:
@@ -339,11 +347,13 @@ class Search:
             top1 -= 100.0 * math.sqrt(max(share * (1.0 - share), 1.0 / n) / n)
         return top1, top5
 
-    def _thin(self, trainers: list[SettingsTrainer], alive: list[Setting]) -> list[SettingsTrainer]:
-        """Drop the settings that are not alive, and the trainers that have none left."""
+    def _drop_settings(
+        self, trainers: list[SettingsTrainer], candidates: list[Setting]
+    ) -> list[SettingsTrainer]:
+        """Drop settings that are no longer candidates; return the trainers that have any left."""
         kept = []
         for trainer in trainers:
-            numbers = [n for n, setting in enumerate(trainer.settings) if setting in alive]
+            numbers = [n for n, setting in enumerate(trainer.settings) if setting in candidates]
             if numbers:
                 trainer.keep(numbers)
                 for number, setting in enumerate(trainer.settings):
@@ -352,10 +362,10 @@ class Search:
         return kept
 
     def _group(self, settings: Sequence[Setting]) -> list[list[Setting]]:
-        """Group settings that see the same rows, as many together as fit into the memory."""
+        """Return groups of settings with the same scaling, each of which fits into memory."""
         groups: list[list[Setting]] = []
         for scale in (False, True):
             some = [setting for setting in settings if setting.scale == scale]
-            size = self._together
+            size = self._n_together
             groups += [some[i : i + size] for i in range(0, len(some), size)]
         return groups

@@ -1,8 +1,8 @@
 """Chunks by the multinomial logistic loss: steps that change the weights of all classes [LS].
 
-Weights lie in panels of 16 classes, see `panels.pack_in_place`. So a task of them can be multiplied
-with the next block of rows where the rows lie, and takes over the steps of the block before, whose
-rows are packed already, where the weights lie: nothing but the rows is ever packed.
+During an epoch, weights are stored in panels of 16 classes, see `panels.pack_in_place`. So the
+weights of a task can be multiplied with the next block of rows, and the steps of the previous
+block, whose rows are packed already, can be added to them, without packing anything but the rows.
 
 Within a block the steps are those of `joint_kernels`, ``s_i = S_i + sum_{j<i} G_ij A_j``. Here row
 j of A is dense, so the sum is made on two levels: row by row within a sub-block, and by tiles, as a
@@ -146,13 +146,13 @@ def put_panels(A, panels, first):
 
 @jit
 def count_tasks(V):
-    """Return how many tasks there are between two blocks; the panel left over is one."""
+    """Return the number of tasks between two blocks; the incomplete panel is one."""
     return (len(V.panels) + TASK - 1) // TASK + len(V.rest)
 
 
 @jit
 def run_softmax_task(rows, work, V, Q, block, task):
-    """Run one task: take over the steps of the block before, score the next block.
+    """Run one task: add the steps of the previous block to the weights, score the next block.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def run_softmax_task(rows, work, V, Q, block, task):
     if first >= len(V.panels):
         own, averages, first = V.rest, Q.rest, len(V.panels)
     if start > 0:
-        # V += A^T X for the block before: its rows and its coefficients are both packed.
+        # V += A^T X for the previous block: its rows and its coefficients are both packed.
         n_rows, begin = min(block, len(X) - start + block), (start // block - 1) * size
         packed = rows.panels[begin : begin + count_panels(n_rows)]
         steps = work.steps[first : first + len(own)]
@@ -223,7 +223,7 @@ def run_softmax_chunk(rows, labelled, setting, work, V, Q, memory, state, queue,
     """
     X = rows.X
     n_blocks = (len(X) + block - 1) // block
-    # One round more than there are blocks: the last one takes over the steps of the last block.
+    # One round more than there are blocks: it adds the steps of the last block.
     for number in range(n_blocks + 1):
         add_tasks(queue, count_tasks(V))
         task = take_task(queue)

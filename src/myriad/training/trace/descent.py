@@ -19,22 +19,23 @@ from myriad.arrays import Float
 from myriad.parallel import ThreadPool
 from myriad.randomness import generator
 from myriad.store import Rows
-from myriad.training.trace.gauges.gauge import Atoms, Chart, Gauge
+from myriad.training.trace.gauges.gauge import Atoms, Gauge, Parametrisation
 from myriad.training.trace.latents import Point, Real
-from myriad.training.trace.multinomial import Latents, Risk, Slope
+from myriad.training.trace.multinomial import Gradient, Latents, Risk
 
 FEWEST_BATCH, BATCH_SIDES = 1024, 4
 LINE_STEPS = 8
-"""Risks evaluated to follow an atom."""
-FOLLOWED = 0.1
-"""An atom is followed until its slope is this fraction of the first one."""
-TOGETHER = 16
-"""Atoms of the full gradient that are added together."""
+"""Maximum number of evaluations of the risk in a line search."""
+FLAT_FRACTION = 0.1
+"""A line search ends where the slope is at most this fraction of that at its start."""
+ATOMS_ADDED = 16
+"""Maximum number of atoms of the full gradient that are added at once."""
 CORRECTIONS = 10
-KEPT = 0.5
-"""A mini-batch is too small if the slope on all rows is below this fraction of its own."""
+MIN_SLOPE_FRACTION = 0.5
+"""A mini-batch is too small if the slope of its atom on all rows is below this fraction of the
+slope on the mini-batch."""
 GROWTH = 4
-"""How many times larger the next mini-batch is then."""
+"""Factor by which mini-batches that are too small grow."""
 STALLED = 1e-7
 """A round on the full gradient that lowers the objective by a smaller fraction is the last."""
 
@@ -46,12 +47,12 @@ class State:
     Attributes
     ----------
     point : the weights.
-    found : the atoms best aligned with the full gradient.
+    found : the atoms best aligned with the negative full gradient.
     objective, bound, polar : at the weights; see `bound_suboptimality`.
-    atoms, rank : of the weights.
-    round : rounds made so far.
+    atoms, rank : number of atoms of the weights, and their rank.
+    round : number of rounds so far.
     batch : rows of a mini-batch.
-    done : whether the bound is small enough, or the objective falls no more.
+    done : whether the bound is below the tolerance, or the objective no longer decreases.
     """
 
     point: Point
@@ -66,7 +67,7 @@ class State:
     done: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return the columns of a history."""
+        """Return the columns of the history that describe the round."""
         return {
             "objective": self.objective,
             "bound": self.bound,
@@ -77,14 +78,15 @@ class State:
 
 
 class Descent:
-    """The descent on one set of rows; `lam` may differ from call to call.
+    """Stochastic atom descent on one set of rows; `lam` may differ from call to call.
 
     Parameters
     ----------
     batch : rows of the first mini-batches; None for a few times the larger side of W, since the
         top singular pair of fewer rows is that of their noise.
     subspace_every : atoms from mini-batches between two minimisations over the support.
-    steps : of L-BFGS-B in each minimisation, at most.
+    steps : maximum number of L-BFGS-B iterations in each minimisation.
+    tol : relative suboptimality at which `State.done` is set.
     """
 
     def __init__(
@@ -108,15 +110,15 @@ class Descent:
     def begin(self) -> State:
         """Return the state at W = 0; its polar is the smallest `lam` for which zero is optimal."""
         rows = self._risk.rows
-        return self.resume(self.gauge.begin(rows.dim, self._risk.n_classes, rows.dtype), 0, None)
+        return self.resume(self.gauge.zeros(rows.dim, self._risk.n_classes, rows.dtype), 0, None)
 
-    def resume(self, point: Point, made: int, batch: int | None, lam: float = np.inf) -> State:
+    def resume(self, point: Point, n_rounds: int, batch: int | None, lam: float = np.inf) -> State:
         """Return the state at a point after a number of rounds."""
         batch = min(batch or self._batch, self._risk.rows.n_rows)
-        return self._certify(point, self._risk.lift(point.basis), lam, made, batch)
+        return self._certify(point, self._risk.project(point.basis), lam, n_rounds, batch)
 
     def relax(self, point: Point, lam: float) -> Point:
-        """Return the best point over the support of one, for a smaller `lam`: no atom is added."""
+        """Return the minimiser for a smaller `lam` over the support of `point`."""
         return self._minimise(point, lam)
 
     def run_round(self, state: State, lam: float) -> State:
@@ -127,14 +129,14 @@ class Descent:
             if batch >= n_rows:
                 break
             point, kept = self._add_from_batch(point, lam, batch, key=f"{state.round} {atom}")
-            if kept < KEPT:
+            if kept < MIN_SLOPE_FRACTION:
                 batch = min(GROWTH * batch, n_rows)
         if batch >= n_rows and point is state.point:
             found = state.found.above(lam)
             if len(found):
-                point, _ = self._follow(point, found, lam)
+                point, _ = self._line_search(point, found, lam)
         point = self._minimise(point, lam)
-        state = self._certify(point, self._risk.lift(point.basis), lam, state.round + 1, batch)
+        state = self._certify(point, self._risk.project(point.basis), lam, state.round + 1, batch)
         fell = began.objective - state.objective
         stalled = batch >= n_rows == began.batch and fell < STALLED * state.objective
         return replace(state, done=state.done or stalled)
@@ -142,27 +144,28 @@ class Descent:
     def _add_from_batch(
         self, point: Point, lam: float, batch: int, *, key: str
     ) -> tuple[Point, float]:
-        """Return the point after a step along the best atom of a mini-batch.
+        """Return the point after a line search along the best atom of a mini-batch.
 
-        The number is the slope on all rows as a fraction of that on the mini-batch, 0 if there is
-        no such atom.
+        The second value is the slope on all rows as a fraction of that on the mini-batch, 0 if
+        there is no such atom.
         """
         draw = generator(self.seed, f"atoms {key}")
         chosen = np.sort(draw.choice(self._risk.rows.n_rows, batch, replace=False))
         some = Risk(self._risk.rows.select(chosen), self._risk.biases, self._risk.pool)
-        slope = Slope(some, point, some.lift(point.basis))
-        _, atoms = self.gauge.search(slope, point, count=1, draw=draw, precision=0.05)
+        gradient = Gradient(some, point, some.project(point.basis))
+        _, atoms = self.gauge.search(gradient, point, count=1, draw=draw, precision=0.05)
         atoms = atoms.above(lam)
-        return self._follow(point, atoms, lam) if len(atoms) else (point, 0.0)
+        return self._line_search(point, atoms, lam) if len(atoms) else (point, 0.0)
 
-    def _follow(self, point: Point, atoms: Atoms, lam: float) -> tuple[Point, float]:
+    def _line_search(self, point: Point, atoms: Atoms, lam: float) -> tuple[Point, float]:
         """Return the point after a step along the sum of atoms that lowers the objective.
 
-        The number is the slope at the start as a fraction of the atoms' own.
+        The second value is the slope at the start as a fraction of the slope that the search for
+        the atoms found; the point is unchanged and the value 0 if the objective does not fall.
         """
-        whole, promised = point, float(atoms.slopes.sum()) - lam * len(atoms)
+        before, expected = point, float(atoms.slopes.sum()) - lam * len(atoms)
         point, delta = self.gauge.extend(point, atoms)
-        latents = self._risk.lift(point.basis)
+        latents = self._risk.project(point.basis)
 
         def slope_at(step: float) -> float:
             H = self._risk.evaluate(latents, point.B + step * delta)[1]
@@ -170,36 +173,36 @@ class Descent:
 
         step, slope = find_step(slope_at, first=1.0 / max(1.0, float(np.sqrt((delta**2).sum()))))
         if step == 0:
-            return whole, 0.0
-        return Point(point.basis, point.B + step * delta), -slope / promised
+            return before, 0.0
+        return Point(point.basis, point.B + step * delta), -slope / expected
 
     def _minimise(self, point: Point, lam: float) -> Point:
-        """Return the best point over the support: first atoms move where they can, then weights."""
+        """Return the minimiser over the support: atoms may change first, then weights alone."""
         if not point.B.any():
             return self.gauge.compress(point)
-        latents = self._risk.lift(point.basis)
-        rotations = self.gauge.rotations(point)
-        if rotations is not None:
-            point = Point(point.basis, self._descend(rotations, latents, lam))
+        latents = self._risk.project(point.basis)
+        factors = self.gauge.by_factors(point)
+        if factors is not None:
+            point = Point(point.basis, self._descend(factors, latents, lam))
         if point.B.any():
-            scales = self.gauge.scales(point)
-            point = Point(point.basis, self._descend(scales, latents, lam))
+            weights = self.gauge.by_weights(point)
+            point = Point(point.basis, self._descend(weights, latents, lam))
         return self.gauge.compress(point)
 
-    def _descend(self, chart: Chart, latents: Latents, lam: float) -> Real:
-        """Return the B that L-BFGS-B finds in a chart."""
+    def _descend(self, form: Parametrisation, latents: Latents, lam: float) -> Real:
+        """Return the B that L-BFGS-B finds in a parametrisation."""
 
         def value(x: Real) -> tuple[float, Real]:
-            risk, H = self._risk.evaluate(latents, chart.to_matrix(x))
-            penalty, slope = chart.penalty(x, lam)
-            return risk + penalty, chart.pull(x, H) + slope
+            risk, H = self._risk.evaluate(latents, form.to_matrix(x))
+            penalty, slope = form.penalty(x, lam)
+            return risk + penalty, form.gradient(x, H) + slope
 
         found = minimize(
             value,
-            chart.start,
+            form.start,
             jac=True,
             method="L-BFGS-B",
-            bounds=None if chart.squared else [(0.0, None)] * len(chart.start),
+            bounds=None if form.squared else [(0.0, None)] * len(form.start),
             options={
                 "maxiter": self._steps,
                 "maxcor": CORRECTIONS,
@@ -207,20 +210,22 @@ class Descent:
                 "gtol": 1e-2 * self.tol * lam,
             },
         )
-        return chart.to_matrix(found.x)
+        return form.to_matrix(found.x)
 
-    def _certify(self, point: Point, latents: Latents, lam: float, made: int, batch: int) -> State:
-        slope = Slope(self._risk, point, latents)
-        draw = generator(self.seed, f"certificate {made}")
+    def _certify(
+        self, point: Point, latents: Latents, lam: float, n_rounds: int, batch: int
+    ) -> State:
+        gradient = Gradient(self._risk, point, latents)
+        draw = generator(self.seed, f"certificate {n_rounds}")
         polar, found = self.gauge.search(
-            slope, point, count=TOGETHER, draw=draw, precision=min(0.1, 0.3 * self.tol)
+            gradient, point, count=ATOMS_ADDED, draw=draw, precision=min(0.1, 0.3 * self.tol)
         )
-        gauge, inner = self.gauge.measure(point.B), float((slope.H * point.B).sum())
-        objective, bound = slope.value, 0.0
+        gauge, inner = self.gauge.value(point.B), float((gradient.H * point.B).sum())
+        objective, bound = gradient.value, 0.0
         if np.isfinite(lam):
             objective += lam * gauge
             bound = bound_suboptimality(
-                slope.losses, self._risk.weights, lam=lam, gauge=gauge, inner=inner, polar=polar
+                gradient.losses, self._risk.weights, lam=lam, gauge=gauge, inner=inner, polar=polar
             )
         return State(
             point,
@@ -230,17 +235,22 @@ class Descent:
             polar,
             self.gauge.count(point),
             self.gauge.rank(point),
-            made,
+            n_rounds,
             batch,
             done=bool(np.isfinite(lam)) and bound <= self.tol * objective,
         )
 
 
 def find_step(slope_at: Callable[[float], float], *, first: float) -> tuple[float, float]:
-    """Return a step at which a line is still falling but nearly flat, and the slope at its start.
+    """Return a step at which a convex function still falls but is nearly flat, and its first slope.
 
-    The line's function is convex: the step is doubled until the slope is positive, then found
-    between the last two alternately by the secant and by halving. 0 where the slope never falls.
+    The step is doubled until the slope is positive; then the interval is cut alternately by the
+    secant and in half. The step is 0 if the function does not fall at 0.
+
+    Parameters
+    ----------
+    slope_at : returns the derivative along the line at a step.
+    first : the first step to try.
     """
     at_zero = slope_at(0.0)
     if at_zero >= 0:
@@ -251,7 +261,7 @@ def find_step(slope_at: Callable[[float], float], *, first: float) -> tuple[floa
         here = slope_at(step)
         if here <= 0:
             low = step, here
-            if here > FOLLOWED * at_zero:
+            if here > FLAT_FRACTION * at_zero:
                 break
         else:
             high = step, here

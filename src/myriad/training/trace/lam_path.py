@@ -25,14 +25,14 @@ from myriad.training.method import Fitted
 from myriad.training.search import has_peaked
 from myriad.training.stopping import Clock, Monitor, Row
 from myriad.training.trace.descent import Descent, State
-from myriad.training.trace.latents import Chosen, Directions, Point, point_of
+from myriad.training.trace.latents import Directions, Point, SelectedFeatures, read_point
 from myriad.training.validation import ModelRanker, count_block_rows, validate
 
 FACTOR = 2.0**-0.5
-"""From one `lam` to the next."""
+"""Ratio of a `lam` to the one before on the path."""
 LONGEST = 24
 PATIENCE = 3
-"""Values of `lam` without a rise of the accuracy after which a path ends."""
+"""The path ends when this many consecutive values have not improved the accuracy."""
 RELAXED = (1.0, 0.3, 0.1, 0.03)
 """Fractions of `lam` tried for the weights on the support; 1 leaves them as they are."""
 UNSEARCHED = 0.1
@@ -50,9 +50,9 @@ class AtomTrainer:
 
     Attributes
     ----------
-    lam : the present value.
-    now : the state of the descent.
-    epoch : rounds for this value.
+    lam : the current value.
+    now : the current state of the descent.
+    epoch : number of rounds for this value.
     n_classes : number of classes.
     """
 
@@ -62,12 +62,12 @@ class AtomTrainer:
         self.now: State = descent.begin()
 
     def begin(self, lam: float) -> None:
-        """Begin with another value where the present one has ended."""
+        """Start with another value from the current point (warm start)."""
         self.lam, self.epoch = lam, 0
         self.now = self.descent.resume(self.now.point, self.now.round, self.now.batch, lam)
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Run one more round; rows, seed and threads are those of the descent."""
+        """Run one more round; `rows`, `seed` and `pool` are ignored: the descent has its own."""
         self.now = self.descent.run_round(self.now, self.lam)
         self.epoch += 1
 
@@ -76,7 +76,7 @@ class AtomTrainer:
         return self.ranker(self.now.point, rows).rank(rows, pool=pool)
 
     def ranker(self, point: Point, rows: Rows) -> ModelRanker:
-        """Return what ranks rows by the weights at a point."""
+        """Return the ranker of the model with the weights at a point."""
         model = to_model(point, self.biases, self.dim)
         return ModelRanker(model, count_block_rows(rows.dim, self.n_classes))
 
@@ -85,20 +85,20 @@ class AtomTrainer:
         return self.now.point.arrays() | {"counts": np.array([self.now.round, self.now.batch])}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take the arrays that `state` returned, for the present `lam`."""
-        made, batch = arrays["counts"].tolist()
-        self.now = self.descent.resume(point_of(arrays), made, batch, self.lam)
+        """Restore the arrays that `state` returned, for the current `lam`."""
+        n_rounds, batch = arrays["counts"].tolist()
+        self.now = self.descent.resume(read_point(arrays), n_rounds, batch, self.lam)
 
 
 class BoundStopping(Monitor):
-    """Stops when the bound on suboptimality is small, or the objective falls no more."""
+    """Stops when the suboptimality is below the tolerance, or the objective no longer falls."""
 
     def __init__(self, val: Rows | None) -> None:
         self.history: list[Row] = []
         self.done = False
         self._val = val
 
-    def look(self, trainer: AtomTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
+    def on_epoch_end(self, trainer: AtomTrainer, *, clock: Clock, pool: ThreadPool) -> Row | None:
         """Append a row for the round, with validation accuracy if rows are held out."""
         row = {"epoch": trainer.epoch, "lam": trainer.lam, **trainer.now.to_json()}
         if self._val is not None:
@@ -120,18 +120,18 @@ class BoundStopping(Monitor):
         *,
         pool: ThreadPool,
     ) -> None:
-        """Take the history."""
+        """Restore the history."""
         self.history = list(state["history"])
         self.done = state["done"] or trainer.now.done
 
 
 class LamPath:
-    """Training for one value of `lam` after the other; after each round it can be interrupted.
+    """Training for one value of `lam` after the other, with a checkpoint after each round.
 
     Parameters
     ----------
     trainer : atom descent on the rows to train on.
-    train, val : these rows, and those on which `lam` is chosen, if any.
+    train, val : the training rows, and the validation rows on which `lam` is chosen, or None.
     relaxed : fractions of `lam` to try for the weights on the support.
     running : threads, progress and checkpoint.
     """
@@ -160,7 +160,7 @@ class LamPath:
         settings: dict[str, Any],
         callback: Callback | None,
     ) -> Fitted:
-        """Train for one `lam`, or for None along the path; return the model of the best."""
+        """Train for `lam`, or along the path if it is None; return the best model."""
         trainer, state, progress = self._trainer, self._state, self._running.progress
         most = max(trainer.now.polar, float(np.finfo(np.float32).tiny))
         lams, facts = self._list_lams(lam, most), state.facts
@@ -179,7 +179,7 @@ class LamPath:
                     callback=callback,
                     state=state,
                 )
-                self._enter(monitor)
+                self._record(monitor)
                 facts["number"] += 1
                 facts["begun"] = False
                 state.save(trainer, monitor, seconds=self._clock())
@@ -194,7 +194,7 @@ class LamPath:
         chosen = {name: row[name] for name in names}
         chosen["value"] = chosen.pop("objective")
         table = _show_path(facts["table"]) if len(lams) > 1 else []
-        model = to_model(point_of(state.arrays), trainer.biases, trainer.dim)
+        model = to_model(read_point(state.arrays), trainer.biases, trainer.dim)
         return Fitted(model, settings | chosen, max(1, history[-1]["epoch"]), history, table)
 
     def _list_lams(self, lam: float | None, most: float) -> list[float]:
@@ -205,12 +205,12 @@ class LamPath:
         return [most * FACTOR**step for step in range(1, LONGEST + 1)]
 
     def _has_peaked(self) -> bool:
-        """Return whether accuracy has not risen for some values."""
+        """Return whether accuracy has not improved for the last `PATIENCE` values."""
         scores = [_score(row) for row in self._state.facts["table"]]
         return self._val is not None and has_peaked(scores, PATIENCE)
 
     def _begin(self, lam: float) -> BoundStopping:
-        """Begin with a value, or resume it; return its monitor."""
+        """Start training with a value, or resume it; return its monitor."""
         trainer, state, pool = self._trainer, self._state, self._running.pool
         monitor = BoundStopping(self._val)
         if state.is_running:
@@ -223,11 +223,11 @@ class LamPath:
         else:
             trainer.begin(lam)
         state.facts["begun"] = True
-        monitor.look(trainer, clock=self._clock, pool=pool)
+        monitor.on_epoch_end(trainer, clock=self._clock, pool=pool)
         return monitor
 
-    def _enter(self, monitor: BoundStopping) -> None:
-        """Enter a finished value, relaxed as is best, into the table; remember the best of all."""
+    def _record(self, monitor: BoundStopping) -> None:
+        """Add a finished value, with its best relaxation, to the table; keep the best point."""
         trainer, facts = self._trainer, self._state.facts
         point, gauge = trainer.now.point, trainer.descent.gauge
         tried: list[tuple[dict[str, Any], Point]] = []
@@ -256,8 +256,8 @@ def measure(trainer: AtomTrainer, point: Point, rows: Rows, pool: ThreadPool) ->
 
 
 def to_model(point: Point, biases: Float, dim: int) -> LatentModel:
-    """Return the model of weights in factors."""
-    if isinstance(point.basis, Chosen):
+    """Return the factored model of the weights at a point."""
+    if isinstance(point.basis, SelectedFeatures):
         return ChosenModel(point.B.T.astype(np.float32), biases, point.basis.features, dim)
     assert isinstance(point.basis, Directions)
     left, values, right = np.linalg.svd(point.B, full_matrices=False)
@@ -267,7 +267,7 @@ def to_model(point: Point, biases: Float, dim: int) -> LatentModel:
 
 
 def _show_path(table: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the columns of a path that a report shows; atoms that only repeat ranks are not."""
+    """Return the columns of a path for a report, without ``atoms`` if these equal the ranks."""
     names = ["lam", "rank", "top1"]
     if any(row["atoms"] != row["rank"] for row in table):
         names.insert(2, "atoms")

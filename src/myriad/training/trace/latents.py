@@ -1,7 +1,7 @@
 """Weights as a basis and coefficients of the classes: ``W = basis B``, never multiplied out.
 
-A basis holds p directions of the feature space, either free vectors or single features; the latents
-of a row are its p coordinates ``z``, and its scores are ``B^T z + b``.
+A basis holds p directions of the feature space, either arbitrary vectors or single features; the
+latents of a row are its p coordinates ``z``, and its scores are ``B^T z + b``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Real = NDArray[np.float64]
 
 
 class Basis(ABC):
-    """Directions of the feature space; the base of both kinds."""
+    """Directions of the feature space; the base class."""
 
     @property
     @abstractmethod
@@ -26,17 +26,17 @@ class Basis(ABC):
         """The number p of directions."""
 
     @abstractmethod
-    def lift(self, X: NDArray[Any]) -> NDArray[Any]:
+    def project(self, X: NDArray[Any]) -> NDArray[Any]:
         """Return the latents (n, p) of rows (n, n_features)."""
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what a checkpoint keeps."""
+        """Return the arrays for a checkpoint."""
 
 
 @dataclass(frozen=True, eq=False)
 class Directions(Basis):
-    """Free directions.
+    """Arbitrary directions.
 
     Attributes
     ----------
@@ -50,22 +50,22 @@ class Directions(Basis):
         """The number p of directions."""
         return int(self.vectors.shape[1])
 
-    def lift(self, X: NDArray[Any]) -> NDArray[Any]:
+    def project(self, X: NDArray[Any]) -> NDArray[Any]:
         """Return the latents (n, p) of rows (n, n_features)."""
         return X @ self.vectors
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what a checkpoint keeps."""
+        """Return the arrays for a checkpoint."""
         return {"vectors": self.vectors}
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen(Basis):
+class SelectedFeatures(Basis):
     """Single features.
 
     Attributes
     ----------
-    features : int64 array of shape (p,), rising.
+    features : int64 array of shape (p,), ascending.
     """
 
     features: NDArray[np.int64]
@@ -75,12 +75,12 @@ class Chosen(Basis):
         """The number p of features."""
         return len(self.features)
 
-    def lift(self, X: NDArray[Any]) -> NDArray[Any]:
+    def project(self, X: NDArray[Any]) -> NDArray[Any]:
         """Return the latents (n, p) of rows (n, n_features)."""
         return np.ascontiguousarray(X[:, self.features])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what a checkpoint keeps."""
+        """Return the arrays for a checkpoint."""
         return {"features": self.features}
 
 
@@ -98,12 +98,12 @@ class Point:
     B: Real
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what a checkpoint keeps; `point_of` reads it."""
+        """Return the arrays for a checkpoint; `read_point` reads them."""
         return {**self.basis.arrays(), "B": self.B}
 
 
-def point_of(arrays: Mapping[str, NDArray[Any]]) -> Point:
-    """Return the point that a checkpoint keeps."""
+def read_point(arrays: Mapping[str, NDArray[Any]]) -> Point:
+    """Return the point whose arrays a checkpoint has."""
     if "vectors" in arrays:
         return Point(Directions(arrays["vectors"]), arrays["B"])
-    return Point(Chosen(arrays["features"]), arrays["B"])
+    return Point(SelectedFeatures(arrays["features"]), arrays["B"])

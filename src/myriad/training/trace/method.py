@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 GRADIENTS = 200
 """Full gradients that a path over `lam` takes, as measured by `benchmarks/trace.py`."""
 PLANNED_RANK = 256
-"""The rank that costs assume, at most."""
+"""Maximum rank that the cost assumes."""
 FACTORS_BYTES = 200 << 20
 """Bytes that atom descent holds in addition to its factors."""
 FEWEST_ROWS = 0.5
-"""What a class without rows counts for in the prior."""
+"""Number of rows that a class without rows counts as in the prior."""
 PANEL = "Low rank: trace"
 
 
 @dataclass(frozen=True)
 class PathCost:
-    """What a path over `lam` takes; ``plan`` multiplies it out.
+    """The cost of a path over `lam`, for ``plan``.
 
     Attributes
     ----------
-    gradients : full gradients, each over all rows.
-    multiply_adds : of a row, in one of them.
+    gradients : number of full gradients, each over all rows.
+    multiply_adds : of one row in one gradient.
     model_bytes, memory : bytes of the model, and of the training.
     """
 
@@ -51,7 +51,7 @@ class PathCost:
 
 @dataclass(frozen=True, kw_only=True)
 class AtomDescent(CentringMethod):
-    """Least ``lam gauge(W) + mean multinomial logistic loss`` [LS].
+    """Minimises ``lam gauge(W) + mean multinomial logistic loss`` [LS].
 
     Options are described on their fields. A `lam` of None follows a path and is chosen on
     validation rows; a `relax` of None tries several values with it, and is 1 with a stated `lam`.
@@ -160,7 +160,7 @@ class AtomDescent(CentringMethod):
 
     @staticmethod
     def cost(n_classes: int, dim: int) -> PathCost:
-        """Return what a path takes: a gradient is two products of a row with all weights."""
+        """Return the cost of a path: a gradient is two products of a row with all weights."""
         factors = 4.0 * min(PLANNED_RANK, dim, n_classes) * (n_classes + dim)
         memory = 6 * factors + FACTORS_BYTES
         return PathCost(GRADIENTS, 2.0 * n_classes * dim, factors, memory)
@@ -174,7 +174,7 @@ class AtomDescent(CentringMethod):
         return (1.0,) if val is None or self.lam is not None else RELAXED
 
     def settled(self, fitted: Fitted) -> Self:
-        """Return the method with what was chosen."""
+        """Return the method with the `lam` and `relax` that were chosen."""
         return replace(self, lam=fitted.settings["lam"], relax=fitted.settings["relax"])
 
 

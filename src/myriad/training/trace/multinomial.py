@@ -19,15 +19,15 @@ from myriad.store import Rows
 from myriad.training.trace.latents import Basis, Point, Real
 
 BLOCK_BYTES = 2 << 20
-"""Scores or features of a block."""
+"""Bytes of the scores or features of a block."""
 SHARDS = 16
-"""Sums that are computed apart, by any thread, and added in order."""
+"""Partial sums, each computed by any one thread, that are added in order."""
 CACHE_BYTES = 64 << 20
 """Residuals and latents of all rows are kept if they take no more; else they are computed again."""
 
 
 class Risk:
-    """The risk of some rows.
+    """The empirical risk of some rows.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class Risk:
         each = -(-len(blocks) // SHARDS)
         self._shards = [blocks[first : first + each] for first in range(0, len(blocks), each)]
 
-    def lift(self, basis: Basis) -> Latents:
-        """Return the latents of all rows."""
+    def project(self, basis: Basis) -> Latents:
+        """Return the latents of all rows in a basis."""
         return Latents(self, basis)
 
     def evaluate(self, latents: Latents, B: Real) -> tuple[float, Real]:
-        """Return the risk at ``basis B`` and its gradient by B, float64 of shape (p, n_classes)."""
+        """Return the risk at ``basis B`` and its gradient with respect to B, (p, n_classes)."""
         plain = B.astype(self.rows.dtype)
 
         def add(block: range) -> tuple[Any, ...]:
@@ -64,7 +64,7 @@ class Risk:
         return float(risk), H
 
     def residuals(self, scores: NDArray[Any], block: range) -> tuple[NDArray[Any], Real]:
-        """Change scores without biases to weighted residuals, in place; return the losses too."""
+        """Replace scores without biases by weighted residuals; return these and the losses."""
         some = slice(block.start, block.stop)
         at = np.arange(len(block)), self.rows.labels[some]
         scores += self.biases
@@ -77,9 +77,10 @@ class Risk:
         return scores, np.log(totals) - own
 
     def sum(self, function: Callable[[range], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Add up what a function returns for each block.
+        """Return the sum over blocks of the tuple that a function returns for each.
 
-        Shards and the order of additions depend on the shape alone, and so do the bits.
+        The order of additions depends only on the number of rows, so that the result is the same,
+        bit for bit, on any number of threads.
         """
         sums: list[tuple[Any, ...] | None] = [None] * len(self._shards)
 
@@ -108,7 +109,7 @@ def _add(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class Latents:
-    """The latents of all rows, kept where they fit, else computed for each block."""
+    """The latents of all rows, cached where they fit, else computed at each `read`."""
 
     def __init__(self, risk: Risk, basis: Basis) -> None:
         self._rows, self._basis = risk.rows, basis
@@ -118,7 +119,7 @@ class Latents:
             kept = np.empty(shape, risk.rows.dtype)
 
             def fill(block: range) -> None:
-                kept[block.start : block.stop] = basis.lift(risk.rows.read(block))
+                kept[block.start : block.stop] = basis.project(risk.rows.read(block))
 
             if shape[1]:
                 risk.visit(fill)
@@ -128,16 +129,16 @@ class Latents:
         """Return the latents of a block, of shape (n, p)."""
         if self._kept is not None:
             return self._kept[block.start : block.stop]
-        return self._basis.lift(self._rows.read(block))
+        return self._basis.project(self._rows.read(block))
 
 
-class Slope:
+class Gradient:
     """The gradient G (n_features, n_classes) of a risk at a point, used only in products.
 
     Attributes
     ----------
     losses : float64 array of shape (n_samples,), ``-log p_y`` of each row.
-    H : float64 array of shape (p, n_classes): the gradient by B.
+    H : float64 array of shape (p, n_classes): the gradient with respect to B.
     """
 
     def __init__(self, risk: Risk, point: Point, latents: Latents) -> None:
@@ -160,7 +161,7 @@ class Slope:
 
     @property
     def value(self) -> float:
-        """The risk."""
+        """The risk at the point."""
         return float(self.losses @ self.risk.weights)
 
     def times(self, V: NDArray[Any]) -> Real:
@@ -184,7 +185,7 @@ class Slope:
         return product
 
     def of_features(self, features: slice) -> NDArray[Any]:
-        """Return some rows of G: those of a few features."""
+        """Return the rows of G that belong to a slice of the features."""
 
         def add(block: range) -> tuple[Any, ...]:
             X = np.ascontiguousarray(self.risk.rows.read(block)[:, features])

@@ -27,9 +27,9 @@ class GaugeEntry(NamedTuple):
 
 
 GAUGES = {
-    "trace": GaugeEntry("low rank", "myriad.training.trace.gauges.trace:Trace"),
-    "l1": GaugeEntry("few weights", "myriad.training.trace.gauges.features:Entries"),
-    "l1_l2": GaugeEntry("few features", "myriad.training.trace.gauges.features:FeatureRows"),
+    "trace": GaugeEntry("low rank", "myriad.training.trace.gauges.trace:TraceNorm"),
+    "l1": GaugeEntry("few weights", "myriad.training.trace.gauges.features:L1"),
+    "l1_l2": GaugeEntry("few features", "myriad.training.trace.gauges.features:L1L2"),
 }
 """The gauges by name: a new one is one line here."""
 

@@ -8,60 +8,66 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.training.trace.gauges.gauge import Atoms, Chart, Gauge
-from myriad.training.trace.latents import Chosen, Point, Real
-from myriad.training.trace.multinomial import Slope
+from myriad.training.trace.gauges.gauge import Atoms, Gauge, Parametrisation
+from myriad.training.trace.latents import Point, Real, SelectedFeatures
+from myriad.training.trace.multinomial import Gradient
 
 TILE_BYTES = 32 << 20
-"""Rows of the gradient that are held at a time."""
+"""Bytes of rows of the gradient that are in memory at a time."""
 
 
 class FeatureGauge(Gauge):
-    """The base of gauges over a basis of single features."""
+    """The base class of gauges over a basis of single features."""
 
-    def begin(self, dim: int, n_classes: int, dtype: Any) -> Point:
+    def zeros(self, dim: int, n_classes: int, dtype: Any) -> Point:
         """Return W = 0."""
-        return Point(Chosen(np.zeros(0, np.int64)), np.zeros((0, n_classes)))
+        return Point(SelectedFeatures(np.zeros(0, np.int64)), np.zeros((0, n_classes)))
 
-    def tiles(self, slope: Slope) -> Iterator[tuple[int, NDArray[Any]]]:
+    def tiles(self, gradient: Gradient) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the gradient some features at a time, with the number of the first."""
-        width = max(1, TILE_BYTES // (4 * slope.risk.n_classes))
-        for start in range(0, slope.risk.rows.dim, width):
-            yield start, slope.of_features(slice(start, start + width))
+        width = max(1, TILE_BYTES // (4 * gradient.risk.n_classes))
+        for start in range(0, gradient.risk.rows.dim, width):
+            yield start, gradient.of_features(slice(start, start + width))
 
     def extend(self, point: Point, atoms: Atoms) -> tuple[Point, Real]:
         """Return the same W over more features, and the sum of the atoms over them."""
-        assert isinstance(point.basis, Chosen)
+        assert isinstance(point.basis, SelectedFeatures)
         features = np.union1d(point.basis.features, atoms.left)
         B = np.zeros((len(features), point.B.shape[1]))
         B[np.searchsorted(features, point.basis.features)] = point.B
         delta = np.zeros_like(B)
         np.add.at(delta, np.searchsorted(features, atoms.left), atoms.right.T)
-        return Point(Chosen(features), B), delta
+        return Point(SelectedFeatures(features), B), delta
 
     def compress(self, point: Point) -> Point:
         """Return the same W without features whose row is zero."""
-        assert isinstance(point.basis, Chosen)
+        assert isinstance(point.basis, SelectedFeatures)
         used = point.B.any(axis=1)
-        return Point(Chosen(point.basis.features[used]), point.B[used])
+        return Point(SelectedFeatures(point.basis.features[used]), point.B[used])
 
 
-class Entries(FeatureGauge):
+class L1(FeatureGauge):
     """The l1 norm, the sum of the absolute entries; its polar is the largest one.
 
-    An atom is one entry of W, up or down; few atoms are a sparse W.
+    An atom is one entry of W, 1 or -1; few atoms are a sparse W.
     """
 
-    def measure(self, B: Real) -> float:
+    def value(self, B: Real) -> float:
         """Return the sum of the absolute entries."""
         return float(np.abs(B).sum())
 
     def search(
-        self, slope: Slope, point: Point, *, count: int, draw: np.random.Generator, precision: float
+        self,
+        gradient: Gradient,
+        point: Point,
+        *,
+        count: int,
+        draw: np.random.Generator,
+        precision: float,
     ) -> tuple[float, Atoms]:
         """Return the largest absolute entry of G and the `count` largest, exactly."""
         found: list[tuple[float, int, int, float]] = []
-        for start, G in self.tiles(slope):
+        for start, G in self.tiles(gradient):
             flat = np.abs(G).ravel()
             best = np.argsort(-flat, kind="stable")[:count]
             found += [
@@ -74,15 +80,15 @@ class Entries(FeatureGauge):
                 for i in best
             ]
         found = sorted(found, key=lambda item: -item[0])[:count]
-        right = np.zeros((slope.risk.n_classes, len(found)))
+        right = np.zeros((gradient.risk.n_classes, len(found)))
         for k, (_, _, c, entry) in enumerate(found):
             right[c, k] = -np.sign(entry)
         left = np.array([feature for _, feature, _, _ in found], np.int64)
         slopes = np.array([size for size, _, _, _ in found])
         return float(slopes[0]), Atoms(left, right, slopes)
 
-    def scales(self, point: Point) -> Chart:
-        """Return the chart of the entries' sizes, their signs being fixed."""
+    def by_weights(self, point: Point) -> Parametrisation:
+        """Return the parametrisation by the absolute values of the entries; signs are fixed."""
         at = np.nonzero(point.B)
         signs = np.sign(point.B[at])
 
@@ -91,29 +97,37 @@ class Entries(FeatureGauge):
             B[at] = signs * x
             return B
 
-        return Chart(np.abs(point.B[at]), to_matrix, lambda x, H: signs * H[at], squared=False)
+        return Parametrisation(
+            np.abs(point.B[at]), to_matrix, lambda x, H: signs * H[at], squared=False
+        )
 
     def count(self, point: Point) -> int:
         """Return the number of entries."""
         return int(np.count_nonzero(point.B))
 
 
-class FeatureRows(FeatureGauge):
+class L1L2(FeatureGauge):
     """The l1/l2 norm, the sum over features of the norm over classes; its polar is the largest one.
 
     An atom is one feature with a unit vector over classes; few atoms are few features used.
     """
 
-    def measure(self, B: Real) -> float:
+    def value(self, B: Real) -> float:
         """Return the sum of the norms of the rows of B."""
         return float(np.linalg.norm(B, axis=1).sum())
 
     def search(
-        self, slope: Slope, point: Point, *, count: int, draw: np.random.Generator, precision: float
+        self,
+        gradient: Gradient,
+        point: Point,
+        *,
+        count: int,
+        draw: np.random.Generator,
+        precision: float,
     ) -> tuple[float, Atoms]:
         """Return the largest norm of a feature's row of G and the `count` largest, exactly."""
         found: list[tuple[float, int, Real]] = []
-        for start, G in self.tiles(slope):
+        for start, G in self.tiles(gradient):
             norms = np.linalg.norm(G.astype(np.float64), axis=1)
             best = np.argsort(-norms, kind="stable")[:count]
             found += [(float(norms[i]), start + int(i), G[i].astype(np.float64)) for i in best]
@@ -123,19 +137,19 @@ class FeatureRows(FeatureGauge):
         left = np.array([feature for _, feature, _ in found], np.int64)
         return float(slopes[0]), Atoms(left, right, slopes)
 
-    def scales(self, point: Point) -> Chart:
-        """Return the chart of the rows' norms, their directions being fixed."""
+    def by_weights(self, point: Point) -> Parametrisation:
+        """Return the parametrisation by the norms of the rows; their directions are fixed."""
         norms = np.linalg.norm(point.B, axis=1)
         units = point.B / np.where(norms > 0, norms, 1.0)[:, None]
-        return Chart(
+        return Parametrisation(
             norms,
             lambda x: x[:, None] * units,
             lambda x, H: np.einsum("pc,pc->p", H, units),
             squared=False,
         )
 
-    def rotations(self, point: Point) -> Chart | None:
-        """Return the chart ``B_j = a_j r_j``.
+    def by_factors(self, point: Point) -> Parametrisation | None:
+        """Return the parametrisation ``B_j = a_j r_j`` of the rows of B.
 
         ``lam/2 (a_j^2 + |r_j|^2)`` is least, for a given B_j, at lam times its norm.
         """
@@ -146,11 +160,13 @@ class FeatureRows(FeatureGauge):
         def to_matrix(x: Real) -> Real:
             return x[:p, None] * x[p:].reshape(shape)
 
-        def pull(x: Real, H: Real) -> Real:
+        def gradient(x: Real, H: Real) -> Real:
             rows = x[p:].reshape(shape)
             return np.concatenate([np.einsum("pc,pc->p", H, rows), (x[:p, None] * H).ravel()])
 
-        return Chart(np.concatenate([roots, rows.ravel()]), to_matrix, pull, squared=True)
+        return Parametrisation(
+            np.concatenate([roots, rows.ravel()]), to_matrix, gradient, squared=True
+        )
 
     def count(self, point: Point) -> int:
         """Return the number of features used."""

@@ -1,4 +1,4 @@
-"""What every gauge is: atoms, a polar that finds the best of them, and charts to minimise in."""
+"""The interface of gauges: atoms, the polar that finds the best of them, parametrisations of W."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.training.trace.latents import Point, Real
-from myriad.training.trace.multinomial import Slope
+from myriad.training.trace.multinomial import Gradient
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class Atoms:
     ----------
     left : their u: float array (n_features, k), or int64 (k,) where u is a single feature.
     right : their v, float array of shape (n_classes, k)
-    slopes : ``<-G, u v^T>`` of each, float64 (k,), falling.
+    slopes : ``<-G, u v^T>`` of each, float64 (k,), descending; G is the gradient of the risk.
     """
 
     left: NDArray[Any]
@@ -34,7 +34,7 @@ class Atoms:
         return Atoms(self.left[..., :k], self.right[:, :k], self.slopes[:k])
 
     def above(self, least: float) -> Atoms:
-        """Return those whose slope is larger than a number."""
+        """Return those whose gradient is larger than a number."""
         return self.first(int(np.count_nonzero(self.slopes > least)))
 
     def __len__(self) -> int:
@@ -42,48 +42,58 @@ class Atoms:
 
 
 @dataclass(frozen=True, eq=False)
-class Chart:
-    """Coordinates x of B in which the penalised risk is smooth.
+class Parametrisation:
+    """B as a function of parameters x in which the penalised risk is smooth.
 
     Attributes
     ----------
-    start : where B is now, float64 (m,)
+    start : the x of the current B, float64 (m,)
     to_matrix : returns B for some x.
-    pull : returns the gradient by x, from x and the gradient by B.
+    gradient : returns the gradient with respect to x, from x and the gradient with respect to B.
     squared : whether the penalty is ``lam/2 |x|^2``; else it is ``lam sum x`` with x >= 0.
     """
 
     start: Real
     to_matrix: Callable[[Real], Real]
-    pull: Callable[[Real, Real], Real]
+    gradient: Callable[[Real, Real], Real]
     squared: bool
 
     def penalty(self, x: Real, lam: float) -> tuple[float, Real]:
-        """Return the penalty and its gradient."""
+        """Return the penalty and its gradient with respect to x."""
         if self.squared:
             return 0.5 * lam * float(x @ x), lam * x
         return lam * float(x.sum()), np.full(len(x), lam)
 
 
 class Gauge(ABC):
-    """A norm of W as the least sum of weights of atoms that make W up [LS]."""
+    """A norm of W: the least sum of weights of atoms whose weighted sum is W [LS].
+
+    The polar of a matrix is its largest inner product with an atom.
+    """
 
     @abstractmethod
-    def begin(self, dim: int, n_classes: int, dtype: Any) -> Point:
+    def zeros(self, dim: int, n_classes: int, dtype: Any) -> Point:
         """Return W = 0."""
 
     @abstractmethod
-    def measure(self, B: Real) -> float:
+    def value(self, B: Real) -> float:
         """Return the gauge of ``basis B``."""
 
     @abstractmethod
     def search(
-        self, slope: Slope, point: Point, *, count: int, draw: np.random.Generator, precision: float
+        self,
+        gradient: Gradient,
+        point: Point,
+        *,
+        count: int,
+        draw: np.random.Generator,
+        precision: float,
     ) -> tuple[float, Atoms]:
         """Return the polar of -G and the (at most) `count` atoms best aligned with -G.
 
         Parameters
         ----------
+        gradient : G, at `point`.
         precision : the relative error that the polar may have, where it is not found exactly.
         """
 
@@ -92,16 +102,16 @@ class Gauge(ABC):
         """Return the same W over a basis that holds the atoms, and the sum of the atoms over it."""
 
     @abstractmethod
-    def scales(self, point: Point) -> Chart:
-        """Return the chart of the weights ``theta >= 0`` of the atoms that W is made of."""
+    def by_weights(self, point: Point) -> Parametrisation:
+        """Return the parametrisation by the weights ``theta >= 0`` of the atoms of W."""
 
-    def rotations(self, point: Point) -> Chart | None:
-        """Return a chart in which the atoms themselves can rotate, if they can."""
+    def by_factors(self, point: Point) -> Parametrisation | None:
+        """Return a parametrisation by factors in which atoms can change; None if there is none."""
         return None
 
     @abstractmethod
     def compress(self, point: Point) -> Point:
-        """Return the same W without what is zero."""
+        """Return the same W without directions whose coefficients are zero."""
 
     @abstractmethod
     def count(self, point: Point) -> int:

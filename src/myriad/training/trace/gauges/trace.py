@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.training.trace.gauges.gauge import Atoms, Chart, Gauge
+from myriad.training.trace.gauges.gauge import Atoms, Gauge, Parametrisation
 from myriad.training.trace.latents import Directions, Point, Real
-from myriad.training.trace.multinomial import Slope
+from myriad.training.trace.multinomial import Gradient
 
 OVERSAMPLED = 4
 """Random vectors in addition to the number of atoms searched for."""
@@ -20,22 +20,28 @@ MOST_STEPS = 12
 NEW = 1e-3
 """A vector is new to a basis if more than this fraction of it lies outside."""
 ZERO = 1e-7
-"""Singular values below this fraction of the largest are none."""
+"""Singular values below this fraction of the largest count as zero."""
 
 
-class Trace(Gauge):
+class TraceNorm(Gauge):
     """The sum of the singular values; its polar is the largest one."""
 
-    def begin(self, dim: int, n_classes: int, dtype: Any) -> Point:
+    def zeros(self, dim: int, n_classes: int, dtype: Any) -> Point:
         """Return W = 0."""
         return Point(Directions(np.zeros((dim, 0), dtype)), np.zeros((0, n_classes)))
 
-    def measure(self, B: Real) -> float:
+    def value(self, B: Real) -> float:
         """Return the sum of the singular values."""
         return float(np.linalg.svd(B, compute_uv=False).sum()) if B.size else 0.0
 
     def search(
-        self, slope: Slope, point: Point, *, count: int, draw: np.random.Generator, precision: float
+        self,
+        gradient: Gradient,
+        point: Point,
+        *,
+        count: int,
+        draw: np.random.Generator,
+        precision: float,
     ) -> tuple[float, Atoms]:
         """Return the largest singular value and the best singular pairs, by block Lanczos steps.
 
@@ -43,25 +49,25 @@ class Trace(Gauge):
         can be, and from random vectors. The polar returned is the largest Ritz value plus the norm
         of its residual: a singular value lies within that distance.
         """
-        n_classes, dim = slope.risk.n_classes, slope.risk.rows.dim
+        n_classes, dim = gradient.risk.n_classes, gradient.risk.rows.dim
         width = min(count + OVERSAMPLED, n_classes)
         random = draw.standard_normal((n_classes, width))
         known = np.linalg.qr(point.B.T)[0] if point.B.size else random[:, :0]
-        K = _orthogonal(slope.times(np.concatenate([known, random], axis=1)), np.zeros((dim, 0)))
+        K = _orthogonal(gradient.times(np.concatenate([known, random], axis=1)), np.zeros((dim, 0)))
         if K.shape[1] == 0:  # the gradient is zero
             return 0.0, Atoms(np.zeros((dim, 0)), random[:, :0], np.zeros(0))
-        T = slope.transposed_times(K).T
+        T = gradient.transposed_times(K).T
         most = min(dim, n_classes)
         for _ in range(MOST_STEPS):
             left, values, right = np.linalg.svd(T, full_matrices=False)
             some = min(width, len(values))
-            off = slope.times(right[:some].T) - K @ (left[:, :some] * values[:some])
+            off = gradient.times(right[:some].T) - K @ (left[:, :some] * values[:some])
             lengths = np.linalg.norm(off, axis=0)
             if K.shape[1] >= most or lengths[0] <= precision * values[0]:
                 break
             fresh = _orthogonal(off[:, lengths > ZERO * values[0]], K)
             K = np.concatenate([K, fresh], axis=1)
-            T = np.concatenate([T, slope.transposed_times(fresh).T])
+            T = np.concatenate([T, gradient.transposed_times(fresh).T])
         some = min(count, len(lengths))
         polar = float(values[0] + lengths[0])
         return polar, Atoms(-(K @ left[:, :some]), right[:some].T, values[:some])
@@ -76,18 +82,18 @@ class Trace(Gauge):
         delta = (basis.T @ atoms.left) @ atoms.right.T
         return Point(Directions(basis.astype(point.basis.vectors.dtype)), B), delta
 
-    def scales(self, point: Point) -> Chart:
-        """Return the chart of the singular values, their vectors being fixed."""
+    def by_weights(self, point: Point) -> Parametrisation:
+        """Return the parametrisation by the singular values; singular vectors are fixed."""
         left, values, right = np.linalg.svd(point.B, full_matrices=False)
-        return Chart(
+        return Parametrisation(
             values,
             lambda x: (left * x) @ right,
             lambda x, H: np.einsum("pj,pc,jc->j", left, H, right, optimize=True),
             squared=False,
         )
 
-    def rotations(self, point: Point) -> Chart | None:
-        """Return the chart ``B = L R^T``.
+    def by_factors(self, point: Point) -> Parametrisation | None:
+        """Return the parametrisation ``B = L R^T``.
 
         ``lam/2 (|L|^2 + |R|^2)`` is least, for a given B, at lam times its trace norm.
         """
@@ -103,11 +109,13 @@ class Trace(Gauge):
             L, R = factors(x)
             return L @ R.T
 
-        def pull(x: Real, H: Real) -> Real:
+        def gradient(x: Real, H: Real) -> Real:
             L, R = factors(x)
             return np.concatenate([(H @ R).ravel(), (H.T @ L).ravel()])
 
-        return Chart(np.concatenate([L.ravel(), R.ravel()]), to_matrix, pull, squared=True)
+        return Parametrisation(
+            np.concatenate([L.ravel(), R.ravel()]), to_matrix, gradient, squared=True
+        )
 
     def compress(self, point: Point) -> Point:
         """Return the same W over its left singular vectors."""
@@ -133,10 +141,10 @@ class Trace(Gauge):
 
 
 def _orthogonal(vectors: Real, basis: Real) -> NDArray[Any]:
-    """Return orthonormal columns that add what is new in some vectors to an orthonormal basis."""
+    """Return orthonormal columns that extend an orthonormal basis by the span of some vectors."""
     lengths = np.linalg.norm(vectors, axis=0)
     vectors = vectors[:, lengths > 0] / lengths[lengths > 0]
-    for _ in range(2):  # once more takes away what rounding left
+    for _ in range(2):  # twice, as rounding leaves a part of the basis the first time
         vectors = vectors - basis @ (basis.T @ vectors)
     left, values, _ = np.linalg.svd(vectors, full_matrices=False)
     fresh = left[:, values > NEW]

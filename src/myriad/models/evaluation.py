@@ -13,9 +13,9 @@ from myriad.models.decisions import Decider
 from myriad.models.ranking import select_top
 from myriad.models.scored_blocks import ScoredBlock
 
-Judged = dict[str, NDArray[Any]]
+RowResults = dict[str, NDArray[Any]]
 """Arrays with an entry for each row: ``ranks`` (of the true class), ``guesses`` (the best class);
-where that is asked for ``best`` (the best classes, a column for each rank); with probabilities also
+if requested ``best`` (the best classes, a column for each rank); with probabilities also
 ``confidence`` (of the best class), ``true`` (of the true class) and ``squares`` (the sum of all,
 squared); with sets ``set_sizes`` and ``covered``; with rejection ``answered``; with a hierarchy
 ``levels`` and ``level_right`` (of the answer), ``level_N`` (whether the best group of level N is
@@ -26,20 +26,20 @@ Where rows have several labels, with probabilities of labels: ``confidence`` (of
 an entry for each block and label ``right``, ``given`` and ``present`` (counts of rows)."""
 
 
-def judge(decider: Decider, X: Float, truths: Truths, n_best: int = 0) -> Judged:
+def evaluate_decisions(decider: Decider, X: Float, truths: Truths, n_best: int = 0) -> RowResults:
     """Return how the decisions for rows compare with their true classes.
 
     Parameters
     ----------
-    truths : the class of each row, -1 for one that the model does not know; or the sets of classes,
-        of which only ranks and guesses are found.
-    n_best : how many of the best classes of each row are wanted as well.
+    truths : the class of each row, -1 for one that the model does not know; or the set of classes
+        of each row, for which only ranks and guesses are returned.
+    n_best : number of columns of ``best``; 0 for none.
     """
     parts = []
     for chunk, block in decider.blocks(X):
         several = isinstance(truths, LabelSets)
         some = truths.part(chunk) if isinstance(truths, LabelSets) else truths[chunk]
-        found: Judged = {
+        found: RowResults = {
             "ranks": rank_truths(block.logits, some),
             "guesses": block.logits.argmax(axis=1).astype(np.int32),
         }
@@ -47,11 +47,11 @@ def judge(decider: Decider, X: Float, truths: Truths, n_best: int = 0) -> Judged
             found["best"] = rank_logits(block.logits, n_best)
         if decider.calibration is not None and not several:
             assert not isinstance(some, LabelSets)
-            found |= judge_block(decider, block, X[chunk], some)
+            found |= evaluate_probabilities(decider, block, X[chunk], some)
         if decider.label_calibration is not None:
-            found |= judge_labels(decider, block, some)
+            found |= evaluate_labels(decider, block, some)
         parts.append(found)
-    return join_judged(parts)
+    return join_results(parts)
 
 
 def rank_logits(logits: Float, n_best: int) -> NDArray[np.int32]:
@@ -62,12 +62,14 @@ def rank_logits(logits: Float, n_best: int) -> NDArray[np.int32]:
     return labels
 
 
-def judge_block(decider: Decider, block: ScoredBlock, X: Float, truths: Ints) -> Judged:
-    """Return what needs probabilities."""
+def evaluate_probabilities(
+    decider: Decider, block: ScoredBlock, X: Float, truths: Ints
+) -> RowResults:
+    """Return the results that need probabilities, for the rows `X` of a block."""
     probabilities = block.probabilities()
     rows = np.arange(len(truths))
     true = np.where(truths >= 0, probabilities[rows, truths], 0.0)
-    found: Judged = {
+    found: RowResults = {
         "confidence": probabilities.max(axis=1),
         "true": true,
         "squares": np.einsum("ij,ij->i", probabilities, probabilities),
@@ -93,7 +95,7 @@ def judge_block(decider: Decider, block: ScoredBlock, X: Float, truths: Ints) ->
     return found
 
 
-def judge_labels(decider: Decider, block: ScoredBlock, truths: Truths) -> Judged:
+def evaluate_labels(decider: Decider, block: ScoredBlock, truths: Truths) -> RowResults:
     """Return how probabilities and given labels compare with the labels that rows have."""
     n_classes = block.logits.shape[1]
     sets = truths if isinstance(truths, LabelSets) else LabelSets.from_labels(truths)
@@ -113,8 +115,8 @@ def judge_labels(decider: Decider, block: ScoredBlock, truths: Truths) -> Judged
     }
 
 
-def join_judged(parts: list[Judged]) -> Judged:
-    """Return the judgements of several blocks as one."""
+def join_results(parts: list[RowResults]) -> RowResults:
+    """Return the results of several blocks as one."""
     if not parts:
         return {"ranks": np.zeros(0, np.int32), "guesses": np.zeros(0, np.int32)}
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -43,14 +43,14 @@ from myriad.training.updating import cross_fit, read_method
 
 
 @dataclass(frozen=True, eq=False)
-class Grown:
-    """A model with more classes.
+class ExtensionResult:
+    """A model with new classes.
 
     Attributes
     ----------
     model : for plain rows.
     updated : numbers of old classes whose weights have changed.
-    held_scores, calibration : None where too few rows could be held out.
+    held_scores, calibration : None if too few rows could be held out.
     settings : the settings used, plain JSON.
     """
 
@@ -62,14 +62,14 @@ class Grown:
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
+class ExtensionTask:
     """A model, new rows, and rows of its old classes.
 
     Attributes
     ----------
     learned : the old model without its code, for decoded rows.
     held : the held-out scores that the old model kept; None if there are none.
-    from_store : whether the rows of old classes are real ones.
+    from_store : whether the rows of old classes come from a store; if not, they are pseudo-rows.
     """
 
     folder: ModelFolder
@@ -94,8 +94,8 @@ class Growth:
         update: bool,
         seed: int,
         progress: Progress,
-    ) -> Growth:
-        """Read all rows; `InputError` where they do not fit the model."""
+    ) -> ExtensionTask:
+        """Return the task with all rows; raises `InputError` if they do not fit the model."""
         n_old = len(folder.class_names)
         known = set(folder.class_names)
         present = [store.class_names[c] for c in np.unique(store.labels[store.labels >= 0])]
@@ -131,7 +131,7 @@ class Growth:
             )
         keeps_means = folder.calibration is not None and folder.calibration.novelty is not None
         if len(missing) and (keeps_means or not stores):
-            parts.append(imagine_rows(folder, path, missing, new, seed=seed))
+            parts.append(make_pseudo_rows(folder, path, missing, new, seed=seed))
             progress.note(
                 f"{len(missing)} old classes have no rows in --store, and class means are used "
                 "instead: expect some loss of accuracy, see the documentation of extend."
@@ -164,13 +164,13 @@ class Growth:
         how = {"rows": self.fingerprints, "update": self.update, "seed": self.seed}
         return {"extended_from": self.folder.trained_from, **how}
 
-    def train(self, context: Context) -> Grown:
-        """Train the new classes, and old ones if requested."""
+    def train(self, context: Context) -> ExtensionResult:
+        """Train the new classes, and old ones with `update`."""
         if self.update and self.from_store:
             return self._train_again(context)
         return self._train_beside(context)
 
-    def _train_beside(self, context: Context) -> Grown:
+    def _train_beside(self, context: Context) -> ExtensionResult:
         """Train the new classes beside the old ones, which do not change.
 
         With `update`, old classes that have new rows are trained too, near their old weights.
@@ -185,19 +185,19 @@ class Growth:
                 "All classes of the model have new images and are to be updated, so nothing of it "
                 "would remain: use train, or give the old rows with --store."
             )
-        fixed_model = self.learned.relabelled(number(kept, n_old))
+        fixed_model = self.learned.relabelled(index_classes(kept, n_old))
         rows = KnownRows.join([self.old, self.new])
         scale = find_scale(self.folder.calibration, self.learned, self.old.X, self.old.labels)
         with context.open() as running:
-            places = number(kept, n_classes)[rows.labels]
-            fixed = FixedScores.of(fixed_model, rows.X, places, scale, running.pool)
+            fixed_labels = index_classes(kept, n_classes)[rows.labels]
+            fixed = FixedScores.of(fixed_model, rows.X, fixed_labels, scale, running.pool)
             if self.held is not None:
                 fixed = fixed.like_held_out(find_margins(self.held, scale))
             space = self._find_space(rows, running) if not updated else None
             with running.progress.step("Training new classes", None, "folds") as advance:
                 found = train_beside(
                     rows.X if space is None else space.transform(rows.X),
-                    number(trained, n_classes)[rows.labels],
+                    index_classes(trained, n_classes)[rows.labels],
                     len(trained),
                     fixed,
                     scale,
@@ -209,10 +209,12 @@ class Growth:
                 )
         settings = {"extended_by": "softmax beside fixed classes", "extension_lam": found.lam}
         if updated:
-            # Kept classes come first, then those that were trained; each gets its own number back.
-            model = self.folder.model.relabelled(number(kept, n_old)).with_classes(found.model)
+            # Kept classes come first, then the trained ones; `order` restores the class numbers.
+            model = self.folder.model.relabelled(index_classes(kept, n_old)).with_classes(
+                found.model
+            )
             order = np.concatenate([kept, trained]).astype(np.int32)
-            return Grown(model.relabelled(order), updated, None, None, settings)
+            return ExtensionResult(model.relabelled(order), updated, None, None, settings)
         labels = rows.labels[found.held]
         held, offset = None, 0.0
         if self.held is not None:
@@ -221,7 +223,7 @@ class Growth:
             held = join(found.held_scores + np.float32(offset))
         new = found.model if space is None else space.expand(found.model)
         added = LinearModel(new.weights, new.biases + np.float32(offset))
-        return Grown(
+        return ExtensionResult(
             self.folder.model.with_classes(added),
             [],
             held,
@@ -244,7 +246,7 @@ class Growth:
         Parameters
         ----------
         labels : the classes of the rows that were held out.
-        X : those of new classes among them.
+        X : the rows of new classes among them, (n, n_features).
         scores : float32 array of shape (n_held, n_new).
         """
         assert self.held is not None
@@ -264,7 +266,7 @@ class Growth:
             W[position], b[position] = self.learned.class_weights(c)
         return LinearModel(W, b)
 
-    def _train_again(self, context: Context) -> Grown:
+    def _train_again(self, context: Context) -> ExtensionResult:
         """Train all classes on all rows, with the settings of the old model."""
         rows = KnownRows.join([self.old, self.new])
         names = self.class_names
@@ -275,7 +277,7 @@ class Growth:
         model = fitted.model
         if isinstance(self.folder.model, CodedModel):
             model = replace(self.folder.model, model=model)
-        return Grown(
+        return ExtensionResult(
             model,
             list(range(self.n_old)),
             held,
@@ -296,14 +298,14 @@ def find_novelty(folder: ModelFolder) -> Novelty | None:
     return None if folder.calibration is None else folder.calibration.novelty
 
 
-def number(classes: Sequence[int] | NDArray[Any], n_classes: int) -> Ints:
-    """Return the position of each class among some of them; -1 for the others."""
+def index_classes(classes: Sequence[int] | NDArray[Any], n_classes: int) -> Ints:
+    """Return the position of each class in `classes`, int32 (n_classes,); -1 for the others."""
     found = np.full(n_classes, -1, np.int32)
     found[np.asarray(classes, np.int64)] = np.arange(len(classes))
     return found
 
 
-def imagine_rows(
+def make_pseudo_rows(
     folder: ModelFolder, path: Path, classes: NDArray[np.int64], new: KnownRows, *, seed: int
 ) -> KnownRows:
     """Return pseudo-rows of some old classes; see `draw_pseudo_rows`."""
