@@ -16,7 +16,7 @@ import numpy as np
 
 from myriad._jit import intrinsic, ir, jit, jit_reassociated, types
 from myriad.arrays import Float
-from myriad.codes.product_kernels import nearest, transpose
+from myriad.codes.product_kernels import dot_eight, load_eight, nearest, transpose
 
 _PARTS = 8  # of the points, after each of which the centroids move
 _TOP, _ZERO, _NONE = np.int32(0x7FFFFFFF), np.int32(0), np.int32(-1)
@@ -95,21 +95,13 @@ def _nearest_eight(x, transposed, halves):
     of two centroids whose squared distances differ by less than 1/32,768, either may be found. The
     compiler turns all this into one vector loop, which it does not do with an index beside a score.
     """
-    # Two at a time, which Numba compiles without making tuples.
-    x0, x1 = x[0], x[1]
-    x2, x3 = x[2], x[3]
-    x4, x5 = x[4], x[5]
-    x6, x7 = x[6], x[7]
-    b0, b1 = transposed[0], transposed[1]
-    b2, b3 = transposed[2], transposed[3]
-    b4, b5 = transposed[4], transposed[5]
-    b6, b7 = transposed[6], transposed[7]
-    norm = x0 * x0 + x1 * x1 + x2 * x2 + x3 * x3 + x4 * x4 + x5 * x5 + x6 * x6 + x7 * x7
+    numbers = load_eight(x)
+    norm = np.float32(0.0)
+    for j in range(8):
+        norm += x[j] * x[j]
     least = _TOP
     for c in range(halves.shape[0]):
-        low = x0 * b0[c] + x1 * b1[c] + x2 * b2[c] + x3 * b3[c]
-        high = x4 * b4[c] + x5 * b5[c] + x6 * b6[c] + x7 * b7[c]
-        score = (_HALF * norm + halves[c]) - (low + high)
+        score = (_HALF * norm + halves[c]) - dot_eight(numbers, transposed, c)
         bits = np.int32(max(_bits_of(score), _ZERO) & _SCORE)  # rounding may give less than zero
         least = np.int32(min(least, np.int32(bits | np.int32(c))))
     return least & _INDEX
