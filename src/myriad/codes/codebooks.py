@@ -4,7 +4,7 @@
 Written here because faiss takes five to ten times as long on points of 8 dimensions, and a product
 code needs thousands of codebooks; faiss is the reference in the tests.
 
-It differs from Lloyd's algorithm in two ways, which together reach in five rounds the error that he
+It differs from Lloyd's algorithm in two ways, which together reach in five rounds the error that it
 reaches in twelve (``benchmarks/codebooks.py``). The centroids move after every eighth of the points
 instead of after all of them. And one centroid of five is not a random point at first, but drawn
 after the first round among the points that lie far from the others, as k-means++ does.
@@ -32,7 +32,9 @@ def learn_codebook(points: Float, n_centroids: int, *, rounds: int) -> Float:
     changes its centroid. At most 256 centroids.
     """
     book = np.array(points[:n_centroids], np.float32)
-    book[-(-4 * n_centroids // 5) :] = book[0]  # equals get no points, and are drawn later
+    book[-(-4 * n_centroids // 5) :] = book[
+        0
+    ]  # copies of a centroid get no points, and are drawn later
     assigned = np.full(len(points), _NONE)
     sums, counts = np.zeros(book.shape, np.float64), np.zeros(len(book), np.int64)
     halves, scores = np.empty((2, len(book)), np.float32)
@@ -70,7 +72,7 @@ def _refine(points, book, rounds, assigned, sums, counts, transposed, halves, sc
             _move_centroids(sums, counts, book)
         if changed == 0:
             break
-        _sum_again(points, assigned, sums, counts)
+        _recompute_sums(points, assigned, sums, counts)
         _move_centroids(sums, counts, book)
         if _count_empty(counts) > 0:
             _fill_empty(points, assigned, counts, book)
@@ -90,7 +92,8 @@ def _bits_of(typing, number):
 def _nearest_eight(x, transposed, halves):
     """Return the index of the centroid nearest to `x` (8,), or of one hardly farther.
 
-    Half the squared distance is not negative, so that its bits are ordered as it is. Its 8 lowest
+    Half the squared distance is not negative, so that its bits, read as an integer, have the same
+    order. Its 8 lowest
     bits are replaced by the number of the centroid, and the least of all found in vector registers;
     of two centroids whose squared distances differ by less than 1/32,768, either may be found. The
     compiler turns all this into one vector loop, which it does not do with an index beside a score.
@@ -109,7 +112,7 @@ def _nearest_eight(x, transposed, halves):
 
 @jit
 def _reassign(x, old, new, sums, counts):
-    """Take a point from the sum of its old centroid, if it had one, and add it to the new one's."""
+    """Subtract a point from the sum of its old centroid, if any, and add it to that of the new."""
     if old >= 0:
         counts[old] -= 1
     counts[new] += 1
@@ -120,8 +123,8 @@ def _reassign(x, old, new, sums, counts):
 
 
 @jit
-def _sum_again(points, assigned, sums, counts):
-    """Fill `sums` and `counts` from the points: differences have left rounding errors in them."""
+def _recompute_sums(points, assigned, sums, counts):
+    """Compute `sums` and `counts` from the points again: updates accumulate rounding errors."""
     for c in range(counts.shape[0]):
         counts[c] = 0
         for j in range(sums.shape[1]):

@@ -158,7 +158,7 @@ def pick_signs(planes, chosen, words, codes):
 def look_up_bits(codes, table, out):
     """Copy the eight values of each byte into `out`, uint64 (n_samples, n_bytes, 4).
 
-    `codes` may have one byte more a row than `out` has room for: the last one, of fewer than 8
+    `codes` may have one byte more per row than `out` has words for: the last one, of fewer than 8
     bits, is left to the caller. Counters are unsigned, so that no check for negative indices is
     compiled.
     """

@@ -37,8 +37,8 @@ from myriad.randomness import generator
 from myriad.serialisation import later_field
 
 _MIN_VECTORS = 4096  # sub-vectors that a book is learned from, if there are as many
-_TASKS = 8  # a worker, of equally many books each
-_MAX_BOOKS = 64  # of a task
+_TASKS = 8  # tasks per worker, of equally many books each
+_MAX_BOOKS = 64  # books per task
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)  # of sub-vectors to choose from
 
 
