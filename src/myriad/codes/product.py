@@ -217,8 +217,8 @@ def learn_product(
     sample : float32 (n_samples, dim)
     d : length of a sub-vector.
     bits : 1 to 8; a book holds ``2**bits`` centroids.
-    period : the number of features after which a row repeats its meaning, as the regions of a
-        Fisher vector do. If d is a multiple of their number, a sub-vector has features of all
+    period : the number of features of one region of a signature, such as a Fisher vector; regions
+        repeat the same layout. If d is a multiple of their number, a sub-vector has features of all
         of them (see `interleave`), and as many neighbouring sub-vectors share one book; if not,
         sub-vectors at the same position of different regions share one. Sharing saves memory and
         time. None: each sub-vector has its own book.

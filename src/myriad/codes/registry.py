@@ -1,4 +1,4 @@
-"""The registry of codes: what everything else knows of each code, by the word of ``--codes``.
+"""The registry of codes, by the value of ``--codes``.
 
 The command line, ``extract``, ``compress``, ``compare --codes``, ``plan``, the tables of the
 documentation and the contract tests iterate over `CODES`. A new code is one file with its class
@@ -143,7 +143,7 @@ def code_options() -> dict[str, Option]:
 
 
 def find_code(word: str) -> CodeSpec:
-    """Return the entry of a code by its name, an alias, or the word for it in stores.
+    """Return the entry of a code by its name, an alias, or its name in stores.
 
     Raises `InputError` where there is no such code.
     """
@@ -155,7 +155,7 @@ def find_code(word: str) -> CodeSpec:
 
 
 def code_name(kind: str) -> str:
-    """Return the name of a code that users see, given the word for it in a store."""
+    """Return the name of a code that users see, given its name in a store."""
     return next((spec.name for spec in CODES.values() if spec.word == kind), kind)
 
 

@@ -54,7 +54,7 @@ class Source:
     sample : float32 (n_samples, dim), some training rows.
     information : (dim,) mutual information of each feature with the class in bits, for codes that
         select features; for Hadamard bits that of the rotated features. None if not measured.
-    period : number of features after which rows repeat their meaning; None if they never do.
+    period : number of features of one region of a signature; None if rows have no regions.
     cells : int32 (dim,), the cell (region and word) that each feature belongs to; None if unknown.
     """
 
@@ -69,9 +69,9 @@ class CodeSpec(ABC):
 
     Attributes
     ----------
-    name : the word of ``--codes``.
-    aliases : other words that are accepted for it.
-    kind : the word for it in stores, plans and JSON; the name unless an older word has to stay.
+    name : the value of ``--codes``.
+    aliases : other names that are accepted for it.
+    kind : its name in stores, plans and JSON, where that is an older one; else empty.
     description : one line for the help and the documentation.
     options : dataclass of its own options, each a field declared with `myriad.options.option`.
     ratio : how many times smaller rows become by default.
@@ -99,7 +99,7 @@ class CodeSpec(ABC):
 
     @property
     def word(self) -> str:
-        """The word for it in stores, plans and JSON."""
+        """The name of the code in stores, plans and JSON."""
         return self.kind or self.name
 
     @abstractmethod
