@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import Descriptor, SpreadImages
+from myriad.descriptors import Descriptor, ImageCollection
 from myriad.descriptors.sampling import map_images
 from myriad.errors import InputError
 from myriad.parallel import thread_executor
@@ -32,7 +32,7 @@ from myriad.signatures.own_options import MAPS
 from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, Words, learn_intersection_pca
-from myriad.vocabularies.mixture import soften, split_cells
+from myriad.vocabularies.mixture import logits_to_posteriors, split_cells
 
 _HELLINGER = AdditiveMap()
 KERNEL_PCA = "intersection-pca"
@@ -139,12 +139,12 @@ def word_shares(values: Float, words: Words, width: float) -> Float:
     loadings = np.ascontiguousarray(words.centres.T) * scale
     logits: Float = values @ loadings
     logits -= np.einsum("kd,kd->k", words.centres, words.centres) * (scale / 2)
-    soften(logits, logits.max(axis=1))
+    logits_to_posteriors(logits, logits.max(axis=1))
     return logits
 
 
 def learn_bov(
-    images: Iterable[Bytes] | SpreadImages,
+    images: Iterable[Bytes] | ImageCollection,
     *,
     n_words: int = 1024,
     soft: bool = False,
@@ -198,7 +198,7 @@ class _Counting:
 
 
 def _add_kernel_pca(
-    signature: BagOfWordsSignature, images: Iterable[Bytes] | SpreadImages, options: Learning
+    signature: BagOfWordsSignature, images: Iterable[Bytes] | ImageCollection, options: Learning
 ) -> BagOfWordsSignature:
     """Return the signature with kernel PCA on its histograms of the images."""
     threads, progress = options.get("threads"), options.get("progress", SILENT)
