@@ -215,7 +215,7 @@ def _flock(descriptor: int) -> None:
 
 
 def _is_same(descriptor: int, lock: str) -> bool:
-    """Return whether the locked file is still the one that others will open."""
+    """Return whether the locked file is still the one at the path `lock`."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(lock))
     except FileNotFoundError:

@@ -19,7 +19,7 @@ import numpy as np
 
 from myriad._jit import inlined, jit, jit_reassociated
 from myriad.arrays import Float, Ints
-from myriad.byte_tiles import DEPTH, LANES, MOST_ROW, MOST_WEIGHT, ROWS, multiply_byte_tile
+from myriad.byte_tiles import DEPTH, LANES, MAX_ROW_VALUE, MAX_WEIGHT_SUM, ROWS, multiply_byte_tile
 from myriad.parallel import open_threads
 
 BLOCK = 768
@@ -35,7 +35,7 @@ MOST_SCORED = 0.03
 EPSILON = float(np.finfo(np.float32).eps)
 TWICE = 2.0
 """How much larger than a byte those sums may be."""
-MIDDLE = (MOST_ROW + 1) // 2
+MIDDLE = (MAX_ROW_VALUE + 1) // 2
 """Bytes of rows have no sign: this is added to them."""
 
 
@@ -125,8 +125,8 @@ def fill_panels(W, panels, sums, factors, norms):
     """Round weights to bytes; write the panels and, by class, sums, factors and three norms.
 
     These are, in float64, of the weights, of what is rounded off and of the rounded weights. A
-    factor is as small as `MOST_WEIGHT` allows: it bounds sums over the numbers of a row that share
-    16 bits, of which each may be rounded up by a half. A single one must fit into 8 bits.
+    factor is as small as `MAX_WEIGHT_SUM` allows: it bounds sums over the numbers of a row that
+    share 16 bits, of which each may be rounded up by a half. A single one must fit into 8 bits.
     """
     m = W.shape[1]
     shared = np.zeros(2, np.float64)
@@ -138,7 +138,7 @@ def fill_panels(W, panels, sums, factors, norms):
                 shared[d // 2 % 2] += abs(W[c, d])
                 largest = max(largest, TWICE * abs(W[c, d]))
             largest = max(largest, shared[0], shared[1])
-        factor = np.float32(max(largest / (MOST_WEIGHT - DEPTH // 4), 1e-30))
+        factor = np.float32(max(largest / (MAX_WEIGHT_SUM - DEPTH // 4), 1e-30))
         total = 0
         for d in range(m):
             weight = np.float64(W[c, d])
