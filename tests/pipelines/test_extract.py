@@ -17,7 +17,7 @@ from myriad.pipelines.shard_writing import ShardWriting
 from myriad.progress import Progress
 from myriad.store import Store
 from tests.pipelines.spreading import DeadlyMapper
-from tests.robustness.scenes import write_images
+from tests.robustness.inputs import write_images
 
 OPTIONS = ExtractOptions(components=1, regions=8, step=12, max_bad=0.1)
 
