@@ -109,19 +109,19 @@ def confusion_groups(
         hint = did_you_mean(unknown, classes)
         raise InputError(f"y has the label {unknown!r}, which the model does not know.{hint}")
     true = np.array([numbers[one] for one in truths.tolist()], np.int32)
-    guessed = np.array([numbers[one] for one in model.predict(X).tolist()], np.int32)
+    predicted = np.array([numbers[one] for one in model.predict(X).tolist()], np.int32)
     shown: list[int] = []
-    for pair in count_confusions(true, guessed, n_classes=len(classes)):
-        shown += [c for c in (pair.truth, pair.guess) if c not in shown]
+    for pair in count_confusions(true, predicted, n_classes=len(classes)):
+        shown += [c for c in (pair.truth, pair.predicted) if c not in shown]
         if len(shown) >= n_classes:
             break
-    shown = _group(shown[:n_classes], true, guessed)
+    shown = _group(shown[:n_classes], true, predicted)
     ax = _open(ax)
     if not shown:
         ax.set_title("No class is confused with another")
         ax.set_axis_off()
         return ax
-    counts = _count(shown, true, guessed)
+    counts = _count(shown, true, predicted)
     sizes = np.maximum(1, [(true == c).sum() for c in shown])
     image = ax.imshow(100 * counts / sizes[:, None], vmin=0, vmax=100, cmap="Blues")
     names = [_write_label(classes[c]) for c in shown]
@@ -199,25 +199,25 @@ def _confidence(model: Any, X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], 
 
 
 def _count(
-    shown: Sequence[int], true: NDArray[np.int32], guessed: NDArray[np.int32]
+    shown: Sequence[int], true: NDArray[np.int32], predicted: NDArray[np.int32]
 ) -> NDArray[np.float64]:
     """Return the confusion matrix of the classes `shown`, rows by true class."""
     positions = {c: position for position, c in enumerate(shown)}
     counts = np.zeros((len(shown), len(shown)))
-    for one, other in zip(true.tolist(), guessed.tolist(), strict=True):
+    for one, other in zip(true.tolist(), predicted.tolist(), strict=True):
         if one in positions and other in positions:
             counts[positions[one], positions[other]] += 1
     return counts
 
 
-def _group(shown: list[int], true: NDArray[np.int32], guessed: NDArray[np.int32]) -> list[int]:
+def _group(shown: list[int], true: NDArray[np.int32], predicted: NDArray[np.int32]) -> list[int]:
     """Return classes in an order in which those that are confused are neighbours."""
     if len(shown) < 3:
         return shown
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
-    counts = _count(shown, true, guessed)
+    counts = _count(shown, true, predicted)
     together = counts + counts.T
     distances = 1.0 / (1.0 + together)
     np.fill_diagonal(distances, 0.0)
