@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from myriad.kernel_cache import fall_back, report_compiling
+from myriad.kernel_cache import fallback_folder, report_compiling
 from myriad.lazy import LazyModule, import_name
 
 ir: Any = LazyModule("llvmlite.ir")
@@ -228,7 +228,7 @@ def _compiler(**flags: Any) -> Any:
         except RuntimeError as error:  # raised as the function is defined, before it is compiled
             if "no locator available" not in str(error):
                 raise
-        folder = fall_back()
+        folder = fallback_folder()
         if folder is not None:
             numba.config.CACHE_DIR = str(folder)
         return _widen_literals(compile_(cache=folder is not None)(function))

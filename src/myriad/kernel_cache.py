@@ -59,7 +59,7 @@ def report_compiling(seconds: float) -> None:
 
 
 @cache
-def fall_back() -> Path | None:
+def fallback_folder() -> Path | None:
     """Return the fallback folder, or None if there is no safe one, and report it once.
 
     The environment variable of Numba is set to the folder, so that worker processes share it.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Confusion:
-    """How many rows of the class `truth` were predicted as the class `predicted`, and one such row."""
+    """How many rows of class `truth` were predicted as class `predicted`, and one such row."""
 
     truth: int
     predicted: int

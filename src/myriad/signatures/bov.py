@@ -104,7 +104,7 @@ class BagOfWordsSignature(PooledSignature, kind="bov"):
         projected = self.project(local)
         pyramid = pyramid_of(self.regions)
         if self.width:
-            counts = share_words(projected, local.positions, self.words, pyramid, self.width)
+            counts = soft_count_words(projected, local.positions, self.words, pyramid, self.width)
         else:
             counts = count_words(projected, local.positions, self.words, pyramid)
         return counts / np.maximum(counts.sum(axis=1, keepdims=True), np.float32(1e-6))
@@ -119,7 +119,7 @@ def count_words(values: Float, positions: Float, words: Words, pyramid: Pyramid)
     return pyramid.sum_cells(by_cell)
 
 
-def share_words(
+def soft_count_words(
     values: Float, positions: Float, words: Words, pyramid: Pyramid, width: float
 ) -> Float:
     """Return soft counts: float32 of shape (n_regions, n_words).
@@ -129,11 +129,11 @@ def share_words(
     """
     counts = np.zeros((pyramid.n_cells, words.n_words))
     for cell, rows in split_cells(values, pyramid.locate(positions), pyramid.n_cells):
-        counts[cell] += word_shares(rows, words, width).sum(axis=0)
+        counts[cell] += soft_assignments(rows, words, width).sum(axis=0)
     return pyramid.sum_cells(counts).astype(np.float32)
 
 
-def word_shares(values: Float, words: Words, width: float) -> Float:
+def soft_assignments(values: Float, words: Words, width: float) -> Float:
     """Return the fractions in which descriptors count for words: float32 (n, n_words)."""
     scale = np.float32(1 / (width * width))
     loadings = np.ascontiguousarray(words.centres.T) * scale

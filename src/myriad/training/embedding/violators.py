@@ -59,7 +59,7 @@ def score(P, squares, z, c, scale):
 
 
 @inlined
-def has_remembered(P, squares, z, labels, label, bar, memory, scale, chain):
+def has_known_violator(P, squares, z, labels, label, bar, memory, scale, chain):
     """Return whether one of the chain of last violators of `label` lies above the bar now.
 
     The chain ends at an empty entry and at any label of the row, which cannot violate; where it
