@@ -93,6 +93,7 @@ def is_lock(path: Path) -> bool:
 
 @contextmanager
 def _lock(path: Path, make_parents: bool, progress: Progress) -> Iterator[None]:
+    """Hold the lock of one output; see `locked`."""
     output = os.path.realpath(path)  # the same lock for all links to an output
     parent, name = os.path.split(output)
     if not name or output in _held.outputs:

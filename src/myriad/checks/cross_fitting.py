@@ -199,6 +199,7 @@ def _score(model: Model, rows: Rows, numbers: NDArray[np.int64]) -> Iterator[Sco
 
 
 def _calibrate(pending: Sequence[Scored], left_out: NDArray[np.bool_]) -> Calibration:
+    """Return the calibration on held-out rows, without those left out if enough others remain."""
     held = [one for one, _ in pending]
     kept = [np.flatnonzero(~left_out[numbers]) for _, numbers in pending]
     if sum(len(rows) for rows in kept) >= LEAST_ROWS:  # else all rows are needed

@@ -103,6 +103,7 @@ class StreamCounter(Counter):
         return self._count_signs(request) if request.bins is None else self._count_bins(request)
 
     def _count_signs(self, request: CountRequest) -> Counts:
+        """Count values of at least 0, in bytes that are added to uint32 before they overflow."""
         shape = request.height, request.last - request.first
         small, cells = np.zeros(shape, np.uint8), np.zeros(shape, np.uint32)
         held = np.zeros(request.height, np.int64)
@@ -118,6 +119,7 @@ class StreamCounter(Counter):
         return found
 
     def _count_bins(self, request: CountRequest) -> Counts:
+        """Count values in equal bins of the range of each feature."""
         assert request.bins is not None
         assert request.ranges is not None
         bins, (lows, highs) = request.bins, request.ranges

@@ -38,6 +38,7 @@ def unpack(packed: Bytes, bits: int, count: int) -> Bytes:
 
 @jit
 def _pack(indices, out, bits):
+    """Pack indices of `bits` < 8 bits, the lowest bits of a byte first."""
     for i in range(indices.shape[0]):
         # `buffer` holds the `held` bits that have not yet filled a byte of the output.
         buffer = np.int64(0)
@@ -56,6 +57,7 @@ def _pack(indices, out, bits):
 
 @jit
 def _unpack(packed, indices, bits):
+    """Fill `indices` (n_samples, count) from bytes that `_pack` packed."""
     mask = (1 << bits) - 1
     for i in range(indices.shape[0]):
         # `buffer` holds the `held` bits that have been read but not yet used.

@@ -172,6 +172,7 @@ class _Reservoir:
         return self.values[: self.count]
 
     def _compact(self) -> None:
+        """Keep the descriptors of lowest rank, in their order, at the front of the arrays."""
         if self.count <= self.most:
             return
         kept = np.sort(np.argpartition(self.ranks[: self.count], self.most)[: self.most])

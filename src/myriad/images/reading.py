@@ -214,6 +214,7 @@ def _jpeg_flag(header: JpegHeader, colour: bool, min_pixels: int | None) -> int:
 def _read_with_pillow(
     data: bytes, form: str, reader: type[ImageFile], colour: bool, max_pixels: int
 ) -> Bytes:
+    """Decode with Pillow, apart from rare kinds of TIFF, and apply the EXIF orientation."""
     _refuse_truncated(data, form)
     with pillow_warnings_ignored():
         try:
@@ -251,6 +252,7 @@ def _orientation_of(image: ImageFile) -> object:
 
 
 def _read_rare_tiff(data: bytes, colour: bool, max_pixels: int) -> Bytes:
+    """Decode a TIFF that Pillow does not support with OpenCV; its size is checked before."""
     tags = _read_tiff_tags(data)
     _refuse_bomb(int(tags[_TIFF_WIDTH]), int(tags[_TIFF_HEIGHT]), max_pixels)
     if not _is_tiff_complete(tags, len(data)):

@@ -67,6 +67,7 @@ def read_labels(archive: Archive, paths: list[str]) -> list[str | None]:
 
 
 def _read_label(archive: Archive, path: str, files: list[str]) -> str | None:
+    """Return the one label of an image from its label files; None if they have none."""
     found: dict[str, str] = {}
     for name in sorted(files):
         label = _parse(archive, name)

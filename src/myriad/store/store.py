@@ -378,6 +378,7 @@ class _MappedShards:
             out[here] = self._map(int(shard))[numbers[here] - starts[shard]]
 
     def _map(self, shard: int) -> NDArray[Any]:
+        """Return the mapped rows of a shard; the shard that was mapped first may be dropped."""
         if shard not in self._mapped:
             self._use(shard)
             rows = self._mapped[shard] = self.store.read_shard(shard)

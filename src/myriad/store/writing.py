@@ -161,6 +161,7 @@ class StoreWriter:
             return None
 
     def _is_done(self, number: int, listed: list[ShardRecord] | None) -> bool:
+        """Return whether a shard is complete and of this plan; record it in a finished store."""
         path = self.path / shard_name(number)
         try:
             content = map_shard(path, self.header.form)
@@ -226,6 +227,7 @@ class StoreWriter:
             )
 
     def _prepare_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return checked rows as they are stored: codes, or floats of the type of the store."""
         form, code = self.header.form, self.header.code
         rows = np.asarray(rows)
         if code is not None and rows.dtype == np.uint8:

@@ -201,6 +201,7 @@ def _check_lengths(files: Sequence[RowFile], tables: Sequence[_Table]) -> None:
 
 
 def _choose_column(tables: Sequence[_Table], wanted: Sequence[str]) -> str:
+    """Return the name of the column of labels; raises `InputError` unless all tables have it."""
     if len(wanted) > 1:
         missing = next(word for word in wanted if not Path(word).is_file())
         raise InputError(f"--labels {missing}: there is no such file.")
@@ -301,6 +302,7 @@ def _read_optional(tables: Sequence[_Table], name: str) -> Column | None:
 
 
 def _read_splits(tables: Sequence[_Table]) -> NDArray[np.str_]:
+    """Return the split of each row, "" where no column or value states one."""
     column = _read_optional(tables, SPLIT)
     if column is None:
         return np.zeros(sum(table.n_rows for table in tables), "<U5")
@@ -318,6 +320,7 @@ def _read_splits(tables: Sequence[_Table]) -> NDArray[np.str_]:
 
 
 def _read_groups(tables: Sequence[_Table]) -> Ints | None:
+    """Return the group of each row, numbered by name, -1 for none; None without groups."""
     column = _read_optional(tables, GROUP)
     if column is None:
         return None
