@@ -30,8 +30,8 @@ def fill_disk(function: str) -> object:
     return lambda patch: patch.setattr(function, fail)
 
 
-def diverge(patch: pytest.MonkeyPatch) -> None:
-    """Make training fail after a successful extraction."""
+def exhaust_memory(patch: pytest.MonkeyPatch) -> None:
+    """Make training run out of memory after a successful extraction."""
 
     def fail(*arguments, **options):
         raise MemoryError
@@ -108,7 +108,7 @@ FAILURE_CASES = [
         1,
         "Not enough memory",
         trained(),
-        patch=diverge,
+        patch=exhaust_memory,
     ),
     *(
         Case(

@@ -29,6 +29,8 @@ def trained(*more: str) -> Make:
 
 
 def with_images(*files: str) -> Make:
+    """Return a function that writes images, and other files."""
+
     def make(here: Path, ready: Path) -> None:
         write_images(here / "images")
         for name in files:

@@ -31,7 +31,10 @@ def transpose(book, transposed, halves):
 
 @inlined
 def load_eight(x):
-    """Return the 8 numbers of a vector as a tuple, which stays in registers."""
+    """Return the 8 numbers of a vector as a tuple, which stays in registers.
+
+    An array would be loaded again after each write to another array that might overlap it.
+    """
     return x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
 
 
