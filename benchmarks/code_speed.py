@@ -29,7 +29,7 @@ from timing import best_of
 
 from myriad.codes import Code, ProductCode, learn_bits, learn_hadamard
 from myriad.parallel import map_ordered, open_threads, thread_executor
-from myriad.store import ArrayRows, Rows, Store, inform_rows, rows_at_a_time
+from myriad.store import ArrayRows, Rows, Store, feature_information, rows_at_a_time
 from myriad.training import SGD
 from myriad.training.settings import Setting, mean_square
 from myriad.training.sgd.fitting import make_trainer
@@ -119,7 +119,7 @@ def time_information(folder: Path, n: int, threads: int) -> dict[str, float]:
             pass
 
     seconds = best_of(read, 1)
-    informed = best_of(lambda: inform_rows(rows, threads=threads), 1)
+    informed = best_of(lambda: feature_information(rows, threads=threads), 1)
     return {
         "rows": n,
         "reading": round(seconds, 2),

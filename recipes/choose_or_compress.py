@@ -46,7 +46,7 @@ from myriad.models import LinearModel
 from myriad.parallel import LearningContext
 from myriad.pipelines.code_learning import measure_information
 from myriad.signatures.fisher import learn_fisher
-from myriad.store import ArrayRows, inform_rows
+from myriad.store import ArrayRows, feature_information
 from myriad.training import BinaryDual, Context
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -156,7 +156,7 @@ def find_useless(rows: ArrayRows) -> dict[str, Any]:
     useless, median = {}, {}
     quantiles: dict[str, dict[str, float]] = {str(share): {} for share in BEST}
     for bins in (None, *BINS):
-        values = inform_rows(rows, bins=bins, threads=1)
+        values = feature_information(rows, bins=bins, threads=1)
         name = "sign" if bins is None else f"{bins} bins"
         useless[name] = round(100 * float((values < USELESS).mean()), 1)
         median[name] = round(float(np.median(values)), 4)
@@ -172,7 +172,7 @@ def find_spread(rows: ArrayRows, cells: np.ndarray) -> dict[str, Any]:
     Half of the chosen features lie in so many of the cells; of random features, in half of them.
     """
     began = time.process_time()
-    order = np.argsort(-inform_rows(rows, bins=None, threads=1), kind="stable")
+    order = np.argsort(-feature_information(rows, bins=None, threads=1), kind="stable")
     shares = {}
     for ratio in sorted(RATIOS)[1:]:
         chosen = order[: 32 * rows.dim // ratio]

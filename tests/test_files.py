@@ -23,7 +23,7 @@ ARRAYS = {
 
 @pytest.mark.parametrize("bytes_at_a_time", [8, 1 << 20])
 def test_the_library_reads_written_arrays(tmp_path, monkeypatch, bytes_at_a_time):
-    monkeypatch.setattr(files, "_WRITTEN_BYTES", bytes_at_a_time)
+    monkeypatch.setattr(files, "_WRITE_BYTES", bytes_at_a_time)
     path = tmp_path / "a.safetensors"
     files.write_arrays(path, ARRAYS, {"key": "value"})
     found = load_file(path)

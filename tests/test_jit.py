@@ -6,7 +6,7 @@ import subprocess
 import sys
 from importlib import import_module
 
-from myriad._jit import Kernel, inlined, is_missing, jit
+from myriad._jit import Kernel, inlined, is_uncached, jit
 from myriad.models.ranking import scan_top
 from myriad.randomness import mix
 
@@ -123,6 +123,6 @@ def test_a_kernel_is_missing_from_the_cache_until_it_is_compiled(tmp_path, monke
     )
     monkeypatch.syspath_prepend(tmp_path)
     double = import_module("kernels_of_a_test").double
-    assert is_missing(double)
+    assert is_uncached(double)
     assert double(21) == 42
-    assert not is_missing(double)
+    assert not is_uncached(double)

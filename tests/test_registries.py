@@ -104,7 +104,7 @@ class ThumbnailSpec(SignatureSpec):
 
     def learn(self, images, asked, context):
         side = asked.own.side
-        mean = np.mean(list(images.spread(Shrinking(side), colour=False)), axis=0)
+        mean = np.mean(list(images.map(Shrinking(side), colour=False)), axis=0)
         return ThumbnailSignature(mean.astype(np.float32), side)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from myriad.images import BadImage as BadImage
     from myriad.store import Store as Store
 
-_HOMES = {
+_MODULES = {
     "Backbone": "myriad.estimators",
     "BadImage": "myriad.images",
     "BagOfVisualWords": "myriad.estimators",
@@ -62,10 +62,10 @@ _HOMES = {
 }
 """The module that defines each public name, which is imported when the name is first used."""
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_MODULES)
 
 
-__getattr__ = import_on_use(__name__, _HOMES)
+__getattr__ = import_on_use(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

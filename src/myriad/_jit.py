@@ -1,13 +1,13 @@
-"""The compilers of kernels: the only module that names Numba's flags.
+"""Decorators that compile kernels: the only module that imports Numba.
 
-Kernels release the GIL, so that Python threads run them side by side, and are cached on disk.
+Kernels release the GIL, so that Python threads run them in parallel, and are cached on disk.
 
 Importing Numba takes longer than classifying an image by a network. So a decorator here returns a
 placeholder, and Numba is imported when the first kernel is called.
 
 Numba compiles a kernel again when its own file has changed, but not when another kernel that it
-calls, or a constant of another file, has. Such code would be wrong, and may write where it should
-not; so the cache is given a hash of all that a kernel depends on.
+calls, or a constant of another file, has. The cached code would be wrong and might write outside
+its arrays; so the cache is given a hash of all that a kernel depends on.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from myriad.kernel_cache import fall_back, report_compiling
-from myriad.lazy import LazyModule, find_name
+from myriad.kernel_cache import fallback_folder, report_compiling
+from myriad.lazy import LazyModule, import_name
 
 ir: Any = LazyModule("llvmlite.ir")
 """LLVM's intermediate representation, for the code of intrinsics."""
@@ -31,7 +31,7 @@ types: Any = LazyModule("numba.types")
 
 _LOCK = threading.RLock()
 _FUNCTIONS: dict[int, Any] = {}
-"""The function of each of Numba's objects, by the identity of the object, which lives as long."""
+"""The Python function of each of Numba's objects, by the `id` of the object; these stay alive."""
 
 
 class Kernel:
@@ -65,7 +65,7 @@ class Kernel:
                 self._being_made = self._make(self._function)
                 _FUNCTIONS[id(self._being_made)] = self._function
                 _replace_placeholders(self._function)
-                _mark_cache(self._being_made, hash_sources(self._function))
+                _stamp_cache(self._being_made, hash_sources(self._function))
                 self._made = self._being_made  # other threads see it when it is complete
         return self._made
 
@@ -75,7 +75,7 @@ class Kernel:
         return getattr(self.make(), name)
 
     def __reduce__(self) -> Any:
-        return find_name, (self._function.__module__, self._function.__name__)
+        return import_name, (self._function.__module__, self._function.__name__)
 
 
 def _replace_placeholders(function: Any) -> None:
@@ -105,25 +105,25 @@ def hash_sources(function: Any) -> str:
     ----------
     function : the function of a kernel.
     """
-    found: set[str] = set()
-    seen: set[int] = set()
-    waiting = [function]
-    while waiting:
-        one = waiting.pop()
-        if id(one) in seen:
+    sources: set[str] = set()
+    visited: set[int] = set()
+    pending = [function]
+    while pending:
+        current = pending.pop()
+        if id(current) in visited:
             continue
-        seen.add(id(one))
-        found.add(_hash_file(one.__code__.co_filename))
-        cells = [cell.cell_contents for cell in one.__closure__ or ()]
-        named = [(name, one.__globals__.get(name)) for name in _names_in(one)]
+        visited.add(id(current))
+        sources.add(_hash_file(current.__code__.co_filename))
+        cells = [cell.cell_contents for cell in current.__closure__ or ()]
+        named = [(name, current.__globals__.get(name)) for name in _names_in(current)]
         for name, value in [*named, *(("", cell) for cell in cells)]:
             if isinstance(value, Kernel):  # not made yet
-                waiting.append(value._function)
+                pending.append(value._function)
             elif id(value) in _FUNCTIONS:
-                waiting.append(_FUNCTIONS[id(value)])
+                pending.append(_FUNCTIONS[id(value)])
             elif isinstance(value, (bool, int, float, str, tuple)):
-                found.add(f"{one.__module__} {name} {value!r}")
-    return sha256("\n".join(sorted(found)).encode()).hexdigest()
+                sources.add(f"{current.__module__} {name} {value!r}")
+    return sha256("\n".join(sorted(sources)).encode()).hexdigest()
 
 
 @functools.cache
@@ -134,14 +134,14 @@ def _hash_file(path: str) -> str:
         return path
 
 
-def _mark_cache(made: Any, mark: str) -> None:
-    """Let the cached code of a kernel be valid for this hash of its sources only."""
+def _stamp_cache(made: Any, stamp: str) -> None:
+    """Make the cached code of a kernel valid for this hash of its sources only."""
     file = getattr(getattr(made, "_cache", None), "_cache_file", None)
     if file is not None:  # intrinsics and kernels without a cache have none
-        file._source_stamp = mark
+        file._source_stamp = stamp
 
 
-def is_missing(kernel: Any) -> bool:
+def is_uncached(kernel: Any) -> bool:
     """Return whether no code of a kernel is in the cache yet; False if nothing can be cached."""
     made = kernel.make() if isinstance(kernel, Kernel) else kernel
     file = getattr(getattr(made, "_cache", None), "_cache_file", None)
@@ -153,7 +153,7 @@ def is_missing(kernel: Any) -> bool:
 
 @functools.cache
 def _import_numba() -> Any:
-    """Return Numba, which from now on reports how long it compiles."""
+    """Return Numba, with a listener that reports how long it compiles."""
     import numba
     from numba.core import event
 
@@ -186,10 +186,10 @@ def _import_numba() -> Any:
 
 
 def _import_array_functions() -> None:
-    """Import the module of Numba that would import SciPy's linear algebra to see if it is there.
+    """Import a module of Numba that would otherwise import SciPy's linear algebra, to check for it.
 
     That takes about as long as the import of Numba itself, and no kernel here needs it. Where a
-    kernel does, Numba looks again as it compiles, so nothing else changes.
+    kernel does, Numba checks again as it compiles, so nothing else changes.
     """
     from numba.np import linalg
 
@@ -228,7 +228,7 @@ def _compiler(**flags: Any) -> Any:
         except RuntimeError as error:  # raised as the function is defined, before it is compiled
             if "no locator available" not in str(error):
                 raise
-        folder = fall_back()
+        folder = fallback_folder()
         if folder is not None:
             numba.config.CACHE_DIR = str(folder)
         return _widen_literals(compile_(cache=folder is not None)(function))

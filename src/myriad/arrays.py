@@ -52,8 +52,9 @@ def first_bad_row(rows: NDArray[Any]) -> int | None:
 
 
 SCALES = (1e-15, 1e15)
-"""The size of the largest value of usable rows: their products must be within float32."""
+"""Range of the largest absolute value of rows: products of rows must be within float32."""
 SCALED_ROWS = 1024
+"""Number of rows whose scale is checked."""
 
 
 def refuse_dates(X: Any) -> None:

@@ -1,10 +1,10 @@
-"""Products of small whole numbers: a tile of 6 x 16 sums of bytes times bytes.
+"""Products of small integers: a tile of 6 x 16 sums of bytes times bytes.
 
 With AVX2 one instruction (`vpmaddubsw`) multiplies 32 unsigned bytes with 32 signed ones and adds
 neighbours, in 16 bits. Eight such sums are added before they are widened to 32 bits: so a product
-of bytes takes about a third of the time of one of float32. The sums are whole numbers, so they are
+of bytes takes about a third of the time of one of float32. The sums are integers, so they are
 exact if nothing overflows 16 bits: the sum of ``|weight|`` over the 16 numbers that share 16 bits
-must be at most `MOST_WEIGHT`, for bytes of rows up to `MOST_ROW`.
+must be at most `MAX_WEIGHT_SUM`, for bytes of rows up to `MAX_ROW_VALUE`.
 
 Only processors with AVX2 have it; `is_available` returns whether this one does.
 """
@@ -18,8 +18,10 @@ from myriad._jit import has_instructions, intrinsic, types
 ROWS, LANES = 6, 16
 DEPTH = 32
 """Numbers of a row that are multiplied before sums are widened; rows are padded to a multiple."""
-MOST_ROW = 127
-MOST_WEIGHT = 32767 // MOST_ROW
+MAX_ROW_VALUE = 127
+"""Largest byte of a row."""
+MAX_WEIGHT_SUM = 32767 // MAX_ROW_VALUE
+"""Largest sum of ``|weight|`` over 16 numbers, so that no sum of 16 bits overflows."""
 
 _STEP, _HALF = 4, 8  # numbers of a row in 32 bits; classes in a vector register
 _BYTE, _SHORT, _INT, _WORD = (ir.IntType(bits) for bits in (8, 16, 32, 64))

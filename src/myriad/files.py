@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 MAPPED_BYTES = 64 << 20
 """Least size of an array that `read_arrays` maps into memory instead of reading, by default."""
-_WRITTEN_BYTES = 16 << 20
-_SYNCED = "r+b" if os.name == "nt" else "rb"  # Windows flushes only what is open for writing
+_WRITE_BYTES = 16 << 20
+_SYNC_MODE = "r+b" if os.name == "nt" else "rb"  # Windows flushes only what is open for writing
 _DTYPES = {
     "F64": "float64",
     "F32": "float32",
@@ -36,7 +36,7 @@ _DTYPES = {
     "U8": "uint8",
     "BOOL": "bool",
 }
-_KINDS = {name: kind for kind, name in _DTYPES.items()}
+_SAFETENSORS_NAMES = {name: kind for kind, name in _DTYPES.items()}
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
         for partial_path, path in zip(partial_paths, paths, strict=True):
             with _reporting_races(path):
                 if durable:
-                    with partial_path.open(_SYNCED) as written:
+                    with partial_path.open(_SYNC_MODE) as written:
                         os.fsync(written.fileno())
         for partial_path, path in zip(partial_paths, paths, strict=True):
             with _reporting_races(path):
@@ -180,7 +180,7 @@ def write_arrays(
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     start = 0
     for name, array in ordered:
-        kind = _KINDS[array.dtype.name]
+        kind = _SAFETENSORS_NAMES[array.dtype.name]
         end = start + array.nbytes
         header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, end]}
         start = end
@@ -191,7 +191,7 @@ def write_arrays(
         for _, array in ordered:
             if array.nbytes:
                 flat = array.reshape(-1)
-                step = max(1, _WRITTEN_BYTES // array.dtype.itemsize)
+                step = max(1, _WRITE_BYTES // array.dtype.itemsize)
                 for first in range(0, len(flat), step):
                     stream.write(flat[first : first + step].view("uint8").data)
 

@@ -19,10 +19,10 @@ from pathlib import Path
 NUMBA_FOLDER = "NUMBA_CACHE_DIR"
 """The environment variable of Numba for the folder of its cache."""
 REPORTED = "MYRIAD_KERNEL_CACHE_REPORTED"
-"""Environment variable that prevents worker processes from repeating the note."""
+"""Environment variable that prevents worker processes from repeating the report."""
 LONG_COMPILING = 3.0
 """Seconds of compiling after which the user is told."""
-_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def _warn(sentence: str) -> None:
@@ -45,7 +45,7 @@ def report_to(function: Callable[[str], None]) -> Iterator[None]:
 
 
 def report_compiling(seconds: float) -> None:
-    """Count the time that kernels are compiled, and say once why a first run is slow.
+    """Add to the time spent compiling; report once to the user why a first run is slow.
 
     Only users of the command are notified; see `report_to`.
     """
@@ -59,7 +59,7 @@ def report_compiling(seconds: float) -> None:
 
 
 @cache
-def fall_back() -> Path | None:
+def fallback_folder() -> Path | None:
     """Return the fallback folder, or None if there is no safe one, and report it once.
 
     The environment variable of Numba is set to the folder, so that worker processes share it.
@@ -109,6 +109,6 @@ def is_private(folder: Path) -> bool:
         above = parent.lstat()
         if above.st_uid not in (0, os.geteuid()):
             return False
-        if above.st_mode & _OTHERS and not above.st_mode & stat.S_ISVTX:
+        if above.st_mode & _WRITABLE_BY_OTHERS and not above.st_mode & stat.S_ISVTX:
             return False
     return True

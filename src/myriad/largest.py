@@ -6,9 +6,9 @@ import numpy as np
 
 from myriad._jit import inlined, jit
 
-FEW = 32
-"""Up to so many, keeping a short sorted list is faster than sorting all (measured)."""
-RUN = 16
+SMALL_K = 32
+"""Up to this `k`, inserting into a short sorted list is faster than sorting all (measured)."""
+STRIP = 16
 """Entries that are compared with a bound together, which takes a few vector instructions."""
 
 
@@ -25,8 +25,8 @@ def count_above(values, start, stop, bound):
 def sort_down(values):
     """Sort float64 values in place, the largest first.
 
-    Shell's sort, with gaps that grow by 2.25: fast on the short arrays at hand, and compiled in no
-    time.
+    Shell's sort, with gaps that grow by 2.25: fast on the short arrays that it is used for,
+    and quickly compiled.
     """
     n = len(values)
     gap = 1
@@ -46,14 +46,14 @@ def sort_down(values):
 @jit
 def select_largest(values, k):
     """Return the `k` largest entries, float64 and in descending order; k <= len(values)."""
-    if k > FEW:
+    if k > SMALL_K:
         ordered = values.astype(np.float64)
         sort_down(ordered)
         return ordered[:k]
     top = np.full(k, -np.inf)  # invariant: the k largest so far, in descending order
     least = values.dtype.type(-np.inf)
-    for start in range(0, len(values), RUN):
-        stop = min(start + RUN, len(values))
+    for start in range(0, len(values), STRIP):
+        stop = min(start + STRIP, len(values))
         if count_above(values, start, stop, least) == 0:
             continue
         for j in range(start, stop):

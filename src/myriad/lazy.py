@@ -20,20 +20,20 @@ from types import ModuleType
 from typing import Any
 
 
-def import_on_use(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def import_on_use(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
     """Return the module-level ``__getattr__`` of a package.
 
     Parameters
     ----------
     package : the name of the package, for the error.
-    homes : the module that defines each name; a name may be that of a module of the package.
+    modules : the module that defines each name; a name may be that of a module of the package.
     """
 
     def find(name: str) -> Any:
-        if name not in homes:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = importlib.import_module(homes[name])
-        return module if homes[name] == f"{package}.{name}" else getattr(module, name)
+        module = importlib.import_module(modules[name])
+        return module if modules[name] == f"{package}.{name}" else getattr(module, name)
 
     return find
 
@@ -49,8 +49,8 @@ def import_from_api(package: str) -> Callable[[str], Any]:
     return find
 
 
-def find_name(module: str, name: str) -> Any:
-    """Return what a module calls `name`; the module is imported if need be."""
+def import_name(module: str, name: str) -> Any:
+    """Return the attribute `name` of a module, which is imported if necessary."""
     return getattr(importlib.import_module(module), name)
 
 
@@ -68,4 +68,4 @@ class LazyModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # asked for by tools that look at every module
             raise AttributeError(name)
-        return find_name(self.__name__, name)
+        return import_name(self.__name__, name)

@@ -93,6 +93,7 @@ def is_lock(path: Path) -> bool:
 
 @contextmanager
 def _lock(path: Path, make_parents: bool, progress: Progress) -> Iterator[None]:
+    """Hold the lock of one output; see `locked`."""
     output = os.path.realpath(path)  # the same lock for all links to an output
     parent, name = os.path.split(output)
     if not name or output in _held.outputs:
@@ -215,7 +216,7 @@ def _flock(descriptor: int) -> None:
 
 
 def _is_same(descriptor: int, lock: str) -> bool:
-    """Return whether the locked file is still the one that others will open."""
+    """Return whether the locked file is still the one at the path `lock`."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(lock))
     except FileNotFoundError:

@@ -34,7 +34,7 @@ _TYPES = {"str": str, "float": float, "int": int, "bool": bool}
 
 @dataclass(frozen=True)
 class Option:
-    """What is known of one option.
+    """An option: its name, type, default, range and help.
 
     Attributes
     ----------
@@ -120,9 +120,9 @@ class Option:
         return f"{text}: {self.values_text}." if self.values_text else f"{text}."
 
     def spell(self, value: Any) -> Any:
-        """Return a value as a user would write it: by its word, if it has one."""
-        for word, stood_for in self.words.items():
-            if _equal(value, stood_for):
+        """Return a value as a user would write it: by its name in `words`, if it has one."""
+        for word, special in self.words.items():
+            if _equal(value, special):
                 return word
         return value
 
@@ -139,9 +139,9 @@ class Option:
             return self.words[value]
         if value is None and self.optional:
             return None
-        for stood_for in self.words.values():
-            if _equal(value, stood_for):
-                return stood_for
+        for special in self.words.values():
+            if _equal(value, special):
+                return special
         parse = {bool: self._parse_bool, str: self._parse_word}.get(self.type, self._parse_number)
         try:
             return parse(value)
@@ -323,8 +323,8 @@ def select_options(
 
     Parameters
     ----------
-    kinds : the dataclasses by the word that the option `flag` of the command chooses them with.
-    chosen : the word of the one to make.
+    kinds : the dataclasses by the value of the option `flag` that chooses them.
+    chosen : the value of `flag`, which names the one to make.
     given : values by the name of the option.
     """
     own, values = options_of(kinds[chosen]), {}
@@ -393,7 +393,7 @@ def _read(field: dataclasses.Field[Any]) -> Option:
 
 
 def _equal(left: Any, right: Any) -> bool:
-    """Return whether two values are the same; arrays are never."""
+    """Return whether two values are equal; arrays never are."""
     try:
         return left is right or bool(left == right)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Matrix products by tiles: one factor is packed into panels, the other read where it lies.
+"""Matrix products by tiles: one factor is packed into panels, the other is read in place.
 
 Training multiplies a block of rows with weights that change from block to block. Packing only the
 rows, once for their scores and for their Gram matrix, saves what a general routine spends on
@@ -21,10 +21,10 @@ from myriad.arrays import Float
 from myriad.tiles import LANES, ROWS, SQUARE, add_packed_tile, add_tile, set_zero, transpose_square
 
 DEPTH = 2048
-"""Products summed in registers before they are added to `out`: so a panel stays in the cache."""
+"""Products summed in registers before they are added to `out`; a panel so long fits the cache."""
 
 NEIGHBOURS = 8
-"""Panels that change the same rows one after the other: their numbers are neighbours in memory."""
+"""Panels that are added to a row of `out` at a time: their columns are contiguous there."""
 
 TRANSPOSED_ROWS = 48
 """Rows of a product that are transposed while they are still in the nearest cache."""

@@ -65,7 +65,7 @@ def reliability(
     Rows are divided by that probability into bins of equally many. Calibrated probabilities lie on
     the diagonal.
     """
-    confidence, correct = _judge(model, X, y)
+    confidence, correct = _confidence(model, X, y)
     bins = cut_bins(confidence, correct)
     ax = _open(ax)
     if not ax.lines:
@@ -80,8 +80,8 @@ def reliability(
 def risk_coverage_curve(
     model: Any, X: Any, y: ArrayLike, *, label: str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the error among the rows of which the model is most sure, against their fraction."""
-    confidence, correct = _judge(model, X, y)
+    """Draw the error among the most confident rows, against their fraction."""
+    confidence, correct = _confidence(model, X, y)
     errors = risk_coverage(confidence, correct)
     ax = _open(ax)
     ax.plot(100 * np.arange(1, len(errors) + 1) / len(errors), 100 * errors, label=label)
@@ -95,7 +95,7 @@ def confusion_groups(
 ) -> Axes:
     """Draw how often the most confused classes are predicted as each other.
 
-    Classes that are confused with each other stand side by side, so that groups appear as blocks
+    Classes that are confused with each other are side by side, so that groups appear as blocks
     along the diagonal.
 
     Parameters
@@ -109,19 +109,19 @@ def confusion_groups(
         hint = did_you_mean(unknown, classes)
         raise InputError(f"y has the label {unknown!r}, which the model does not know.{hint}")
     true = np.array([numbers[one] for one in truths.tolist()], np.int32)
-    guessed = np.array([numbers[one] for one in model.predict(X).tolist()], np.int32)
+    predicted = np.array([numbers[one] for one in model.predict(X).tolist()], np.int32)
     shown: list[int] = []
-    for pair in count_confusions(true, guessed, n_classes=len(classes)):
-        shown += [c for c in (pair.truth, pair.guess) if c not in shown]
+    for pair in count_confusions(true, predicted, n_classes=len(classes)):
+        shown += [c for c in (pair.truth, pair.predicted) if c not in shown]
         if len(shown) >= n_classes:
             break
-    shown = _group(shown[:n_classes], true, guessed)
+    shown = _group(shown[:n_classes], true, predicted)
     ax = _open(ax)
     if not shown:
         ax.set_title("No class is confused with another")
         ax.set_axis_off()
         return ax
-    counts = _count(shown, true, guessed)
+    counts = _count(shown, true, predicted)
     sizes = np.maximum(1, [(true == c).sum() for c in shown])
     image = ax.imshow(100 * counts / sizes[:, None], vmin=0, vmax=100, cmap="Blues")
     names = [_write_label(classes[c]) for c in shown]
@@ -139,7 +139,7 @@ def search(model: Any, *, against: str | None = None, ax: Axes | None = None) ->
     ----------
     model : a fitted classifier with the attribute ``search_``.
     against : a setting for the horizontal axis, such as ``"lam"`` or ``"eta"``; by default the
-        candidates stand in the order in which they were tried.
+        candidates are shown in the order in which they were tried.
     """
     candidates: Sequence[Mapping[str, Any]] = model.search_
     if not candidates:
@@ -148,27 +148,27 @@ def search(model: Any, *, against: str | None = None, ax: Axes | None = None) ->
     if against is not None and against not in known:
         hint = did_you_mean(against, known)
         raise InputError(f"The search has no setting {against!r}.{hint}")
-    placed = [
+    positioned = [
         (number if against is None else one.get(against), one)
         for number, one in enumerate(candidates, start=1)
         if np.isfinite(_accuracy_of(one))
     ]
-    drawn = [(float(place), one) for place, one in placed if isinstance(place, int | float)]
+    drawn = [(float(x), one) for x, one in positioned if isinstance(x, int | float)]
     if not drawn:
         raise InputError("No candidate of this search has an accuracy and a number to draw.")
     points: dict[str, list[tuple[float, float]]] = {}
-    for place, one in drawn:
+    for x, one in drawn:
         objective = str(one.get("objective", "candidates"))
-        points.setdefault(objective, []).append((place, _accuracy_of(one)))
+        points.setdefault(objective, []).append((x, _accuracy_of(one)))
     best = max(drawn, key=lambda pair: _accuracy_of(pair[1]))
     ax = _open(ax)
     for objective, found in points.items():
         ax.plot(*zip(*sorted(found), strict=True), "o", markersize=4, label=objective)
     label = _describe(best[1])
     ax.plot(best[0], _accuracy_of(best[1]), "*", color="black", markersize=11, label=label)
-    places = [place for place, _ in drawn if place > 0]
-    if against is not None and places and max(places) > 30 * min(places):
-        ax.set_xscale("symlog", linthresh=min(places))
+    positive = [x for x, _ in drawn if x > 0]
+    if against is not None and positive and max(positive) > 30 * min(positive):
+        ax.set_xscale("symlog", linthresh=min(positive))
     ax.set(xlabel=against or "candidate", ylabel="held-out accuracy, %", title="Search")
     return _finish(ax, legend=True)
 
@@ -191,7 +191,7 @@ def _describe(candidate: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in settings.items()) or "best"
 
 
-def _judge(model: Any, X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _confidence(model: Any, X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the probability of the best class of each row, and whether it is the right one."""
     probabilities = np.asarray(model.predict_proba(X), np.float64)
     best = probabilities.argmax(axis=1)
@@ -199,30 +199,30 @@ def _judge(model: Any, X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArr
 
 
 def _count(
-    shown: Sequence[int], true: NDArray[np.int32], guessed: NDArray[np.int32]
+    shown: Sequence[int], true: NDArray[np.int32], predicted: NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """Return how often each of some classes was predicted as each of them."""
-    places = {c: place for place, c in enumerate(shown)}
+    """Return the confusion matrix of the classes `shown`, rows by true class."""
+    positions = {c: position for position, c in enumerate(shown)}
     counts = np.zeros((len(shown), len(shown)))
-    for one, other in zip(true.tolist(), guessed.tolist(), strict=True):
-        if one in places and other in places:
-            counts[places[one], places[other]] += 1
+    for one, other in zip(true.tolist(), predicted.tolist(), strict=True):
+        if one in positions and other in positions:
+            counts[positions[one], positions[other]] += 1
     return counts
 
 
-def _group(shown: list[int], true: NDArray[np.int32], guessed: NDArray[np.int32]) -> list[int]:
-    """Return classes in an order in which those that are confused stand side by side."""
+def _group(shown: list[int], true: NDArray[np.int32], predicted: NDArray[np.int32]) -> list[int]:
+    """Return classes in an order in which those that are confused are neighbours."""
     if len(shown) < 3:
         return shown
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
-    counts = _count(shown, true, guessed)
+    counts = _count(shown, true, predicted)
     together = counts + counts.T
     distances = 1.0 / (1.0 + together)
     np.fill_diagonal(distances, 0.0)
     order = leaves_list(linkage(squareform(distances, checks=False), "average"))
-    return [shown[place] for place in order]
+    return [shown[position] for position in order]
 
 
 def _write_label(name: Any) -> str:

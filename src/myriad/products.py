@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 @cache
 def _find_routine(name: str, number: Any) -> Any:
-    """Return a routine of BLAS, which takes numbers of a C type, as a Python function."""
+    """Return a routine of BLAS, for numbers of a C type, as a Python function."""
     from scipy.linalg import cython_blas
 
     capsule = cython_blas.__pyx_capi__[name]

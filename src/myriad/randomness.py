@@ -1,4 +1,4 @@
-"""Counter-based random numbers: each is a function of its purpose, not of the draws before it.
+"""Counter-based random numbers: each is a function of its key, not of the draws before it.
 
 A key made of (seed, epoch, row, draw) gives the same number on any number of threads or workers, in
 a kernel and in plain NumPy, and no draw needs memory. `mix` is the finaliser of SplitMix64 over a
@@ -31,7 +31,7 @@ def mix(key, value):
 
 @inlined
 def unit(key):
-    """Return a number in the open interval (0, 1), from the upper 53 bits of a key."""
+    """Return a uniform number in the open interval (0, 1), from the upper 53 bits of a key."""
     return (np.float64(np.uint64(key) >> _S11) + 0.5) * (1.0 / 9007199254740992.0)
 
 

@@ -43,10 +43,10 @@ class Serialisable:
 
 
 def later_field(default: Any) -> Any:
-    """Declare a field that objects of earlier versions do not have, with the value that it had.
+    """Declare a field that was added later; `default` is how objects without it behave.
 
-    It is left out of the settings if it has that value, so that objects keep their fingerprint:
-    the shards of a store state that of their code.
+    It is left out of the settings if it has that value, so that the fingerprint of earlier objects
+    does not change: the shards of a store record that of their code.
     """
     return dataclasses.field(default=default, metadata={_LATER: True})
 

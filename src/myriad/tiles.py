@@ -1,12 +1,12 @@
-"""The micro-kernel of all products of training: a tile of 6 x 16 sums that stays in registers.
+"""The micro-kernel of all products in training: a tile of 6 x 16 sums that stays in registers.
 
-It is written in LLVM's intermediate representation, because no compiler finds it in a plain loop:
-for each step of the depth it loads 16 contiguous numbers of a panel and multiplies them with one
-number of each of 6 rows, broadcast to 16 lanes. With AVX2, 6 x 16 float32 sums take 12 of the 16
-vector registers; two hold the panel's numbers and one the broadcast number.
+It is written in LLVM's intermediate representation, because no compiler derives it from a plain
+loop: for each step of the depth it loads 16 contiguous numbers of a panel and multiplies them with
+one number of each of 6 rows, broadcast to 16 lanes. With AVX2, 6 x 16 float32 sums take 12 of the
+16 vector registers; two hold the panel's numbers and one the broadcast number.
 
-Every number of the result is one sum in one order, whatever tile it falls into: a product of some
-rows is bit for bit these rows of the product. So models do not depend on how work is cut into
+Every number of the result is summed in the same order, whichever tile it is in: a product of some
+rows is bit for bit these rows of the whole product. So models do not depend on how work is cut into
 tasks.
 """
 
@@ -58,12 +58,14 @@ def add_packed_tile(typing, R, column, P, panel, out, offset):
 def _write_tile(context, builder, signature, values):
     """Write the code of `add_tile`."""
     L, row, first, depth, P, panel, out, offset, fresh = values
-    (left, right, target), vector, size = _open(context, builder, signature, {0: L, 4: P, 6: out})
+    (left, right, target), vector, size = _unpack_arrays(
+        context, builder, signature, {0: L, 4: P, 6: out}
+    )
     used = _repeat_last(builder, row, builder.extract_value(left.shape, 0))
     length = _row_length(builder, left, size)
-    rows = [_point(builder, left.data, i, length, first) for i in used]
+    rows = [_address(builder, left.data, i, length, first) for i in used]
     start = builder.mul(first, _WORD(LANES))
-    lanes = _point(builder, right.data, panel, _row_length(builder, right, size), start)
+    lanes = _address(builder, right.data, panel, _row_length(builder, right, size), start)
     targets = _find_targets(builder, target, row, used, offset, vector, size)
     sums = _sum_over_depth(builder, rows, lanes, depth, [ir.Constant(vector, None)] * ROWS, size)
     _store(builder, targets, sums, fresh, size)
@@ -73,18 +75,20 @@ def _write_tile(context, builder, signature, values):
 def _write_packed_tile(context, builder, signature, values):
     """Write the code of `add_packed_tile`: the loop over panels, around that over their lanes."""
     R, column, P, panel, out, offset = values
-    (left, right, target), vector, size = _open(context, builder, signature, {0: R, 2: P, 4: out})
+    (left, right, target), vector, size = _unpack_arrays(
+        context, builder, signature, {0: R, 2: P, 4: out}
+    )
     used = _repeat_last(builder, column, builder.extract_value(left.shape, 1))
     targets = _find_targets(builder, target, column, used, offset, vector, size)
     length, none = _row_length(builder, left, size), _WORD(0)
-    start = _point(builder, right.data, panel, _row_length(builder, right, size), none)
+    start = _address(builder, right.data, panel, _row_length(builder, right, size), none)
     before, loop = builder.block, builder.append_basic_block("panels")
     builder.branch(loop)
     builder.position_at_end(loop)
     number, sums = builder.phi(_WORD), [builder.phi(vector) for _ in used]
     first = builder.mul(number, length)
-    rows = [_point(builder, left.data, i, _WORD(LANES), first) for i in used]
-    lanes = _point(builder, start, number, _WORD(LANES * LANES), none)
+    rows = [_address(builder, left.data, i, _WORD(LANES), first) for i in used]
+    lanes = _address(builder, start, number, _WORD(LANES * LANES), none)
     grown = _sum_over_depth(builder, rows, lanes, _WORD(LANES), sums, size)
     following, after = builder.add(number, _WORD(1)), builder.append_basic_block("all")
     number.add_incoming(none, before)
@@ -99,7 +103,7 @@ def _write_packed_tile(context, builder, signature, values):
     return context.get_dummy_value()
 
 
-def _open(context, builder, signature, values):
+def _unpack_arrays(context, builder, signature, values):
     """Return the arrays among the arguments, the type of 16 of their numbers, and a number's size.
 
     Parameters
@@ -122,11 +126,11 @@ def _repeat_last(builder, first, n):
 
 
 def _find_targets(builder, target, first, used, offset, vector, size):
-    """Return the addresses that the sums of the rows used go to, and prefetch them."""
+    """Return the addresses that the sums are written to, and prefetch them."""
     length = _row_length(builder, target, size)
     targets = []
     for i in used:
-        address = _point(builder, target.data, builder.sub(i, first), length, offset)
+        address = _address(builder, target.data, builder.sub(i, first), length, offset)
         targets.append(builder.bitcast(address, vector.as_pointer()))
     _prefetch(builder, targets)
     return targets
@@ -209,7 +213,7 @@ def _write_square(context, builder, signature, values):
 
     def find(array, first_row, i, first_column):
         length = _row_length(builder, array, size)
-        address = _point(
+        address = _address(
             builder, array.data, builder.add(first_row, _WORD(i)), length, first_column
         )
         return builder.bitcast(address, vector.as_pointer())
@@ -263,6 +267,6 @@ def _row_length(builder, array, size):
     return builder.sdiv(builder.extract_value(array.strides, 0), _WORD(size))
 
 
-def _point(builder, data, row, row_length, column):
+def _address(builder, data, row, row_length, column):
     """Return the address of a number."""
     return builder.gep(data, [builder.add(builder.mul(row, row_length), column)])

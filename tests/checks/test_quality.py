@@ -2,7 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
-from myriad.checks.quality import KINDS, collect_odd, judge_image
+from myriad.checks.quality import KINDS, find_image_faults, group_image_faults
 from myriad.images.facts import Header, measure_quality
 from tests.checks.scenes import photograph
 
@@ -10,7 +10,7 @@ USUAL = Header("JPEG", 640, 480, "RGB")
 
 
 def judge(image, header=USUAL):
-    return judge_image(header, measure_quality(image))
+    return find_image_faults(header, measure_quality(image))
 
 
 @pytest.mark.parametrize("side", [64, 128, 600])
@@ -44,8 +44,8 @@ def test_tiny_and_huge_images_are_found():
 
 
 def test_a_kind_that_is_usual_is_not_listed():
-    judged = [["dark"]] * 5 + [["tiny"]] * 30 + [[]] * 65
-    odd, usual = collect_odd(judged)
+    faults = [["dark"]] * 5 + [["tiny"]] * 30 + [[]] * 65
+    odd, usual = group_image_faults(faults)
     assert odd == {"dark": [0, 1, 2, 3, 4]}
     assert usual == {"tiny": 30}
     assert set(odd) | set(usual) <= set(KINDS)

@@ -12,7 +12,7 @@ from myriad.codes import (
     learn_hadamard,
 )
 from myriad.errors import InputError
-from myriad.store import ArrayRows, inform_rows
+from myriad.store import ArrayRows, feature_information
 from tests.reference.hadamard import rotate
 
 RNG = np.random.default_rng(0)
@@ -26,7 +26,7 @@ def draw(n, dim, shift=3.0):
 def test_rows_are_rotated_as_by_whole_matrices(dim):
     X = draw(6, dim)
     rotation = draw_rotation(X, seed=4)
-    rotated = rotation.rotate(X)
+    rotated = rotation.transform(X)
     if dim <= 4096:
         for row, found in zip(X, rotated, strict=True):
             expected = rotate(row, rotation.centre, rotation.flips)
@@ -34,7 +34,7 @@ def test_rows_are_rotated_as_by_whole_matrices(dim):
     np.testing.assert_allclose(
         np.linalg.norm(rotated, axis=1), np.linalg.norm(X - X.mean(0), axis=1), rtol=1e-4, atol=1e-5
     )
-    np.testing.assert_allclose(rotation.undo(rotated), X, atol=1e-4)
+    np.testing.assert_allclose(rotation.inverse_transform(rotated), X, atol=1e-4)
 
 
 def test_agreeing_bits_tell_the_angle():
@@ -58,13 +58,13 @@ def test_the_most_informative_rotated_features_are_kept():
     X = draw(200, 40) + np.where(labels[:, None] == 1, np.linspace(0, 2, 40), 0)
     X = X.astype(np.float32)
     rotation = draw_rotation(X, seed=1)
-    information = inform_rows(ArrayRows(X, labels), rotation=rotation, threads=2)
-    expected = inform_rows(ArrayRows(rotation.rotate(X), labels))
+    information = feature_information(ArrayRows(X, labels), row_map=rotation, threads=2)
+    expected = feature_information(ArrayRows(rotation.transform(X), labels))
     np.testing.assert_array_equal(information, expected)
     code = learn_hadamard(X, n_bits=16, information=information, seed=1)
     np.testing.assert_array_equal(code.chosen, np.argsort(-information, kind="stable")[:16])
     np.testing.assert_array_equal(
-        code.decode(code.encode(X)), np.where(rotation.rotate(X)[:, code.chosen] >= 0, 1, -1)
+        code.decode(code.encode(X)), np.where(rotation.transform(X)[:, code.chosen] >= 0, 1, -1)
     )
     fewer = code.shorten(8)
     np.testing.assert_array_equal(fewer.encode(X), code.encode(X)[:, :1])

@@ -121,4 +121,4 @@ def test_other_bins_are_refused():
 def test_maps_have_their_width():
     X, _, _ = draw_rows(5)
     cells: Cells = find_cells(X, CELLS)
-    assert cells.rotate(X).shape == (5, cells.width)
+    assert cells.transform(X).shape == (5, cells.width)

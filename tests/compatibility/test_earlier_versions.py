@@ -16,7 +16,7 @@ from myriad.images import read_image
 from myriad.models import load_model
 from myriad.store import Store
 from tests.robustness.calling import QUICK, call
-from tests.robustness.scenes import picture
+from tests.robustness.inputs import picture
 
 VERSIONS = sorted(path.parent for path in Path(__file__).parent.glob("*/rows.npy"))
 STORES = [path for version in VERSIONS for path in sorted(version.glob("*.store"))]

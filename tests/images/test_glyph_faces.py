@@ -7,8 +7,8 @@ from myriad.images.glyph_faces import (
     FACES,
     draw_character,
     identify_drawing,
+    iterate_distinct,
     list_tiers,
-    walk_distinct,
 )
 
 
@@ -51,7 +51,7 @@ def test_what_is_drawn_otherwise_is_kept_apart(pair):
 
 
 def test_distinct_characters_differ_in_every_face():
-    walk = walk_distinct()
+    walk = iterate_distinct()
     characters = [c for tier in (next(walk) for _ in range(6)) for c in tier]
     assert "A" in characters
     assert "Α" not in characters

@@ -82,7 +82,7 @@ def test_confusions_are_counted_most_frequent_first():
     truths = np.array([0, 0, 1, 1, 1, -1], np.int32)
     guesses = np.array([0, 2, 2, 2, 0, 0], np.int32)
     found = count_confusions(truths, guesses, n_classes=3)
-    assert [(c.truth, c.guess, c.count, c.row) for c in found] == [
+    assert [(c.truth, c.predicted, c.count, c.row) for c in found] == [
         (1, 2, 2, 2),
         (0, 2, 1, 1),
         (1, 0, 1, 4),

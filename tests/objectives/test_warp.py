@@ -71,7 +71,7 @@ def remembered(last, violating, label, chain):
     for c, v in last.items():
         memory[c] = v
     labels, zeros = np.array([label]), np.zeros(N_CLASSES)
-    return warp.has_remembered(
+    return warp.has_known_violator(
         scores, NOTHING, scores, zeros, 1.0, 0.0, label, labels, memory, chain
     )
 

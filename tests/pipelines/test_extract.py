@@ -17,7 +17,7 @@ from myriad.pipelines.shard_writing import ShardWriting
 from myriad.progress import Progress
 from myriad.store import Store
 from tests.pipelines.spreading import DeadlyMapper
-from tests.robustness.scenes import write_images
+from tests.robustness.inputs import write_images
 
 OPTIONS = ExtractOptions(components=1, regions=8, step=12, max_bad=0.1)
 
@@ -69,7 +69,7 @@ def test_a_cluster_writes_the_same_bytes(images, tmp_path, tmp_path_factory, mon
     mark = tmp_path_factory.mktemp("marks") / "killed"
     monkeypatch.chdir(images.parent)
     monkeypatch.setattr("myriad.vocabularies.blocks.BLOCK", 6000)
-    monkeypatch.setattr("myriad.vocabularies.kmeans._SPREAD_ABOVE", 0)
+    monkeypatch.setattr("myriad.vocabularies.kmeans._MIN_REMOTE_WORK", 0)
     data = find_images(images).root.relative_to(images.parent)
     with open_cluster("local:2") as executor:
         deadly = DeadlyMapper(executor)

@@ -15,7 +15,7 @@ from myriad.progress import Progress
 from myriad.signatures.backbone import Backbone
 from myriad.store import Store
 from tests.pipelines.test_extract import Noted, bytes_of
-from tests.robustness.scenes import write_images
+from tests.robustness.inputs import write_images
 from tests.signatures.networks import write_network
 
 KERNEL = np.random.default_rng(0).standard_normal((3, 8))

@@ -11,7 +11,7 @@ from myriad.measures import LabelSets
 from myriad.options import flat_values
 from myriad.pipelines.code_learning import learn_code
 from myriad.pipelines.compress import measure_error
-from myriad.store import ArrayRows, inform_rows
+from myriad.store import ArrayRows, feature_information
 from tests.reference import information as plain
 
 
@@ -84,7 +84,7 @@ def test_learned_codes_meet_the_options(options):
     X, labels = make_rows()
     spec, information = options.spec, None
     if spec.uses_information:
-        information = inform_rows(ArrayRows(X, labels), bins=spec.bins(options))
+        information = feature_information(ArrayRows(X, labels), bins=spec.bins(options))
     code = learn_code(Source(X, information), options)
     own = flat_values(options.own)
     assert code.ratio >= (options.ratio or 1 / (own.get("keep") or 1))
@@ -110,7 +110,7 @@ def test_information_of_rows_with_several_labels():
     sets = [[int(c), 3] if i % 2 else [int(c)] for i, c in enumerate(labels)]
     rows = ArrayRows(X, LabelSets.from_lists(sets))
     expected = plain.inform(X, sets, 4, several=True)
-    np.testing.assert_allclose(inform_rows(rows), expected, atol=1e-6)
+    np.testing.assert_allclose(feature_information(rows), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +144,6 @@ def test_refuses_what_cannot_be_reached():
         learn_code(Source(X), CodeOptions("pq", 1000))
     with pytest.raises(InputError, match="too few for 256"):
         learn_code(Source(X[:100]), CodeOptions("pq", 32))
-    information = inform_rows(ArrayRows(np.abs(X), labels))
+    information = feature_information(ArrayRows(np.abs(X), labels))
     with pytest.raises(InputError, match="by its sign"):
         learn_code(Source(np.abs(X), information), CodeOptions("bits"))

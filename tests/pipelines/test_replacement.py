@@ -18,7 +18,7 @@ from myriad.training import SGD, Means
 from myriad.training.optimiser import Schedule
 from tests.pipelines.studying import make_store
 from tests.robustness.calling import QUICK, call
-from tests.robustness.scenes import snapshot, write_images
+from tests.robustness.inputs import snapshot, write_images
 
 METHOD = SGD(beta=1, eta=0.1, epochs=2)
 LASTING = ("model.safetensors", "config.json")

@@ -14,12 +14,12 @@ def log_densities(values, weights, means, variances):
 def moments(values, weights, means, variances):
     """Return sum q, sum q z, sum q z², and the log-likelihood."""
     logits = log_densities(values, weights, means, variances)
-    evidence = logsumexp(logits, axis=1)
-    q = np.exp(logits - evidence[:, None])
+    log_likelihood = logsumexp(logits, axis=1)
+    q = np.exp(logits - log_likelihood[:, None])
     z = (values[:, None, :].astype(np.float64) - means) / np.sqrt(variances.astype(np.float64))
     return (
         q.sum(axis=0),
         np.einsum("nk,nkd->kd", q, z),
         np.einsum("nk,nkd->kd", q, z**2),
-        evidence.sum(),
+        log_likelihood.sum(),
     )

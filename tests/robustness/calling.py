@@ -1,4 +1,4 @@
-"""Calls of the command: in this process, which is quick, or in one of its own, as a shell does."""
+"""Calls of the command: in this process, which is fast, or in a subprocess, as a shell does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from myriad.cli.main import choose_app
 from tests.signals import interruptible_python
 
 QUICK = "--components 2 --regions 1 --step 12 --epochs 2 --eta 0.1 --beta 1"
-"""Options with which training takes no time."""
+"""Options with which training is fast."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ def call_in(folder: Path, *arguments: object) -> Called:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a shell in which this very package is the one imported."""
+    """Return the environment of a subprocess that imports the package under test."""
     kept = {name: value for name, value in os.environ.items() if name != "MYRIAD_DEBUG"}
-    places = [str(Path(folder).parent) for folder in myriad.__path__]
-    return kept | {"PYTHONPATH": os.pathsep.join(places)}
+    paths = [str(Path(folder).parent) for folder in myriad.__path__]
+    return kept | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
 def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
-    """Start the command in a process of its own."""
+    """Start the command in a subprocess."""
     return subprocess.Popen(
         interruptible_python("-m", "myriad.cli.main", *arguments),
         cwd=cwd,
@@ -60,8 +60,8 @@ def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
     )
 
 
-def call_apart(*arguments: object, cwd: Path) -> Called:
-    """Run the command in a process of its own."""
+def call_subprocess(*arguments: object, cwd: Path) -> Called:
+    """Run the command in a subprocess."""
     process = start(*arguments, cwd=cwd)
     out, err = process.communicate(timeout=120)
     return Called(process.returncode, out, err)

@@ -1,17 +1,17 @@
-"""The campaign: faults, fuzzing, kills and races of every verb, for as long as is wanted.
+"""The campaign: faults, fuzzing, kills and races of every verb, for a given time.
 
     python -m tests.robustness.campaign --minutes 30
     python -m tests.robustness.campaign --parts faults --jobs "train over" --minutes 5
 
-Parts: `faults` lets every call of the file system of every verb go wrong once; `workers` kills
+Parts: `faults` makes every call of the file system of every verb fail once; `workers` kills
 worker processes at every task; `kills` kills runs at random times; `pairs` runs every two verbs at
 once on the same folders; `fuzz` changes the files of every reader; `http` sends requests to the
 server. What is found is printed, and the files that show it are kept in the folder ``--out``. With
 ``--record`` what was tried is added to ``benchmarks/results/campaign.json`` and to the page
 ``docs/guarantees.md``, also after Ctrl-C. The exit status is 1 if anything was found.
 
-Runs are made by a process that has loaded and compiled everything, and those that are killed by
-copies of it, which takes fork().
+Runs are made by a process that has loaded and compiled everything; runs that are killed, by forks
+of it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from typing import TYPE_CHECKING, Any
 import tests.conftest  # noqa: F401 - chooses the cache of kernels
 
 if TYPE_CHECKING:
-    from tests.robustness.fault_runs import Unbroken
+    from tests.robustness.fault_runs import CleanRun
     from tests.robustness.faults import Fault
 
 PARTS = ("faults", "workers", "kills", "pairs", "fuzz", "http")
 SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0.15, "http": 0.05}
-"""Of the time that is left, in proportion to the parts that are left."""
+"""The share of each part of the time; of the remaining parts, in proportion."""
 
 
 @dataclass
@@ -63,7 +63,8 @@ class Campaign:
     seconds: dict[str, float] = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
 
-    def tell(self, text: str) -> None:
+    def log(self, text: str) -> None:
+        """Print a line at once."""
         print(text, flush=True)
 
     def count(self, part: str, name: str, n: int = 1) -> None:
@@ -77,66 +78,66 @@ class Campaign:
         if wrong:
             sentence = f"{what}: {' | '.join(wrong.strip().splitlines())}"
             self.found.append(sentence)
-            self.tell(f"FOUND {sentence}")
+            self.log(f"FOUND {sentence}")
             with (self.out / "found.txt").open("a") as stream:
                 stream.write(sentence + "\n")
 
 
 def run_faults(campaign: Campaign, ends: float) -> None:
-    """Let every call go wrong, in random order within a job; jobs have equal shares of the time."""
-    from tests.robustness.fault_runs import run_unbroken
+    """Make every call fail, in random order within a job; jobs have equal shares of the time."""
+    from tests.robustness.fault_runs import run_clean
     from tests.robustness.jobs import JOBS
 
     done = total = 0
     jobs = [job for job in JOBS if not campaign.jobs or job.name in campaign.jobs]
     for number, job in enumerate(jobs):
-        unbroken = run_unbroken(job, campaign.ready, campaign.work)
-        faults = list(unbroken.faults)
+        clean = run_clean(job, campaign.ready, campaign.work)
+        faults = list(clean.faults)
         Random(campaign.seed).shuffle(faults)
         total += len(faults)
         campaign.possible[job.name] = len(faults)
-        _spare_collections()
+        _freeze_garbage()
         n, now = 0, time.monotonic()
         for fault in _until(now + (ends - now) / (len(jobs) - number), faults):
             n += 1
-            wrong = _check_twice(unbroken, fault, campaign)
+            wrong = _check_twice(clean, fault, campaign)
             campaign.count("faults", job.name)
-            action, place = unbroken.calls[fault.number]
-            campaign.report(f"{job.name}, {fault.kind} at {action} {place} ({fault.number})", wrong)
+            action, path = clean.calls[fault.number]
+            campaign.report(f"{job.name}, {fault.kind} at {action} {path} ({fault.number})", wrong)
         done += n
 
-        campaign.tell(f"faults: {job.name}: {n} of {len(faults)}")
+        campaign.log(f"faults: {job.name}: {n} of {len(faults)}")
     campaign.counts["faults"] = f"{done} of {total} single faults"
 
 
-def _check_twice(unbroken: Unbroken, fault: Fault, campaign: Campaign) -> str:
-    """Check a fault in this process; what is wrong must also be so in processes of their own."""
+def _check_twice(clean: CleanRun, fault: Fault, campaign: Campaign) -> str:
+    """Check a fault in this process; a problem is confirmed in forked processes."""
     from tests.robustness.fault_runs import SECONDS, check_fault
 
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        wrong = check_fault(unbroken, fault, campaign.ready, campaign.work, fork=False)
+        wrong = check_fault(clean, fault, campaign.ready, campaign.work, fork=False)
     except TookTooLong:
         wrong = "does not end"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    return wrong and check_fault(unbroken, fault, campaign.ready, campaign.work, fork=True)
+    return wrong and check_fault(clean, fault, campaign.ready, campaign.work, fork=True)
 
 
 class TookTooLong(BaseException):
-    """Raised in a run that has used up its time of the processor."""
+    """Raised in a run that has used up its CPU time."""
 
 
 class Stopped(BaseException):
-    """Raised by Ctrl-C; the command would take a `KeyboardInterrupt` for its own."""
+    """Raised by Ctrl-C; the command would handle a `KeyboardInterrupt` itself."""
 
 
 def _end_run(number: int, frame: object) -> None:
     raise Stopped if number == signal.SIGINT else TookTooLong
 
 
-def _keep_commands() -> None:
-    """Make the command of each verb once, not at each call."""
+def _cache_commands() -> None:
+    """Build the command of each verb once instead of at each call."""
     from myriad.cli import execution
     from tests.robustness import calling
 
@@ -152,14 +153,14 @@ def _keep_commands() -> None:
     execution.get_command = lambda command: command
 
 
-def _spare_collections() -> None:
-    """Let collections of garbage leave out all that there is now: it is much, and it stays."""
+def _freeze_garbage() -> None:
+    """Exclude all current objects from garbage collection: they are many, and they stay."""
     gc.collect()
     gc.freeze()
 
 
 def run_workers(campaign: Campaign, ends: float) -> None:
-    """Kill workers."""
+    """Kill a worker at each of its tasks."""
     from tests.robustness.process_runs import check_dying_workers
 
     n = 0
@@ -172,16 +173,16 @@ def run_workers(campaign: Campaign, ends: float) -> None:
 
 def run_kills(campaign: Campaign, ends: float) -> None:
     """Kill runs of two workers at random times."""
-    from tests.robustness.fault_runs import run_unbroken
+    from tests.robustness.fault_runs import run_clean
     from tests.robustness.process_runs import IN_PROCESSES, check_kill
 
     began = time.monotonic()
-    unbroken = run_unbroken(IN_PROCESSES, campaign.ready, campaign.work)
+    clean = run_clean(IN_PROCESSES, campaign.ready, campaign.work)
     longest = (time.monotonic() - began) / 2
     draw, n = Random(campaign.seed), 0
     while time.monotonic() < ends:
         seconds = longest * draw.random()
-        killed, wrong = check_kill(unbroken, campaign.ready, campaign.work, seconds)
+        killed, wrong = check_kill(clean, campaign.ready, campaign.work, seconds)
         campaign.report(f"killed after {seconds:.2f} of {longest:.2f} s", wrong)
         n += killed
         campaign.count("kills", IN_PROCESSES.name, killed)
@@ -222,7 +223,7 @@ def run_fuzz(campaign: Campaign, ends: float) -> None:
         total += result.n
         campaign.count("fuzz", name, result.n)
         campaign.seconds[name] = round(seconds, 1)
-        campaign.tell(f"fuzz: {name}: {result.n} files in {seconds:.0f} s")
+        campaign.log(f"fuzz: {name}: {result.n} files in {seconds:.0f} s")
         for what, path in result.faults.items():
             campaign.report(f"{name}: {what}", str(path))
     campaign.counts["fuzz"] = f"{total} files for {len(names)} readers"
@@ -291,7 +292,7 @@ def main(arguments: list[str]) -> int:
         os.chdir(ready)
         from tests.robustness.jobs import make_ready
 
-        _keep_commands()
+        _cache_commands()
         make_ready(ready)
         os.chdir(work)
         signal.signal(signal.SIGPROF, _end_run)
@@ -305,7 +306,7 @@ def main(arguments: list[str]) -> int:
             try:
                 RUNS[part](campaign, now + share * max(0.0, ends - now))
             except Stopped:
-                campaign.tell(f"{part}: interrupted")
+                campaign.log(f"{part}: interrupted")
                 break
             except Exception:  # the other parts are run and recorded all the same
                 campaign.report(part, traceback.format_exc())

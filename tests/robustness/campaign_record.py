@@ -1,4 +1,4 @@
-"""What campaigns have tried, kept in ``benchmarks/results/campaign.json``, and the page's table.
+"""The record of campaigns, ``benchmarks/results/campaign.json``, and the table in the docs.
 
 Each run of ``python -m tests.robustness.campaign --record`` adds to the file, so that a campaign
 can be run in slices. `tests.docs.test_recipes` checks the table of ``docs/guarantees.md``.
@@ -31,7 +31,7 @@ _TABLE = re.compile(
 
 
 def add_run(tried: dict[str, dict[str, int]], found: list[str], **settings: Any) -> None:
-    """Add a run to the record, and write the table of the page anew.
+    """Add a run to the record, and update the table of the page.
 
     Parameters
     ----------
@@ -66,13 +66,13 @@ def make_table() -> str:
         when = " to ".join(dict.fromkeys([dates[0], dates[-1]])) if dates else "never"
         lines.append(f"| {title} | {total:,} | {len(names) or ''} | {when} |")
     found = sum(len(run["found"]) for run in runs)
-    told = [_tell_faults(runs), _tell_fuzzing(runs)]
-    told.append(f"Faults found in these runs, and mended since: {found}.")
-    return "\n".join([*lines, "", *filter(None, told)])
+    sentences = [_describe_faults(runs), _describe_fuzzing(runs)]
+    sentences.append(f"Faults found in these runs, and fixed since: {found}.")
+    return "\n".join([*lines, "", *filter(None, sentences)])
 
 
-def _tell_faults(runs: list[dict[str, Any]]) -> str:
-    """Return of how many jobs a run has tried all single faults."""
+def _describe_faults(runs: list[dict[str, Any]]) -> str:
+    """Return a sentence: for how many jobs all single faults were tried."""
     possible = {name: n for run in runs for name, n in run.get("possible", {}).items()}
     complete = {
         name
@@ -86,8 +86,8 @@ def _tell_faults(runs: list[dict[str, Any]]) -> str:
     return f"All single faults, {total:,}, were tried for {len(complete)} of the jobs."
 
 
-def _tell_fuzzing(runs: list[dict[str, Any]]) -> str:
-    """Return for how long the readers were fuzzed, as far as it is recorded."""
+def _describe_fuzzing(runs: list[dict[str, Any]]) -> str:
+    """Return a sentence: for how long the readers were fuzzed, as far as it is recorded."""
     seconds: dict[str, float] = {}
     for run in runs:
         for name, more in run.get("seconds", {}).items():
@@ -99,5 +99,5 @@ def _tell_fuzzing(runs: list[dict[str, Any]]) -> str:
 
 
 def fill_table(text: str) -> str:
-    """Return the text of the page with the table written anew."""
+    """Return the text of the page with an updated table."""
     return _TABLE.sub(lambda found: f"{found[1]}\n{make_table()}\n\n{found[2]}", text)

@@ -1,4 +1,4 @@
-"""The table of bad cases: each row is a situation, a command and what must come of it."""
+"""The table of bad cases: each row is a situation, a command and the expected result."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Case:
 
     Attributes
     ----------
-    name : what the situation is.
-    make : brings it about in an empty folder, its first argument; the second is the folder with
-        images and models of `conftest.py`.
+    name : the situation.
+    make : creates the situation in an empty folder, its first argument; the second is the folder
+        with images and models of `conftest.py`.
     command : a line for the shell, run in that folder.
-    status : the exit status that must come of it.
-    says : a phrase of what is said on stderr (or in the error of ``--json``); a failure must name
+    status : the expected exit status.
+    says : a phrase of the message on stderr (or in the error of ``--json``); a failure must name
         the file or the option. Where the work succeeds, a phrase of stdout or stderr.
     replaces : paths that a command that succeeds may change or remove. A command that fails may
         change nothing that was there before.
-    patch : what else must be pretended, such as a full disk.
+    patch : simulates a condition, such as a full disk.
     """
 
     name: str

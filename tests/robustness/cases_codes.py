@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.robustness.cases import Case
-from tests.robustness.scenes import copy, cut
+from tests.robustness.inputs import copy, truncate
 
 COMPRESS = "compress model.store --out coded"
 
@@ -17,7 +17,7 @@ def stored(here: Path, ready: Path) -> None:
 
 
 def write_rows(folder: Path, *, n: int = 40, dim: int = 16, kind: str | None = None) -> None:
-    """Write a store of random rows of two classes, coded if asked."""
+    """Write a store of random rows of two classes, coded as `kind` if given."""
     from myriad.codes import CODES, CodeOptions, Source
     from myriad.parallel import LearningContext
     from myriad.store import Store
@@ -122,7 +122,7 @@ CODE_CASES = [
         "compress model.store --codes scalar --out coded",
         2,
         "shard-00000.arrow is damaged",
-        lambda h, r: [stored(h, r), cut(h / "model.store/shard-00000.arrow")],
+        lambda h, r: [stored(h, r), truncate(h / "model.store/shard-00000.arrow")],
     ),
     Case(
         "compress dimensions that d does not divide",

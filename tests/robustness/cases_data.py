@@ -12,7 +12,7 @@ from PIL import Image
 
 from tests.robustness.calling import QUICK
 from tests.robustness.cases import Case, Make
-from tests.robustness.scenes import bad_images, copy, picture, write_images, write_manifest
+from tests.robustness.inputs import bad_images, copy, picture, write_images, write_manifest
 
 TRAIN = f"train images --out m {QUICK}"
 EXTRACT = f"extract images --out s {QUICK.split(' --epochs')[0]}"
@@ -23,7 +23,7 @@ def images(**options: object) -> Make:
 
 
 def bad(*names: str, n: int = 40) -> Make:
-    """Return a maker of `n` images a class, and bad ones by name."""
+    """Return a function that writes `n` images per class, and bad ones by name."""
 
     def make(here: Path, ready: Path) -> None:
         write_images(here / "images", ("ant", "bee"), n=n)
@@ -39,8 +39,8 @@ def degenerate(here: Path, ready: Path) -> None:
     for name in ("ant", "dot"):
         (here / "images" / name).mkdir(exist_ok=True)
         for size in ((1, 1), (5, 400), (12, 9), (90, 70)):
-            place = here / "images" / name / f"{size[0]} by {size[1]}.png"
-            Image.new("RGB", size, (200, 30, 30)).save(place)
+            path = here / "images" / name / f"{size[0]} by {size[1]}.png"
+            Image.new("RGB", size, (200, 30, 30)).save(path)
 
 
 def all_bad(here: Path, ready: Path) -> None:
@@ -50,7 +50,7 @@ def all_bad(here: Path, ready: Path) -> None:
 
 
 def refuse_reading(patch: pytest.MonkeyPatch) -> None:
-    """Pretend that image 3.png of each class may not be read: root may read everything."""
+    """Simulate that image 3.png of each class may not be read: root may read everything."""
     plain = open
 
     def refuse(path, *rest, **options):
@@ -83,7 +83,7 @@ def nested(here: Path, ready: Path) -> None:
 
 
 def pack_outside(name: str) -> Make:
-    """Return a maker of an archive with a member that would lie outside its folder."""
+    """Return a function that writes an archive with a member outside its folder."""
 
     def make(here: Path, ready: Path) -> None:
         (here / "x.png").write_bytes(picture(0, 0))
@@ -280,7 +280,7 @@ DATA_CASES = [
         manifest(*ROWS, "pics/./ant/0.png,ant"),
     ),
     Case(
-        "manifest with a group in two parts",
+        "manifest with a group in two splits",
         FROM_LIST,
         2,
         "group 'g' is in train and in val",
@@ -291,7 +291,7 @@ DATA_CASES = [
         ),
     ),
     Case(
-        "manifest with an unknown part",
+        "manifest with an unknown split",
         FROM_LIST,
         2,
         "split is 'dev'",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.robustness.calling import QUICK
 from tests.robustness.cases import Case
-from tests.robustness.scenes import copy, write_images
+from tests.robustness.inputs import copy, write_images
 
 
 def trained(here: Path, ready: Path) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from tests.robustness.calling import QUICK
 from tests.robustness.cases import Case
-from tests.robustness.scenes import copy, cut, picture, write_images
+from tests.robustness.inputs import copy, picture, truncate, write_images
 
 TRAIN = f"train images --out m {QUICK}"
 IMPORT = "import rows.npy --labels labels.txt --out s"
@@ -162,11 +162,11 @@ ROW_CASES = [
         lambda h, r: write_rows(h, np.array([[{}]] * 12, dtype=object)),
     ),
     Case(
-        "import: a cut file",
+        "import: a truncated file",
         IMPORT,
         2,
         "rows.npy is no usable .npy file: the file is cut short",
-        lambda h, r: [write_rows(h), cut(h / "rows.npy", 0.9)],
+        lambda h, r: [write_rows(h), truncate(h / "rows.npy", 0.9)],
     ),
     Case(
         "import: no rows",

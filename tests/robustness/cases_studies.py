@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.robustness.cases import Case
-from tests.robustness.scenes import copy, write_images
+from tests.robustness.inputs import copy, write_images
 
 COMPARE = "compare model.store --out c --objectives ovr,means --epochs 1"
 TUNE = "tune model.store --out t --betas 1 --etas 0.1 --lams 0.001 --epochs 1"
@@ -56,7 +56,7 @@ STUDY_CASES = [
     Case("compare: k of ovr", "compare model.store --objectives ovr:5", 2, "ovr has no k", rows),
     Case("compare: k of 0", "compare model.store --objectives topk:0", 2, "at least 1", rows),
     Case("compare: empty list", "compare model.store --objectives ,", 2, "--objectives", rows),
-    Case("compare: no passes", f"{COMPARE} --epochs 0", 2, "--epochs", rows),
+    Case("compare: no epochs", f"{COMPARE} --epochs 0", 2, "--epochs", rows),
     Case("compare: out is a file", COMPARE, 2, "c is a file", lambda h, r: (h / "c").touch()),
     Case("compare: user's files", COMPARE, 2, "c holds files but no", rows_and("c", "thesis.tex")),
     Case(

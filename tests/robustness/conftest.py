@@ -1,4 +1,4 @@
-"""What the cases start from: images, models with their stores and rows, made once."""
+"""The inputs of the cases: images, models with their stores and rows, made once."""
 
 import contextlib
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.sharing import make_once
 
 @pytest.fixture(scope="session")
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with all that `tests.robustness.jobs` needs, which no test may change."""
+    """Return the folder with the inputs of `tests.robustness.jobs`; tests must not change it."""
 
     def make(folder: Path) -> None:
         with contextlib.chdir(folder):

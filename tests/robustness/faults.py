@@ -1,8 +1,8 @@
-"""Faults of the file system: any one call below a folder can fail, be cut short, or be the last.
+"""Faults of the file system: any call below a folder can fail, be cut short, or kill the process.
 
-`watched` counts the calls of the work done inside it, and lets one of them go wrong. Python's own
+`watched` counts the calls within its context, and makes one of them fail. Python's own
 calls are replaced, and those of the libraries that open files by themselves (pyarrow, safetensors).
-Not among the calls are those that only ask for the state of a file.
+Calls that only read the status of a file are not counted.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ FAULTS = {
     "list": ("bad disk",),
     "lock": ("no locks",),
 }
-"""What can go wrong with each kind of call."""
+"""The faults of each kind of call."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong, and at which of the calls."""
+    """A kind of fault, and the number of the call at which it happens."""
 
     number: int
     kind: str
@@ -59,7 +59,7 @@ class Fault:
 
 @dataclass
 class Watch:
-    """The calls so far, and the one that is to go wrong.
+    """The calls so far, and the fault to inject.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Watch:
                 if kills or not fault.kills:
                     yield fault
 
-    def place(self, path: Any, dir_fd: int | None = None) -> str | None:
+    def relative_path(self, path: Any, dir_fd: int | None = None) -> str | None:
         """Return a path relative to the folder; None for one outside."""
         try:
             if isinstance(path, int):
@@ -94,11 +94,11 @@ class Watch:
         relative = os.path.relpath(os.path.abspath(found), self.folder)
         return None if relative.startswith("..") else relative
 
-    def call(self, action: str, place: str, run: Callable[[], Any]) -> Any:
-        """Make a call, or let it go wrong."""
-        kind = self._count(action, place)
+    def call(self, action: str, relative: str, run: Callable[[], Any]) -> Any:
+        """Make a call, or inject the fault."""
+        kind = self._count(action, relative)
         if kind in ERRORS:
-            raise OSError(ERRORS[kind], os.strerror(ERRORS[kind]), place)
+            raise OSError(ERRORS[kind], os.strerror(ERRORS[kind]), relative)
         if kind == KILL_BEFORE:
             os.kill(os.getpid(), signal.SIGKILL)
         result = run()
@@ -106,18 +106,18 @@ class Watch:
             os.kill(os.getpid(), signal.SIGKILL)
         return result
 
-    def write(self, place: str, content: Any, run: Callable[[Any], int]) -> int:
+    def write(self, relative: str, content: Any, run: Callable[[Any], int]) -> int:
         """Write some bytes, or only half of them."""
         if self.fault == Fault(len(self.calls), CUT):
-            self._count("write", place)
+            self._count("write", relative)
             half = memoryview(content).cast("B")[: memoryview(content).nbytes // 2]
             run(half)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), place)
-        done: int = self.call("write", place, lambda: run(content))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), relative)
+        done: int = self.call("write", relative, lambda: run(content))
         return done
 
-    def _count(self, action: str, place: str) -> str | None:
-        self.calls.append((action, place))
+    def _count(self, action: str, relative: str) -> str | None:
+        self.calls.append((action, relative))
         if self.fault is None or len(self.calls) - 1 != self.fault.number:
             return None
         self.happened = True
@@ -127,60 +127,62 @@ class Watch:
 class WatchedFile(io.FileIO):
     """A file whose writes are calls."""
 
-    def __init__(self, path: Any, mode: str, watch: Watch, place: str) -> None:
+    def __init__(self, path: Any, mode: str, watch: Watch, relative: str) -> None:
         super().__init__(path, mode)
-        self._watch, self._place = watch, place
+        self._watch, self._relative = watch, relative
 
     def write(self, content: Any) -> int:
-        return self._watch.write(self._place, content, super().write)
+        return self._watch.write(self._relative, content, super().write)
 
 
 @contextmanager
 def watched(folder: Path, fault: Fault | None = None) -> Iterator[Watch]:
-    """Count the calls below a folder, and let one of them go wrong."""
+    """Count the calls below a folder, and inject a fault into one of them."""
     watch = Watch(folder.resolve(), fault)
     plain_open = builtins.open
 
     def open_file(
         path, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *rest, **more
     ):
-        place = None if isinstance(path, int) else watch.place(path)
-        if place is None or rest or more:
+        relative = None if isinstance(path, int) else watch.relative_path(path)
+        if relative is None or rest or more:
             return plain_open(path, mode, buffering, encoding, errors, newline, *rest, **more)
         if not set(mode) & set("wax+"):
             return watch.call(
-                "read", place, lambda: plain_open(path, mode, buffering, encoding, errors, newline)
+                "read",
+                relative,
+                lambda: plain_open(path, mode, buffering, encoding, errors, newline),
             )
         bare = mode.replace("b", "").replace("t", "")
-        raw = watch.call("create", place, lambda: WatchedFile(path, bare, watch, place))
+        raw = watch.call("create", relative, lambda: WatchedFile(path, bare, watch, relative))
         stream = io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
         return stream if "b" in mode else io.TextIOWrapper(stream, encoding, errors, newline)
 
-    def one(module, name, action):
-        """Return a function of one path, watched."""
+    def patch_function(module, name, action):
+        """Return a patch of a function of one path, which is watched."""
         plain = getattr(module, name)
 
         def run(path=".", *rest, **options):
-            place = watch.place(path, options.get("dir_fd"))
-            if place is None:
+            relative = watch.relative_path(path, options.get("dir_fd"))
+            if relative is None:
                 return plain(path, *rest, **options)
-            return watch.call(action, place, lambda: plain(path, *rest, **options))
+            return watch.call(action, relative, lambda: plain(path, *rest, **options))
 
         return mock.patch.object(module, name, run)
 
-    def rename(name):
+    def patch_rename(name):
         plain = getattr(os, name)
 
         def run(source, target, **options):
-            place = watch.place(target)
-            if place is None:
+            relative = watch.relative_path(target)
+            if relative is None:
                 return plain(source, target, **options)
-            return watch.call("rename", place, lambda: plain(source, target, **options))
+            return watch.call("rename", relative, lambda: plain(source, target, **options))
 
         return mock.patch.object(os, name, run)
 
     def open_arrow(path, mode="r", **options):
-        if mode != "wb" or watch.place(path) is None:
+        if mode != "wb" or watch.relative_path(path) is None:
             return plain_arrow(path, mode, **options)
         return pyarrow.PythonFile(open_file(path, "wb"))
 
@@ -188,7 +190,7 @@ def watched(folder: Path, fault: Fault | None = None) -> Iterator[Watch]:
         """A writer through a watched file, which is closed with it."""
 
         def __init__(self, path, *rest, **options):
-            self._stream = None if watch.place(path) is None else open_file(path, "wb")
+            self._stream = None if watch.relative_path(path) is None else open_file(path, "wb")
             super().__init__(path if self._stream is None else self._stream, *rest, **options)
 
         def close(self):
@@ -204,19 +206,19 @@ def watched(folder: Path, fault: Fault | None = None) -> Iterator[Watch]:
         mock.patch.object(io, "open", open_file),
         mock.patch.object(pyarrow, "OSFile", open_arrow),
         mock.patch.object(pyarrow.parquet, "ParquetWriter", Parquet),
-        one(pyarrow, "memory_map", "read"),
-        one(safetensors, "safe_open", "read"),
-        one(os, "open", "read"),
-        one(os, "fsync", "flush"),
-        one(os, "mkdir", "mkdir"),
-        one(os, "unlink", "remove"),
-        one(os, "remove", "remove"),
-        one(os, "rmdir", "remove"),
-        one(os, "scandir", "list"),
-        one(os, "listdir", "list"),
-        one(fcntl, "flock", "lock"),
-        rename("rename"),
-        rename("replace"),
+        patch_function(pyarrow, "memory_map", "read"),
+        patch_function(safetensors, "safe_open", "read"),
+        patch_function(os, "open", "read"),
+        patch_function(os, "fsync", "flush"),
+        patch_function(os, "mkdir", "mkdir"),
+        patch_function(os, "unlink", "remove"),
+        patch_function(os, "remove", "remove"),
+        patch_function(os, "rmdir", "remove"),
+        patch_function(os, "scandir", "list"),
+        patch_function(os, "listdir", "list"),
+        patch_function(fcntl, "flock", "lock"),
+        patch_rename("rename"),
+        patch_rename("replace"),
     ]
     for patch in patches:
         patch.start()

@@ -1,7 +1,7 @@
-"""Fuzzing of readers for some seconds each, in a copy of this process that may crash or hang.
+"""Fuzzing of readers for some seconds each, in a forked process that may crash or hang.
 
-A changed file that makes a reader say something new is kept and changed further, so the files of a
-run come to look like what the reader checks for.
+A changed file that causes a new error message is kept and changed further, so the files of a run
+come to look like what the reader checks for.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pathlib import Path
 from random import Random
 
 from tests.robustness.mutation import Mutate
-from tests.robustness.patience import Patience
+from tests.robustness.process_timeout import ProcessTimeout
 from tests.robustness.readers import Reader
 
 SLOW = 10
-"""Seconds of the processor that reading may take."""
+"""CPU seconds that reading may take."""
 HUNG = 30
-"""Seconds without a sign of life after which a process counts as hung; see `Patience`."""
+"""Seconds without a sign of life after which a process counts as hung; see `ProcessTimeout`."""
 MEMORY = 1 << 20
 """Memory in kB that reading may take."""
 LARGEST = 1 << 20
-MOST_KEPT = 400
+MAX_KEPT = 400
 
 
 class Slow(Exception):
@@ -38,7 +38,7 @@ class Slow(Exception):
 
 @dataclass
 class Fuzzed:
-    """What came of fuzzing: the number of files read, and the faults by what they are."""
+    """The result of fuzzing: the number of files read, and the faults by their description."""
 
     n: int = 0
     faults: dict[str, Path] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Fuzzed:
 def fuzz(
     reader: Reader, ready: Path, work: Path, found: Path, *, seconds: float, seed: int
 ) -> Fuzzed:
-    """Read changed files for some seconds; contents that show a fault are put into `found`."""
+    """Read changed files for some seconds; contents that show a fault are written to `found`."""
     ends = time.monotonic() + seconds
     result = Fuzzed()
     while (left := ends - time.monotonic()) > 0:
@@ -105,7 +105,7 @@ def _read_many(reader: Reader, folder: Path, draw: Random, seconds: float, log: 
             if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before > MEMORY:
                 stream.write(f"fault memory {_keep(folder, content)}\n")
             kind = re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "", answer)[:120]
-            if kind not in said and len(corpus) < MOST_KEPT:
+            if kind not in said and len(corpus) < MAX_KEPT:
                 said.add(kind)
                 corpus.append(content)
 
@@ -127,8 +127,8 @@ def _raise_slow(number: int, frame: object) -> None:
 
 
 def _watch(child: int, log: Path) -> str:
-    """Wait for a process; return how it died, or nothing if it ended well."""
-    size, patience = -1, Patience(child, HUNG)
+    """Wait for a process; return how it died, or an empty string if it succeeded."""
+    size, timeout = -1, ProcessTimeout(child, HUNG)
     while True:
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
@@ -137,8 +137,8 @@ def _watch(child: int, log: Path) -> str:
         now = log.stat().st_size if log.exists() else 0
         if now != size:
             size = now
-            patience.renew()
-        elif patience.is_over():
+            timeout.reset()
+        elif timeout.is_expired():
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return "hang"

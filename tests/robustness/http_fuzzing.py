@@ -1,4 +1,4 @@
-"""Fuzzing of the HTTP API without sockets: any request is answered, with a sentence if refused."""
+"""Fuzzing of the HTTP API without sockets: any request is answered, with an error if refused."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import httpx
 import numpy as np
 
 from tests.robustness.fuzzing import SLOW, Fuzzed
+from tests.robustness.inputs import picture
 from tests.robustness.mutation import (
     LEAVES,
     WORDS,
@@ -22,8 +23,7 @@ from tests.robustness.mutation import (
     mutate_npy,
     mutate_png,
 )
-from tests.robustness.readers import saved
-from tests.robustness.scenes import picture
+from tests.robustness.readers import to_bytes
 from tests.serving.calling import Client
 
 METHODS = ("GET", "POST", "POST", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH")
@@ -41,7 +41,7 @@ TYPES = (
 
 
 def draw_request(draw: Random, dim: int, name: str) -> dict[str, Any]:
-    """Return a request that is right in most of its parts."""
+    """Return a request most of which is valid."""
     address = draw.choice(ADDRESSES).replace("/m", f"/{name}", 1)
     if draw.randrange(20) == 0:
         address += "/" + quote(draw.choice(WORDS)[:2000])
@@ -75,7 +75,7 @@ def draw_body(draw: Random, dim: int) -> tuple[bytes, str]:
         (picture(1, 1), "image/png", mutate_png),
         (json.dumps({"rows": rows.tolist()}).encode(), "application/json", mutate_json),
         (json.dumps(tensors).encode(), "application/json", mutate_json),
-        (saved(np.save, rows), "application/x-npy", mutate_npy),
+        (to_bytes(np.save, rows), "application/x-npy", mutate_npy),
         (part + picture(1, 1) + b"\r\n--x--\r\n", "multipart/form-data; boundary=x", mutate_bytes),
     ]
     content, kind, mutate = draw.choice(seeds)
@@ -87,7 +87,7 @@ def draw_body(draw: Random, dim: int) -> tuple[bytes, str]:
 def fuzz_http(
     model: Path, feedback: Path, *, seed: int, seconds: float = inf, requests: int = 10**9
 ) -> Fuzzed:
-    """Send requests for some seconds, or so many; return what was answered badly."""
+    """Send requests, for some seconds or a number of them; return the faults of the answers."""
     draw, result = Random(seed), Fuzzed()
     with Client(model, feedback=str(feedback), max_images=4, max_megabytes=1.0) as client:
         dim = client.service.model.folder.model.dim
@@ -99,7 +99,7 @@ def fuzz_http(
             began = monotonic()
             try:
                 answer = client.run(client._http.request(**request))
-                wrong = judge_answer(answer)
+                wrong = check_answer(answer)
             except (httpx.InvalidURL, UnicodeEncodeError, ValueError):
                 continue  # the client itself refuses to send it
             except Exception as error:
@@ -113,7 +113,7 @@ def fuzz_http(
     return result
 
 
-def judge_answer(answer: httpx.Response) -> str:
+def check_answer(answer: httpx.Response) -> str:
     """Return what is wrong with an answer."""
     if answer.status_code >= 500 and answer.status_code != 503:
         return f"status {answer.status_code} {answer.text[:100]}"

@@ -1,4 +1,4 @@
-"""Small jobs of every verb, which the campaign runs under faults and against one another."""
+"""Small jobs of every verb, which the campaign runs with faults and concurrently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from myriad.store import Store
 from tests.robustness.calling import QUICK, Called, call
-from tests.robustness.scenes import write_images
+from tests.robustness.inputs import write_images
 
 DESCRIBE = "--components 2 --regions 1 --step 12 --threads 1"
 TRAIN = f"{QUICK} --threads 1"
@@ -26,7 +26,7 @@ class Job:
     name : of the job; the first word is the verb.
     command : in a folder with the files that it needs.
     needs : files and folders that are copied there; ``a=b`` copies `a` to the name `b`.
-    again : how the same result is had after a run that failed: further options.
+    again : further options for the run after a failure.
     """
 
     name: str
@@ -39,13 +39,13 @@ class Job:
         return self.command.split()
 
     @property
-    def words_again(self) -> list[str]:
-        """The command after a failure: ``--overwrite`` gives way to ``--resume``."""
+    def retry_words(self) -> list[str]:
+        """The command after a failure: `again` instead of ``--overwrite`` or ``--resume``."""
         kept = [word for word in self.words if word not in ("--overwrite", "--resume")]
         return [*kept, *self.again.split()]
 
-    def lay_out(self, ready: Path, folder: Path) -> None:
-        """Put into an empty folder what the command needs."""
+    def copy_inputs(self, ready: Path, folder: Path) -> None:
+        """Copy what the command needs to an empty folder."""
         for need in self.needs:
             source, _, name = need.partition("=")
             target = folder / (name or source)
@@ -149,7 +149,7 @@ def make_ready(folder: Path) -> None:
     write_images(folder / "images")
     write_images(folder / "more", classes=("ant", "bee", "dog"), first=4)
     for data, out in (("images", "model"), ("more", "other")):
-        must(call("train", data, "--out", out, *TRAIN.split()))
+        require_success(call("train", data, "--out", out, *TRAIN.split()))
     add_rows(folder)
 
 
@@ -168,8 +168,8 @@ def add_rows(folder: Path) -> None:
     writer.finish()
 
 
-def must(called: Called) -> Called:
-    """Return what was called if it succeeded."""
+def require_success(called: Called) -> Called:
+    """Return the result of a call; raise `AssertionError` if it failed."""
     if called.status:
         raise AssertionError(called.out + called.err)
     return called

@@ -1,4 +1,4 @@
-"""Runs of ``myriad train`` that are killed at a moment, and the bytes that they must end with."""
+"""Runs of ``myriad train`` that are killed at some moment, and their reproducible files."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.robustness.calling import Called, call_apart, call_in, start
-from tests.robustness.scenes import write_images
+from tests.robustness.calling import Called, call_in, call_subprocess, start
+from tests.robustness.inputs import write_images
 
 CLASSES = tuple(f"class {letter}" for letter in "abcdef")
 SETTINGS = {"components": 1, "regions": 8, "step": 24, "epochs": 3, "threads": 1}
 TRAIN = ["train", "../images", "--out", "model"]
 TRAIN += [word for name, value in SETTINGS.items() for word in (f"--{name}", str(value))]
-"""Small, but with all that a run has: a vocabulary, codebooks, two shards, a search."""
+"""Small, but with all steps of a run: a vocabulary, codebooks, two shards, a search."""
 
-LASTING = ("model.store/*.arrow", "model.store/store.json", "model.store/recipe.safetensors")
-LASTING += ("model/model.safetensors", "model/config.json")
-"""Files that hold no times: those of a resumed run must be those of an unbroken one."""
+REPRODUCIBLE = ("model.store/*.arrow", "model.store/store.json", "model.store/recipe.safetensors")
+REPRODUCIBLE += ("model/model.safetensors", "model/config.json")
+"""Files without times in them: those of a resumed run must equal those of a clean one."""
 
 
 def write_data(folder: Path) -> None:
@@ -44,7 +44,7 @@ class Moment:
 
 
 def kill_at(folder: Path, moment: Moment, *more: str) -> bool:
-    """Start training and kill it at a moment; return whether it was still at work."""
+    """Start training and kill it at a moment; return whether it was still running."""
     process = start(*TRAIN, *more, cwd=folder)
     assert process.stderr is not None
     for _ in zip(range(moment.lines), process.stderr, strict=False):
@@ -54,24 +54,24 @@ def kill_at(folder: Path, moment: Moment, *more: str) -> bool:
     except subprocess.TimeoutExpired:
         process.kill()
     process.communicate()
-    assert process.returncode in (0, 2, -signal.SIGKILL)  # 2: something lies there already
+    assert process.returncode in (0, 2, -signal.SIGKILL)  # 2: the output exists already
     return process.returncode == -signal.SIGKILL
 
 
-def lasting_bytes(folder: Path) -> dict[str, bytes]:
-    paths = [path for pattern in LASTING for path in folder.glob(pattern)]
+def reproducible_bytes(folder: Path) -> dict[str, bytes]:
+    paths = [path for pattern in REPRODUCIBLE for path in folder.glob(pattern)]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def time_training(folder: Path) -> tuple[Called, float]:
-    """Train in a process of its own; return how it ended, and the seconds it took."""
+    """Train in a subprocess; return its result, and the seconds it took."""
     began = time.perf_counter()
-    called = call_apart(*TRAIN, cwd=folder)
+    called = call_subprocess(*TRAIN, cwd=folder)
     return called, time.perf_counter() - began
 
 
 def processes_in(folder: Path) -> list[int]:
-    """Return the processes that work in a folder."""
+    """Return the processes whose current folder is this one."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -1,4 +1,4 @@
-"""Changes of files that keep their structure: what a reader looks at, and not only its first check.
+"""Mutations of files that keep their structure, so that they reach more than the first check.
 
 Each function takes the content of a file and a source of random draws, and returns another content.
 """
@@ -30,7 +30,7 @@ WORDS = [
 
 
 def mutate_bytes(content: bytes, draw: Random) -> bytes:
-    """Flip, cut, insert, repeat or overwrite some bytes."""
+    """Flip, cut off, insert, repeat or overwrite some bytes."""
     data = bytearray(content)
     for _ in range(draw.choice([1, 1, 2, 5])):
         at = draw.randrange(len(data) + 1)
@@ -78,7 +78,7 @@ def mutate_text(content: bytes, draw: Random) -> bytes:
 
 
 def change_json(value: Any, draw: Random) -> Any:
-    """Return a JSON value with one value in it changed, removed or put deeper."""
+    """Return a JSON value with one value in it changed, removed or repeated."""
     if isinstance(value, dict) and value and draw.randrange(6):
         key = draw.choice(sorted(value))
         match draw.randrange(8):

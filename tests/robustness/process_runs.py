@@ -17,19 +17,19 @@ from myriad.parallel import processes
 from myriad.store import Store
 from tests.robustness.calling import Called, call
 from tests.robustness.fault_runs import (
-    Unbroken,
-    differs,
-    judge,
-    laid_out,
-    lost,
-    run_apart,
-    run_unbroken,
-    start_apart,
-    wait_apart,
+    CleanRun,
+    check_exit,
+    find_difference,
+    find_lost_input,
+    job_folder,
+    run_clean,
+    run_in_fork,
+    start_fork,
+    wait_for_fork,
 )
 from tests.robustness.faults import KILL_AFTER, Fault
+from tests.robustness.inputs import snapshot
 from tests.robustness.jobs import JOBS, TRAIN, Job
-from tests.robustness.scenes import snapshot
 
 TWO = TRAIN.replace("--threads 1", "--threads 2")
 IN_PROCESSES = Job("train workers", f"train images --out new {TWO}", ("images",))
@@ -50,7 +50,7 @@ REWRITES = [
 
 
 def check_dying_workers(ready: Path, work: Path) -> Iterator[tuple[str, str]]:
-    """Kill a worker at each of its tasks, before or after it is sent; yield what is wrong."""
+    """Kill a worker at each of its tasks, before or after it is sent; yield the problems."""
     counted: list[int] = []
     plain = processes._Worker._ask
 
@@ -75,33 +75,33 @@ def check_dying_workers(ready: Path, work: Path) -> Iterator[tuple[str, str]]:
         with mock.patch.object(processes._Worker, "_ask", ask):
             return call(*IN_PROCESSES.words), True
 
-    unbroken = run_unbroken(IN_PROCESSES, ready, work)
+    clean = run_clean(IN_PROCESSES, ready, work)
     counting = mock.patch.object(processes._Worker, "_ask", count)
-    with laid_out(IN_PROCESSES, ready, work / "run"), counting:
+    with job_folder(IN_PROCESSES, ready, work / "run"), counting:
         call(*IN_PROCESSES.words)
     for number in range(len(counted)):
         for after in (False, True):
-            with laid_out(IN_PROCESSES, ready, work / "run") as folder:
-                called, _ = run_apart(lambda n=number, a=after: run(n, a), work / "told")
+            with job_folder(IN_PROCESSES, ready, work / "run") as folder:
+                called, _ = run_in_fork(lambda n=number, a=after: run(n, a), work / "output")
                 wrong = called.err[-300:] if called.status else ""
-                yield f"task {number}", wrong or differs(unbroken, snapshot(folder))
+                yield f"task {number}", wrong or find_difference(clean, snapshot(folder))
 
 
-def check_kill(unbroken: Unbroken, ready: Path, work: Path, seconds: float) -> tuple[bool, str]:
-    """Kill a job after some seconds, and resume it; return if it was at work, and what is wrong."""
-    job = unbroken.job
-    with laid_out(job, ready, work / "run") as folder:
-        child = start_apart(lambda: (call(*job.words), True), work / "told")
+def check_kill(clean: CleanRun, ready: Path, work: Path, seconds: float) -> tuple[bool, str]:
+    """Kill a job after some seconds, and resume it; return if it was running, and the problem."""
+    job = clean.job
+    with job_folder(job, ready, work / "run") as folder:
+        child = start_fork(lambda: (call(*job.words), True), work / "output")
         time.sleep(seconds)
         os.kill(child, signal.SIGKILL)
-        called, _ = wait_apart(child, work / "told")
+        called, _ = wait_for_fork(child, work / "output")
         killed = called.status == -signal.SIGKILL
-        wrong = judge(called, Fault(0, KILL_AFTER)) or lost(unbroken, snapshot(folder))
+        wrong = check_exit(called, Fault(0, KILL_AFTER)) or find_lost_input(clean, snapshot(folder))
         if wrong:
             return killed, wrong
-        words = " ".join(job.words_again).replace("--threads 2", "--threads 3").split()
-        again, _ = run_apart(lambda: (call(*words), True), work / "told")
-        wrong = again.err[-300:] if again.status else differs(unbroken, snapshot(folder))
+        words = " ".join(job.retry_words).replace("--threads 2", "--threads 3").split()
+        again, _ = run_in_fork(lambda: (call(*words), True), work / "output")
+        wrong = again.err[-300:] if again.status else find_difference(clean, snapshot(folder))
         return killed, wrong
 
 
@@ -112,21 +112,21 @@ def list_pairs() -> list[tuple[Job, Job]]:
 
 
 def check_pair(first: Job, second: Job, ready: Path, work: Path, draw: Random) -> str:
-    """Run two jobs at once in the same folder; return what is wrong."""
+    """Run two jobs at once in the same folder; return the problem, or an empty string."""
     needs = list(dict.fromkeys([*first.needs, *second.needs]))
     names = [need.partition("=")[2] or need for need in needs]
     needs = [need for n, need in enumerate(needs) if names.index(names[n]) == n]
     both = Job(f"{first.name} and {second.name}", "", tuple(needs))
-    with laid_out(both, ready, work / "run") as folder:
+    with job_folder(both, ready, work / "run") as folder:
         before = snapshot(folder)
         children = []
         for number, job in enumerate((first, second)):
-            told = work / f"told {number}"
-            children.append((start_apart(lambda job=job: (call(*job.words), True), told), told))
+            output = work / f"output {number}"
+            children.append((start_fork(lambda job=job: (call(*job.words), True), output), output))
             time.sleep(0.3 * draw.random() if number == 0 else 0)
-        for child, told in children:
-            called, _ = wait_apart(child, told)
-            if wrong := judge(called, Fault(0, "")):
+        for child, output in children:
+            called, _ = wait_for_fork(child, output)
+            if wrong := check_exit(called, Fault(0, "")):
                 return wrong
         after = snapshot(folder)
         written = (
@@ -136,11 +136,11 @@ def check_pair(first: Job, second: Job, ready: Path, work: Path, draw: Random) -
             if not name.startswith(written) and after.get(name) != content:
                 return f"{name} was changed"
         left = [name for name in after if name.endswith((".part", ".lock"))]
-        return f"left over {left[:3]}" if left else check_sound(folder)
+        return f"left over {left[:3]}" if left else check_readable(folder)
 
 
-def check_sound(folder: Path) -> str:
-    """Return which store or model can neither be read nor is refused with a sentence."""
+def check_readable(folder: Path) -> str:
+    """Return which store or model cannot be read, or an empty string."""
     for path in folder.iterdir():
         try:
             if (path / "store.json").exists():

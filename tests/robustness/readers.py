@@ -1,4 +1,4 @@
-"""Every reader of files that anybody may have written, with files to begin from."""
+"""Every reader of files from users, with valid files to start from."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from myriad.store.formats import FileRows
 from myriad.training.checkpoints import Checkpoint
 from tests.robustness import mutation
 from tests.robustness.calling import call
+from tests.robustness.inputs import picture
 from tests.robustness.mutation import Mutate, pack_tar, pack_zip
-from tests.robustness.scenes import picture
 
 ROWS = np.random.default_rng(0).standard_normal((12, 4)).astype(np.float32)
 NAMES = ("ant", "bee", "cow")
@@ -42,23 +42,23 @@ class Reader:
 
     Attributes
     ----------
-    read : reads a file whose content was changed; raises `MyriadError` or `BadImage` if it must.
+    read : reads a file whose content was changed; may raise `MyriadError` or `BadImage`.
     file : the name of that file in the folder of `make`.
-    make : puts all files that the reader needs into an empty folder.
-    vouch : brings checksums in other files in line with the changed file.
+    make : writes all files that the reader needs to an empty folder.
+    update_checksums : updates the checksums of the changed file in other files.
     """
 
     read: Callable[[Path], object]
     file: str
     mutate: Mutate
     make: Callable[[Path, Path], object]
-    vouch: Callable[[Path], object] = lambda path: None
+    update_checksums: Callable[[Path], object] = lambda path: None
 
     def try_content(self, folder: Path, content: bytes) -> str:
-        """Read a content; return what is said of it. Any other exception is a fault."""
+        """Read a file of this content; return the error message. Any other exception is a fault."""
         path = folder / self.file
         path.write_bytes(content)
-        self.vouch(path)
+        self.update_checksums(path)
         try:
             self.read(path)
         except (MyriadError, BadImage) as error:
@@ -108,8 +108,8 @@ def read_labels(path: Path) -> None:
     FileRows.open([path.parent / "rows.npy"], [str(path)]).paths  # noqa: B018
 
 
-def vouch_store(path: Path) -> None:
-    """State the checksum and the size of a changed file in store.json."""
+def update_store_checksum(path: Path) -> None:
+    """Write the checksum and the size of a changed file to store.json."""
     stated = json.loads((path.parent / "store.json").read_text())
     record = {"bytes": path.stat().st_size, "sha256": checksum(path)}
     if path.name.startswith("shard"):
@@ -119,19 +119,19 @@ def vouch_store(path: Path) -> None:
     (path.parent / "store.json").write_text(json.dumps(stated))
 
 
-def vouch_model(path: Path) -> None:
+def update_model_checksum(path: Path) -> None:
     stated = json.loads((path.parent / "config.json").read_text())
     stated["checksum"] = checksum(path)
     (path.parent / "config.json").write_text(json.dumps(stated))
 
 
-def vouch_code(path: Path) -> None:
+def update_code_checksum(path: Path) -> None:
     stated = json.loads((path.parent / "code.json").read_text())
     stated["checksum"] = checksum(path)
     (path.parent / "code.json").write_text(json.dumps(stated))
 
 
-def copied(name: str) -> Callable[[Path, Path], object]:
+def copy_of(name: str) -> Callable[[Path, Path], object]:
     return lambda ready, folder: shutil.copytree(ready / name, folder, dirs_exist_ok=True)
 
 
@@ -144,7 +144,7 @@ def put(name: str, content: bytes, **more: bytes) -> Callable[[Path, Path], obje
     return make
 
 
-def saved(function: Callable[..., Any], *arguments: Any, **named: Any) -> bytes:
+def to_bytes(function: Callable[..., Any], *arguments: Any, **named: Any) -> bytes:
     """Return what a function writes to a stream."""
     stream = io.BytesIO()
     function(stream, *arguments, **named)
@@ -152,7 +152,7 @@ def saved(function: Callable[..., Any], *arguments: Any, **named: Any) -> bytes:
 
 
 LABELS = "".join(f"{NAMES[i % 3]}\n" for i in range(12)).encode()
-NPY = saved(np.save, ROWS)
+NPY = to_bytes(np.save, ROWS)
 MEMBERS = {f"{name}/{i}.png": picture(i, i) for name in NAMES[:2] for i in range(2)}
 TABLE = pa.table({"rows": ROWS.tolist(), "label": [NAMES[i % 3] for i in range(12)]})
 MANIFEST = b"path,label,split,group\n" + b"".join(
@@ -196,21 +196,31 @@ def make_torch(ready: Path, folder: Path) -> None:
 JSON, BYTES, TEXT = mutation.mutate_json, mutation.mutate_bytes, mutation.mutate_text
 TENSORS = mutation.mutate_safetensors
 READERS = {
-    "store.json": Reader(read_store, "store.json", JSON, copied("rows.store")),
-    "plan.json": Reader(resume_store, "plan.json", JSON, copied("rows.store")),
-    "shard": Reader(read_store, "shard-00000.arrow", BYTES, copied("rows.store"), vouch_store),
-    "index": Reader(read_store, "index.arrow", BYTES, copied("rows.store"), vouch_store),
-    "recipe": Reader(read_store, "recipe.safetensors", TENSORS, copied("model.store"), vouch_store),
-    "config.json": Reader(read_model, "config.json", JSON, copied("model")),
-    "model": Reader(read_model, "model.safetensors", TENSORS, copied("model"), vouch_model),
-    "evidence": Reader(read_report, "evidence.json", JSON, copied("model")),
-    "pictures": Reader(read_report, "pictures.safetensors", TENSORS, copied("model")),
-    "held scores": Reader(read_report, "held_scores.safetensors", TENSORS, copied("model")),
+    "store.json": Reader(read_store, "store.json", JSON, copy_of("rows.store")),
+    "plan.json": Reader(resume_store, "plan.json", JSON, copy_of("rows.store")),
+    "shard": Reader(
+        read_store, "shard-00000.arrow", BYTES, copy_of("rows.store"), update_store_checksum
+    ),
+    "index": Reader(read_store, "index.arrow", BYTES, copy_of("rows.store"), update_store_checksum),
+    "recipe": Reader(
+        read_store, "recipe.safetensors", TENSORS, copy_of("model.store"), update_store_checksum
+    ),
+    "config.json": Reader(read_model, "config.json", JSON, copy_of("model")),
+    "model": Reader(
+        read_model, "model.safetensors", TENSORS, copy_of("model"), update_model_checksum
+    ),
+    "evidence": Reader(read_report, "evidence.json", JSON, copy_of("model")),
+    "pictures": Reader(read_report, "pictures.safetensors", TENSORS, copy_of("model")),
+    "held scores": Reader(read_report, "held_scores.safetensors", TENSORS, copy_of("model")),
     "checkpoint": Reader(
         lambda path: Checkpoint(path, {"a": 1}).load(), "c.safetensors", TENSORS, make_checkpoint
     ),
     "code": Reader(
-        lambda path: load_code(path.parent), "code.safetensors", TENSORS, make_code, vouch_code
+        lambda path: load_code(path.parent),
+        "code.safetensors",
+        TENSORS,
+        make_code,
+        update_code_checksum,
     ),
     "code.json": Reader(lambda path: load_code(path.parent), "code.json", JSON, make_code),
     "manifest": Reader(
@@ -233,13 +243,13 @@ READERS = {
         read_rows,
         "r.npz",
         mutation.mutate_zip,
-        put("r.npz", saved(np.savez, rows=ROWS, label=np.arange(12) % 3)),
+        put("r.npz", to_bytes(np.savez, rows=ROWS, label=np.arange(12) % 3)),
     ),
     "parquet": Reader(
         read_rows,
         "r.parquet",
         BYTES,
-        put("r.parquet", saved(lambda stream: pq.write_table(TABLE, stream))),
+        put("r.parquet", to_bytes(lambda stream: pq.write_table(TABLE, stream))),
     ),
     "svmlight": Reader(
         read_rows,
@@ -262,7 +272,7 @@ READERS = {
         read_labels,
         "l.npy",
         mutation.mutate_npy,
-        put("l.npy", saved(np.save, np.arange(12) % 3), rows_npy=NPY),
+        put("l.npy", to_bytes(np.save, np.arange(12) % 3), rows_npy=NPY),
     ),
     "list": Reader(
         lambda path: list_inputs([str(path)]), "l.txt", TEXT, put("l.txt", b"l.txt\nb.png\n")

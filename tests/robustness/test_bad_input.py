@@ -1,4 +1,4 @@
-"""Every row of the table of bad cases: the exit status, the sentence, and nothing lost."""
+"""Every row of the table of bad cases: exit status, error message, and no file is lost."""
 
 import json
 import shlex
@@ -7,34 +7,36 @@ import jsonschema
 import pytest
 
 from tests.cli.schemas import load_schema
-from tests.robustness.calling import Called, call, call_apart
+from tests.robustness.calling import Called, call, call_subprocess
 from tests.robustness.cases import Case
 from tests.robustness.cases_codes import CODE_CASES
 from tests.robustness.cases_data import DATA_CASES
+from tests.robustness.cases_failures import FAILURE_CASES
+from tests.robustness.cases_models import MODEL_CASES
 from tests.robustness.cases_options import OPTION_CASES
-from tests.robustness.cases_places import PLACE_CASES
+from tests.robustness.cases_outputs import OUTPUT_CASES
 from tests.robustness.cases_rows import ROW_CASES
 from tests.robustness.cases_studies import STUDY_CASES
-from tests.robustness.cases_use import USE_CASES
-from tests.robustness.scenes import snapshot
+from tests.robustness.inputs import snapshot
 
 CASES = [
     *DATA_CASES,
-    *PLACE_CASES,
-    *USE_CASES,
+    *OUTPUT_CASES,
+    *FAILURE_CASES,
+    *MODEL_CASES,
     *STUDY_CASES,
     *OPTION_CASES,
     *ROW_CASES,
     *CODE_CASES,
 ]
-APART = ("empty folder", "all images bad", "hard names", "option --threads 0")
-"""Rows that are also run in a process of their own, as a shell does."""
+IN_SUBPROCESS = ("empty folder", "all images bad", "hard names", "option --threads 0")
+"""Rows that are also run in a subprocess, as a shell does."""
 
 
-def test_rows_have_names_of_their_own():
+def test_names_of_cases_are_unique():
     names = [case.name for case in CASES]
     assert len(set(names)) == len(names)
-    assert set(APART) <= set(names)
+    assert set(IN_SUBPROCESS) <= set(names)
 
 
 @pytest.mark.parametrize(
@@ -55,27 +57,27 @@ def test_case(case, as_json, tmp_path, ready, monkeypatch):
     words = shlex.split(case.command)
     called = call(words[0], *(["--json"] if as_json else []), *words[1:])
     monkeypatch.undo()
-    check_words(case, called, as_json=as_json)
+    check_message(case, called, as_json=as_json)
     check_kept(case, before, snapshot(tmp_path))
 
 
-@pytest.mark.parametrize("name", APART)
-def test_case_in_a_process_of_its_own(name, tmp_path, ready):
+@pytest.mark.parametrize("name", IN_SUBPROCESS)
+def test_case_in_a_subprocess(name, tmp_path, ready):
     (case,) = (case for case in CASES if case.name == name)
     case.make(tmp_path, ready)
     before = snapshot(tmp_path)
-    called = call_apart(*shlex.split(case.command), cwd=tmp_path)
-    check_words(case, called, as_json=False)
+    called = call_subprocess(*shlex.split(case.command), cwd=tmp_path)
+    check_message(case, called, as_json=False)
     check_kept(case, before, snapshot(tmp_path))
 
 
-def check_words(case: Case, called: Called, *, as_json: bool) -> None:
-    told = called.out + called.err
-    assert "Traceback" not in told
-    assert "bug in myriad" not in told, told
-    assert called.status == case.status, told
+def check_message(case: Case, called: Called, *, as_json: bool) -> None:
+    output = called.out + called.err
+    assert "Traceback" not in output
+    assert "bug in myriad" not in output, output
+    assert called.status == case.status, output
     if case.status == 0:
-        assert case.says in told
+        assert case.says in output
         return
     if as_json:
         content = json.loads(called.out)
@@ -91,7 +93,7 @@ def check_words(case: Case, called: Called, *, as_json: bool) -> None:
 
 
 def check_kept(case: Case, before: dict[str, bytes], after: dict[str, bytes]) -> None:
-    """Check that all that was there is there still, but for what the command may replace."""
+    """Check that no file has changed, except for those that the command may replace."""
     allowed = case.replaces if case.status == 0 else ()
     for path, content in before.items():
         if not any(path == name or path.startswith(f"{name}/") for name in allowed):

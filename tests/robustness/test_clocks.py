@@ -1,4 +1,4 @@
-"""Clocks that are wrong: times in the future or the past, and clocks that jump, change nothing."""
+"""Wrong clocks: times in the future or the past, and clocks that jump, change no result."""
 
 import os
 import time

@@ -7,7 +7,7 @@ import types
 import pytest
 
 from myriad.cli.main import VERBS
-from tests.robustness.fault_runs import check_fault, run_unbroken
+from tests.robustness.fault_runs import check_fault, run_clean
 from tests.robustness.faults import CUT, Fault, watched
 from tests.robustness.jobs import JOBS, NOT_JOBS
 
@@ -31,20 +31,20 @@ def test_every_verb_has_a_job():
 @pytest.mark.parametrize("name", SAMPLED)
 def test_a_fault_loses_nothing_and_the_run_can_be_repeated(name, ready, tmp_path):
     (job,) = (job for job in JOBS if job.name == name)
-    unbroken = run_unbroken(job, ready, tmp_path)
-    faults = [fault for fault in unbroken.faults if not fault.kills]
+    clean = run_clean(job, ready, tmp_path)
+    faults = [fault for fault in clean.faults if not fault.kills]
     assert len(faults) > 10
     step = len(faults) // SAMPLED[name]
     for fault in faults[step // 2 :: step]:
-        wrong = check_fault(unbroken, fault, ready, tmp_path, fork=False)
-        assert not wrong, (fault, unbroken.calls[fault.number])
+        wrong = check_fault(clean, fault, ready, tmp_path, fork=False)
+        assert not wrong, (fault, clean.calls[fault.number])
 
 
 def test_a_model_can_be_written_after_a_disk_failed_between_two_renames(ready, tmp_path):
     (job,) = (job for job in JOBS if job.name == "forget")
-    unbroken = run_unbroken(job, ready, tmp_path)
-    number = unbroken.calls.index(("rename", "new/config.json"))
-    assert not check_fault(unbroken, Fault(number, "bad disk"), ready, tmp_path, fork=False)
+    clean = run_clean(job, ready, tmp_path)
+    number = clean.calls.index(("rename", "new/config.json"))
+    assert not check_fault(clean, Fault(number, "bad disk"), ready, tmp_path, fork=False)
 
 
 def make_calls(folder):

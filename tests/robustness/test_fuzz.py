@@ -1,6 +1,6 @@
-"""Readers of files that anybody may have written: an `InputError` or a result, soon.
+"""Readers of files from users: an `InputError` or a result, quickly.
 
-Damaged stores, manifests, archives and evidence are fuzzed in the tests of their rooms; here are
+Damaged stores, manifests, archives and evidence are fuzzed in the tests of their packages; here are
 model folders, plans to resume, lists of files, and headers that claim absurd sizes.
 """
 
@@ -43,7 +43,7 @@ def store(ready, tmp_path_factory):
 
 @contextlib.contextmanager
 def put(path, content):
-    """Write a file for a while."""
+    """Replace the content of a file within a context."""
     before = path.read_bytes()
     path.write_bytes(content)
     try:
@@ -89,7 +89,7 @@ def test_config_that_nests_deep(model, depth):
 
 
 def replace_arrays(model, content):
-    """Write other arrays, and a config that calls them its own."""
+    """Write other arrays, and a config with their checksum."""
     config = json.loads((model / "config.json").read_bytes())
     (model / "model.safetensors").write_bytes(content)
     changed = config | {"checksum": checksum(model / "model.safetensors")}
@@ -99,7 +99,7 @@ def replace_arrays(model, content):
 @FUZZ
 @given(data=st.data())
 def test_arrays_of_a_model(model, data):
-    """Change the header or the length of the arrays, which their checksum then vouches for."""
+    """Change the header or the length of the arrays; the checksum is updated."""
     original = (model / "model.safetensors").read_bytes()
     (size,) = struct.unpack("<Q", original[:8])
     header = json.loads(original[8 : 8 + size])
@@ -119,15 +119,15 @@ ABSURD = {
     "an array of 2^60 bytes": ("F32", [2**58], [0, 2**60]),
     "a shape that overflows": ("F32", [2**32, 2**32], [0, 0]),
     "an end before its start": ("F32", [1], [4, 0]),
-    "a negative place": ("F32", [1], [-4, 0]),
+    "a negative offset": ("F32", [1], [-4, 0]),
     "a type that NumPy has not": ("BF16", [2], [0, 4]),
     "a type that nothing has": ("X7", [1], [0, 4]),
 }
 
 
-def write_header(name, dtype, shape, places):
+def write_header(name, dtype, shape, offsets):
     """Return a safetensors file of one array as a header describes it."""
-    text = json.dumps({name: {"dtype": dtype, "shape": shape, "data_offsets": places}}).encode()
+    text = json.dumps({name: {"dtype": dtype, "shape": shape, "data_offsets": offsets}}).encode()
     return struct.pack("<Q", len(text)) + text + bytes(4)
 
 

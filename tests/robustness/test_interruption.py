@@ -1,4 +1,4 @@
-"""Ctrl-C and ``kill -9`` at any moment: ``--resume`` ends with the bytes of an unbroken run.
+"""Ctrl-C and ``kill -9`` at any moment: ``--resume`` ends with the bytes of a clean run.
 
 ``MYRIAD_KILLS`` sets how many times runs are killed, 6 if it is not set.
 """
@@ -19,8 +19,8 @@ from tests.robustness.killing import (
     TRAIN,
     Moment,
     kill_at,
-    lasting_bytes,
     processes_in,
+    reproducible_bytes,
     time_training,
     train,
     wait_for_end,
@@ -29,13 +29,13 @@ from tests.robustness.killing import (
 
 KILLS = int(os.environ.get("MYRIAD_KILLS", "6"))
 EARLIEST = 0.5
-"""Seconds in which a run only starts; a kill then tells nothing."""
+"""Seconds in which a run only starts; a kill then tests nothing."""
 
 
 @pytest.fixture(scope="module")
-def unbroken(tmp_path_factory):
-    """Return the folder of an unbroken run, the lines it tells and the seconds it takes."""
-    data = tmp_path_factory.mktemp("unbroken")
+def clean(tmp_path_factory):
+    """Return the folder of a clean run, the number of lines it prints and the seconds it takes."""
+    data = tmp_path_factory.mktemp("clean")
     write_data(data)
     for name in ("first", "run"):
         (data / name).mkdir()
@@ -43,12 +43,12 @@ def unbroken(tmp_path_factory):
     assert called.status == 0, called.err
     called, seconds = time_training(data / "run")
     assert called.status == 0, called.err
-    assert lasting_bytes(data / "first") == lasting_bytes(data / "run")
+    assert reproducible_bytes(data / "first") == reproducible_bytes(data / "run")
     return data / "run", called.err.count("\n"), seconds
 
 
 def spread_moments(count, lines, seconds, seed):
-    """Return moments spread over a run, in random order: half by what it tells, half by time.
+    """Return moments spread over a run, in random order: half by lines printed, half by time.
 
     By time alone most of them would fall into the longest steps.
     """
@@ -63,18 +63,18 @@ def spread_moments(count, lines, seconds, seed):
     return moments[:count]
 
 
-def test_the_run_has_all_that_can_be_broken(unbroken):
-    folder, _, _ = unbroken
-    names = set(lasting_bytes(folder))
+def test_the_run_has_all_that_can_be_broken(clean):
+    folder, _, _ = clean
+    names = set(reproducible_bytes(folder))
     assert {"model.store/shard-00001.arrow", "model.store/index.arrow"} <= names
     assert b'"kind": "pq"' in (folder / "model.store" / "store.json").read_bytes()
     assert b"bad.png" in (folder / "model.store" / "store.json").read_bytes()
 
 
-def test_killed_runs_end_with_the_same_bytes(unbroken):
+def test_killed_runs_end_with_the_same_bytes(clean):
     """Each run is killed twice, at first from the start and then while it resumes."""
-    whole, lines, seconds = unbroken
-    expected = lasting_bytes(whole)
+    whole, lines, seconds = clean
+    expected = reproducible_bytes(whole)
     runs = max(1, KILLS // 2)
     first, second = (spread_moments(runs, lines, seconds, seed) for seed in (1, 2))
     moments = list(zip(first, second, strict=True))
@@ -88,7 +88,7 @@ def test_killed_runs_end_with_the_same_bytes(unbroken):
         begun = any(path.stat().st_size for path in files)
         again = train(folder) if begun and number < 2 else None
         called = train(folder, "--resume")
-        return killed, again, called, lasting_bytes(folder), folder
+        return killed, again, called, reproducible_bytes(folder), folder
 
     killed_in_all = 0
     for number in range(runs):
@@ -107,13 +107,13 @@ def test_killed_runs_end_with_the_same_bytes(unbroken):
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_runs_of_several_workers_leave_no_orphans_and_end_with_the_same_bytes(unbroken, number):
-    whole, _, _ = unbroken
+def test_runs_of_several_workers_leave_no_orphans_and_end_with_the_same_bytes(clean, number):
+    whole, _, _ = clean
     folder = whole.parent / f"workers {number}"
     folder.mkdir()
     process = start(*TRAIN, "--threads", "2", cwd=folder)
-    told = iter(process.stderr)
-    assert any(line.startswith("Describing images") for line in told)
+    output = iter(process.stderr)
+    assert any(line.startswith("Describing images") for line in output)
     assert len(processes_in(folder)) >= 4  # it, the server, two workers
     process.send_signal(number)
     process.communicate(timeout=60)
@@ -121,25 +121,25 @@ def test_runs_of_several_workers_leave_no_orphans_and_end_with_the_same_bytes(un
     assert wait_for_end(folder) == []
     called = train(folder, "--resume", "--threads", "3")
     assert called.status == 0, called.err
-    assert lasting_bytes(folder) == lasting_bytes(whole)
+    assert reproducible_bytes(folder) == reproducible_bytes(whole)
 
 
-def test_overwriting_runs_that_are_killed_keep_the_old_model_and_store(unbroken):
-    whole, _, _ = unbroken
-    expected = lasting_bytes(whole)
+def test_overwriting_runs_that_are_killed_keep_the_old_model_and_store(clean):
+    whole, _, _ = clean
+    expected = reproducible_bytes(whole)
     folder = whole.parent / "kept"
     folder.mkdir()
     assert train(folder, "--seed", "5").status == 0
-    old = lasting_bytes(folder)
+    old = reproducible_bytes(folder)
     assert old["model/config.json"] != expected["model/config.json"]
     assert kill_at(folder, Moment(12, 0), "--overwrite")
-    assert lasting_bytes(folder) == old
+    assert reproducible_bytes(folder) == old
     assert list(folder.glob(".*"))  # what the killed run had written beside
     load_model(folder / "model")
     Store.open(folder / "model.store")
     called = train(folder, "--resume")
     assert called.status == 0, called.err
-    assert lasting_bytes(folder) == expected
+    assert reproducible_bytes(folder) == expected
     assert not list(folder.glob(".*"))
 
 
@@ -164,16 +164,16 @@ def test_an_interruption_in_generated_code_has_the_same_status(tmp_path):
         ("Training", signal.SIGINT),
     ],
 )
-def test_interrupted_runs_say_so_and_keep_what_they_have(unbroken, step, number):
-    whole, _, _ = unbroken
+def test_interrupted_runs_say_so_and_keep_what_they_have(clean, step, number):
+    whole, _, _ = clean
     folder = whole.parent / f"interrupted {step}"
     folder.mkdir()
     process = start(*TRAIN, cwd=folder)
     guard = threading.Timer(60, process.kill)
     guard.start()
-    told = []
+    output = []
     for line in process.stderr:
-        told.append(line)
+        output.append(line)
         if line.startswith(step):
             break
     process.send_signal(number)
@@ -188,4 +188,4 @@ def test_interrupted_runs_say_so_and_keep_what_they_have(unbroken, step, number)
         assert (folder / "model.store" / "store.json").exists()
     called = train(folder, "--resume")
     assert called.status == 0, called.err
-    assert lasting_bytes(folder) == lasting_bytes(whole)
+    assert reproducible_bytes(folder) == reproducible_bytes(whole)

@@ -1,4 +1,4 @@
-"""Two runs that write the same: one of them is refused, and nothing is mixed or lost."""
+"""Two runs that write the same output: one is refused, and nothing is mixed or lost."""
 
 import os
 import shutil
@@ -17,11 +17,11 @@ from myriad.cli.main import VERBS, find_verb
 from myriad.locks import locked
 from myriad.store import Store
 from tests.robustness.calling import QUICK, Called, call, call_in, environment, start
-from tests.robustness.fault_runs import judge
+from tests.robustness.fault_runs import check_exit
 from tests.robustness.faults import Fault
+from tests.robustness.inputs import snapshot
 from tests.robustness.jobs import JOBS, add_rows
-from tests.robustness.process_runs import REWRITES, check_sound
-from tests.robustness.scenes import snapshot
+from tests.robustness.process_runs import REWRITES, check_readable
 
 IMPORT = "import rows.npy --labels labels.npy"
 CASES = [
@@ -192,8 +192,8 @@ def test_two_jobs_at_once_leave_whole_outputs(first, second, tmp_path):
     running = [start(*jobs[name].words, cwd=tmp_path) for name in (first, second)]
     for process in running:
         out, err = process.communicate(timeout=120)
-        wrong = judge(Called(process.returncode, out, err), Fault(0, ""))
+        wrong = check_exit(Called(process.returncode, out, err), Fault(0, ""))
         assert not wrong
     assert not list(tmp_path.rglob("*.part"))
-    assert check_sound(tmp_path) == ""
+    assert check_readable(tmp_path) == ""
     assert 0 in [process.returncode for process in running]

@@ -1,4 +1,4 @@
-"""Changed files for every reader, and files that once broke one: a sample of the campaign."""
+"""Mutated files for every reader, and files that once broke one: a sample of the campaign."""
 
 from pathlib import Path
 from random import Random

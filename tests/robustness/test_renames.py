@@ -1,8 +1,8 @@
-"""A run ended just before or just after each rename: between two of them the disk shows nothing.
+"""Runs that are killed just before or just after each rename.
 
-Every file is written beside its place and renamed, so these are all the states that a killed run
-can leave, but for files that nobody looks at. What is there after a rename is there before the
-next one, so one of the two is tried in each test; the campaign tries both.
+Every file is written under a temporary name and renamed, so these are all the states that a killed
+run can leave, apart from temporary files. The state after a rename is the one before the next, so
+one of the two is tried in each test; the campaign tries both.
 """
 
 import os
@@ -14,7 +14,7 @@ import pytest
 from myriad.models import load_model
 from myriad.store import Store
 from tests.robustness.calling import QUICK, call
-from tests.robustness.killing import lasting_bytes
+from tests.robustness.killing import reproducible_bytes
 
 TRAIN = f"train images --out model {QUICK}".split()
 
@@ -61,7 +61,7 @@ def here(tmp_path, ready, monkeypatch):
 
 def test_new_model(here, ready, monkeypatch):
     assert call(*TRAIN).status == 0
-    expected = lasting_bytes(here)
+    expected = reproducible_bytes(here)
     for rename in range(1, 100):
         shutil.rmtree("model")
         shutil.rmtree("model.store")
@@ -72,7 +72,7 @@ def test_new_model(here, ready, monkeypatch):
         assert "exists. Use --resume to resume it, --overwrite" in again.err
         called = call(*TRAIN, "--resume")
         assert called.status == 0, (rename, called.err)
-        assert lasting_bytes(here) == expected, rename
+        assert reproducible_bytes(here) == expected, rename
         assert not list(here.rglob(".*")), rename
     assert rename >= 10  # recipe, plan, shard, index, store; arrays, config, card, evidence; report
 
@@ -83,7 +83,7 @@ def test_new_model(here, ready, monkeypatch):
 def test_model_to_be_replaced(here, ready, monkeypatch, after, how):
     """There is a whole store and a whole model at every moment, the old or the new one."""
     assert call(*TRAIN, "--overwrite").status == 0
-    expected = lasting_bytes(here)
+    expected = reproducible_bytes(here)
     torn = 0
     for rename in range(1, 100):
         for name in ("model", "model.store"):
@@ -98,7 +98,7 @@ def test_model_to_be_replaced(here, ready, monkeypatch, after, how):
             torn += 1
         called = call(*TRAIN, how)
         assert called.status == 0, (rename, called.err)
-        assert lasting_bytes(here) == expected, rename
+        assert reproducible_bytes(here) == expected, rename
         assert not list(here.glob(".*")), rename
         assert not list(here.glob("*/.*")), rename
     assert rename >= 12

@@ -1,4 +1,4 @@
-"""Nothing in the package can run what a file says."""
+"""Nothing in the package executes content of a file."""
 
 import ast
 from pathlib import Path
@@ -23,7 +23,7 @@ CALLS = {"eval", "exec", "compile", "__import__", "popen", "extractall", "unpack
 
 
 def find_dangers(source: str) -> list[str]:
-    """Return what a file imports, calls or asks for that could run content of a file."""
+    """Return imports, calls and arguments in a source file that could execute content of a file."""
     found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

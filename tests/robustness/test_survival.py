@@ -1,4 +1,4 @@
-"""What runs leave that went well in spite of what they were given."""
+"""Results of runs that succeed in spite of difficult inputs."""
 
 import csv
 import json
@@ -16,7 +16,7 @@ from myriad.models import load_model
 from myriad.store import Store
 from tests.robustness.calling import QUICK, call, environment
 from tests.robustness.cases_data import HARD_NAMES
-from tests.robustness.scenes import bad_images, bomb, picture, snapshot, write_images
+from tests.robustness.inputs import bad_images, bomb, picture, snapshot, write_images
 
 
 def train(*more):
@@ -53,7 +53,7 @@ def test_bad_images_are_listed_with_their_reason(here):
     assert [Path(one["path"]).name for one in predicted["predictions"]] == ["0.png"]
 
 
-def test_a_run_with_too_many_bad_images_goes_on_with_a_higher_limit(here):
+def test_a_run_with_too_many_bad_images_is_resumed_with_a_higher_limit(here):
     write_images(here / "images", ("ant", "bee"), n=5)
     (here / "images" / "ant" / "x.png").write_bytes(b"")
     command = ["train", "images", "--out", "m", *QUICK.split()]
@@ -217,7 +217,7 @@ def test_bombs_take_no_memory(here):
 
 @pytest.mark.skipif(shutil.which("mount") is None, reason="needs mount")
 def test_a_disk_that_is_really_full(here, ready):
-    """Fill a disk of 300 kB with rows, give it room, and resume."""
+    """Fill a disk of 300 kB with rows, enlarge it, and resume."""
     disk = here / "disk"
     disk.mkdir()
     mounted = subprocess.run(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from myriad.descriptors import SpreadImages
+from myriad.descriptors import ImageCollection
 from myriad.errors import InputError
 from myriad.parallel import LearningContext
 from myriad.serialisation import flatten, restore
@@ -15,13 +15,13 @@ GREY = [RNG.integers(0, 256, (60, 70), dtype=np.uint8) for _ in range(3)]
 COLOUR = [RNG.integers(0, 256, (60, 70, 3), dtype=np.uint8) for _ in range(3)]
 
 
-class Both(SpreadImages):
+class Both(ImageCollection):
     """Images that are grey or in colour, as the descriptor takes them."""
 
     def __len__(self):
         return len(COLOUR)
 
-    def spread(self, function, *, colour):
+    def map(self, function, *, colour):
         for number, image in enumerate(COLOUR if colour else GREY):
             yield function(number, image)
 

@@ -6,7 +6,7 @@ import pytest
 from myriad.codes import draw_rotation
 from myriad.measures import LabelSets
 from myriad.parallel import LocalExecutor, Workers
-from myriad.store import ArrayRows, counting, inform_rows
+from myriad.store import ArrayRows, counting, feature_information
 
 DIM, CLASSES = 12, 6
 
@@ -40,11 +40,11 @@ class Noting(LocalExecutor):
 def test_workers_change_nothing(tmp_path, monkeypatch, several, bins, rotated):
     rows = make_rows(several=several)
     rotation = draw_rotation(rows.X) if rotated else None
-    here = inform_rows(rows, bins=bins, rotation=rotation, threads=1)
+    here = feature_information(rows, bins=bins, row_map=rotation, threads=1)
     monkeypatch.setattr(counting, "READ_BYTES", 4 * DIM * 37)
     executor = Noting()
     workers = Workers(executor, tmp_path / "ranges")
-    there = inform_rows(rows, bins=bins, rotation=rotation, workers=workers)
+    there = feature_information(rows, bins=bins, row_map=rotation, workers=workers)
     np.testing.assert_array_equal(here, there)
     assert here.max() > 0
     assert len(executor.ranges) == (1 if bins is None else 2)
@@ -55,7 +55,7 @@ def test_workers_change_nothing(tmp_path, monkeypatch, several, bins, rotated):
 def test_ranges_end_where_blocks_do(tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "READ_BYTES", 4 * DIM * 37)
     workers = Workers(LocalExecutor(3), tmp_path)
-    counter = counting.SpreadCounter(make_rows(), None, workers, lambda n: None)
+    counter = counting.DistributedCounter(make_rows(), None, workers, lambda n: None)
     ranges = counter._cut(1)
     assert [first % 37 for first, _ in ranges] == [0] * 12
     assert [last for _, last in ranges] == [first for first, _ in ranges[1:]] + [500]

@@ -53,7 +53,7 @@ def test_a_mixture_is_the_same_by_workers(values, workers):
 
 
 def test_centres_are_the_same_by_workers(values, workers, monkeypatch):
-    monkeypatch.setattr(kmeans, "_SPREAD_ABOVE", 0)
+    monkeypatch.setattr(kmeans, "_MIN_REMOTE_WORK", 0)
     here = learn_centres(values, 8, seed=0, rounds=4, threads=2)
     np.testing.assert_array_equal(here, learn_centres(values, 8, seed=0, rounds=4, workers=workers))
     assert len(workers.executor.sent) == 4 * TASKS

@@ -9,7 +9,7 @@ from myriad.errors import InputError
 from myriad.serialisation import flatten, restore
 from myriad.vocabularies import GaussianMixture
 from myriad.vocabularies import mixture as module
-from myriad.vocabularies.mixture import CUT, short_exp, soften
+from myriad.vocabularies.mixture import CUT, logits_to_posteriors, short_exp
 from tests.reference import posteriors as reference
 
 
@@ -33,22 +33,24 @@ def test_agrees_with_the_twin(n_components, spread):
     rng = np.random.default_rng(0)
     logits = (rng.standard_normal((50, n_components)) * spread - 70).astype(np.float32)
     expected = softmax(logits.astype(np.float64), axis=1)
-    evidence = logsumexp(logits.astype(np.float64), axis=1).sum()
-    assert soften(logits, logits.max(axis=1)) == pytest.approx(evidence, rel=1e-6)
+    log_likelihood = logsumexp(logits.astype(np.float64), axis=1).sum()
+    assert logits_to_posteriors(logits, logits.max(axis=1)) == pytest.approx(
+        log_likelihood, rel=1e-6
+    )
     np.testing.assert_allclose(logits, expected, atol=5e-6)
     np.testing.assert_allclose(logits.sum(axis=1), 1, rtol=1e-5)
 
 
 def test_small_posteriors_are_cut():
     logits = np.log(np.array([[0.5 * CUT, 1.0, 2 * CUT, 0.5]], np.float32)) - 300
-    soften(logits, logits.max(axis=1))
+    logits_to_posteriors(logits, logits.max(axis=1))
     assert logits[0, 0] == 0
     np.testing.assert_allclose(logits[0, 1:], np.array([1, 2 * CUT, 0.5]) / 1.5, rtol=1e-3)
 
 
 def test_huge_and_equal_logits_are_no_trouble():
     logits = np.array([[-1e30] * 5, [1e30, -1e30, 0, 0, 0]], np.float32)
-    soften(logits, logits.max(axis=1))
+    logits_to_posteriors(logits, logits.max(axis=1))
     np.testing.assert_allclose(logits, [[0.2] * 5, [1, 0, 0, 0, 0]], rtol=1e-6)
 
 
@@ -71,7 +73,7 @@ def test_sums_agree_with_the_twin(block, monkeypatch):
     np.testing.assert_allclose(sums.counts[0], expected[0], atol=5e-4)
     np.testing.assert_allclose(sums.first[0], expected[1], atol=5e-4)
     np.testing.assert_allclose(sums.second[0], expected[2], atol=2e-3)
-    assert sums.evidence == pytest.approx(expected[3], rel=1e-6)
+    assert sums.log_likelihood == pytest.approx(expected[3], rel=1e-6)
 
 
 def test_cells_are_summed_apart(monkeypatch):
@@ -118,7 +120,7 @@ def test_no_rows_no_sums():
     sums = make_mixture().sum_moments(np.empty((0, 6), np.float32))
     assert not sums.counts.any()
     assert not sums.first.any()
-    assert sums.evidence == 0
+    assert sums.log_likelihood == 0
 
 
 def test_survives_a_round_trip():

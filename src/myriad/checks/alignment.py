@@ -3,7 +3,7 @@
 A copy of an image may have another size, compression or brightness, be cropped a little, or
 mirrored. Two thumbnails are aligned by an affine map close to the identity, found by maximising
 their correlation [1]_, and must then agree both as they are and in their details, which are what
-smoothing takes away: two beaches have the same sky above the same sand, but not the same waves.
+smoothing removes: two beaches have the same sky above the same sand, but not the same waves.
 This is done at half the size first, which is fast and rejects nearly all pairs, and then at the
 full size, where two drawings of one symbol, or two objects in the same pose, differ as well.
 
@@ -24,14 +24,14 @@ from myriad.arrays import Bytes, Float
 THUMBNAIL_SIDE = 64
 COARSE_SIDE = 12
 COARSE_CORRELATION, UNALIGNED_CORRELATION = 0.6, 0.3
-"""The least correlations of coarse thumbnails and of those of half the size, before they are
-aligned, that are worth the work."""
+"""Minimum correlations of coarse thumbnails, and of those of half the size, before alignment is
+tried."""
 CORRELATION, HALF_DETAIL, DETAIL = 0.93, 0.5, 0.87
-"""The least correlations of the same picture: of aligned thumbnails of half the size, of the
+"""Minimum correlations of the same picture: of aligned thumbnails of half the size, of the
 details of these, and of the details of whole thumbnails."""
-MOST_CHANGE = 0.2
-"""Most that the map may stretch or shift, as a fraction of the side."""
-LEAST_OVERLAP = 0.6
+MAX_CHANGE = 0.2
+"""Maximum stretch and shift of the map, as a fraction of the side."""
+MIN_OVERLAP = 0.6
 HALF_BAND, BAND = (0.0, 2.0), (0.7, 2.0)
 """Details are the difference of two smoothings, by these standard deviations in pixels."""
 STEPS = 25
@@ -80,8 +80,8 @@ def correlate_coarsely(
     """Return the correlation of pairs of coarse vectors, or with the second mirrored if higher."""
     mirrored = coarse.reshape(-1, COARSE_SIDE, COARSE_SIDE)[:, :, ::-1].reshape(len(coarse), -1)
     straight = np.einsum("ij,ij->i", coarse[first], coarse[second])
-    turned = np.einsum("ij,ij->i", coarse[first], mirrored[second])
-    return np.maximum(straight, turned)
+    flipped = np.einsum("ij,ij->i", coarse[first], mirrored[second])
+    return np.maximum(straight, flipped)
 
 
 def match_thumbnails(first: Bytes, second: Bytes) -> Match | None:
@@ -152,10 +152,10 @@ def _align(a: Float, b: Float, start: Float, tolerance: float, smoothing: int) -
         return None
     distance = np.abs(change - np.eye(2, 3, dtype=np.float32))
     distance[:, 2] /= a.shape[0]
-    if not distance.max() <= MOST_CHANGE:  # NaN, too
+    if not distance.max() <= MAX_CHANGE:  # NaN, too
         return None
     found = _apply(b, np.asarray(change, np.float32))
-    return found if found.inside.mean() >= LEAST_OVERLAP else None
+    return found if found.inside.mean() >= MIN_OVERLAP else None
 
 
 def _apply(b: Float, change: Float) -> _Aligned:
@@ -177,9 +177,11 @@ def _halve(image: Float) -> Float:
 
 def _compare_details(a: Float, b: _Aligned, band: tuple[float, float]) -> float:
     """Return the correlation of the details of two aligned images."""
-    return correlate(_take_details(a, *band)[b.inside], _take_details(b.image, *band)[b.inside])
+    return correlate(
+        _extract_details(a, *band)[b.inside], _extract_details(b.image, *band)[b.inside]
+    )
 
 
-def _take_details(image: Float, fine: float, coarse: float) -> Float:
+def _extract_details(image: Float, fine: float, coarse: float) -> Float:
     smooth = cv2.GaussianBlur(image, (0, 0), fine) if fine else image
     return np.asarray(smooth - cv2.GaussianBlur(image, (0, 0), coarse), np.float32)

@@ -1,4 +1,4 @@
-"""Names of classes that people would read as the same."""
+"""Class names that differ only in case, spacing or Unicode form."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from myriad.training.validation import count_block_rows, cut_ranges
 
 N_FOLDS = 5
 DRAW_STRIDE = 100
-"""Seeds of further draws of folds are so far apart, so that they are not those of other runs."""
+"""Distance of the seeds of further draws of folds, so that they differ from those of other runs."""
 CALIBRATION_ROWS = 2_000
 """Held-out rows that calibrate. The scores of others need not be kept: memory does not grow with
 the number of classes."""
@@ -40,7 +40,7 @@ KEPT_CLASSES = 10
 
 @dataclass(frozen=True, eq=False)
 class HeldProbabilities:
-    """What models say of rows that they were not trained on.
+    """Probabilities of rows by models that were not trained on them.
 
     Attributes
     ----------
@@ -116,25 +116,25 @@ def cross_fit(
 ) -> HeldProbabilities:
     """Return the probabilities of all labelled rows, each by a model trained without its fold.
 
-    Settings that the method leaves open are searched on all rows first; see `settle`. Groups of
-    rows are not divided among folds, so that a copy of a row does not vouch for its label.
+    Settings that the method leaves open are searched on all rows first; see `choose_settings`.
+    Groups of rows are not divided among folds: a model trained on a copy would confirm its label.
 
     Parameters
     ----------
     n_kept : best classes of a row whose probabilities are kept.
     excluded : bool array of shape (n_rows,), rows that are scored, but neither trained on nor used
         for the calibration.
-    draw : number of the draw of folds; other ones divide the rows in other ways.
+    draw : number of the random division into folds.
     """
-    method = settle(method, rows, n_classes, context)
+    method = choose_settings(method, rows, n_classes, context)
     left_out = np.zeros(rows.n_rows, bool) if excluded is None else excluded
     n_folds = min(n_folds, count_groups(rows.groups, rows.labels >= 0))
     if n_folds < 2:
         raise InputError("Labels cannot be checked: all rows are copies of one another.")
     seed = method.seed + DRAW_STRIDE * draw
     folds = draw_folds(rows.labels, n_folds, seed=seed, groups=rows.groups)
-    quiet = replace(context, checkpoint=None, workers=None)
-    waiting: list[Scored] = []
+    fold_context = replace(context, checkpoint=None, workers=None)
+    pending: list[Scored] = []
     done: list[HeldProbabilities] = []
     calibration: Calibration | None = None
     draws = generator(seed, "calibration of held-out rows")
@@ -144,30 +144,30 @@ def cross_fit(
             held = folds == fold
             if not held.any() or len(np.unique(rows.labels[kept])) < 2:
                 continue
-            fitted = method.fit(rows.select(kept), None, n_classes=n_classes, context=quiet)
+            fitted = method.fit(rows.select(kept), None, n_classes=n_classes, context=fold_context)
             numbers = np.flatnonzero(held)
             if calibration is None and len(numbers) > CALIBRATION_ROWS:
                 drawn = np.sort(draws.permutation(numbers)[:CALIBRATION_ROWS])
                 sample = list(_score(fitted.model, rows, drawn))
-                calibration = _calibrate([*waiting, *sample], left_out)
+                calibration = _calibrate([*pending, *sample], left_out)
             if calibration is None:
-                waiting += _score(fitted.model, rows, numbers)
-                if sum(len(one) for one, _ in waiting) >= CALIBRATION_ROWS:
-                    calibration = _calibrate(waiting, left_out)
+                pending += _score(fitted.model, rows, numbers)
+                if sum(len(one) for one, _ in pending) >= CALIBRATION_ROWS:
+                    calibration = _calibrate(pending, left_out)
             else:
                 scored = _score(fitted.model, rows, numbers)
                 done += (HeldProbabilities.of(*some, calibration, n_kept) for some in scored)
             if calibration is not None:
-                done += [HeldProbabilities.of(*one, calibration, n_kept) for one in waiting]
-                waiting = []
+                done += [HeldProbabilities.of(*one, calibration, n_kept) for one in pending]
+                pending = []
             advance(1)
     if calibration is None:
-        calibration = _calibrate(waiting, left_out)
-        done += [HeldProbabilities.of(*one, calibration, n_kept) for one in waiting]
+        calibration = _calibrate(pending, left_out)
+        done += [HeldProbabilities.of(*one, calibration, n_kept) for one in pending]
     return HeldProbabilities.concatenate(done)
 
 
-def settle(method: Method, rows: Rows, n_classes: int, context: Context) -> Method:
+def choose_settings(method: Method, rows: Rows, n_classes: int, context: Context) -> Method:
     """Return a method with the settings that a search on all labelled rows chooses.
 
     Raises `InputError` if labels of such rows cannot be checked.
@@ -198,9 +198,10 @@ def _score(model: Model, rows: Rows, numbers: NDArray[np.int64]) -> Iterator[Sco
         yield HeldScores.of(scores, held.labels[part]), numbers[part]
 
 
-def _calibrate(waiting: Sequence[Scored], left_out: NDArray[np.bool_]) -> Calibration:
-    held = [one for one, _ in waiting]
-    kept = [np.flatnonzero(~left_out[numbers]) for _, numbers in waiting]
+def _calibrate(pending: Sequence[Scored], left_out: NDArray[np.bool_]) -> Calibration:
+    """Return the calibration on held-out rows, without those left out if enough others remain."""
+    held = [one for one, _ in pending]
+    kept = [np.flatnonzero(~left_out[numbers]) for _, numbers in pending]
     if sum(len(rows) for rows in kept) >= LEAST_ROWS:  # else all rows are needed
         held = [one.select(rows) for one, rows in zip(held, kept, strict=True)]
     found = calibrate(HeldScores.concatenate(held), "cross-fitted") if held else None

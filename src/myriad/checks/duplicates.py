@@ -124,7 +124,7 @@ def find_near_images(
 def find_near_rows(
     rows: Rows, *, seed: int = 0, threads: int | None = None, progress: Progress = SILENT
 ) -> list[DuplicatePair]:
-    """Return pairs of rows that are nearly equal, for rows whose images are not at hand."""
+    """Return pairs of rows that are nearly equal, for rows whose images are not available."""
     pairs, cosines = find_candidates(rows, seed=seed, threads=threads, progress=progress)
     pairs = pairs[cosines >= SAME_COSINE - 0.1]  # the projection changes cosines a little
     centre = _estimate_mean(rows, seed=seed)

@@ -16,7 +16,7 @@ from myriad.checks.duplicates import DuplicatePair
 from myriad.checks.quality import KINDS
 
 HELD_OUT = ("test", "val", "train", "")
-"""Splits, those first that a group of duplicates is best kept in."""
+"""Splits, in the order of preference for keeping a group of duplicates in."""
 FEW_IMAGES = 5
 """Training images below which a class has too few."""
 UNEVEN = 20
@@ -64,7 +64,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that was found.
+    """A problem of the data.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ def group_duplicates(pairs: Sequence[DuplicatePair], sample: Sample) -> list[Dup
 
 
 def find_bad(sample: Sample) -> list[Finding]:
-    """Return what is wrong with files that cannot be read."""
+    """Return the finding on files that cannot be read, if any."""
     n_bad, n = len(sample.bad), len(sample) + len(sample.bad)
     if not n_bad:
         return []
@@ -154,7 +154,7 @@ def find_bad(sample: Sample) -> list[Finding]:
 
 
 def find_class_faults(sample: Sample, alike: Sequence[Sequence[str]]) -> list[Finding]:
-    """Return what is wrong with the sizes and the names of classes."""
+    """Return the findings on the sizes and the names of classes."""
     findings = []
     if alike:
         first = " and ".join(repr(name) for name in alike[0])
@@ -210,7 +210,7 @@ def find_class_faults(sample: Sample, alike: Sequence[Sequence[str]]) -> list[Fi
 
 
 def find_duplicate_faults(sample: Sample, groups: Sequence[DuplicateGroup]) -> list[Finding]:
-    """Return what duplicates do to splits and labels."""
+    """Return the findings on duplicates across splits, across classes and within classes."""
     findings = []
     leaks = [group for group in groups if group.leaks]
     if leaks:
@@ -267,7 +267,7 @@ def find_duplicate_faults(sample: Sample, groups: Sequence[DuplicateGroup]) -> l
 
 
 def find_odd_images(odd: Mapping[str, Sequence[int]], usual: Mapping[str, int]) -> list[Finding]:
-    """Return which images teach little; see `collect_odd`."""
+    """Return the findings on images of little use for training; see `group_image_faults`."""
     findings = [
         Finding(
             kind,

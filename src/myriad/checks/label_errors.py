@@ -1,20 +1,19 @@
 """Labels that are probably wrong, by confident learning on held-out probabilities.
 
 A class has a threshold: the mean probability that its own rows give it [1]_. Classes of few rows
-have a mean that says little, so it is drawn towards that of all classes. A row probably belongs to
+have an uncertain mean, so it is shrunk towards that of all classes. A row probably belongs to
 another class if that class reaches its threshold and its own label does not. Rows are ranked by the
 logarithm of the square root of the probability of the other label, over that of their own: random
 errors are found best by the latter alone, errors between similar classes by the ratio of both. A
-small number is added to both, since differences between very small probabilities say nothing.
+small number is added to both, since differences between very small probabilities mean nothing.
 
-Models that were trained on wrong labels believe some of them. So there are several rounds of
+Models that are trained on wrong labels fit some of them. So there are several rounds of
 cross-fitting, each with other folds, and each but the first without the rows whose label the round
 before found to be wrong. The scores of a row are averaged over the rounds.
 
-Where classes look alike, many rows look as if they belonged to another one, and are only worth a
-look. So the share of wrong labels above a score is estimated: if labels were drawn from the
-probabilities, none would be wrong, and some rows would have a high score all the same. What exceeds
-their number is wrong.
+Where classes look alike, many rows with a correct label have a high score. So the share of wrong
+labels above a score is estimated: the number of rows that would have such a score if all labels
+were correct, that is, drawn from the probabilities, is computed. The excess over it is wrong.
 
 .. [1] C. Northcutt, L. Jiang, I. Chuang. Confident Learning: Estimating Uncertainty in Dataset
    Labels. Journal of Artificial Intelligence Research 70, 2021.
@@ -32,8 +31,8 @@ from myriad.checks.cross_fitting import (
     BLOCK_ROWS,
     KEPT_CLASSES,
     HeldProbabilities,
+    choose_settings,
     cross_fit,
-    settle,
 )
 from myriad.store import Rows
 from myriad.training.context import DEFAULT_CONTEXT, Context
@@ -41,24 +40,24 @@ from myriad.training.method import Method
 
 ROUNDS = 3
 """Rounds of cross-fitting."""
-MOST_EXCLUDED = 0.5
+MAX_EXCLUDED = 0.5
 """Fraction of the rows of a class that a round may be trained without."""
 PRIOR_ROWS = 5.0
-"""Rows that the mean of all classes counts for in the threshold of a class."""
+"""Weight, in rows, of the mean over all classes in the threshold of a class."""
 ALTERNATIVE_WEIGHT, FLOOR = 0.5, 0.003
 """The weight of the logarithm of the other label's probability, and what is added to probabilities
 before their logarithm is taken. Larger values of both rank errors between similar classes better,
 and random ones worse: chosen on training images of Scene 15 and Caltech-101, see
 ``recipes/data_faults.py``."""
-LEAST_PRECISION, SURE_PRECISION = 0.5, 0.85
-"""The share of wrong labels that is expected, at least, among those that are likely wrong and those
-that are surely wrong. Without the latter, models were never less accurate on average: chosen with
-planted errors in training images, see ``recipes/data_faults.py``."""
+MIN_PRECISION, SURE_PRECISION = 0.5, 0.85
+"""Minimum expected share of wrong labels among those called likely wrong and surely wrong. Without
+the latter, models were never less accurate on average: chosen with planted errors in training
+images, see ``recipes/data_faults.py``."""
 BIN = 0.02
 """The width of the bins in which scores are counted."""
 TWIN_SHARE = 0.5
-"""Two classes are taken for one if the rows of each give the other at least so much of the
-probability that they give their own."""
+"""Two classes count as duplicates if the rows of each give the other class at least this
+fraction of the probability of their own."""
 TWIN_PROBABILITY = 0.6
 """Probability that the two must have together, on average over their rows."""
 TWIN_ROWS = 4
@@ -76,8 +75,9 @@ class RankedLabels:
     alternative : float32 array of shape (n,), its probability.
     score : float64 array of shape (n,), higher where the label is more surely wrong.
     wrong : bool array of shape (n,), whether another class is more likely: possibly wrong labels.
-    likely, sure : bool arrays of shape (n,), whether it is so probably wrong that half of such
-        labels are expected to be, or nearly all; no row by a single round.
+    likely, sure : bool arrays of shape (n,), whether at least `MIN_PRECISION` or
+        `SURE_PRECISION` of the labels with such a score are expected to be wrong; `rank_labels`
+        sets none.
     """
 
     held: HeldProbabilities
@@ -117,14 +117,19 @@ def rank_labels(held: HeldProbabilities, n_classes: int) -> RankedLabels:
 
 
 def score_labels(alternative: NDArray[Any], given: NDArray[Any]) -> NDArray[np.float64]:
-    """Return how surely labels are wrong, given the probabilities of another label and of it."""
+    """Return scores, higher where labels are more surely wrong.
+
+    Parameters
+    ----------
+    alternative, given : the probabilities of another label, and of the label itself.
+    """
     score: NDArray[np.float64] = ALTERNATIVE_WEIGHT * np.log(alternative.astype(np.float64) + FLOOR)
     score -= np.log(given.astype(np.float64) + FLOOR)
     return score
 
 
 class ExpectedScores:
-    """How many rows with right labels are expected to have high scores, over some rounds."""
+    """Expected number of rows with correct labels per score, averaged over rounds."""
 
     def __init__(self) -> None:
         self._sums, self._rounds = np.zeros(0), 0
@@ -185,13 +190,13 @@ def find_label_errors(
     -------
     The ranking, and the probabilities of the first round, in which no row is left out.
     """
-    method = settle(method, rows, n_classes, context)
+    method = choose_settings(method, rows, n_classes, context)
     first: HeldProbabilities | None = None
     excluded: NDArray[np.bool_] | None = None
     scores, votes = np.zeros(0), np.zeros(0, np.int64)
     expected = ExpectedScores()
     for draw in range(ROUNDS):
-        held = ranked = None  # are not kept in memory while others are found
+        held = ranked = None  # freed before the next round
         held = cross_fit(
             method,
             rows,
@@ -207,7 +212,7 @@ def find_label_errors(
         ranked = rank_labels(held, n_classes)
         if first is None:
             first, scores, votes = held, np.zeros(len(held)), np.zeros(len(held), np.int64)
-        if draw:  # the first round believes wrong labels
+        if draw:  # the models of the first round have fitted wrong labels
             expected.add(held, n_classes)
         scores += ranked.score
         votes += ranked.wrong
@@ -220,7 +225,7 @@ def find_label_errors(
     score, wrong = scores / n_rounds, 2 * votes > n_rounds
     likely, sure = (
         wrong & (score >= expected.find_threshold(score, precision))
-        for precision in (LEAST_PRECISION, SURE_PRECISION)
+        for precision in (MIN_PRECISION, SURE_PRECISION)
     )
     return replace(ranked, score=score, wrong=wrong, likely=likely, sure=sure), first
 
@@ -232,19 +237,19 @@ def find_excluded(ranked: RankedLabels, n_rows: int, n_classes: int) -> NDArray[
     no class is left without rows.
     """
     labels, wrong = ranked.held.labels, ranked.list_wrong()
-    limits = MOST_EXCLUDED * np.bincount(labels, minlength=n_classes)
+    limits = MAX_EXCLUDED * np.bincount(labels, minlength=n_classes)
     own = labels[wrong]
     order = np.argsort(own, kind="stable")  # the most certain of a class stay first
-    turn = np.empty(len(wrong), np.int64)
-    turn[order] = np.arange(len(wrong)) - np.searchsorted(own[order], own[order])
+    rank_in_class = np.empty(len(wrong), np.int64)
+    rank_in_class[order] = np.arange(len(wrong)) - np.searchsorted(own[order], own[order])
     excluded = np.zeros(n_rows, bool)
-    excluded[ranked.held.numbers[wrong[turn < limits[own]]]] = True
+    excluded[ranked.held.numbers[wrong[rank_in_class < limits[own]]]] = True
     return excluded
 
 
 @dataclass(frozen=True)
 class TwinClasses:
-    """Two classes that held-out rows cannot tell apart.
+    """Two classes that models cannot distinguish on held-out rows.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Images that teach little: tiny, huge, blank, dark, washed out, blurred or nearly empty ones.
+"""Images of little use for training: tiny, huge, blank, dark, bright, blurred or nearly empty.
 
 The bounds were set on training images of Scene 15, Caltech-101 and Tiny-ImageNet, of which none of
 1,500 is beyond them, and on blurred copies of them: of those blurred by a Gaussian of 3 % of the
@@ -21,7 +21,7 @@ BLURRED_BELOW = 0.012
 EMPTY_BELOW = 0.6
 """Bits of entropy of the grey values below which an image has little content."""
 USUAL = 0.1
-"""A fraction of all images from which on a kind of image is what the data is like, no fault."""
+"""Fraction of all images above which a kind of fault is considered normal for the data."""
 
 KINDS = {
     "tiny": f"the shorter side has fewer than {TINY_SIDE} pixels",
@@ -32,11 +32,11 @@ KINDS = {
     "blurred": "out of focus or enlarged from few pixels",
     "empty": "little content",
 }
-"""What can be odd about an image, and what that means."""
+"""The kinds of faults of an image, and their descriptions."""
 
 
-def judge_image(header: Header, quality: Quality) -> list[str]:
-    """Return what is odd about an image: names in `KINDS`, the main one first."""
+def find_image_faults(header: Header, quality: Quality) -> list[str]:
+    """Return the faults of an image: names in `KINDS`, the main one first."""
     found = []
     if header.width and min(header.width, header.height) < TINY_SIDE:
         found.append("tiny")
@@ -55,22 +55,22 @@ def judge_image(header: Header, quality: Quality) -> list[str]:
     return found
 
 
-def collect_odd(judged: Sequence[list[str]]) -> tuple[dict[str, list[int]], dict[str, int]]:
-    """Return the odd images of each kind, and how many there are of kinds that are usual here.
+def group_image_faults(faults: Sequence[list[str]]) -> tuple[dict[str, list[int]], dict[str, int]]:
+    """Return the images with each kind of fault, and the counts of kinds that are usual.
 
     A data set of drawings has little content in every image, one of thumbnails is tiny throughout:
     a kind that more than one image in ten has is not listed image by image.
 
     Parameters
     ----------
-    judged : what `judge_image` found of each image.
+    faults : the result of `find_image_faults` for each image.
     """
     by_kind = {
-        kind: [i for i, found in enumerate(judged) if kind in found]
+        kind: [i for i, found in enumerate(faults) if kind in found]
         for kind in KINDS
-        if any(kind in found for found in judged)
+        if any(kind in found for found in faults)
     }
-    most = max(1.0, USUAL * len(judged))
+    most = max(1.0, USUAL * len(faults))
     odd = {kind: items for kind, items in by_kind.items() if len(items) <= most}
     usual = {kind: len(items) for kind, items in by_kind.items() if len(items) > most}
     return odd, usual

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from myriad.cli.execution import INTERRUPTED, execute
-from myriad.lazy import find_name
+from myriad.lazy import import_name
 
 PANELS = {
     "Train and use a model": {
@@ -65,7 +65,7 @@ def myriad(
 
 def find_verb(name: str) -> Callable[..., Any]:
     """Return the function of a verb."""
-    verb: Callable[..., Any] = find_name(f"myriad.cli.{VERBS[name]}", VERBS[name])
+    verb: Callable[..., Any] = import_name(f"myriad.cli.{VERBS[name]}", VERBS[name])
     return verb
 
 

@@ -8,7 +8,7 @@ from myriad.codes.blocks import BlockCode, FloatCode
 from myriad.codes.chosen import ChosenCode, learn_chosen
 from myriad.codes.code import Code, Selection, load_code, save_code
 from myriad.codes.hadamard import HadamardCode, HadamardRotation, draw_rotation, learn_hadamard
-from myriad.codes.information import inform_by, measure_information, rank_features
+from myriad.codes.information import information_from_counter, measure_information, rank_features
 from myriad.codes.presence import PresenceCode, learn_presence
 from myriad.codes.product import ProductCode, learn_product
 from myriad.codes.registry import BINS
@@ -31,7 +31,7 @@ __all__ = [
     "Selection",
     "SignCode",
     "draw_rotation",
-    "inform_by",
+    "information_from_counter",
     "learn_bilinear",
     "learn_bits",
     "learn_chosen",

@@ -116,12 +116,14 @@ class BilinearCode(Code, kind="bilinear"):
         """Add the signs of the products of a row's matrix with both sides."""
         d1, d2 = len(self.left), len(self.right)
         if self.centre is not None:
-            rows = graph.add("Sub", [rows, graph.keep(self.centre, "mean")], f"{PREFIX}centred")
+            rows = graph.add(
+                "Sub", [rows, graph.add_constant(self.centre, "mean")], f"{PREFIX}centred"
+            )
         if d1 * d2 > self.dim:
-            ends = graph.keep(np.array([0, 0, 0, d1 * d2 - self.dim], np.int64), "ends")
+            ends = graph.add_constant(np.array([0, 0, 0, d1 * d2 - self.dim], np.int64), "ends")
             rows = graph.add("Pad", [rows, ends], f"{PREFIX}padded")
         products = add_products(graph, rows, self.left.T, self.right, "bilinear")
-        flat = graph.keep(np.array([-1, self.decoded_dim], np.int64), "flat_shape")
+        flat = graph.add_constant(np.array([-1, self.decoded_dim], np.int64), "flat_shape")
         return add_signs(graph, graph.add("Reshape", [products, flat], f"{PREFIX}projected"))
 
     def _multiply(self, rows: Float) -> Float:

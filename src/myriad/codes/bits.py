@@ -56,7 +56,7 @@ class SignCode(Code, kind="bits"):
             or sizes.shape != self.chosen.shape
             or not (np.isfinite(sizes) & (sizes >= 0)).all()
         ):
-            raise InputError("The magnitudes of sign bits must be finite float32, one a bit.")
+            raise InputError("The magnitudes of sign bits must be finite float32, one per bit.")
 
     @property
     def decoded_dim(self) -> int:

@@ -87,27 +87,27 @@ class BlockCode(Code, kind="blocks"):
 
     def project(self, rows: Float) -> Float:
         """Return plain rows in the space of decoded ones, without rounding."""
-        parts = self._cut("dim")
+        parts = self._slices("dim")
         return np.hstack([code.project(rows[:, block]) for code, block in parts])
 
     def expand(self, decoded: Float) -> Float:
         """Return decoded rows in the space of plain ones."""
-        parts = self._cut("decoded_dim")
+        parts = self._slices("decoded_dim")
         return np.hstack([code.expand(decoded[:, block]) for code, block in parts])
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
-        for (code, block), (_, place) in zip(
-            self._cut("dim"), self._cut("bytes_per_row"), strict=True
+        for (code, block), (_, columns) in zip(
+            self._slices("dim"), self._slices("bytes_per_row"), strict=True
         ):
-            codes[:, place] = code.encode(rows[:, block])
+            codes[:, columns] = code.encode(rows[:, block])
 
     def _decode(self, codes: Bytes, out: Float) -> None:
-        for (code, block), (_, place) in zip(
-            self._cut("decoded_dim"), self._cut("bytes_per_row"), strict=True
+        for (code, block), (_, columns) in zip(
+            self._slices("decoded_dim"), self._slices("bytes_per_row"), strict=True
         ):
-            out[:, block] = code.decode(np.ascontiguousarray(codes[:, place]))
+            out[:, block] = code.decode(np.ascontiguousarray(codes[:, columns]))
 
-    def _cut(self, size: str) -> Iterator[tuple[Code, slice]]:
+    def _slices(self, size: str) -> Iterator[tuple[Code, slice]]:
         """Yield each code with its columns, where `size` is the property that counts them."""
         ends = accumulate((getattr(code, size) for code in self.codes), initial=0)
         columns = [slice(first, last) for first, last in pairwise(ends)]

@@ -4,7 +4,7 @@
 Written here because faiss takes five to ten times as long on points of 8 dimensions, and a product
 code needs thousands of codebooks; faiss is the reference in the tests.
 
-It differs from Lloyd's algorithm in two ways, which together reach in five rounds the error that he
+It differs from Lloyd's algorithm in two ways, which together reach in five rounds the error that it
 reaches in twelve (``benchmarks/codebooks.py``). The centroids move after every eighth of the points
 instead of after all of them. And one centroid of five is not a random point at first, but drawn
 after the first round among the points that lie far from the others, as k-means++ does.
@@ -16,7 +16,7 @@ import numpy as np
 
 from myriad._jit import intrinsic, ir, jit, jit_reassociated, types
 from myriad.arrays import Float
-from myriad.codes.product_kernels import nearest, transpose
+from myriad.codes.product_kernels import dot_eight, load_eight, nearest, transpose
 
 _PARTS = 8  # of the points, after each of which the centroids move
 _TOP, _ZERO, _NONE = np.int32(0x7FFFFFFF), np.int32(0), np.int32(-1)
@@ -32,7 +32,9 @@ def learn_codebook(points: Float, n_centroids: int, *, rounds: int) -> Float:
     changes its centroid. At most 256 centroids.
     """
     book = np.array(points[:n_centroids], np.float32)
-    book[-(-4 * n_centroids // 5) :] = book[0]  # equals get no points, and are drawn later
+    book[-(-4 * n_centroids // 5) :] = book[
+        0
+    ]  # copies of a centroid get no points, and are drawn later
     assigned = np.full(len(points), _NONE)
     sums, counts = np.zeros(book.shape, np.float64), np.zeros(len(book), np.int64)
     halves, scores = np.empty((2, len(book)), np.float32)
@@ -70,7 +72,7 @@ def _refine(points, book, rounds, assigned, sums, counts, transposed, halves, sc
             _move_centroids(sums, counts, book)
         if changed == 0:
             break
-        _sum_again(points, assigned, sums, counts)
+        _recompute_sums(points, assigned, sums, counts)
         _move_centroids(sums, counts, book)
         if _count_empty(counts) > 0:
             _fill_empty(points, assigned, counts, book)
@@ -90,26 +92,19 @@ def _bits_of(typing, number):
 def _nearest_eight(x, transposed, halves):
     """Return the index of the centroid nearest to `x` (8,), or of one hardly farther.
 
-    Half the squared distance is not negative, so that its bits are ordered as it is. Its 8 lowest
+    Half the squared distance is not negative, so that its bits, read as an integer, have the same
+    order. Its 8 lowest
     bits are replaced by the number of the centroid, and the least of all found in vector registers;
     of two centroids whose squared distances differ by less than 1/32,768, either may be found. The
     compiler turns all this into one vector loop, which it does not do with an index beside a score.
     """
-    # Two at a time, which Numba compiles without making tuples.
-    x0, x1 = x[0], x[1]
-    x2, x3 = x[2], x[3]
-    x4, x5 = x[4], x[5]
-    x6, x7 = x[6], x[7]
-    b0, b1 = transposed[0], transposed[1]
-    b2, b3 = transposed[2], transposed[3]
-    b4, b5 = transposed[4], transposed[5]
-    b6, b7 = transposed[6], transposed[7]
-    norm = x0 * x0 + x1 * x1 + x2 * x2 + x3 * x3 + x4 * x4 + x5 * x5 + x6 * x6 + x7 * x7
+    numbers = load_eight(x)
+    norm = np.float32(0.0)
+    for j in range(8):
+        norm += x[j] * x[j]
     least = _TOP
     for c in range(halves.shape[0]):
-        low = x0 * b0[c] + x1 * b1[c] + x2 * b2[c] + x3 * b3[c]
-        high = x4 * b4[c] + x5 * b5[c] + x6 * b6[c] + x7 * b7[c]
-        score = (_HALF * norm + halves[c]) - (low + high)
+        score = (_HALF * norm + halves[c]) - dot_eight(numbers, transposed, c)
         bits = np.int32(max(_bits_of(score), _ZERO) & _SCORE)  # rounding may give less than zero
         least = np.int32(min(least, np.int32(bits | np.int32(c))))
     return least & _INDEX
@@ -117,7 +112,7 @@ def _nearest_eight(x, transposed, halves):
 
 @jit
 def _reassign(x, old, new, sums, counts):
-    """Take a point from the sum of its old centroid, if it had one, and add it to the new one's."""
+    """Subtract a point from the sum of its old centroid, if any, and add it to that of the new."""
     if old >= 0:
         counts[old] -= 1
     counts[new] += 1
@@ -128,8 +123,8 @@ def _reassign(x, old, new, sums, counts):
 
 
 @jit
-def _sum_again(points, assigned, sums, counts):
-    """Fill `sums` and `counts` from the points: differences have left rounding errors in them."""
+def _recompute_sums(points, assigned, sums, counts):
+    """Compute `sums` and `counts` from the points again: updates accumulate rounding errors."""
     for c in range(counts.shape[0]):
         counts[c] = 0
         for j in range(sums.shape[1]):

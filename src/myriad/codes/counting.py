@@ -28,8 +28,8 @@ Read = Callable[[], Iterable[tuple[Float, LabelSets]]]
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
-    """What is counted in one pass.
+class CountRequest:
+    """Which values to count in one pass.
 
     Attributes
     ----------
@@ -71,14 +71,14 @@ class Counts:
 
 
 class Counter(ABC):
-    """The base of what can count all rows."""
+    """The base class of counters, which count the values of all rows."""
 
     @abstractmethod
     def find_ranges(self, dim: int) -> Ranges:
         """Return the lowest and the highest value of each feature, in rows with a class."""
 
     @abstractmethod
-    def count(self, question: Question) -> Counts:
+    def count(self, request: CountRequest) -> Counts:
         """Return the counts of a range of features."""
 
 
@@ -98,50 +98,52 @@ class StreamCounter(Counter):
             self._share(find_ranges, (known, lows, highs), dim)
         return lows, highs
 
-    def count(self, question: Question) -> Counts:
+    def count(self, request: CountRequest) -> Counts:
         """Return the counts of a range of features."""
-        return self._count_signs(question) if question.bins is None else self._count_bins(question)
+        return self._count_signs(request) if request.bins is None else self._count_bins(request)
 
-    def _count_signs(self, question: Question) -> Counts:
-        shape = question.height, question.last - question.first
+    def _count_signs(self, request: CountRequest) -> Counts:
+        """Count values of at least 0, in bytes that are added to uint32 before they overflow."""
+        shape = request.height, request.last - request.first
         small, cells = np.zeros(shape, np.uint8), np.zeros(shape, np.uint32)
-        held = np.zeros(question.height, np.int64)
+        held = np.zeros(request.height, np.int64)
         found = Counts(cells, np.zeros_like(held), 0)
-        for X, sets in self._blocks(question):
+        for X, sets in self._blocks(request):
             full = np.zeros(len(sets.classes), np.bool_)
             mark_full(sets.classes, held, full)
-            columns = X[:, question.first : question.last]
+            columns = X[:, request.first : request.last]
             work = columns, sets.starts, sets.classes, full, small, cells
             self._share(count_signs, work, shape[1])
             _count_rows(found, sets)
         cells += small
         return found
 
-    def _count_bins(self, question: Question) -> Counts:
-        assert question.bins is not None
-        assert question.ranges is not None
-        bins, (lows, highs) = question.bins, question.ranges
-        width = question.last - question.first
+    def _count_bins(self, request: CountRequest) -> Counts:
+        """Count values in equal bins of the range of each feature."""
+        assert request.bins is not None
+        assert request.ranges is not None
+        bins, (lows, highs) = request.bins, request.ranges
+        width = request.last - request.first
         with np.errstate(invalid="ignore"):
             spans = highs.astype(np.float64) - lows
         scales = np.divide(bins, spans, out=np.zeros(width), where=spans > 0)
-        cells = np.zeros((question.height, width, bins), np.uint32)
-        found = Counts(cells, np.zeros(question.height, np.int64), 0)
-        for X, sets in self._blocks(question):
-            columns = X[:, question.first : question.last]
+        cells = np.zeros((request.height, width, bins), np.uint32)
+        found = Counts(cells, np.zeros(request.height, np.int64), 0)
+        for X, sets in self._blocks(request):
+            columns = X[:, request.first : request.last]
             work = columns, sets.starts, sets.classes, lows, scales, cells
             self._share(count_bins, work, width)
             _count_rows(found, sets)
         return found
 
-    def _blocks(self, question: Question) -> Iterable[tuple[Float, LabelSets]]:
+    def _blocks(self, request: CountRequest) -> Iterable[tuple[Float, LabelSets]]:
         """Yield the blocks; if `several`, every row with a label also gets the extra last class."""
         for X, sets in self._read():
-            if question.several:
+            if request.several:
                 labelled = sets.sizes > 0
                 starts = sets.starts + np.concatenate([[0], np.cumsum(labelled)])
                 ends = sets.starts[1:][labelled]
-                classes = np.insert(sets.classes, ends, question.height - 1)
+                classes = np.insert(sets.classes, ends, request.height - 1)
                 sets = LabelSets(starts, classes.astype(np.int32))
             yield X, sets
 

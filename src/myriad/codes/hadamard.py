@@ -73,8 +73,8 @@ class HadamardRotation(Serialisable, kind="turn"):
         """Number of features of a rotated row."""
         return self.dim
 
-    def rotate(self, rows: Float) -> Float:
-        """Return rows (n_samples, dim) centred and rotated; distances between rows stay."""
+    def transform(self, rows: Float) -> Float:
+        """Return rows (n_samples, dim) centred and rotated; their distances do not change."""
         rotated = rows - self.centre
         width = self.flips.shape[1]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -82,8 +82,8 @@ class HadamardRotation(Serialisable, kind="turn"):
             _transform(rotated[:, self.dim - width :], self._signs[1], False)
         return rotated
 
-    def undo(self, rotated: Float) -> Float:
-        """Return the rows that `rotate` maps to the given ones."""
+    def inverse_transform(self, rotated: Float) -> Float:
+        """Return the rows that `transform` maps to the given ones."""
         rows = rotated.copy()
         width = self.flips.shape[1]
         _transform(rows[:, self.dim - width :], self._signs[1], True)
@@ -100,17 +100,17 @@ class HadamardRotation(Serialisable, kind="turn"):
         from scipy.linalg import hadamard
 
         dim, width = self.dim, self.flips.shape[1]
-        x = graph.add("Sub", [rows, graph.keep(self.centre, "centre")], f"{PREFIX}centred")
+        x = graph.add("Sub", [rows, graph.add_constant(self.centre, "centre")], f"{PREFIX}centred")
         high = 1 << (width.bit_length() // 2)
         sides = [
             np.array(hadamard(n) / np.sqrt(n), np.float32) for n in (high, max(1, width // high))
         ]
-        whole = graph.keep(np.array([-1, width], np.int64), "turned_shape")
+        whole = graph.add_constant(np.array([-1, width], np.int64), "turned_shape")
         for number, first in enumerate((0, dim - width)):
             name = f"turn_{number}"
             bounds = ((0, first), (first, first + width), (first + width, dim))
             slices = [add_slice(graph, x, start, stop, name) for start, stop in bounds]
-            flips = graph.keep(self.flips[number].astype(np.float32), f"{name}_flips")
+            flips = graph.add_constant(self.flips[number].astype(np.float32), f"{name}_flips")
             flipped = graph.add("Mul", [str(slices[1]), flips], f"{PREFIX}{name}_flipped")
             mixed = add_products(graph, flipped, sides[0], sides[1], name)
             slices[1] = graph.add("Reshape", [mixed, whole], f"{PREFIX}{name}_mixed")
@@ -190,11 +190,11 @@ class HadamardCode(Code, kind="turned"):
 
     def project(self, rows: Float) -> Float:
         """Return the rotated values over their mean magnitude: near +1 and -1, not rounded."""
-        return self.code.project(self.turning.rotate(rows))
+        return self.code.project(self.turning.transform(rows))
 
     def expand(self, decoded: Float) -> Float:
         """Return the plain rows whose rotated values are the signs times their mean magnitudes."""
-        return self.turning.undo(self.code.expand(decoded))
+        return self.turning.inverse_transform(self.code.expand(decoded))
 
     def add_onnx(self, graph: Graph, rows: str) -> str:
         """Add the rotation and the signs of the selected features."""
@@ -202,7 +202,7 @@ class HadamardCode(Code, kind="turned"):
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
         for start in range(0, len(rows), 8):  # 8 rows: their bits are made while in the cache
-            rotated = self.turning.rotate(rows[start : start + 8])
+            rotated = self.turning.transform(rows[start : start + 8])
             self.code._encode(rotated, codes[start : start + 8])
 
     def _decode(self, codes: Bytes, out: Float) -> None:
@@ -247,7 +247,7 @@ def learn_hadamard(
     rotation = draw_rotation(rows, seed=seed)
     if n_bits is not None and not 1 <= n_bits <= rotation.dim:
         raise InputError(f"The number of bits to keep must lie between 1 and {rotation.dim}.")
-    some = rotation.rotate(rows[:256])
+    some = rotation.transform(rows[:256])
     if information is None:
         code = learn_bits(some)
         return HadamardCode(rotation, code if n_bits is None else code.shorten(n_bits))

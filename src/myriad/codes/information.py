@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.codes.counting import Counter, Question, Read, StreamCounter
-from myriad.codes.information_kernels import weigh_signs
+from myriad.codes.counting import Counter, CountRequest, Read, StreamCounter
+from myriad.codes.information_kernels import sum_n_log_n
 from myriad.codes.registry import BINS
 from myriad.errors import InputError
 from myriad.parallel import open_threads
@@ -25,8 +25,7 @@ MEMORY = 1 << 30
 _ENTROPY_CELLS = 1 << 18  # counts whose entropy is computed at a time
 _TABLE = 1 << 22  # number of rows up to which logarithms are looked up in a table
 
-
-Weigh = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+NLogN = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
 def measure_information(
@@ -51,12 +50,12 @@ def measure_information(
     """
     with open_threads(threads) as pool:
         counter = StreamCounter(read, pool)
-        return inform_by(
+        return information_from_counter(
             counter, dim=dim, n_classes=n_classes, bins=bins, several=several, memory=memory
         )
 
 
-def inform_by(
+def information_from_counter(
     counter: Counter,
     *,
     dim: int,
@@ -65,7 +64,7 @@ def inform_by(
     several: bool = False,
     memory: int = MEMORY,
 ) -> NDArray[np.float64]:
-    """Return the mutual information of `measure_information` from the counts of a counter."""
+    """Return what `measure_information` does, from the counts of any `Counter`."""
     if bins is not None and bins not in BINS:
         raise InputError(f"Information is measured in {BINS} bins, not {bins!r}.")
     cell = 5 if bins is None else 4 * bins
@@ -76,10 +75,12 @@ def inform_by(
     for first in range(0, dim, most):
         last = min(first + most, dim)
         limits = None if ranges is None else (ranges[0][first:last], ranges[1][first:last])
-        counts = counter.count(Question(first, last, height, several, bins, limits))
+        counts = counter.count(CountRequest(first, last, height, several, bins, limits))
         if counts.total == 0:
             raise InputError("Mutual information needs rows with known classes.")
-        information[first:last] = _inform(counts.cells, counts.sizes, counts.total, several)
+        information[first:last] = _information_from_counts(
+            counts.cells, counts.sizes, counts.total, several
+        )
     return information
 
 
@@ -88,58 +89,66 @@ def rank_features(information: NDArray[np.float64]) -> NDArray[np.int32]:
     return np.argsort(-information, kind="stable").astype(np.int32)
 
 
-def _inform(
+def _information_from_counts(
     counts: NDArray[Any], sizes: NDArray[np.int64], total: int, several: bool
 ) -> NDArray[np.float64]:
-    """Return the information of each feature from its counts, a few features at a time."""
+    """Return the information of each feature from its counts, float64 (width,).
+
+    Parameters
+    ----------
+    counts : `Counts.cells`, (height, width) or (height, width, bins).
+    sizes : rows of each class.
+    total : rows with a class.
+    several : whether rows may have several classes.
+    """
     width = counts.shape[1]
-    table = _tabulate(total) if total <= _TABLE else None
+    table = _tabulate_n_log_n(total) if total <= _TABLE else None
     if table is not None and counts.ndim == 2 and not several:
         joint, ones = np.zeros(width), np.zeros(width, np.int64)
-        weigh_signs(counts, sizes, table, joint, ones)
+        sum_n_log_n(counts, sizes, table, joint, ones)
         alone = table[ones] + table[total - ones]
         information = (joint - alone - table[sizes].sum() + table[total]) / total
         return np.maximum(information, 0.0)  # rounding may leave a tiny negative number
-    weigh: Weigh = _weigh if table is None else table.take
-    measure = _inform_about_each if several else _inform_about_one
+    n_log_n: NLogN = _n_log_n if table is None else table.take
+    measure = _multi_label_information if several else _single_label_information
     step = max(1, _ENTROPY_CELLS // counts[:, 0].size)
     information = np.empty(width, np.float64)
     for first in range(0, width, step):
         some = counts[:, first : first + step].astype(np.int64)
         if some.ndim == 2:
             some = np.stack([sizes[:, None] - some, some], axis=2)
-        information[first : first + step] = measure(some, sizes, total, weigh)
+        information[first : first + step] = measure(some, sizes, total, n_log_n)
     return np.maximum(information, 0.0)
 
 
-def _inform_about_one(
-    cells: NDArray[np.int64], sizes: NDArray[np.int64], total: int, weigh: Weigh
+def _single_label_information(
+    cells: NDArray[np.int64], sizes: NDArray[np.int64], total: int, n_log_n: NLogN
 ) -> NDArray[np.float64]:
-    """Return the information about the class from `cells` (n_classes, width, n_bins)."""
-    joint = weigh(cells).sum(axis=(0, 2))
-    alone = weigh(cells.sum(axis=0)).sum(axis=1)
-    return (joint - alone - weigh(sizes).sum() + weigh(np.array(total))) / total
+    """Return the information about the class, from counts `cells` (n_classes, width, n_bins)."""
+    joint = n_log_n(cells).sum(axis=(0, 2))
+    alone = n_log_n(cells.sum(axis=0)).sum(axis=1)
+    return (joint - alone - n_log_n(sizes).sum() + n_log_n(np.array(total))) / total
 
 
-def _inform_about_each(
-    cells: NDArray[np.int64], sizes: NDArray[np.int64], total: int, weigh: Weigh
+def _multi_label_information(
+    cells: NDArray[np.int64], sizes: NDArray[np.int64], total: int, n_log_n: NLogN
 ) -> NDArray[np.float64]:
     """Return the sum over classes of the information about each; the last row counts all rows."""
     present, every, sizes = cells[:-1], cells[-1], sizes[:-1]
-    joint = (weigh(present) + weigh(every - present)).sum(axis=(0, 2))
-    alone = len(present) * weigh(every).sum(axis=1)
-    classes = (weigh(sizes) + weigh(total - sizes)).sum()
-    return (joint - alone - classes + len(present) * weigh(np.array(total))) / total
+    joint = (n_log_n(present) + n_log_n(every - present)).sum(axis=(0, 2))
+    alone = len(present) * n_log_n(every).sum(axis=1)
+    classes = (n_log_n(sizes) + n_log_n(total - sizes)).sum()
+    return (joint - alone - classes + len(present) * n_log_n(np.array(total))) / total
 
 
-def _weigh(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def _n_log_n(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return ``n log2 n``, which is 0 for n = 0."""
     from scipy.special import xlogy
 
-    weighed: NDArray[np.float64] = xlogy(counts, counts) / np.log(2)
-    return weighed
+    values: NDArray[np.float64] = xlogy(counts, counts) / np.log(2)
+    return values
 
 
-def _tabulate(total: int) -> NDArray[np.float64]:
+def _tabulate_n_log_n(total: int) -> NDArray[np.float64]:
     """Return ``n log2 n`` of all counts up to `total`: a look-up takes a tenth of the time."""
-    return _weigh(np.arange(total + 1))
+    return _n_log_n(np.arange(total + 1))

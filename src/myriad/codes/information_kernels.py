@@ -17,9 +17,10 @@ FULL = 255
 
 @jit
 def mark_full(classes, held, full):
-    """Set `full` (n,) where a class of the block has counted `FULL` rows since it was emptied.
+    """Set `full` (n,) where the byte counters of a label's class must be emptied before the row.
 
-    `held` (n_classes,) int64, the rows in the small counters of each class, is updated.
+    `classes` (n,) are the labels of a block. `held` (n_classes,) int64, the rows counted in
+    the bytes of each class, is updated; no byte may count more than `FULL`.
     """
     for p in range(classes.shape[0]):
         c = classes[p]
@@ -73,11 +74,11 @@ def count_bins(X, starts, classes, lows, scales, counts, first, last):
 
 
 @jit
-def weigh_signs(counts, sizes, table, joint, ones):
-    """Add up ``n log2 n`` of both cells of each class, into `joint`, and the counts, into `ones`.
+def sum_n_log_n(counts, sizes, table, joint, ones):
+    """Sum ``n log2 n`` over the classes for both signs into `joint`, and the counts into `ones`.
 
     `counts` is uint32 (n_classes, n_features), `sizes` the rows of each class, and `table` holds
-    ``n log2 n`` of every possible count.
+    ``n log2 n`` of every possible count. `joint` and `ones` (n_features,) are added to.
     """
     for c in range(counts.shape[0]):
         row, size = counts[c], sizes[c]

@@ -9,7 +9,7 @@ import numpy as np
 from myriad.arrays import Ints
 
 PREFIX = "myriad_"
-"""Prefix of the names of all values that are added to a network, which has names of its own."""
+"""Prefix of the names of all values added to a network, so that they differ from its own."""
 
 
 class Graph:
@@ -29,7 +29,7 @@ class Graph:
         self.graph.node.append(node)
         return outputs[0]
 
-    def keep(self, array: np.ndarray, name: str) -> str:
+    def add_constant(self, array: np.ndarray, name: str) -> str:
         """Add a constant; return its name."""
         constant = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), PREFIX + name)
         self.graph.initializer.append(constant)
@@ -38,14 +38,14 @@ class Graph:
 
 def add_selection(graph: Graph, rows: str, chosen: Ints) -> str:
     """Add the selection of some features of the rows."""
-    index = graph.keep(chosen.astype(np.int64), "chosen")
+    index = graph.add_constant(chosen.astype(np.int64), "chosen")
     return graph.add("Gather", [rows, index], f"{PREFIX}chosen_values", axis=1)
 
 
 def add_signs(graph: Graph, values: str) -> str:
     """Add +1 where a value is at least 0, else -1."""
     zero, one, less = (
-        graph.keep(np.array(value, np.float32), name)
+        graph.add_constant(np.array(value, np.float32), name)
         for value, name in ((0, "zero"), (1, "one"), (-1, "minus_one"))
     )
     set_bits = graph.add("GreaterOrEqual", [values, zero], f"{PREFIX}set")
@@ -54,10 +54,12 @@ def add_signs(graph: Graph, values: str) -> str:
 
 def add_products(graph: Graph, rows: str, left: np.ndarray, right: np.ndarray, name: str) -> str:
     """Add ``L X R`` of the rows, each reshaped to a matrix X."""
-    shape = graph.keep(np.array([-1, left.shape[1], len(right)], np.int64), f"{name}_shape")
+    shape = graph.add_constant(np.array([-1, left.shape[1], len(right)], np.int64), f"{name}_shape")
     x = graph.add("Reshape", [rows, shape], f"{PREFIX}{name}_matrices")
-    x = graph.add("MatMul", [x, graph.keep(right, f"{name}_right")], f"{PREFIX}{name}_half")
-    return graph.add("MatMul", [graph.keep(left, f"{name}_left"), x], f"{PREFIX}{name}_whole")
+    x = graph.add("MatMul", [x, graph.add_constant(right, f"{name}_right")], f"{PREFIX}{name}_half")
+    return graph.add(
+        "MatMul", [graph.add_constant(left, f"{name}_left"), x], f"{PREFIX}{name}_whole"
+    )
 
 
 def add_slice(graph: Graph, rows: str, start: int, stop: int, name: str) -> str | None:
@@ -65,7 +67,7 @@ def add_slice(graph: Graph, rows: str, start: int, stop: int, name: str) -> str 
     if start == stop:
         return None
     limits = [
-        graph.keep(np.array([value], np.int64), f"{name}_{start}_{word}")
+        graph.add_constant(np.array([value], np.int64), f"{name}_{start}_{word}")
         for value, word in ((start, "start"), (stop, "stop"), (1, "axis"))
     ]
     return graph.add("Slice", [rows, *limits], f"{PREFIX}{name}_from_{start}")

@@ -38,6 +38,7 @@ def unpack(packed: Bytes, bits: int, count: int) -> Bytes:
 
 @jit
 def _pack(indices, out, bits):
+    """Pack indices of `bits` < 8 bits, the lowest bits of a byte first."""
     for i in range(indices.shape[0]):
         # `buffer` holds the `held` bits that have not yet filled a byte of the output.
         buffer = np.int64(0)
@@ -56,6 +57,7 @@ def _pack(indices, out, bits):
 
 @jit
 def _unpack(packed, indices, bits):
+    """Fill `indices` (n_samples, count) from bytes that `_pack` packed."""
     mask = (1 << bits) - 1
     for i in range(indices.shape[0]):
         # `buffer` holds the `held` bits that have been read but not yet used.
@@ -158,7 +160,7 @@ def pick_signs(planes, chosen, words, codes):
 def look_up_bits(codes, table, out):
     """Copy the eight values of each byte into `out`, uint64 (n_samples, n_bytes, 4).
 
-    `codes` may have one byte more a row than `out` has room for: the last one, of fewer than 8
+    `codes` may have one byte more per row than `out` has words for: the last one, of fewer than 8
     bits, is left to the caller. Counters are unsigned, so that no check for negative indices is
     compiled.
     """

@@ -28,7 +28,7 @@ EMPTY = 0.1
 """A cell is present where its energy, the sum of its squared values, is at least this fraction of
 its mean over the sample. Values have been through a square root, so that the energy follows the
 posterior mass of the Gaussian: on Scene 15, with 64 Gaussians and 4 regions, 94 % of the cells are
-judged as by a posterior mass of 1 (rank correlation 0.98)."""
+classified as by a posterior mass of 1 (rank correlation 0.98)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Cells:
 
     @property
     def width(self) -> int:
-        """Number of features that `rotate` returns."""
+        """Number of features that `transform` returns."""
         return len(self.numbers) + len(self.thresholds)
 
     def find_present(self, rows: Float) -> NDArray[np.bool_]:
@@ -60,7 +60,7 @@ class Cells:
         sum_squares(rows, self.numbers, energies)
         return energies
 
-    def rotate(self, rows: Float) -> Float:
+    def transform(self, rows: Float) -> Float:
         """Return the signs of the features, 0 in cells that are not present, then those of cells.
 
         Mutual information is measured on these rows of dim + n_cells features.
@@ -196,8 +196,8 @@ def learn_presence(
     sample : float32 (n_samples, dim)
     bits : of a row, presence bits included; None to keep all features.
     cells : int32 (dim,), the cell of each feature; None for one cell.
-    information : (dim + n_cells,) mutual information with the class of what `Cells.rotate` returns;
-        None to keep all features.
+    information : (dim + n_cells,) mutual information of the features that `Cells.transform` returns
+        with the class; None to keep all features.
     """
     found = find_cells(sample, cells)
     dim = len(found.numbers)

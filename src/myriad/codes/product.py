@@ -37,8 +37,8 @@ from myriad.randomness import generator
 from myriad.serialisation import later_field
 
 _MIN_VECTORS = 4096  # sub-vectors that a book is learned from, if there are as many
-_TASKS = 8  # a worker, of equally many books each
-_MAX_BOOKS = 64  # of a task
+_TASKS = 8  # tasks per worker, of equally many books each
+_MAX_BOOKS = 64  # books per task
 _LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64)  # of sub-vectors to choose from
 
 
@@ -217,8 +217,8 @@ def learn_product(
     sample : float32 (n_samples, dim)
     d : length of a sub-vector.
     bits : 1 to 8; a book holds ``2**bits`` centroids.
-    period : the number of features after which a row repeats its meaning, as the regions of a
-        Fisher vector do. If d is a multiple of their number, a sub-vector has features of all
+    period : the number of features of one region of a signature, such as a Fisher vector; regions
+        repeat the same layout. If d is a multiple of their number, a sub-vector has features of all
         of them (see `interleave`), and as many neighbouring sub-vectors share one book; if not,
         sub-vectors at the same position of different regions share one. Sharing saves memory and
         time. None: each sub-vector has its own book.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from myriad._jit import jit, jit_reassociated
+from myriad._jit import inlined, jit, jit_reassociated
 
 _TOP = np.int32(0x7FFFFFFF)
 _SIGN = np.int32(31)
@@ -29,22 +29,31 @@ def transpose(book, transposed, halves):
         halves[c] = half
 
 
+@inlined
+def load_eight(x):
+    """Return the 8 numbers of a vector as a tuple, which stays in registers.
+
+    An array would be loaded again after each write to another array that might overlap it.
+    """
+    return x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
+
+
+@inlined
+def dot_eight(x, transposed, c):
+    """Return the product of 8 numbers, a tuple, with centroid c of a transposed book (8, n)."""
+    low = x[0] * transposed[0, c] + x[1] * transposed[1, c]
+    low += x[2] * transposed[2, c] + x[3] * transposed[3, c]
+    high = x[4] * transposed[4, c] + x[5] * transposed[5, c]
+    high += x[6] * transposed[6, c] + x[7] * transposed[7, c]
+    return low + high
+
+
 @jit_reassociated
 def _score_eight(x, transposed, halves, scores):
     """Fill the scores of one vector of 8 numbers, the common case: it stays in registers."""
-    # Two at a time, which Numba compiles without making tuples.
-    x0, x1 = x[0], x[1]
-    x2, x3 = x[2], x[3]
-    x4, x5 = x[4], x[5]
-    x6, x7 = x[6], x[7]
-    b0, b1 = transposed[0], transposed[1]
-    b2, b3 = transposed[2], transposed[3]
-    b4, b5 = transposed[4], transposed[5]
-    b6, b7 = transposed[6], transposed[7]
+    numbers = load_eight(x)
     for c in range(halves.shape[0]):
-        low = x0 * b0[c] + x1 * b1[c] + x2 * b2[c] + x3 * b3[c]
-        high = x4 * b4[c] + x5 * b5[c] + x6 * b6[c] + x7 * b7[c]
-        scores[c] = halves[c] - (low + high)
+        scores[c] = halves[c] - dot_eight(numbers, transposed, c)
 
 
 @jit_reassociated

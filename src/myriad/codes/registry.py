@@ -1,4 +1,4 @@
-"""The registry of codes: what everything else knows of each code, by the word of ``--codes``.
+"""The registry of codes, by the value of ``--codes``.
 
 The command line, ``extract``, ``compress``, ``compare --codes``, ``plan``, the tables of the
 documentation and the contract tests iterate over `CODES`. A new code is one file with its class
@@ -143,7 +143,7 @@ def code_options() -> dict[str, Option]:
 
 
 def find_code(word: str) -> CodeSpec:
-    """Return the entry of a code by its name, an alias, or the word for it in stores.
+    """Return the entry of a code by its name, an alias, or its name in stores.
 
     Raises `InputError` where there is no such code.
     """
@@ -155,12 +155,12 @@ def find_code(word: str) -> CodeSpec:
 
 
 def code_name(kind: str) -> str:
-    """Return the name of a code for people, given the word for it in a store."""
+    """Return the name of a code that users see, given its name in a store."""
     return next((spec.name for spec in CODES.values() if spec.word == kind), kind)
 
 
 class ProductSpec(CodeSpec):
-    """Product codes, after a rotation if asked [GP, CC]."""
+    """Product codes, optionally of rotated rows [GP, CC]."""
 
     name = "pq"
     description = "the nearest of up to 256 centroids for every 8 features"
@@ -169,13 +169,13 @@ class ProductSpec(CodeSpec):
     min_vectors = 1024
     compared = True
 
-    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
+    def learn(self, source: Source, options: CodeOptions, context: LearningContext) -> Code:
         """Learn codebooks of the length and size that just meet the ratio."""
         from myriad.codes.product import choose_product
         from myriad.codes.rotated import learn_rotated
 
-        d, bits = choose_product(source.sample.shape[1], asked.ratio or self.ratio)
-        rotation = asked.own.rotation
+        d, bits = choose_product(source.sample.shape[1], options.ratio or self.ratio)
+        rotation = options.own.rotation
         return learn_rotated(
             source.sample,
             rotation=rotation,
@@ -201,37 +201,37 @@ class ProductSpec(CodeSpec):
 
 
 class SelectionSpec(CodeSpec):
-    """The base of codes that keep the features which say most about the class."""
+    """The base class of codes that keep the features most informative about the class."""
 
     options = SelectionOptions
     uses_information = True
     needs_labels = True
     otherwise: ClassVar[str] = "all of them"
 
-    def count_features(self, dim: int, asked: CodeOptions) -> int:
+    def count_features(self, dim: int, options: CodeOptions) -> int:
         """Return how many features to keep."""
-        if asked.own.keep is not None:
-            return max(1, round(asked.own.keep * dim))
-        return super().count_features(dim, asked)
+        if options.own.keep is not None:
+            return max(1, round(options.own.keep * dim))
+        return super().count_features(dim, options)
 
-    def bins(self, asked: CodeOptions) -> int | None:
-        """Return the number of bins that the user asks for."""
-        found: int | None = asked.own.bins
+    def bins(self, options: CodeOptions) -> int | None:
+        """Return the number of bins that the user has set."""
+        found: int | None = options.own.bins
         return found
 
-    def check(self, asked: CodeOptions) -> None:
-        """Refuse two statements of the same number."""
-        super().check(asked)
-        if asked.own.keep is not None and asked.ratio is not None:
+    def check(self, options: CodeOptions) -> None:
+        """Raise `InputError` if both options set the number of features."""
+        super().check(options)
+        if options.own.keep is not None and options.ratio is not None:
             raise InputError("--keep and --ratio both set the number of features: give only one.")
 
-    def check_information(self, source: Source, asked: CodeOptions) -> None:
+    def check_information(self, source: Source, options: CodeOptions) -> None:
         """Raise `InputError` where no feature says anything about the class."""
         if source.information is None or source.information.max() > 0:
             return
         raise InputError(
             "No feature says anything about the class"
-            + (" by its sign" if asked.own.bins is None else "")
+            + (" by its sign" if options.own.bins is None else "")
             + f", so none can be chosen: use {self.otherwise}."
         )
 
@@ -244,12 +244,12 @@ class SignSpec(SelectionSpec):
     otherwise = "scalar or pq"
     compared = True
 
-    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
+    def learn(self, source: Source, options: CodeOptions, context: LearningContext) -> Code:
         """Select the features and measure their mean magnitudes."""
         from myriad.codes.bits import learn_bits
 
-        count = self.count_features(source.sample.shape[1], asked)
-        self.check_information(source, asked)
+        count = self.count_features(source.sample.shape[1], options)
+        self.check_information(source, options)
         return learn_bits(source.sample, n_bits=count, information=source.information)
 
 
@@ -261,32 +261,32 @@ class PresenceSpec(SelectionSpec):
     otherwise = "scalar or pq"
     compared = True
 
-    def rotate(self, source: Source, seed: int) -> RowMap:
+    def make_row_map(self, source: Source, seed: int) -> RowMap:
         """Return the map to signs that are 0 in empty cells, and the presence of each cell."""
         from myriad.codes.presence import find_cells
 
         return find_cells(source.sample, source.cells)
 
-    def bins(self, asked: CodeOptions) -> int | None:
+    def bins(self, options: CodeOptions) -> int | None:
         """Return the number of bins that separate -1, 0 and 1."""
         return 4
 
-    def count_informed(self, dim: int) -> int:
+    def count_measured(self, dim: int) -> int:
         """Return the number of features and cells: the presence of a cell is a column too."""
         return dim + 1
 
-    def check(self, asked: CodeOptions) -> None:
-        """Refuse another number of bins."""
-        super().check(asked)
-        if asked.own.bins is not None:
+    def check(self, options: CodeOptions) -> None:
+        """Raise `InputError` if the user has set a number of bins."""
+        super().check(options)
+        if options.own.bins is not None:
             raise InputError("--bins cannot be combined with presence, which uses the sign.")
 
-    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
+    def learn(self, source: Source, options: CodeOptions, context: LearningContext) -> Code:
         """Select the features and measure their mean magnitudes."""
         from myriad.codes.presence import learn_presence
 
-        bits = self.count_features(source.sample.shape[1], asked)
-        self.check_information(source, asked)
+        bits = self.count_features(source.sample.shape[1], options)
+        self.check_information(source, options)
         information = source.information
         return learn_presence(source.sample, bits=bits, cells=source.cells, information=information)
 
@@ -301,18 +301,18 @@ class HadamardSpec(SelectionSpec):
     needs_labels = False
     compared = True
 
-    def rotate(self, source: Source, seed: int) -> RowMap:
+    def make_row_map(self, source: Source, seed: int) -> RowMap:
         """Return the random rotation about the mean of the sample."""
         from myriad.codes.hadamard import draw_rotation
 
         return draw_rotation(source.sample, seed=seed)
 
-    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
+    def learn(self, source: Source, options: CodeOptions, context: LearningContext) -> Code:
         """Draw the rotation and select rotated features."""
         from myriad.codes.hadamard import learn_hadamard
 
-        count = self.count_features(source.sample.shape[1], asked)
-        self.check_information(source, asked)
+        count = self.count_features(source.sample.shape[1], options)
+        self.check_information(source, options)
         information = source.information
         return learn_hadamard(
             source.sample, n_bits=count, information=information, seed=context.seed
@@ -327,16 +327,16 @@ class BilinearSpec(CodeSpec):
     options = BilinearOptions
     compared = True
 
-    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
+    def learn(self, source: Source, options: CodeOptions, context: LearningContext) -> Code:
         """Learn both projections, or leave them random."""
         from myriad.codes.bilinear import learn_bilinear
 
         return learn_bilinear(
             source.sample,
-            n_bits=self.count_features(source.sample.shape[1], asked),
-            learned=not asked.own.random,
-            shape=asked.own.shape,
-            centred=asked.own.subtract_mean,
+            n_bits=self.count_features(source.sample.shape[1], options),
+            learned=not options.own.random,
+            shape=options.own.shape,
+            centred=options.own.subtract_mean,
             seed=context.seed,
             threads=context.threads,
             workers=context.workers,
@@ -352,7 +352,7 @@ class ScalarSpec(CodeSpec):
     ratio = 4.0
     max_ratio = 4.0
 
-    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
+    def learn(self, source: Source, options: CodeOptions, context: LearningContext) -> Code:
         """Learn the range of each feature."""
         from myriad.codes.scalar import learn_scalar
 
@@ -366,18 +366,18 @@ class FeaturesSpec(SelectionSpec):
     description = "the features most informative about the class, as float32"
     ratio = 1.0
 
-    def count_features(self, dim: int, asked: CodeOptions) -> int:
+    def count_features(self, dim: int, options: CodeOptions) -> int:
         """Return how many features to keep."""
-        if asked.own.keep is not None:
-            return super().count_features(dim, asked)
-        return max(1, int(dim / (asked.ratio or self.ratio)))
+        if options.own.keep is not None:
+            return super().count_features(dim, options)
+        return max(1, int(dim / (options.ratio or self.ratio)))
 
-    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
+    def learn(self, source: Source, options: CodeOptions, context: LearningContext) -> Code:
         """Select the features."""
         from myriad.codes.chosen import learn_chosen
 
-        count = self.count_features(source.sample.shape[1], asked)
-        self.check_information(source, asked)
+        count = self.count_features(source.sample.shape[1], options)
+        self.check_information(source, options)
         return learn_chosen(source.sample, count=count, information=source.information)
 
 

@@ -24,7 +24,7 @@ from myriad.randomness import generator
 MAX_SIZE = 512
 """Features that are rotated together, at most."""
 _POINTS = 8192  # blocks that a rotation is learned from, at most
-_MOST_SQUARES = 1e37  # sum of squares below which no product that faiss makes of them overflows
+_MAX_SQUARES = 1e37  # sum of squares below which no product that faiss makes of them overflows
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ def _learn_rotation(
             "use more rows, fewer bits or a random rotation."
         )
     points = np.ascontiguousarray(blocks[np.tile(order, -(-size // len(order)))])
-    if np.einsum("ij,ij", points, points, dtype=np.float64) > _MOST_SQUARES:
+    if np.einsum("ij,ij", points, points, dtype=np.float64) > _MAX_SQUARES:
         raise InputError("The rows are too large to learn a rotation in float32: scale them down.")
     matrix = faiss.OPQMatrix(size, max(1, size // d))
     inner = faiss.ProductQuantizer(size, max(1, size // d), bits)

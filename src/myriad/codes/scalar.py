@@ -76,6 +76,7 @@ def learn_scalar(
 
 @jit
 def _quantise(rows, low, step, codes):  # type: ignore[no-untyped-def]
+    """Fill `codes` with the nearest of the 256 levels of each feature, clipped to the range."""
     for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
             level = 0.0
@@ -86,6 +87,7 @@ def _quantise(rows, low, step, codes):  # type: ignore[no-untyped-def]
 
 @jit
 def _restore(codes, low, step, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_samples, dim) with ``low + step * code``."""
     for i in range(codes.shape[0]):
         for j in range(codes.shape[1]):
             out[i, j] = low[j] + step[j] * np.float32(codes[i, j])

@@ -25,7 +25,7 @@ RATIO = 32.0
 
 
 class RowMap(Protocol):
-    """What rows go through before the information of their features is measured.
+    """A map of rows, applied before the information of their features is measured.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class RowMap(Protocol):
     def width(self) -> int:
         """Number of features of a mapped row."""
 
-    def rotate(self, rows: Float) -> Float:
-        """Return the rows (n_samples, width) whose features are measured."""
+    def transform(self, rows: Float) -> Float:
+        """Return the mapped rows (n_samples, width), whose features are measured."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Source:
     sample : float32 (n_samples, dim), some training rows.
     information : (dim,) mutual information of each feature with the class in bits, for codes that
         select features; for Hadamard bits that of the rotated features. None if not measured.
-    period : number of features after which rows repeat their meaning; None if they never do.
+    period : number of features of one region of a signature; None if rows have no regions.
     cells : int32 (dim,), the cell (region and word) that each feature belongs to; None if unknown.
     """
 
@@ -69,9 +69,9 @@ class CodeSpec(ABC):
 
     Attributes
     ----------
-    name : the word of ``--codes``.
-    aliases : other words that are accepted for it.
-    kind : the word for it in stores, plans and JSON; the name unless an older word has to stay.
+    name : the value of ``--codes``.
+    aliases : other names that are accepted for it.
+    kind : its name in stores, plans and JSON, where that is an older one; else empty.
     description : one line for the help and the documentation.
     options : dataclass of its own options, each a field declared with `myriad.options.option`.
     ratio : how many times smaller rows become by default.
@@ -99,16 +99,16 @@ class CodeSpec(ABC):
 
     @property
     def word(self) -> str:
-        """The word for it in stores, plans and JSON."""
+        """The name of the code in stores, plans and JSON."""
         return self.kind or self.name
 
     @abstractmethod
-    def learn(self, source: Source, asked: CodeOptions, context: LearningContext) -> Code:
+    def learn(self, source: Source, options: CodeOptions, context: LearningContext) -> Code:
         """Return a code that meets the options, learned from a sample of rows."""
 
-    def count_features(self, dim: int, asked: CodeOptions) -> int:
+    def count_features(self, dim: int, options: CodeOptions) -> int:
         """Return how many bits of a row to keep: whole bytes that meet the ratio."""
-        ratio = asked.ratio or self.ratio
+        ratio = options.ratio or self.ratio
         count = min(dim, int(32 * dim / ratio))
         if count < 8 and dim >= 8:
             raise InputError(
@@ -116,19 +116,19 @@ class CodeSpec(ABC):
             )
         return count // 8 * 8 or dim
 
-    def rotate(self, source: Source, seed: int) -> RowMap | None:
+    def make_row_map(self, source: Source, seed: int) -> RowMap | None:
         """Return the map of rows whose features are selected; None for the rows themselves."""
         return None
 
-    def bins(self, asked: CodeOptions) -> int | None:
+    def bins(self, options: CodeOptions) -> int | None:
         """Return the number of bins that mutual information is measured with; None for signs."""
         return None
 
-    def check(self, asked: CodeOptions) -> None:
+    def check(self, options: CodeOptions) -> None:
         """Raise `InputError` where options do not fit together."""
-        if self.max_ratio is not None and (asked.ratio or 0) > self.max_ratio:
+        if self.max_ratio is not None and (options.ratio or 0) > self.max_ratio:
             raise InputError(
-                f"--ratio {asked.ratio:g} is more than the {self.max_ratio:g} that {self.name} "
+                f"--ratio {options.ratio:g} is more than the {self.max_ratio:g} that {self.name} "
                 "codes reach: use pq or bits."
             )
 
@@ -136,8 +136,8 @@ class CodeSpec(ABC):
         """Return the multiply-adds of learning the code, beyond describing the sample."""
         return 0.0
 
-    def count_informed(self, dim: int) -> int:
-        """Return the number of columns whose mutual information is needed, of one cell of rows."""
+    def count_measured(self, dim: int) -> int:
+        """Return how many columns of mutual information `learn` needs, if rows are one cell."""
         return dim
 
     def estimate(self, dim: int, period: int) -> Code:
@@ -151,6 +151,6 @@ class CodeSpec(ABC):
         from myriad.parallel import LearningContext
 
         rows = np.random.default_rng(0).standard_normal((16, dim), dtype=np.float32)
-        information = np.ones(self.count_informed(dim)) if self.uses_information else None
+        information = np.ones(self.count_measured(dim)) if self.uses_information else None
         source = Source(rows, information, period)
         return self.learn(source, CodeOptions(self.name), LearningContext(threads=1))

@@ -1,4 +1,4 @@
-"""Local descriptors of images; one descriptor a file, listed in the registry `DESCRIPTORS`.
+"""Local descriptors of images; one descriptor per file, listed in the registry `DESCRIPTORS`.
 
 The package itself is light, because the help of the command is built from the registry. Any other
 name of `myriad.descriptors.api` is imported at first use.

@@ -3,7 +3,7 @@
 from myriad.descriptors.colour import LocalColour
 from myriad.descriptors.descriptor import Descriptor, LocalDescriptors
 from myriad.descriptors.grid import GridDescriptor
-from myriad.descriptors.sampling import SpreadImages
+from myriad.descriptors.sampling import ImageCollection
 from myriad.descriptors.sift import DenseSIFT
 from myriad.descriptors.sift_colour import SiftColour
 
@@ -11,8 +11,8 @@ __all__ = [
     "DenseSIFT",
     "Descriptor",
     "GridDescriptor",
+    "ImageCollection",
     "LocalColour",
     "LocalDescriptors",
     "SiftColour",
-    "SpreadImages",
 ]

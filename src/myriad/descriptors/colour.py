@@ -18,7 +18,7 @@ Doubles = NDArray[np.float64]
 Longs = NDArray[np.int64]
 
 CHANNELS = 3
-_TIE = 1e-6  # rounds an edge half-way between pixels up, whatever the last digits of a bin's width
+_TIE = 1e-6  # so that an edge half-way between pixels is rounded up in spite of rounding errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class LocalColour(GridDescriptor, kind="local-colour"):
         check_image(image, colour=True)
         height, width = self.working_size(image)
         resized = np.ascontiguousarray(resize(image, height, width))
-        sums, squares = sum_above(resized)
+        sums, squares = integral_images(resized)
         grids = self.grids(height, width)
         values = np.empty((sum(len(grid) for _, grid in grids), self.dim), np.float32)
         done = 0
@@ -56,7 +56,7 @@ class LocalColour(GridDescriptor, kind="local-colour"):
         return LocalDescriptors(values, np.concatenate([grid for _, grid in grids]))
 
 
-def sum_above(image: Bytes) -> tuple[Doubles, Doubles]:
+def integral_images(image: Bytes) -> tuple[Doubles, Doubles]:
     """Return the integral images of the bytes and of their squares."""
     found = cv2.integral2(image, sdepth=cv2.CV_64F, sqdepth=cv2.CV_64F)
     return np.asarray(found[0], np.float64), np.asarray(found[1], np.float64)

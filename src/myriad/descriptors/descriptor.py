@@ -20,7 +20,7 @@ class LocalDescriptors:
 
     Attributes
     ----------
-    values : float32 array of shape (n, dim), one descriptor a row.
+    values : float32 array of shape (n, dim), one descriptor per row.
     positions : float32 array of shape (n, 2), x and y of the patch centres as fractions of the
         image's width and height.
     patches : int64 array of shape (n,), numbers of the patches that the descriptors belong to,

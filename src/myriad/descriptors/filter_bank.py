@@ -1,4 +1,4 @@
-"""Responses of a bank of filters: edges, bars and spots, from whose typical values textons come."""
+"""Responses of a bank of filters (edges, bars and spots), which are clustered into textons."""
 
 from __future__ import annotations
 

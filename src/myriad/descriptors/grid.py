@@ -90,7 +90,7 @@ class GridDescriptor(GridOptions, Descriptor):
 
     An image is first resized to its working size (`working_size`: large ones shrunk to
     `max_pixels`, small ones enlarged). Patches of 4 x 4 bins lie on it, `step` pixels apart at
-    every scale; patches grow by sqrt 2 a scale, and a scale whose patch does not fit is left out.
+    every scale; patches grow by sqrt 2 per scale, and a scale whose patch does not fit is left out.
     The parameters are those of `GridOptions`.
     """
 

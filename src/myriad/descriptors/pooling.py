@@ -2,7 +2,7 @@
 
 A pixel at `x` belongs to the bin centred at `p` with the triangular weight ``1 - |x - p| / width``
 (bilinear interpolation between bins), times a Gaussian of deviation two bins around the centre of
-the patch. Both factors separate into x and y, so two small tables (`window_table`), one an axis,
+the patch. Both factors separate into x and y, so two small tables (`window_table`), one per axis,
 hold the exact weights, and the Gaussian window costs no more than the flat one.
 
 A sum along y is followed by one along x. Both are products with a band matrix whose rows hold
@@ -86,7 +86,7 @@ def sum_band(rows: Float, starts: Ints, weights: Float, sums: Float) -> None:
     Parameters
     ----------
     rows : float32 array of shape (length, size).
-    starts, weights : the table of `windows.window_table`, taps a multiple of 4.
+    starts, weights : the table of `window_table`, taps a multiple of 4.
     sums : float32 array of shape (len(starts), size), filled.
     """
     size = rows.shape[1]
@@ -124,7 +124,7 @@ def swap_axes(blocks: Float, swapped: Float) -> None:
 
 @jit_reassociated
 def _scale_up(histogram: Float) -> np.float32:
-    """Divide a histogram by its largest value and return its norm, 0 if all of it is 0."""
+    """Divide a histogram by its largest value, in place; return the new norm, 0 if all is 0."""
     largest = np.float32(0.0)
     for j in range(histogram.size):
         largest = max(largest, histogram[j])

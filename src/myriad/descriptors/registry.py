@@ -1,4 +1,4 @@
-"""The registry of local descriptors: what everything else knows of each, by ``--descriptor``.
+"""The registry of local descriptors, by the value of ``--descriptor``.
 
 A new descriptor is one file with its class (see `myriad.descriptors.descriptor.Descriptor`), its
 test, and one entry here; an entry may also be added from outside the package::
@@ -74,7 +74,7 @@ class DescriptorSpec(ABC):
 
     Attributes
     ----------
-    name : the word of ``--descriptor``.
+    name : the value of ``--descriptor``.
     description : one line for the help and the documentation.
     options : the options of the command that it takes.
     """
@@ -116,7 +116,7 @@ class ColourSpec(DescriptorSpec):
 
 
 class SiftColourSpec(DescriptorSpec):
-    """Both of them, concatenated."""
+    """Dense SIFT and local colour statistics, concatenated."""
 
     name = "sift+colour"
     description = "both, concatenated; one PCA and one vocabulary for the two"

@@ -27,19 +27,19 @@ Drawn = Float | Path
 _BLOCK = 16_384
 
 
-class SpreadImages(ABC):
-    """Images that workers read themselves, where they work on them."""
+class ImageCollection(ABC):
+    """Images that are read where a function is applied to them: here or by workers."""
 
     @abstractmethod
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def spread(self, function: Callable[[int, Bytes], Result], *, colour: bool) -> Iterator[Result]:
+    def map(self, function: Callable[[int, Bytes], Result], *, colour: bool) -> Iterator[Result]:
         """Yield ``function(number, image)`` in the order of the images; the function is pickled."""
 
 
 def sample_descriptors(
-    images: Iterable[Bytes] | SpreadImages,
+    images: Iterable[Bytes] | ImageCollection,
     descriptor: Descriptor,
     *,
     most: int,
@@ -60,7 +60,7 @@ def sample_descriptors(
     Parameters
     ----------
     positions : whether x and y of the patch follow as two more columns.
-    workers : workers that write descriptors to files of their folder instead of sending them.
+    workers : workers that write descriptors to files in their folder instead of sending them.
     """
     if most < 1 or per_image < 1:
         raise InputError("A sample of descriptors needs room for at least one.")
@@ -114,21 +114,22 @@ class _Draw:
 
 def map_images(
     function: Callable[[int, Bytes], Result],
-    images: Iterable[Bytes] | SpreadImages,
+    images: Iterable[Bytes] | ImageCollection,
     *,
     colour: bool,
     threads: int | None,
 ) -> Iterator[Result]:
-    """Yield ``function(number, image)`` of images in order, by their workers or in threads."""
-    if isinstance(images, SpreadImages):
-        yield from images.spread(function, colour=colour)
+    """Yield ``function(number, image)`` of images in order, in threads for a plain iterable."""
+    if isinstance(images, ImageCollection):
+        yield from images.map(function, colour=colour)
         return
     ahead = 2 * thread_count(threads)
     with thread_executor(threads) as executor:
         yield from map_ordered(lambda job: function(*job), enumerate(images), executor, ahead=ahead)
 
 
-def _take(drawn: Drawn) -> Float:
+def _load(drawn: Drawn) -> Float:
+    """Return drawn descriptors; a file that holds them is removed."""
     if not isinstance(drawn, Path):
         return drawn
     values: Float = np.load(drawn)
@@ -150,11 +151,11 @@ class _Reservoir:
         self.values = np.empty((most + slack, dim), np.float32)
 
     def add(self, ranks: NDArray[np.float64], drawn: Drawn) -> None:
-        """Add descriptors, at most as many as the slack, except those that cannot remain.
+        """Add descriptors, at most as many as the slack, except those of too high a rank.
 
         A file that held them is removed.
         """
-        values = _take(drawn)
+        values = _load(drawn)
         if self.bound < np.inf:
             low = ranks < self.bound
             ranks, values = ranks[low], values[low]
@@ -171,12 +172,12 @@ class _Reservoir:
         return self.values[: self.count]
 
     def _compact(self) -> None:
+        """Keep the descriptors of lowest rank, in their order, at the front of the arrays."""
         if self.count <= self.most:
             return
         kept = np.sort(np.argpartition(self.ranks[: self.count], self.most)[: self.most])
-        for start in range(
-            0, self.most, _BLOCK
-        ):  # kept[i] >= i, so nothing is overwritten before it is read
+        # In place: kept[i] >= i, so nothing is overwritten before it is read.
+        for start in range(0, self.most, _BLOCK):
             block = kept[start : start + _BLOCK]
             self.ranks[start : start + len(block)] = self.ranks[block]
             self.values[start : start + len(block)] = self.values[block]

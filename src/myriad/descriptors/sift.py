@@ -178,7 +178,7 @@ class DenseSIFT(SiftOptions, GridDescriptor, kind="dense-sift"):
         return LocalDescriptors(values[full], positions[full], full)
 
     def _scratch(self, height: int, width: int) -> tuple[Float, Float]:
-        """Return working space for the scale that needs most, the first; allocation is slow."""
+        """Return work space for all scales: the first needs most. Allocating it once saves time."""
         rows = len(window_table(height, self.patch / BINS, self.step, self.window)[0])
         columns = len(window_table(width, self.patch / BINS, self.step, self.window)[0])
         size = rows * max(columns, width) * ORIENTATIONS
@@ -201,9 +201,9 @@ class DenseSIFT(SiftOptions, GridDescriptor, kind="dense-sift"):
         normalise_histograms(sums, values, np.float32(self.contrast))
 
 
-def _shape(room: Float, height: int, width: int) -> Float:
+def _shape(buffer: Float, height: int, width: int) -> Float:
     """Return the front of a flat array as (height, width, 8)."""
-    return room[: height * width * ORIENTATIONS].reshape(height, width, ORIENTATIONS)
+    return buffer[: height * width * ORIENTATIONS].reshape(height, width, ORIENTATIONS)
 
 
 def smooth_image(image: Float, sigma: float) -> Float:

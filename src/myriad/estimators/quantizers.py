@@ -32,7 +32,7 @@ from myriad.codes import (
 )
 from myriad.errors import InputError
 from myriad.estimators.parameters import check_parameters
-from myriad.store import ArrayRows, Rows, Store, inform_rows, rows_at_a_time, sample_rows
+from myriad.store import ArrayRows, Rows, Store, feature_information, rows_at_a_time, sample_rows
 
 
 class _Quantizer(BaseEstimator, ABC):
@@ -213,7 +213,9 @@ class SignBits(_Quantizer):
         sample, seed, information = self._sample(rows), self.random_state, None
         if (rows.labels >= 0).any():
             rotation = draw_rotation(sample, seed=seed) if rotated else None
-            information = inform_rows(rows, bins=self.bins, rotation=rotation, threads=self.threads)
+            information = feature_information(
+                rows, bins=self.bins, row_map=rotation, threads=self.threads
+            )
         learn = learn_hadamard if rotated else learn_bits
         return learn(sample, n_bits=self.n_bits, information=information, seed=seed)
 

@@ -27,13 +27,13 @@ class Archive(ABC):
     ----------
     path : the archive.
     sizes : the size of each member in bytes, by name.
-    doubled : names that several members of a .tar have; the last one counts.
+    duplicates : names that several members of a .tar have; the last one counts.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.sizes: dict[str, int] = {}
-        self.doubled: list[str] = []
+        self.duplicates: list[str] = []
         self._lock = threading.Lock()
         self._index()
         for name in self.sizes:
@@ -101,7 +101,7 @@ class TarArchive(Archive):
                     raise tarfile.ReadError(f"the name at byte {member.offset} cannot be read")
                 if member.isreg() and not member.issparse():
                     if member.name in self.sizes:
-                        self.doubled.append(member.name)
+                        self.duplicates.append(member.name)
                     self.sizes[member.name] = member.size
                     self._offsets[member.name] = member.offset_data
                 tar.members = []  # type: ignore[attr-defined]  # large objects that tarfile would keep
@@ -166,7 +166,7 @@ def open_archive(path: Path) -> Archive:
 
 @lru_cache(maxsize=2)
 def _open_once(path: Path, modified: int) -> Archive:
-    """Open an archive once per time of change; listing a million members takes seconds."""
+    """Open an archive, cached until it is modified: listing a million members takes seconds."""
     return open_archive(path)
 
 

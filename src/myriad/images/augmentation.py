@@ -11,9 +11,10 @@ from myriad.arrays import Bytes
 from myriad.images.listing import ImageList
 
 CROP = 7 / 8
-"""The part of the height and of the width that a crop has."""
+"""Height and width of a crop, as a fraction of those of the image."""
 WHOLE = 0
-"""The view that is the image itself. 1 is its mirror image, 2 to 5 are crops at its corners."""
+"""The number of the view that is the image itself; 1 is its mirror image, 2 to 5 are crops at its
+corners."""
 
 
 def augment_images(images: ImageList, added: Sequence[int]) -> ImageList:

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from myriad.arrays import Bytes
-from myriad.images.quiet import pillow_warnings_ignored
+from myriad.images.pillow_warnings import pillow_warnings_ignored
 from myriad.images.reading import BadImage, recognise_format
 
 MEASURED_SIDE = 128
@@ -40,7 +40,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Quality:
-    """What the grey values of an image, from 0 to 255, say about it.
+    """Quality of an image, measured on its grey values from 0 to 255.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Quality:
     entropy : of the histogram of grey values in 32 bins, in bits: from 0 to 5.
     sharpness : the variance of the Laplacian as a fraction of the variance of the grey values;
         low if neighbouring pixels are nearly equal everywhere. A Laplacian is larger in a smaller
-        picture, which is made up for, so that small images are comparable.
+        picture, which is corrected for, so that small images are comparable.
     """
 
     dark: float

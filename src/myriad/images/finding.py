@@ -8,7 +8,13 @@ from pathlib import Path
 from myriad.errors import InputError
 from myriad.files import refuse_special
 from myriad.images.archive import COMPRESSED_TARS, open_archive
-from myriad.images.folder import is_text, label_by_folders, list_folder, scan_folder, split_path
+from myriad.images.folder import (
+    is_valid_unicode,
+    label_by_folders,
+    list_folder,
+    scan_folder,
+    split_path,
+)
 from myriad.images.listing import (
     FORMATS,
     SPLITS,
@@ -86,7 +92,7 @@ def find_images(
 def list_archive(path: Path) -> ImageList:
     """List the images of an archive; an outer folder around all others is ignored."""
     archive = open_archive(path)
-    readable = [name for name in archive.sizes if is_text(name)]
+    readable = [name for name in archive.sizes if is_valid_unicode(name)]
     visible = [name for name in readable if not _is_hidden(name)]
     paths = sorted(name for name in visible if is_image_name(name))
     if not paths:
@@ -117,10 +123,10 @@ def _is_hidden(name: str) -> bool:
 
 def _count_wrappers(paths: list[str]) -> int:
     """Return how many nested outer folders contain everything else."""
-    trails = [split_path(path) for path in paths]
+    path_parts = [split_path(path) for path in paths]
     level = 0
-    while any(len(trail) >= level + 3 for trail in trails):
-        outer = {trail[level].lower() for trail in trails if len(trail) >= level + 2}
+    while any(len(parts) >= level + 3 for parts in path_parts):
+        outer = {parts[level].lower() for parts in path_parts if len(parts) >= level + 2}
         if len(outer) > 1 or outer <= SPLITS.keys():
             break
         level += 1

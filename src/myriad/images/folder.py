@@ -24,7 +24,10 @@ from myriad.images.listing import (
 
 @dataclass
 class FolderScan:
-    """The result of scanning a folder; paths are sorted, relative, with "/" between folders."""
+    """The result of scanning a folder; paths are sorted, relative, with "/" between folders.
+
+    `ignored` counts the other files by suffix; `warnings` are sentences for the user.
+    """
 
     paths: list[str] = field(default_factory=list)
     ignored: Counter[str] = field(default_factory=Counter)
@@ -85,7 +88,7 @@ def _scan_one(
             name = entry.name
             if name.startswith("."):
                 scan.ignored["hidden"] += 1
-            elif not is_text(name):
+            elif not is_valid_unicode(name):
                 undecodable += 1
             elif _is_folder(entry):
                 (linked if entry.is_symlink() else inner).append(prefix + name)
@@ -111,7 +114,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def is_text(name: str) -> bool:
+def is_valid_unicode(name: str) -> bool:
     """Return whether a name is valid Unicode; Python decodes others to lone surrogates."""
     try:
         name.encode()
@@ -156,20 +159,20 @@ def label_by_folders(
     paths : relative to `root`, "/" between folders.
     level : how many outer folders to ignore.
     """
-    trails = [split_path(path)[level:] for path in paths]
-    outer = {trail[0] for trail in trails if len(trail) >= 2}
+    path_parts = [split_path(path)[level:] for path in paths]
+    outer = {parts[0] for parts in path_parts if len(parts) >= 2}
     if not outer:
         raise InputError(f"{root} holds images but no sub-folders. {_HOW} {root.name}/cat/1.jpg.")
     named = {name for name in outer if name.lower() in SPLITS}
-    split_folders = {trail[0] for trail in trails if len(trail) >= 3 and trail[0] in named}
+    split_folders = {parts[0] for parts in path_parts if len(parts) >= 3 and parts[0] in named}
     has_splits = bool(split_folders) and (named == outer or len(split_folders) >= 2)
 
     depth = 1 if has_splits else 0
-    kept = [i for i, trail in enumerate(trails) if len(trail) >= depth + 2]
+    kept = [i for i, parts in enumerate(path_parts) if len(parts) >= depth + 2]
     if has_splits:
-        kept = [i for i in kept if trails[i][0] in split_folders]
-    names = [trails[i][depth] for i in kept]
-    splits = [SPLITS[trails[i][0].lower()] if has_splits else "" for i in kept]
+        kept = [i for i in kept if path_parts[i][0] in split_folders]
+    names = [path_parts[i][depth] for i in kept]
+    splits = [SPLITS[path_parts[i][0].lower()] if has_splits else "" for i in kept]
     class_names = sorted(set(names))
     label_of = {name: label for label, name in enumerate(class_names)}
     return ImageList(
@@ -180,11 +183,11 @@ def label_by_folders(
         splits=np.array(splits, dtype="<U5"),
         archive=archive,
         ignored=ignored,
-        warnings=[*(warnings or []), *_warn_of_strays(paths, kept)],
+        warnings=[*(warnings or []), *_warn_of_unlabelled(paths, kept)],
     )
 
 
-def _warn_of_strays(paths: list[str], kept: list[int]) -> list[str]:
+def _warn_of_unlabelled(paths: list[str], kept: list[int]) -> list[str]:
     n_strays = len(paths) - len(kept)
     if not n_strays:
         return []

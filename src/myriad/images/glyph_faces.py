@@ -129,8 +129,8 @@ def identify_drawing(face: str, character: str) -> int:
     return hash((ink.shape, base, ink.tobytes())) if ink.any() else 0
 
 
-def walk_distinct() -> Iterator[tuple[str, ...]]:
-    """Yield, tier by tier, the characters that no face draws like a character of before.
+def iterate_distinct() -> Iterator[tuple[str, ...]]:
+    """Yield, tier by tier, the characters that no face draws like an earlier character.
 
     Characters are drawn when their tier is requested, so a few of them take little time.
     """
@@ -147,7 +147,7 @@ def walk_distinct() -> Iterator[tuple[str, ...]]:
         yield tuple(kept)
 
 
-def walk_all() -> Iterator[tuple[str, ...]]:
+def iterate_all() -> Iterator[tuple[str, ...]]:
     """Yield, tier by tier, all characters that have ink in every face, also if they look alike."""
     for tier in list_tiers():
         yield tuple(

@@ -23,8 +23,8 @@ from myriad.images.glyph_faces import (
     FACES,
     draw_character,
     identify_drawing,
-    walk_all,
-    walk_distinct,
+    iterate_all,
+    iterate_distinct,
 )
 from myriad.parallel.threads import map_ordered, thread_count, thread_executor
 from myriad.progress import SILENT, Progress
@@ -57,7 +57,7 @@ class GlyphSet:
 @lru_cache(maxsize=2)
 def count_classes(*, confusables: bool = False) -> int:
     """Return how many classes the fonts provide."""
-    return sum(map(len, walk_all() if confusables else walk_distinct()))
+    return sum(map(len, iterate_all() if confusables else iterate_distinct()))
 
 
 def choose_glyphs(n_classes: int, *, seed: int = 0, confusables: bool = False) -> GlyphSet:
@@ -72,7 +72,7 @@ def choose_glyphs(n_classes: int, *, seed: int = 0, confusables: bool = False) -
         raise InputError(f"At least {MIN_CLASSES} classes can be drawn, not {n_classes}.")
     random = generator(seed, "glyph classes")
     chosen: list[str] = []
-    for tier in walk_all() if confusables else walk_distinct():
+    for tier in iterate_all() if confusables else iterate_distinct():
         wanted = min(len(tier), n_classes - len(chosen))
         chosen.extend(tier[i] for i in random.permutation(len(tier))[:wanted])
         if len(chosen) == n_classes:

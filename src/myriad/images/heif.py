@@ -11,12 +11,14 @@ _BRANDS = {
 }
 
 
-class NotRead(Exception):
-    """A file in this container that is not read; its text says why."""
+class UnsupportedFormat(Exception):
+    """A file in this container that is not supported; the message says why."""
 
 
 def find_heif_reader(data: bytes) -> tuple[str, type[Any]]:
-    """Return the name of the format and the class that reads it; `NotRead` if there is none.
+    """Return the name of the format and the class that reads it.
+
+    Raises `UnsupportedFormat` if there is none.
 
     Parameters
     ----------
@@ -27,7 +29,7 @@ def find_heif_reader(data: bytes) -> tuple[str, type[Any]]:
     for form in (AVIF, HEIC):  # an AVIF names the brand mif1 as well
         if any(brand in _BRANDS[form] for brand in brands):
             return form, _load_reader(form)
-    raise NotRead("a video, whose frames predict and extract read with --every")
+    raise UnsupportedFormat("a video, whose frames predict and extract read with --every")
 
 
 def _load_reader(form: str) -> type[Any]:
@@ -46,5 +48,5 @@ def _load_reader(form: str) -> type[Any]:
     except ImportError:
         pass
     if form == AVIF:
-        raise NotRead("AVIF, which the installed Pillow does not read: Pillow 11.3 does")
-    raise NotRead("HEIC, which needs pip install 'myriad-learn[heif]'")
+        raise UnsupportedFormat("AVIF, which the installed Pillow does not read: Pillow 11.3 does")
+    raise UnsupportedFormat("HEIC, which needs pip install 'myriad-learn[heif]'")

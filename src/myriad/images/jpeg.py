@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from PIL import JpegImagePlugin
 
-from myriad.images.quiet import pillow_warnings_ignored
+from myriad.images.pillow_warnings import pillow_warnings_ignored
 
 END_OF_IMAGE = b"\xff\xd9"  # of JPEG
 _MISSING_JPEG, _NEAR = 128, 2
@@ -27,7 +27,7 @@ _RESTART = re.compile(rb"\xff[\xd0-\xd7]")
 
 @dataclass(frozen=True)
 class JpegHeader:
-    """What is known of a JPEG image of 8 bits before it is decoded.
+    """The header of a JPEG image of 8 bits per channel.
 
     Attributes
     ----------

@@ -144,9 +144,9 @@ def _read_header(path: Path, header: list[str]) -> dict[str, int]:
             f"{path}, line 1: no column {' and no column '.join(missing)}, but {', '.join(names)}. "
             "A manifest has the columns path,label and optionally split,group, separated by commas."
         )
-    doubled = [name for name in _COLUMNS if names.count(name) > 1]
-    if doubled:
-        raise InputError(f"{path}, line 1: two columns are named {doubled[0]}.")
+    duplicates = [name for name in _COLUMNS if names.count(name) > 1]
+    if duplicates:
+        raise InputError(f"{path}, line 1: two columns are named {duplicates[0]}.")
     columns = {name: names.index(name) for name in _COLUMNS if name in names}
     return {**columns, "all": len(names)}
 

@@ -64,7 +64,7 @@ def _find_image_column(schema: pa.Schema) -> str | None:
 
 
 class ParquetArchive(Archive):
-    """The images of a Parquet file; a member is called by the number of its row.
+    """The images of a Parquet file; a member is named after the number of its row.
 
     Images are decoded one row group at a time, and the last groups are kept.
     """
@@ -140,7 +140,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _read_features(schema: pa.Schema) -> dict[str, list[str]]:
-    """Return the names of the classes of columns, as Hugging Face datasets keeps them."""
+    """Return the class names of columns, from the metadata of Hugging Face datasets."""
     try:
         content = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
         features = content["info"]["features"]

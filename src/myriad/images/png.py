@@ -10,9 +10,9 @@ import numpy as np
 from PIL.Image import Image
 
 _HEADER = struct.Struct(">4sIIBBBBB")
-"""The first chunk: its name, width, height, bits, kind of colour, two of no use, interlacing."""
+"""The first chunk: name, width, height, bit depth, colour type, two unused fields, interlacing."""
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
-"""Values a pixel, by the kind of colour."""
+"""Values per pixel, by colour type."""
 _PASSES = (
     (0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)
 )  # fmt: skip

@@ -30,22 +30,22 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from myriad.arrays import Bytes
 from myriad.errors import MyriadError
-from myriad.images.heif import NotRead, find_heif_reader
+from myriad.images.heif import UnsupportedFormat, find_heif_reader
 from myriad.images.jpeg import END_OF_IMAGE, JpegHeader, is_truncated, read_jpeg_header
+from myriad.images.pillow_warnings import pillow_warnings_ignored
 from myriad.images.pixels import fit_channels, flatten_image, make_upright, scale_to_bytes
 from myriad.images.png import lacks_data
-from myriad.images.quiet import pillow_warnings_ignored
 
 MAX_PIXELS = 100_000_000
 MAX_SIDE = 1_000_000
-"""Most pixels of a side: decoders keep a pointer for every line of pixels."""
+"""Maximum pixels per side: decoders keep a pointer for every line of pixels."""
 MAX_FILE_BYTES = 512 * 2**20
 _SPARE = 4  # a reduced image has at least this many times the pixels needed
 _ORIENTATION = 0x0112
 _PNG_END = b"\0\0\0\0IEND\xaeB`\x82"
 
 _DEFLATE_RATIO = 1032
-"""Most bytes that a compressed byte of a PNG can become."""
+"""Maximum number of bytes that one compressed byte of a PNG can become."""
 
 # Tags of TIFF.
 _TIFF_WIDTH, _TIFF_HEIGHT, _TIFF_CHANNELS = 256, 257, 277
@@ -163,7 +163,7 @@ def _recognise(data: bytes) -> tuple[str, type[ImageFile]]:
     if data[4:8] == b"ftyp":
         try:
             return find_heif_reader(data)
-        except NotRead as error:
+        except UnsupportedFormat as error:
             raise BadImage(str(error)) from None
     raise BadImage("not an image")
 
@@ -214,6 +214,7 @@ def _jpeg_flag(header: JpegHeader, colour: bool, min_pixels: int | None) -> int:
 def _read_with_pillow(
     data: bytes, form: str, reader: type[ImageFile], colour: bool, max_pixels: int
 ) -> Bytes:
+    """Decode with Pillow, apart from rare kinds of TIFF, and apply the EXIF orientation."""
     _refuse_truncated(data, form)
     with pillow_warnings_ignored():
         try:
@@ -251,6 +252,7 @@ def _orientation_of(image: ImageFile) -> object:
 
 
 def _read_rare_tiff(data: bytes, colour: bool, max_pixels: int) -> Bytes:
+    """Decode a TIFF that Pillow does not support with OpenCV; its size is checked before."""
     tags = _read_tiff_tags(data)
     _refuse_bomb(int(tags[_TIFF_WIDTH]), int(tags[_TIFF_HEIGHT]), max_pixels)
     if not _is_tiff_complete(tags, len(data)):

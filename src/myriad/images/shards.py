@@ -104,5 +104,5 @@ def _state_of(folder: Path) -> int:
 
 @lru_cache(maxsize=2)
 def _open_once(folder: Path, state: int) -> ShardFolder:
-    """Open the shards of a folder once a process."""
+    """Open the shards of a folder once per process and state of the folder."""
     return ShardFolder(folder)

@@ -156,6 +156,7 @@ def draw_groups(labels: Ints, groups: Ints, order: Positions, quotas: Positions)
 def _warn_of_small_classes(
     labels: Ints, class_names: list[str], splits: NDArray[np.str_], noun: str
 ) -> list[str]:
+    """Return warnings on classes without validation images."""
     sizes = np.bincount(labels[(splits == "train") & (labels >= 0)])
     held = np.bincount(labels[(splits == "val") & (labels >= 0)], minlength=len(sizes))
     without = np.flatnonzero((sizes > 0) & (held[: len(sizes)] == 0))

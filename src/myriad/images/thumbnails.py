@@ -18,7 +18,7 @@ def make_thumbnail(image: NDArray[np.generic], side: int = SIDE) -> bytes | None
     Parameters
     ----------
     image : uint8 array of shape (height, width, 3) in RGB, or (height, width) in grey.
-    side : the most pixels a side; a smaller image keeps its size.
+    side : maximum pixels per side; a smaller image keeps its size.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Frames of video files, read by OpenCV; a frame is called by its file and its time."""
+"""Frames of video files, read by OpenCV; a frame is named after its file and its time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from myriad.errors import InputError
 from myriad.images.listing import ImageList, is_video_name
 from myriad.images.reading import MAX_PIXELS, BadImage
 
-MOST_FRAMES = 100_000
-"""Frames of a video, at most."""
+MAX_FRAMES = 100_000
+"""Maximum number of frames of a video."""
 _FRAME = re.compile(r"(.+)@(\d+(?:\.\d+)?)s")
 
 
@@ -46,7 +46,7 @@ def list_frames(path: Path, every: float) -> list[float]:
     if not (np.isfinite(rate) and rate > 0 and np.isfinite(n_frames) and n_frames >= 1):
         raise BadImage("a video of unknown duration")
     last = (n_frames - 1) / rate
-    n = min(int(last / every) + 1, MOST_FRAMES)
+    n = min(int(last / every) + 1, MAX_FRAMES)
     return [round(number * every, 3) for number in range(n)]
 
 
@@ -79,13 +79,13 @@ def _open(path: Path) -> cv2.VideoCapture:
 
 
 def check_every(every: float | None) -> None:
-    """Raise `InputError` for an interval between frames that is no time."""
+    """Raise `InputError` for an invalid interval between frames, in seconds."""
     if every is not None and not 0.001 <= every <= 1e6:
         raise InputError(f"--every must be at least 0.001 seconds, not {every:g}.")
 
 
 def name_frames(video: str, path: Path, every: float) -> list[str]:
-    """Return the names of the frames of a video; one that cannot be opened has one, a bad image."""
+    """Return the names of the frames of a video; if it cannot be opened, one, a bad image."""
     try:
         times = list_frames(path, every)
     except BadImage:

@@ -18,7 +18,7 @@ from myriad.images.reading import BadImage
 LABEL_SUFFIXES = ("cls", "txt", "json")
 JSON_FIELDS = ("label", "cls", "class", "class_name", "category", "target")
 """Fields of a .json member, the first of which that is there is the label."""
-MOST_LABEL_BYTES = 1 << 20
+MAX_LABEL_BYTES = 1 << 20
 
 
 def split_key(name: str) -> tuple[str, str]:
@@ -57,10 +57,10 @@ def read_labels(archive: Archive, paths: list[str]) -> list[str | None]:
     Raises `InputError` for an image with two labels, or if no image has one.
     """
     files = find_label_files(archive.sizes)
-    doubled = [name for name in archive.doubled if split_key(name)[1] in LABEL_SUFFIXES]
-    if doubled:
+    duplicates = [name for name in archive.duplicates if split_key(name)[1] in LABEL_SUFFIXES]
+    if duplicates:
         raise InputError(
-            f"{archive.path} has two members called {doubled[0]!r}: a key must have one label."
+            f"{archive.path} has two members called {duplicates[0]!r}: a key must have one label."
         )
     labels = [_read_label(archive, path, files.get(path, [])) for path in paths]
     if not any(label is not None for label in labels):
@@ -72,6 +72,7 @@ def read_labels(archive: Archive, paths: list[str]) -> list[str | None]:
 
 
 def _read_label(archive: Archive, path: str, files: list[str]) -> str | None:
+    """Return the one label of an image from its label files; None if they have none."""
     found: dict[str, str] = {}
     for name in sorted(files):
         label = _parse(archive, name)
@@ -88,7 +89,7 @@ def _read_label(archive: Archive, path: str, files: list[str]) -> str | None:
 
 def _parse(archive: Archive, name: str) -> str | None:
     """Return the label in a member; None for a .json without one."""
-    if archive.sizes[name] > MOST_LABEL_BYTES:
+    if archive.sizes[name] > MAX_LABEL_BYTES:
         raise InputError(f"{archive.path}: {name!r} is too large for a label.")
     try:
         text = archive.read(name).decode("utf-8-sig").strip()

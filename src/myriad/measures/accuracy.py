@@ -1,4 +1,4 @@
-"""Top-k accuracy both ways: mean over samples [HM] and mean over the classes present [GP].
+"""Top-k accuracy, as a mean over samples [HM] and as a mean over the classes present [GP].
 
 Everything here follows from one value per row, the rank of its true class. Ties count against the
 classifier: a score equal to that of the truth ranks before it.
@@ -142,8 +142,8 @@ class Measures:
     classes : how many classes the model knows.
     sample_at, class_at : accuracy at k = 1..10 over samples, and as the mean over classes present.
         A row of several classes is right if any of them is among the k, and counts for each.
-    map, map11 : mean average precision over the classes present, as an area and by VOC's eleven
-        points; None unless rows have several labels.
+    map, map11 : mean average precision over the classes present, as an area and by the eleven
+        points of VOC; None unless rows have several labels.
     """
 
     n: int

@@ -1,6 +1,6 @@
-"""How far probabilities are from what happens: calibration error, Brier score, log loss.
+"""Quality of probabilities: calibration error, Brier score, log loss, risk-coverage curve.
 
-Also how the error falls when the least sure predictions are left out.
+The curve is the error among the most confident predictions, against their fraction.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 N_BINS = 15
 N_DRAWS = 200
-"""Simulations of the calibration error that chance alone would give."""
+"""Number of simulations of the calibration error of perfectly calibrated probabilities."""
 CURVE_POINTS = 101
 """Points of a risk-coverage curve that are kept."""
 
@@ -39,8 +39,8 @@ class CalibrationMeasures:
         gives to perfect probabilities.
     brier : mean over rows of the sum over classes of squared differences.
     log_loss : mean negative logarithm of the probability of the true class.
-    risk_area : area under the risk-coverage curve: the error of the most sure fraction of rows,
-        averaged over all fractions.
+    risk_area : area under the risk-coverage curve: the error of the most confident fraction of
+        rows, averaged over all fractions.
     bins : what a reliability diagram shows.
     curve : the risk-coverage curve: fraction of rows answered, and error among them, in percent.
     """
@@ -94,7 +94,8 @@ def measure_calibration(
         n,
         calibration_error(confidence, correct),
         chance_error(confidence),
-        max(0.0, float((squares.astype(np.float64) - 2.0 * true + 1.0).mean())),  # of rounded ones
+        # Rounding may give less than 0.
+        max(0.0, float((squares.astype(np.float64) - 2.0 * true + 1.0).mean())),
         float(-np.log(np.maximum(true, 1e-30)).mean()),
         float(curve.mean()),
         tuple(bins),
@@ -140,6 +141,6 @@ def chance_error(
 def risk_coverage(
     confidence: NDArray[np.float64], correct: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return the error among the 1, 2, ... n most sure rows, from 0 to 1."""
+    """Return the error among the 1, 2, ... n most confident rows, from 0 to 1."""
     order = np.argsort(-confidence, kind="stable")
     return np.cumsum(~correct[order]) / np.arange(1, len(order) + 1)

@@ -13,31 +13,31 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Confusion:
-    """How often rows of the class `truth` were predicted as `guess`, and one such row."""
+    """How many rows of class `truth` were predicted as class `predicted`, and one such row."""
 
     truth: int
-    guess: int
+    predicted: int
     count: int
     row: int
 
 
 def count_confusions(
-    truths: NDArray[np.int32], guesses: NDArray[np.int32], *, n_classes: int
+    truths: NDArray[np.int32], predictions: NDArray[np.int32], *, n_classes: int
 ) -> list[Confusion]:
     """Return every confused pair, most frequent first (then by class number).
 
     Parameters
     ----------
-    truths, guesses : int32 arrays of shape (n_samples,); rows with a truth of -1 are left out.
+    truths, predictions : int32 arrays of shape (n_samples,); rows with a truth of -1 are left out.
     """
-    rows = np.flatnonzero((truths != guesses) & (truths >= 0))
-    keys = truths[rows].astype(np.int64) * n_classes + guesses[rows]
+    rows = np.flatnonzero((truths != predictions) & (truths >= 0))
+    keys = truths[rows].astype(np.int64) * n_classes + predictions[rows]
     pairs, first, counts = np.unique(keys, return_index=True, return_counts=True)
     order = np.lexsort((pairs, -counts))
     return [
         Confusion(
             truth=int(pairs[o] // n_classes),
-            guess=int(pairs[o] % n_classes),
+            predicted=int(pairs[o] % n_classes),
             count=int(counts[o]),
             row=int(rows[first[o]]),
         )
@@ -45,7 +45,7 @@ def count_confusions(
     ]
 
 
-def class_confusion(truths: NDArray[np.int32], guesses: NDArray[np.int32]) -> float | None:
+def class_confusion(truths: NDArray[np.int32], predictions: NDArray[np.int32]) -> float | None:
     """Return the mean class-confusion loss in percent [HM, Eq. 7]; None without a known class.
 
     An error counts as the fraction of its class's rows that are *not* predicted as the same wrong
@@ -54,16 +54,16 @@ def class_confusion(truths: NDArray[np.int32], guesses: NDArray[np.int32]) -> fl
 
     Parameters
     ----------
-    truths, guesses : int32 arrays of shape (n_samples,); rows with a truth of -1 are left out.
+    truths, predictions : int32 arrays of shape (n_samples,); rows with a truth of -1 are left out.
     """
     known = truths >= 0
-    truths, guesses = truths[known].astype(np.int64), guesses[known].astype(np.int64)
+    truths, predictions = truths[known].astype(np.int64), predictions[known].astype(np.int64)
     if len(truths) == 0:
         return None
     sizes = np.bincount(truths)
-    wrong = truths != guesses
-    width = int(guesses.max()) + 1
-    pairs, counts = np.unique(truths[wrong] * width + guesses[wrong], return_counts=True)
+    wrong = truths != predictions
+    width = int(predictions.max()) + 1
+    pairs, counts = np.unique(truths[wrong] * width + predictions[wrong], return_counts=True)
     losses = counts * (1.0 - counts / sizes[pairs // width])
     return float(100.0 * losses.sum() / len(truths))
 

@@ -21,23 +21,23 @@ class ClassPrecisions:
     Attributes
     ----------
     areas : float64 array of shape (n_classes,), areas under the curve of precision over recall.
-    elevens : float64 array of shape (n_classes,), VOC's means over eleven recalls.
+    eleven_point : float64 array of shape (n_classes,), means over eleven recalls, as in VOC.
     """
 
     areas: NDArray[np.float64]
-    elevens: NDArray[np.float64]
+    eleven_point: NDArray[np.float64]
 
     @classmethod
     def concatenate(cls, parts: Sequence[ClassPrecisions]) -> ClassPrecisions:
         """Return the precisions of several groups of classes as one."""
-        names = ("areas", "elevens")
+        names = ("areas", "eleven_point")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def means(self) -> tuple[float | None, float | None]:
         """Return the means over the classes that have rows; None where none has."""
         if np.isnan(self.areas).all():
             return None, None
-        return float(np.nanmean(self.areas)), float(np.nanmean(self.elevens))
+        return float(np.nanmean(self.areas)), float(np.nanmean(self.eleven_point))
 
 
 def average_precisions(scores: NDArray[np.float32], positive: NDArray[np.bool_]) -> ClassPrecisions:
@@ -49,13 +49,13 @@ def average_precisions(scores: NDArray[np.float32], positive: NDArray[np.bool_])
     positive : bool array of the same shape, true where a row has the class.
     """
     n_classes = scores.shape[1]
-    areas, elevens = np.full(n_classes, np.nan), np.full(n_classes, np.nan)
+    areas, eleven_point = np.full(n_classes, np.nan), np.full(n_classes, np.nan)
     for c in range(n_classes):
         if positive[:, c].any():
             precisions = precisions_at_hits(scores[:, c], positive[:, c])
             areas[c] = 100.0 * precisions.mean()
-            elevens[c] = 100.0 * eleven_points(precisions)
-    return ClassPrecisions(areas, elevens)
+            eleven_point[c] = 100.0 * eleven_points(precisions)
+    return ClassPrecisions(areas, eleven_point)
 
 
 def precisions_at_hits(

@@ -79,11 +79,11 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
 
 def _normalise(graph: Graph, recipe: Backbone) -> str:
     """Add the normalisation of `Backbone.describe` to the output of the network."""
-    shape = graph.keep(np.array([1, recipe.features], np.int64), "shape")
+    shape = graph.add_constant(np.array([1, recipe.features], np.int64), "shape")
     x = graph.add("Reshape", [recipe.output, shape], f"{PREFIX}embedding")
     if recipe.power != 1.0:
         size = graph.add("Abs", [x], f"{PREFIX}size")
-        power = graph.keep(np.array(recipe.power, np.float32), "power")
+        power = graph.add_constant(np.array(recipe.power, np.float32), "power")
         small = graph.add("Pow", [size, power], f"{PREFIX}small")
         sign = graph.add("Sign", [x], f"{PREFIX}sign")
         x = graph.add("Mul", [sign, small], f"{PREFIX}signed")
@@ -93,9 +93,9 @@ def _normalise(graph: Graph, recipe: Backbone) -> str:
 def _project(graph: Graph, rows: str, model: FactoredModel | ChosenModel) -> str:
     """Add the map from rows to latent features."""
     if isinstance(model, ChosenModel):
-        features = graph.keep(model.features, "features")
+        features = graph.add_constant(model.features, "features")
         return graph.add("Gather", [rows, features], f"{PREFIX}latents", axis=1)
-    directions = graph.keep(model.directions * model.strengths, "directions")
+    directions = graph.add_constant(model.directions * model.strengths, "directions")
     return graph.add("MatMul", [rows, directions], f"{PREFIX}latents")
 
 
@@ -103,7 +103,7 @@ def _calibrate(graph: Graph, scores: str, calibration: Calibration, n_classes: i
     """Add the probabilities of all classes; see `models.calibration`."""
 
     def keep(value: float, name: str) -> str:
-        return graph.keep(np.array(value, np.float32), name)
+        return graph.add_constant(np.array(value, np.float32), name)
 
     best = graph.add("ReduceMax", [scores], f"{PREFIX}best", axes=[1], keepdims=1)
     away = graph.add("Sub", [best, keep(calibration.centre, "centre")], f"{PREFIX}away")
@@ -116,8 +116,8 @@ def _calibrate(graph: Graph, scores: str, calibration: Calibration, n_classes: i
     scale = graph.add("Exp", [exponent], f"{PREFIX}scale")
     logits = graph.add("Mul", [scores, scale], f"{PREFIX}scaled")
     top = graph.add("ArgMax", [scores], f"{PREFIX}top", axis=1, keepdims=0)
-    depth = graph.keep(np.array([n_classes], np.int64), "depth")
-    values = graph.keep(np.array([0.0, calibration.bonus], np.float32), "bonus")
+    depth = graph.add_constant(np.array([n_classes], np.int64), "depth")
+    values = graph.add_constant(np.array([0.0, calibration.bonus], np.float32), "bonus")
     bonus = graph.add("OneHot", [top, depth, values], f"{PREFIX}bonuses", axis=1)
     logits = graph.add("Add", [logits, bonus], f"{PREFIX}logits")
     return graph.add("Softmax", [logits], "probabilities", axis=1)
@@ -125,9 +125,11 @@ def _calibrate(graph: Graph, scores: str, calibration: Calibration, n_classes: i
 
 def _calibrate_labels(graph: Graph, scores: str, calibration: LabelCalibration) -> str:
     """Add the probabilities of all labels, of which a row may have several; return the logits."""
-    scale = graph.keep(np.array(calibration.scale, np.float32), "scale")
+    scale = graph.add_constant(np.array(calibration.scale, np.float32), "scale")
     scaled = graph.add("Mul", [scores, scale], f"{PREFIX}scaled")
-    logits = graph.add("Add", [scaled, graph.keep(calibration.offsets, "offsets")], "logits")
+    logits = graph.add(
+        "Add", [scaled, graph.add_constant(calibration.offsets, "offsets")], "logits"
+    )
     graph.add("Sigmoid", [logits], "probabilities")
     return logits
 
@@ -145,8 +147,10 @@ def _score(
         weights = model.weights
     else:
         rows, weights = _project(graph, rows, model), model.classes
-    products = graph.add("MatMul", [rows, graph.keep(weights.T, "weights")], f"{PREFIX}products")
-    scores = graph.add("Add", [products, graph.keep(model.biases, "biases")], "scores")
+    products = graph.add(
+        "MatMul", [rows, graph.add_constant(weights.T, "weights")], f"{PREFIX}products"
+    )
+    scores = graph.add("Add", [products, graph.add_constant(model.biases, "biases")], "scores")
     del graph.graph.output[:]
     names, ranked = ["scores"], scores
     if folder.calibration is not None:
@@ -158,7 +162,7 @@ def _score(
         outputs = [(name, kinds.FLOAT, model.n_classes) for name in names]
     else:
         k = min(k, model.n_classes)
-        wanted = graph.keep(np.array([k], np.int64), "k")
+        wanted = graph.add_constant(np.array([k], np.int64), "k")
         best = "top_scores" if ranked == scores else "top_logits"
         graph.add("TopK", [ranked, wanted], best, "top_labels", axis=1)
         outputs = [("top_scores", kinds.FLOAT, k), ("top_labels", kinds.INT64, k)]

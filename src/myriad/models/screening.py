@@ -19,7 +19,7 @@ import numpy as np
 
 from myriad._jit import inlined, jit, jit_reassociated
 from myriad.arrays import Float, Ints
-from myriad.byte_tiles import DEPTH, LANES, MOST_ROW, MOST_WEIGHT, ROWS, multiply_byte_tile
+from myriad.byte_tiles import DEPTH, LANES, MAX_ROW_VALUE, MAX_WEIGHT_SUM, ROWS, multiply_byte_tile
 from myriad.parallel import open_threads
 
 BLOCK = 768
@@ -34,8 +34,8 @@ MOST_SCORED = 0.03
 """The largest share of exact scores, of all, with which screening is faster than the product."""
 EPSILON = float(np.finfo(np.float32).eps)
 TWICE = 2.0
-"""`MOST_WEIGHT`, the bound of sums, is about twice the largest signed byte."""
-MIDDLE = (MOST_ROW + 1) // 2
+"""`MAX_WEIGHT_SUM`, the bound of sums, is about twice the largest signed byte."""
+MIDDLE = (MAX_ROW_VALUE + 1) // 2
 """Bytes of rows have no sign: this is added to them."""
 
 
@@ -125,7 +125,7 @@ def fill_panels(W, panels, sums, factors, norms):
     """Round weights to bytes; write the panels and, by class, sums, factors and three norms.
 
     The norms, in float64, are those of the weights, of the rounding errors and of the rounded
-    weights. A factor is as small as `MOST_WEIGHT` allows, which bounds the sum of the absolute
+    weights. A factor is as small as `MAX_WEIGHT_SUM` allows, which bounds the sum of the absolute
     weights whose products share 16 bits; each may be rounded up by a half. A single weight must fit
     into 8 bits.
     """
@@ -139,7 +139,7 @@ def fill_panels(W, panels, sums, factors, norms):
                 shared[d // 2 % 2] += abs(W[c, d])
                 largest = max(largest, TWICE * abs(W[c, d]))
             largest = max(largest, shared[0], shared[1])
-        factor = np.float32(max(largest / (MOST_WEIGHT - DEPTH // 4), 1e-30))
+        factor = np.float32(max(largest / (MAX_WEIGHT_SUM - DEPTH // 4), 1e-30))
         total = 0
         for d in range(m):
             weight = np.float64(W[c, d])

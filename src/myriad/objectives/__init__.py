@@ -22,7 +22,7 @@ has the theory), and add its name to `DUAL_LOSSES`. `DualSVM` then accepts it as
 ``step`` and ``curvature(sign, score)``, its second derivative, and the constant ``CURVATURE``, the
 largest value of that. Add its name to `SMOOTH_LOSSES`.
 
-A **joint objective** (over all classes of a row) that looks at one wrong class a step needs a
+A **joint objective** (over all classes of a row) that looks at one wrong class per step needs a
 kernel that picks that class, a line in `JOINT_OBJECTIVES` and a branch of `joint.pick_pair`.
 """
 

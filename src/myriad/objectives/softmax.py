@@ -1,7 +1,7 @@
 """The multinomial logistic loss, ``log sum_c exp(s_c) - s_y`` [LS], also truncated [LHS, 2.3].
 
-The truncated top-k entropy loss is the same without the k - 1 largest wrong scores, which k guesses
-leave room for. It is not convex.
+The truncated top-k entropy loss is the same without the k - 1 largest wrong scores, which k
+guesses allow for. It is not convex.
 
 Its exponentials are computed many at once, in vector registers, for arguments up to 700.
 """

@@ -31,7 +31,7 @@ def step(sign, score):
 
 @inlined
 def curvature(sign, score):
-    """Return the second derivative; at the corner, where it jumps, the one of the inside."""
+    """Return the second derivative; at the corner, where it jumps, that of the quadratic part."""
     return 2.0 if sign * score <= 1.0 else 0.0
 
 

@@ -4,7 +4,7 @@ With ``h_c = 1 + s_c - s_y`` of the **wrong** classes only: ``alpha`` is the mea
 h, clipped at zero; ``beta`` the mean of the k largest h, each clipped at zero. alpha <= beta <= the
 loss of k = 1, which is that of Crammer and Singer.
 
-A row's dual variables x, one a wrong class, are at least 0. Both conjugates are ``-1'x`` inside
+A row's dual variables x, one per wrong class, are at least 0. Both conjugates are ``-1'x`` inside
 their domain, the top-k simplex of the loss (see `projections`), and infinite outside.
 
 Adding ``gamma/2 |x|^2`` to the conjugate smooths the loss [LHS, Proposition 2]: it becomes the

@@ -40,7 +40,7 @@ def violates(products, V, x, biases, sigma, truth, c):
 
 
 @inlined
-def has_remembered(products, V, x, biases, sigma, truth, label, labels, last_violators, chain):
+def has_known_violator(products, V, x, biases, sigma, truth, label, labels, last_violators, chain):
     """Return whether one of the chain of last violators of `label` violates the margin now.
 
     The chain is v(y), v(v(y)), ... [HM, 6.3]. It ends at an empty entry and at any label of the
@@ -109,7 +109,7 @@ def find_exactly(products, V, x, biases, sigma, truth, labels, key):
 
 
 @inlined
-def weigh_exactly(count, harmonic):
+def exact_rank_weight(count, harmonic):
     """Return the weight of one of `count` violators  [GP, Eq. 2].
 
     The regularised rank r there counts the label itself, so that r is ``count + 1``, and each
@@ -132,7 +132,7 @@ def pick(products, V, x, biases, sigma, labels, key, option, last_violators, har
     """
     label = draw_label(key, labels)
     truth = sigma * product_of(products, V, x, label) + biases[label]
-    if option.chain > 0 and has_remembered(
+    if option.chain > 0 and has_known_violator(
         products, V, x, biases, sigma, truth, label, labels, last_violators, option.chain
     ):
         return -1, 0.0
@@ -151,4 +151,4 @@ def pick(products, V, x, biases, sigma, labels, key, option, last_violators, har
         return -1, 0.0
     if option.constant:
         return c, 1.0
-    return c, weigh_exactly(rank, harmonic) if option.exact else harmonic[rank]
+    return c, exact_rank_weight(rank, harmonic) if option.exact else harmonic[rank]

@@ -29,7 +29,7 @@ from myriad.checks.findings import (
     find_odd_images,
     group_duplicates,
 )
-from myriad.checks.quality import collect_odd, judge_image
+from myriad.checks.quality import find_image_faults, group_image_faults
 from myriad.errors import InputError, WorkError
 from myriad.images import find_images
 from myriad.pipelines.image_scan import Scan, scan_images
@@ -207,8 +207,8 @@ def check(
         sample, rows = sample_images(scan), scan.rows
         pairs = find_equal(scan.digests)
         pairs += _find_unique(pairs, rows, scan, seed=seed, threads=threads, progress=progress)
-        judged = [judge_image(*one) for one in zip(scan.headers, scan.qualities, strict=True)]
-        odd, usual = collect_odd(judged)
+        faults = [find_image_faults(*one) for one in zip(scan.headers, scan.qualities, strict=True)]
+        odd, usual = group_image_faults(faults)
         facts = describe_files(scan)
     groups = group_duplicates(pairs, sample)
     alike = find_alike_names(sample.class_names)

@@ -15,7 +15,7 @@ from myriad.pipelines.describing import BadImages, describe_images
 from myriad.pipelines.row_cache import RowCache
 from myriad.pipelines.row_options import ExtractOptions
 from myriad.signatures import CombinedSignature, Signature
-from myriad.store import ArrayRows, Rows, inform_rows
+from myriad.store import ArrayRows, Rows, feature_information
 
 CODE_VECTORS, CODE_BYTES = 4096, 512 << 20
 """Vectors that a code is learned from, and the memory they may take, at most."""
@@ -45,10 +45,10 @@ def measure_information(
         return None
     if not spec.needs_labels and not (rows.labels >= 0).any():
         return None
-    return inform_rows(
+    return feature_information(
         rows,
         bins=spec.bins(options),
-        rotation=spec.rotate(source, context.seed),
+        row_map=spec.make_row_map(source, context.seed),
         threads=context.threads,
         workers=context.workers,
         progress=context.progress,

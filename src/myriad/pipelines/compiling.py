@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 
 import numpy as np
 
-from myriad._jit import is_missing
+from myriad._jit import is_uncached
 from myriad.codes.product import learn_product
 from myriad.kernel_cache import LONG_COMPILING, report_compiling
 from myriad.parallel import thread_count
@@ -71,7 +71,7 @@ def _is_needed() -> bool:
     from myriad.training.dual.one_vs_rest_kernels import step_columns
     from myriad.training.sgd.softmax_kernels import run_softmax_chunk
 
-    return any(is_missing(kernel) for kernel in (run_softmax_chunk, step_columns))
+    return any(is_uncached(kernel) for kernel in (run_softmax_chunk, step_columns))
 
 
 def _start() -> subprocess.Popen[bytes] | None:

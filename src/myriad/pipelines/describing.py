@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Float
 from myriad.codes import Code
-from myriad.descriptors import GridOptions, SpreadImages
+from myriad.descriptors import GridOptions, ImageCollection
 from myriad.errors import InputError, WorkError
 from myriad.files import atomic_write
 from myriad.images import BadImage, ImageFiles, ImageList
@@ -116,7 +116,7 @@ class BadImages:
 
 
 @dataclass(frozen=True)
-class SampledImages(SpreadImages):
+class SampledImages(ImageCollection):
     """Images to learn a vocabulary from; bad ones are skipped unless they are too many.
 
     Attributes
@@ -135,7 +135,7 @@ class SampledImages(SpreadImages):
     def __len__(self) -> int:
         return len(self.indices)
 
-    def spread(
+    def map(
         self, function: Callable[[int, NDArray[np.uint8]], Result], *, colour: bool
     ) -> Iterator[Result]:
         """Yield ``function(number, image)`` for each good image in order."""
@@ -230,9 +230,9 @@ class _Cached(Reading):
         new: list[tuple[bytes, Float]] = []
         if len(rows) < len(parts):
             image = self.decode(content, view)
-            for i, (part, taken) in enumerate(prepare_parts(self.signature, image)):
+            for i, (part, prepared) in enumerate(prepare_parts(self.signature, image)):
                 if i not in rows:
-                    rows[i] = part.describe(taken)
+                    rows[i] = part.describe(prepared)
                     if i in keys:
                         new.append((keys[i], rows[i]))
         row = rows[0]
@@ -251,7 +251,7 @@ def prepare_parts(
 ) -> Iterator[tuple[Signature, NDArray[np.uint8]]]:
     """Yield each part of a signature with the image as it takes it, grey or in colour."""
     if isinstance(signature, CombinedSignature):
-        yield from ((part, taken) for part, taken, _, _ in signature.take_apart(image))
+        yield from ((part, prepared) for part, prepared, _, _ in signature.iterate_parts(image))
     else:
         yield signature, image
 

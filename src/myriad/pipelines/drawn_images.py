@@ -8,12 +8,12 @@ from typing import TypeVar
 import numpy as np
 
 from myriad.arrays import Bytes
-from myriad.descriptors import SpreadImages
+from myriad.descriptors import ImageCollection
 
 Result = TypeVar("Result")
 
 
-class DrawnImages(SpreadImages):
+class DrawnImages(ImageCollection):
     """Drawn images, grey or in colour as a signature asks for them."""
 
     def __init__(self, images: list[Bytes]) -> None:
@@ -27,7 +27,7 @@ class DrawnImages(SpreadImages):
         image = self.images[number]
         return np.stack([image] * 3, axis=2) if colour else image
 
-    def spread(self, function: Callable[[int, Bytes], Result], *, colour: bool) -> Iterator[Result]:
+    def map(self, function: Callable[[int, Bytes], Result], *, colour: bool) -> Iterator[Result]:
         """Yield ``function(number, image)`` in the order of the images."""
         for number in range(len(self.images)):
             yield function(number, self.read(number, colour=colour))

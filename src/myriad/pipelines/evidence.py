@@ -138,10 +138,10 @@ def gather_evidence(
         "pairs": [
             {
                 "truth": class_names[confusion.truth],
-                "guess": class_names[confusion.guess],
+                "guess": class_names[confusion.predicted],
                 "count": confusion.count,
                 "sample": scored.paths[confusion.row] or None,
-                "guess_sample": train_samples.get(confusion.guess),
+                "guess_sample": train_samples.get(confusion.predicted),
             }
             for confusion in confusions[:MOST_PAIRS]
         ],
@@ -192,7 +192,7 @@ def _classes(
             "sample": train_samples.get(c) or (scored.paths[first[c]] if c in first else None),
             "taken_for": [
                 {
-                    "name": class_names[confusion.guess],
+                    "name": class_names[confusion.predicted],
                     "count": confusion.count,
                     "sample": scored.paths[confusion.row] or None,
                 }

@@ -29,7 +29,7 @@ from myriad.store.formats import (
     to_floats,
 )
 from myriad.store.manifest import STAGED
-from myriad.store.references import refer
+from myriad.store.references import make_reference
 from myriad.store.rows import WINDOW_BYTES, shuffle_groups, window_size
 from myriad.store.shards import FLOATS, encode_path
 from myriad.store.writing import reporting_write_errors
@@ -216,11 +216,11 @@ def _refer(rows: _Rows, writer: StoreWriter, progress: Progress) -> None:
     with progress.step("Computing checksums", len(rows.files), "files") as advance:
         references = []
         for file in rows.files:
-            references.append(refer(file.path, file.n_rows))
+            references.append(make_reference(file.path, file.n_rows))
             advance(1)
     known = rows.known
     labels = rows.labels(slice(None))
-    writer.refer(references, labels, _stream_names(rows), known.splits, known.groups)
+    writer.add_references(references, labels, _stream_names(rows), known.splits, known.groups)
 
 
 def _stream_names(rows: _Rows) -> Iterator[bytes]:

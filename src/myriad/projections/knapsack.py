@@ -2,8 +2,8 @@
 
 The solution is ``x = min(max(0, b - t), u)``. Kiwiel's variable fixing finds t without sorting
 [TK, 4.1]: assume that all free variables lie strictly between their bounds, which gives t; of the
-lower and the upper bound, the one that is violated more in total is where its violators stay for
-good; the others are tried again.
+lower and the upper bound, take the one with the larger total violation, and fix the variables that
+violate it at that bound; repeat with the others.
 """
 
 from __future__ import annotations

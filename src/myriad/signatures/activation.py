@@ -58,8 +58,8 @@ def _(signature: Backbone, image: Bytes, weights: Float) -> Contributions:
 def _(signature: CombinedSignature, image: Bytes, weights: Float) -> Contributions:
     return join(
         [
-            contribute(part, taken, weights[:, block] * np.float32(share))
-            for part, taken, share, block in signature.take_apart(image)
+            contribute(part, prepared, weights[:, block] * np.float32(share))
+            for part, prepared, share, block in signature.iterate_parts(image)
         ]
     )
 
@@ -106,8 +106,8 @@ def _expose(signature: Backbone) -> tuple[bytes, str]:
 def expose_map(graph: bytes, output: str) -> tuple[bytes, str]:
     """Return a graph whose last map is a further output, and the name of that output.
 
-    From `output` on, nodes that only change the shape are passed until the node that takes the mean
-    over all positions; the map is its input. Raises `InputError` if there is no such node.
+    Starting at `output`, nodes that only change the shape are skipped, back to the node that takes
+    the mean over all positions; the map is its input. Raises `InputError` if there is no such node.
     """
     onnx = import_onnx()
     model = onnx.load_model_from_string(graph)

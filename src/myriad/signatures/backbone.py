@@ -23,7 +23,7 @@ LAYOUTS = ("nchw", "nhwc")
 ORDERS = ("rgb", "bgr")
 VIEWS = (1, 2, 10)
 MAX_SIDE = 4096
-"""Pixels that the input of a network may be wide and high."""
+"""Maximum width and height of the input of a network, in pixels."""
 Corner = tuple[float, float]
 CORNERS: tuple[Corner, ...] = ((0.5, 0.5), (0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
 """Where views are cut: the fraction of the spare width and height that lies left and above."""
@@ -162,7 +162,7 @@ class Backbone(Signature, kind="backbone"):
 
         Parameters
         ----------
-        corner : the view's place, see `CORNERS`; the centre by default.
+        corner : the position of the view, see `CORNERS`; the centre by default.
         """
         height, width = image.shape[:2]
         box = (0.0, 0.0, float(width), float(height))

@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import Descriptor, SpreadImages
+from myriad.descriptors import Descriptor, ImageCollection
 from myriad.descriptors.sampling import map_images
 from myriad.errors import InputError
 from myriad.parallel import thread_executor
@@ -32,7 +32,7 @@ from myriad.signatures.own_options import MAPS
 from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, Words, learn_intersection_pca
-from myriad.vocabularies.mixture import soften, split_cells
+from myriad.vocabularies.mixture import logits_to_posteriors, split_cells
 
 _HELLINGER = AdditiveMap()
 KERNEL_PCA = "intersection-pca"
@@ -104,7 +104,7 @@ class BagOfWordsSignature(PooledSignature, kind="bov"):
         projected = self.project(local)
         pyramid = pyramid_of(self.regions)
         if self.width:
-            counts = share_words(projected, local.positions, self.words, pyramid, self.width)
+            counts = soft_count_words(projected, local.positions, self.words, pyramid, self.width)
         else:
             counts = count_words(projected, local.positions, self.words, pyramid)
         return counts / np.maximum(counts.sum(axis=1, keepdims=True), np.float32(1e-6))
@@ -119,7 +119,7 @@ def count_words(values: Float, positions: Float, words: Words, pyramid: Pyramid)
     return pyramid.sum_cells(by_cell)
 
 
-def share_words(
+def soft_count_words(
     values: Float, positions: Float, words: Words, pyramid: Pyramid, width: float
 ) -> Float:
     """Return soft counts: float32 of shape (n_regions, n_words).
@@ -129,22 +129,22 @@ def share_words(
     """
     counts = np.zeros((pyramid.n_cells, words.n_words))
     for cell, rows in split_cells(values, pyramid.locate(positions), pyramid.n_cells):
-        counts[cell] += word_shares(rows, words, width).sum(axis=0)
+        counts[cell] += soft_assignments(rows, words, width).sum(axis=0)
     return pyramid.sum_cells(counts).astype(np.float32)
 
 
-def word_shares(values: Float, words: Words, width: float) -> Float:
+def soft_assignments(values: Float, words: Words, width: float) -> Float:
     """Return the fractions in which descriptors count for words: float32 (n, n_words)."""
     scale = np.float32(1 / (width * width))
     loadings = np.ascontiguousarray(words.centres.T) * scale
     logits: Float = values @ loadings
     logits -= np.einsum("kd,kd->k", words.centres, words.centres) * (scale / 2)
-    soften(logits, logits.max(axis=1))
+    logits_to_posteriors(logits, logits.max(axis=1))
     return logits
 
 
 def learn_bov(
-    images: Iterable[Bytes] | SpreadImages,
+    images: Iterable[Bytes] | ImageCollection,
     *,
     n_words: int = 1024,
     soft: bool = False,
@@ -198,7 +198,7 @@ class _Counting:
 
 
 def _add_kernel_pca(
-    signature: BagOfWordsSignature, images: Iterable[Bytes] | SpreadImages, options: Learning
+    signature: BagOfWordsSignature, images: Iterable[Bytes] | ImageCollection, options: Learning
 ) -> BagOfWordsSignature:
     """Return the signature with kernel PCA on its histograms of the images."""
     threads, progress = options.get("threads"), options.get("progress", SILENT)

@@ -27,7 +27,7 @@ class CombinedSignature(Signature, kind="combined"):
     ----------
     parts : the signatures.
     weights : the weight of each, above 0.
-    names : the word of ``--signature`` for each.
+    names : the value of ``--signature`` for each.
     """
 
     parts: tuple[Signature, ...]
@@ -73,7 +73,9 @@ class CombinedSignature(Signature, kind="combined"):
 
     def describe(self, image: Bytes) -> Float:
         """Return the signature of a uint8 image: float32 of shape (dim,)."""
-        return self.join([part.describe(taken) for part, taken, _, _ in self.take_apart(image)])
+        return self.join(
+            [part.describe(prepared) for part, prepared, _, _ in self.iterate_parts(image)]
+        )
 
     def join(self, rows: Sequence[Float]) -> Float:
         """Return the rows of the signatures side by side, each times its scaled weight."""
@@ -82,16 +84,16 @@ class CombinedSignature(Signature, kind="combined"):
             np.multiply(own, np.float32(share), out=row[block])
         return row
 
-    def take_apart(self, image: Bytes) -> Iterator[tuple[Signature, Bytes, float, slice]]:
-        """Yield each signature, the image as it takes it, its scaled weight and its columns."""
+    def iterate_parts(self, image: Bytes) -> Iterator[tuple[Signature, Bytes, float, slice]]:
+        """Yield each signature, the image in its colour mode, its scaled weight and its columns."""
         check_image(image, colour=self.colour)
         grey: Bytes | None = None
         for part, share, block in zip(self.parts, self.shares, self.blocks, strict=True):
-            taken = image
+            prepared = image
             if part.colour != self.colour:
                 grey = make_grey(image) if grey is None else grey
-                taken = grey
-            yield part, taken, share, block
+                prepared = grey
+            yield part, prepared, share, block
 
 
 def make_grey(image: Bytes) -> Bytes:

@@ -31,7 +31,12 @@ from numpy.typing import NDArray
 from myriad.arrays import Bytes, Float
 from myriad.descriptors.grid import GridDescriptor
 from myriad.errors import InputError
-from myriad.signatures.bov import BagOfWordsSignature, count_words, share_words, word_shares
+from myriad.signatures.bov import (
+    BagOfWordsSignature,
+    count_words,
+    soft_assignments,
+    soft_count_words,
+)
 from myriad.signatures.fisher import FisherSignature, fisher_vectors
 from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature, Signature
@@ -139,7 +144,7 @@ def _(signature: BagOfWordsSignature, image: Bytes, weights: Float) -> Contribut
     pooled = _Pooled.of(signature, image)
     words, width = signature.words, signature.width
     if width:
-        counts = share_words(pooled.values, pooled.positions, words, pooled.pyramid, width)
+        counts = soft_count_words(pooled.values, pooled.positions, words, pooled.pyramid, width)
     else:
         counts = count_words(pooled.values, pooled.positions, words, pooled.pyramid)
     histograms = counts / np.maximum(counts.sum(axis=1, keepdims=True), np.float32(1e-6))
@@ -155,7 +160,7 @@ def _(signature: BagOfWordsSignature, image: Bytes, weights: Float) -> Contribut
         if nearest is not None:
             parts[rows] = added[:, nearest[rows]].T
         else:
-            parts[rows] = word_shares(pooled.values[rows], words, width) @ added.T
+            parts[rows] = soft_assignments(pooled.values[rows], words, width) @ added.T
     return pooled.finish(parts, np.zeros((len(weights), len(counts))))
 
 

@@ -29,7 +29,7 @@ EPSILON = 1e-3
 STRIDES = (1, 2, 2, 2, 1, 2, 1)
 """The stride of the first bottleneck of each stage; that of the others is 1."""
 STRIDE = 32
-"""Pixels of the image to a position of the last layer, along each axis."""
+"""Pixels of the image per position of the last layer, along each axis."""
 OPSET, IR, NAME = 13, 8, "efficientnet-lite"
 
 Weights = dict[str, NDArray[Any]]
@@ -41,7 +41,7 @@ class Lite:
 
     Attributes
     ----------
-    name : the word of ``--signature``.
+    name : the value of ``--signature``.
     repeats : the number of bottlenecks of each stage. The first and the last stage are the same in
         all networks, and the widths are those of the weights.
     size : height and width of the images it was trained on.
@@ -160,7 +160,7 @@ def build_graph(weights: Weights, lite: Lite, *, classify: bool = False, size: i
     x = network.convolve("image", "_conv_stem", "_bn0", stride=2, active=True)
     try:
         for number, stride in enumerate(lite.strides):
-            x = network.squeeze(x, f"_blocks.{number}", stride)
+            x = network.bottleneck(x, f"_blocks.{number}", stride)
         x = network.convolve(x, "_conv_head", "_bn1", active=True)
         outputs = network.pool(x, "features")
         if classify:
@@ -179,7 +179,7 @@ class _Network:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def squeeze(self, x: str, name: str, stride: int) -> str:
+    def bottleneck(self, x: str, name: str, stride: int) -> str:
         """Add an inverted bottleneck: expand, convolve each channel by itself, project."""
         y = x
         if f"{name}._expand_conv.weight" in self.weights:
@@ -192,7 +192,7 @@ class _Network:
         return self._add("Add", [x, y], f"{name}.sum") if stride == 1 and same else y
 
     def _width(self, name: str) -> int:
-        """Return the channels that go into a bottleneck."""
+        """Return the number of input channels of a bottleneck."""
         expand = self.weights.get(f"{name}._expand_conv.weight")
         first = self.weights[f"{name}._depthwise_conv.weight"]
         return int(first.shape[0] if expand is None else expand.shape[1])
@@ -215,7 +215,11 @@ class _Network:
         kernel, bias = fold(self.weights, name, norm)
         y = self._add(
             "Conv",
-            [x, self._keep(kernel, f"{name}.kernel"), self._keep(bias, f"{name}.bias")],
+            [
+                x,
+                self._add_constant(kernel, f"{name}.kernel"),
+                self._add_constant(bias, f"{name}.bias"),
+            ],
             f"{name}.values",
             auto_pad="SAME_UPPER",
             kernel_shape=list(kernel.shape[2:]),
@@ -225,8 +229,8 @@ class _Network:
         if not active:
             return y
         if not any(constant.name == "six" for constant in self.constants):
-            self._keep(np.zeros((), np.float32), "nought")
-            self._keep(np.full((), 6, np.float32), "six")
+            self._add_constant(np.zeros((), np.float32), "nought")
+            self._add_constant(np.full((), 6, np.float32), "six")
         return self._add("Clip", [y, "nought", "six"], f"{name}.active")
 
     def pool(self, x: str, name: str) -> str:
@@ -235,7 +239,9 @@ class _Network:
 
     def classify(self, x: str) -> str:
         """Add the scores of the classes that the network was trained on."""
-        names = [self._keep(self.weights[f"_fc.{array}"], array) for array in ("weight", "bias")]
+        names = [
+            self._add_constant(self.weights[f"_fc.{array}"], array) for array in ("weight", "bias")
+        ]
         return self._add("Gemm", [x, *names], "scores", transB=1)
 
     def finish(self, output: str, size: int) -> bytes:
@@ -253,7 +259,7 @@ class _Network:
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, [output], **settings))
         return output
 
-    def _keep(self, array: NDArray[Any], name: str) -> str:
+    def _add_constant(self, array: NDArray[Any], name: str) -> str:
         self.constants.append(self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
         return name
 

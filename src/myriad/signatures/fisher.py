@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import Descriptor, LocalDescriptors, SpreadImages
+from myriad.descriptors import Descriptor, ImageCollection, LocalDescriptors
 from myriad.errors import InputError
 from myriad.progress import SILENT
 from myriad.signatures.learning import (
@@ -37,7 +37,7 @@ class FisherSignature(PooledSignature, kind="fisher"):
     regions : 1, 4 (and three stripes) or 8 (and 2 x 2 quarters).
     power : the exponent of the signed power that each value goes through.
     weights : whether it includes the gradient with respect to the weights of the Gaussians, one
-        number a Gaussian and region, before the others.
+        number per Gaussian and region, before the others.
     coordinates : whether x and y of a patch follow its projected descriptor, so that Gaussians are
         bound to a part of the image.
     """
@@ -72,7 +72,7 @@ class FisherSignature(PooledSignature, kind="fisher"):
     def dim(self) -> int:
         """The length of a signature: regions x Gaussians x (means and deviations) x dimensions.
 
-        With weights, one number a Gaussian and region more.
+        With weights, one number more per Gaussian and region.
         """
         size = 2 * self.mixture.means.size + self.weights * self.mixture.n_components
         return self.regions * size
@@ -120,7 +120,7 @@ def fisher_vectors(
 
     For each Gaussian ``k`` with posteriors ``q``, over the ``n`` descriptors of a region and with
     ``z = (x - mean_k) / deviation_k``: ``sum q z / (n sqrt(weight_k))`` and
-    ``sum q (z² - 1) / (n sqrt(2 weight_k))``; if asked for, ``sum (q - weight_k) / (n
+    ``sum q (z² - 1) / (n sqrt(2 weight_k))``; with `weights`, ``sum (q - weight_k) / (n
     sqrt(weight_k))`` too. A region without descriptors has the zero vector.
 
     Parameters
@@ -162,7 +162,7 @@ def _weight_gradients(
 
 
 def learn_fisher(
-    images: Iterable[Bytes] | SpreadImages,
+    images: Iterable[Bytes] | ImageCollection,
     *,
     n_components: int = 256,
     weights: bool = False,
@@ -174,7 +174,7 @@ def learn_fisher(
     Parameters
     ----------
     images : uint8 images, grey or in colour as the descriptor takes them; each is read once. A
-        thousand, of all classes, are plenty. `SpreadImages` are sampled by their workers.
+        thousand, of all classes, are plenty. `ImageCollection` are sampled by their workers.
     n_components : the number of Gaussians.
     weights : whether signatures hold the gradient with respect to the Gaussians' weights too.
     coordinates : whether x and y of patches are part of their descriptors.

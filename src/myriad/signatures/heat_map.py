@@ -12,7 +12,7 @@ from myriad.signatures.contributions import Contributions
 SIDE = 160
 """Pixels of the longer side of a heat map."""
 FOR, AGAINST = (215, 48, 31), (33, 102, 172)
-"""Colours in RGB: red speaks for the class, blue against it."""
+"""Colours in RGB of parts that raise the score of the class, and of those that lower it."""
 STRENGTH = 0.75
 """Opacity of the strongest part."""
 
@@ -55,7 +55,8 @@ def colour_heat_map(heat: Float) -> Bytes:
     """Return a heat map as a transparent picture: uint8 of shape (rows, columns, 4), RGBA.
 
     The deviation from the mean is shown: a class that is scored high everywhere, or low, still has
-    parts that say more than others. The opacity is proportional to it. Edges of boxes are smoothed.
+    parts that contribute more than others. The opacity is proportional to the deviation. Edges of
+    boxes are smoothed.
     """
     deviations = cv2.GaussianBlur(heat - heat.mean(), (0, 0), SIDE / 50)
     strongest = float(np.quantile(np.abs(deviations), 0.99))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import SpreadImages
+from myriad.descriptors import ImageCollection
 from myriad.descriptors.descriptor import check_image
 from myriad.descriptors.filter_bank import FilterBank
 from myriad.descriptors.sampling import map_images, sample_descriptors
@@ -151,7 +151,7 @@ def _locate_pixels(height: int, width: int) -> Float:
 
 
 def learn_histograms(
-    images: Iterable[Bytes] | SpreadImages,
+    images: Iterable[Bytes] | ImageCollection,
     *,
     n_words: int = 256,
     step: int = 6,
@@ -171,7 +171,7 @@ def learn_histograms(
         raise InputError("A kernel PCA reads the images twice: give a list, not an iterator.")
     bank, regions = FilterBank(step=step), options.get("regions", 4)
     progress, threads = options.get("progress", SILENT), options.get("threads")
-    grey = images if isinstance(images, SpreadImages) else [make_grey(image) for image in images]
+    grey = images if isinstance(images, ImageCollection) else [make_grey(image) for image in images]
     values = sample_descriptors(
         grey,
         bank,

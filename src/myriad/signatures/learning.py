@@ -1,4 +1,4 @@
-"""What learning any pooled signature begins with: a sample of descriptors, its PCA, its words.
+"""The first steps of learning any pooled signature: a sample of descriptors, its PCA, its words.
 
 The same images and seed give the same bits on any number of threads.
 """
@@ -11,7 +11,7 @@ from typing import TypedDict
 import numpy as np
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import DenseSIFT, Descriptor, SpreadImages
+from myriad.descriptors import DenseSIFT, Descriptor, ImageCollection
 from myriad.descriptors.sampling import sample_descriptors
 from myriad.errors import InputError
 from myriad.parallel import Workers, thread_executor
@@ -32,7 +32,7 @@ class Learning(TypedDict, total=False):
         the x and y of Fisher vectors take two.
     whiten : whether projected descriptors are divided by their standard deviation.
     descriptor : the local descriptor of images, dense SIFT by default.
-    sample : the most descriptors to learn from, a thousand a Gaussian being plenty; each takes up
+    sample : the most descriptors to learn from, a thousand per Gaussian being plenty; each takes up
         to 1 KB of memory.
     workers : workers that compute the sums of PCA, words and mixture; None for this machine.
     """
@@ -54,7 +54,7 @@ def common_fields(options: Learning, pca: PCA) -> tuple[Descriptor, PCA]:
 
 
 def project_sample(
-    images: Iterable[Bytes] | SpreadImages,
+    images: Iterable[Bytes] | ImageCollection,
     n_words: int,
     *,
     regions: int = 4,

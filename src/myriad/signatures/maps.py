@@ -14,7 +14,7 @@ from myriad.errors import InputError
 from myriad.serialisation import Serialisable
 from myriad.vocabularies import IntersectionPCA
 
-MOST_ORDERS = 16
+MAX_ORDER = 16
 
 SPECTRA: dict[str, Callable[[float], float]] = {
     "chi2": lambda frequency: 1 / cosh(min(pi * frequency, 700.0)),
@@ -85,8 +85,8 @@ class AdditiveMap(HistogramMap, kind="additive-map"):
         if self.kernel not in SPECTRA:
             known = ", ".join(("hellinger", *SPECTRA))
             raise InputError(f"The kernel of a map must be one of {known}, not {self.kernel!r}.")
-        if type(self.order) is not int or not 0 <= self.order <= MOST_ORDERS:
-            raise InputError(f"The order of a map must be 0 to {MOST_ORDERS}, not {self.order!r}.")
+        if type(self.order) is not int or not 0 <= self.order <= MAX_ORDER:
+            raise InputError(f"The order of a map must be 0 to {MAX_ORDER}, not {self.order!r}.")
         if not isinstance(self.step, int | float) or not 1e-3 <= self.step <= 100:
             raise InputError(f"The step of a map must be a positive number, not {self.step!r}.")
 

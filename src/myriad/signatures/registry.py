@@ -1,4 +1,4 @@
-"""The registry of signatures: what everything else knows of each, by the word of ``--signature``.
+"""The registry of signatures, by the value of ``--signature``.
 
 The command line, ``extract``, ``plan``, the tables of the documentation and the contract tests
 iterate over `SIGNATURES`. A new signature is one file with its class (see
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from myriad.signatures.spec import Images
 
 AUTO = "auto"
-"""The word for a signature that is chosen by cross-validation on some of the images."""
+"""The value for a signature that is chosen by cross-validation on some of the images."""
 NETWORK, FISHER = "efficientnet-lite0+efficientnet-lite2", "fisher"
 """The candidates of ``auto``, whose combination is the third."""
 TRIED_WEIGHTS = (0.5, 0.25, 1.0)
-"""The weights that ``auto*`` chooses among; the first where there is nothing to choose by."""
-MOST_OPEN_WEIGHTS = 2
+"""The weights that ``auto*`` chooses among; the first where there are no labels to choose by."""
+MAX_OPEN_WEIGHTS = 2
 POOLED = ("components", "regions", "step", "descriptor", "contrast", "root", "whiten")
 """The options that all signatures of local descriptors share; networks have none of them."""
 
@@ -58,10 +58,10 @@ class SignatureOptions:
 
     Attributes
     ----------
-    signature : a word of ``--signature``: a name in `SIGNATURES`, with ``:FILE`` if needed; several
-        with ``+`` between them, each after its weight and ``*`` if that is not 1; or `AUTO`. A
-        weight of ``auto`` is chosen by cross-validation. After a ``:``, a signature of local
-        descriptors names its own, as in ``fisher:colour``.
+    signature : a value of ``--signature``: a name in `SIGNATURES`, with ``:FILE`` if needed;
+        several with ``+`` between them, each after its weight and ``*`` if that is not 1; or
+        `AUTO`. A weight of ``auto`` is chosen by cross-validation. After a ``:``, a signature of
+        local descriptors names its own, as in ``fisher:colour``.
     components : Gaussians of the mixture or words of the vocabulary; None for the signature's own
         default.
     regions : of the spatial pyramid, 1, 4 or 8.
@@ -194,9 +194,11 @@ class AutomaticSpec(SignatureSpec):
         """The options of all signatures."""
         return merge_options(spec.options for spec in SIGNATURES.values())
 
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+    def learn(
+        self, images: Images, options: SignatureOptions, context: LearningContext
+    ) -> Signature:
         """Return the first candidate."""
-        chosen = asked.choose(asked.candidates[0])
+        chosen = options.choose(options.candidates[0])
         return chosen.spec.learn(images, chosen, context)
 
 
@@ -241,17 +243,19 @@ class CombinedSpec(SignatureSpec):
         parts = zip(self.parts, signature.parts, strict=True)  # type: ignore[attr-defined]
         return sum(spec.count_features(part, n_images) for spec, part in parts)
 
-    def open(self, asked: SignatureOptions) -> Signature | None:
+    def open(self, options: SignatureOptions) -> Signature | None:
         """Return the combination if nothing has to be learned, else None."""
-        opened = [asked.choose(word).spec.open(asked.choose(word)) for word in self.words]
+        opened = [options.choose(word).spec.open(options.choose(word)) for word in self.words]
         parts = tuple(part for part in opened if part is not None)
         return self._combine(parts) if len(parts) == len(opened) else None
 
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+    def learn(
+        self, images: Images, options: SignatureOptions, context: LearningContext
+    ) -> Signature:
         """Open or learn each of them."""
         parts = []
         for word in self.words:
-            one = asked.choose(word)
+            one = options.choose(word)
             parts.append(one.spec.open(one) or one.spec.learn(images, one, context))
         return self._combine(tuple(parts))
 
@@ -280,7 +284,7 @@ SIGNATURES: dict[str, SignatureSpec] = {
 
 
 def find_signature(word: str) -> SignatureSpec:
-    """Return the entry of a signature by the word of ``--signature``.
+    """Return the entry of a signature by the value of ``--signature``.
 
     Raises `InputError` where there is no such signature.
     """
@@ -307,7 +311,7 @@ def find_signature(word: str) -> SignatureSpec:
 
 
 def split_word(word: str) -> list[tuple[str, float | None]]:
-    """Return the signatures that a word of ``--signature`` names, each with its weight.
+    """Return the signatures that a value of ``--signature`` names, each with its weight.
 
     A weight that is left open is None. A ``+`` in the name of a file does not separate: what
     follows it names no signature.
@@ -330,12 +334,12 @@ def _weights_in(word: str) -> list[float | None]:
 
 
 def _try_weights(word: str) -> tuple[str, ...]:
-    """Return a word of ``--signature`` with each of the weights tried where one is left open."""
+    """Return a value of ``--signature`` with each of the weights tried where one is left open."""
     terms = split_word(word)
     n_open = _weights_in(word).count(None)
-    if n_open > MOST_OPEN_WEIGHTS:
+    if n_open > MAX_OPEN_WEIGHTS:
         raise InputError(
-            f"--signature {word}: at most {MOST_OPEN_WEIGHTS} weights can be {AUTO}, not {n_open}."
+            f"--signature {word}: at most {MAX_OPEN_WEIGHTS} weights can be {AUTO}, not {n_open}."
         )
     found = []
     for tried in product(TRIED_WEIGHTS, repeat=n_open):
@@ -367,7 +371,7 @@ def signature_options() -> dict[str, Option]:
 
 
 def is_network(word: str) -> bool:
-    """Return whether a word of ``--signature`` names one or several networks.
+    """Return whether a value of ``--signature`` names one or several networks.
 
     Networks are opened and not learned.
     """

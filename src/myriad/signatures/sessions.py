@@ -1,4 +1,4 @@
-"""ONNX Runtime, imported when first needed; one session a graph, kept while it is in use."""
+"""ONNX Runtime, imported when first needed; one session per graph; the latest are kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from myriad.errors import InputError
 
 INSTALL = "pip install onnxruntime onnx."
-_KEPT = 4
+_MAX_SESSIONS = 4
 _SESSIONS: OrderedDict[str, Any] = OrderedDict()
 _LOCK = threading.Lock()
 
@@ -36,7 +36,7 @@ def open_session(read: Callable[[], bytes], sha256: str) -> Any:
     with _LOCK:
         if sha256 not in _SESSIONS:
             _SESSIONS[sha256] = start_session(read())
-            if len(_SESSIONS) > _KEPT:
+            if len(_SESSIONS) > _MAX_SESSIONS:
                 _SESSIONS.popitem(last=False)
         _SESSIONS.move_to_end(sha256)
         return _SESSIONS[sha256]

@@ -18,7 +18,7 @@ from myriad.vocabularies import PCA
 class Signature(Serialisable, ABC):
     """The base of all signatures; a subclass is one file.
 
-    `describe` works on one thread, without Python's lock where it computes: callers describe images
+    `describe` runs on one thread and releases the GIL where it computes: callers describe images
     in parallel. Its entry in `myriad.signatures.registry` makes a signature known to the command.
     """
 
@@ -39,12 +39,12 @@ class Signature(Serialisable, ABC):
 
     @property
     def learned(self) -> bool:
-        """Whether it depends on the images of a job; rows of others can be kept for other jobs."""
+        """Whether it is learned from images; rows of other signatures can be cached across jobs."""
         return True
 
     @property
     def period(self) -> int:
-        """The number of features after which a row repeats its meaning; all if it never does."""
+        """The number of features of one region: all regions have the same layout."""
         return self.dim
 
     @property
@@ -83,7 +83,7 @@ class PooledSignature(Signature):
         return self.descriptor.pixels
 
     def project(self, local: LocalDescriptors) -> Float:
-        """Return descriptors as they are pooled: projected by the PCA."""
+        """Return the descriptors that are pooled: projected by the PCA, float32 (n, dim)."""
         return self.pca.project(local.values)
 
     @property

@@ -21,13 +21,13 @@ from myriad.signatures.own_options import (
 
 if TYPE_CHECKING:
     from myriad.arrays import Bytes
-    from myriad.descriptors import SpreadImages
+    from myriad.descriptors import ImageCollection
     from myriad.parallel import LearningContext
     from myriad.signatures.backbone import Backbone
     from myriad.signatures.registry import SignatureOptions
     from myriad.signatures.signature import Signature
 
-    Images = Iterable[Bytes] | SpreadImages
+    Images = Iterable[Bytes] | ImageCollection
 
 
 class SignatureSpec(ABC):
@@ -35,7 +35,7 @@ class SignatureSpec(ABC):
 
     Attributes
     ----------
-    name : the word of ``--signature``.
+    name : the value of ``--signature``.
     description : one line for the help and the documentation.
     options : dataclass of its own options, each a field declared with `myriad.options.option`.
     components : default number of Gaussians or words; None for a signature without vocabulary.
@@ -54,10 +54,10 @@ class SignatureSpec(ABC):
 
     @property
     def word(self) -> str:
-        """The word of ``--signature`` as the help shows it."""
+        """The value of ``--signature`` as the help shows it."""
         return f"{self.name}:FILE" if self.takes_file else self.name
 
-    def open(self, asked: SignatureOptions) -> Signature | None:
+    def open(self, options: SignatureOptions) -> Signature | None:
         """Return the signature if nothing has to be learned, else None."""
         return None
 
@@ -66,7 +66,9 @@ class SignatureSpec(ABC):
         return signature.dim
 
     @abstractmethod
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+    def learn(
+        self, images: Images, options: SignatureOptions, context: LearningContext
+    ) -> Signature:
         """Return the signature, learned from images.
 
         Parameters
@@ -84,16 +86,18 @@ class FisherSpec(SignatureSpec):
     components = 256
     takes_descriptor = True
 
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+    def learn(
+        self, images: Images, options: SignatureOptions, context: LearningContext
+    ) -> Signature:
         """Learn the PCA and the mixture."""
         from myriad.signatures.fisher import learn_fisher
 
         return learn_fisher(
             images,
-            n_components=asked.components or self.components,
-            weights=asked.own.weights,
-            coordinates=asked.own.coordinates,
-            **asked.learning(context),
+            n_components=options.components or self.components,
+            weights=options.own.weights,
+            coordinates=options.own.coordinates,
+            **options.learning(context),
         )
 
 
@@ -106,12 +110,14 @@ class BagOfWordsSpec(SignatureSpec):
     components = 1024
     takes_descriptor = True
 
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
-        """Learn the PCA, the words, and the kernel PCA if asked."""
+    def learn(
+        self, images: Images, options: SignatureOptions, context: LearningContext
+    ) -> Signature:
+        """Learn the PCA, the words and, if the map needs it, the kernel PCA."""
         from myriad.signatures.bov import learn_bov
 
-        size, own = asked.components or self.components, asked.own
-        shared = asked.learning(context)
+        size, own = options.components or self.components, options.own
+        shared = options.learning(context)
         return learn_bov(images, n_words=size, soft=own.soft, map=own.map, **shared)
 
 
@@ -124,12 +130,14 @@ class VladSpec(SignatureSpec):
     components = 256
     takes_descriptor = True
 
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+    def learn(
+        self, images: Images, options: SignatureOptions, context: LearningContext
+    ) -> Signature:
         """Learn the PCA and the words."""
         from myriad.signatures.vlad import learn_vlad
 
-        size, within = asked.components or self.components, asked.own.within
-        return learn_vlad(images, n_words=size, within=within, **asked.learning(context))
+        size, within = options.components or self.components, options.own.within
+        return learn_vlad(images, n_words=size, within=within, **options.learning(context))
 
 
 class HistogramSpec(SignatureSpec):
@@ -140,12 +148,14 @@ class HistogramSpec(SignatureSpec):
     components = 256
     codes = "none"
 
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+    def learn(
+        self, images: Images, options: SignatureOptions, context: LearningContext
+    ) -> Signature:
         """Learn the textons and the kernel PCA."""
         from myriad.signatures.histograms import learn_histograms
 
-        size, shared = asked.components or self.components, asked.learning(context)
-        return learn_histograms(images, n_words=size, step=asked.step, **shared)
+        size, shared = options.components or self.components, options.learning(context)
+        return learn_histograms(images, n_words=size, step=options.step, **shared)
 
     def count_features(self, signature: Signature, n_images: int) -> int:
         """Return the number of components: of a centred kernel, fewer than there are images."""
@@ -161,22 +171,24 @@ class NetworkSpec(SignatureSpec):
     codes = "none"
 
     @abstractmethod
-    def open(self, asked: SignatureOptions) -> Backbone:
+    def open(self, options: SignatureOptions) -> Backbone:
         """Return the network."""
 
-    def learn(self, images: Images, asked: SignatureOptions, context: LearningContext) -> Signature:
+    def learn(
+        self, images: Images, options: SignatureOptions, context: LearningContext
+    ) -> Signature:
         """Return the network as it is."""
-        return self.open(asked)
+        return self.open(options)
 
 
 class EfficientNetSpec(NetworkSpec):
     """EfficientNet-Lite, trained on ImageNet."""
 
-    def open(self, asked: SignatureOptions) -> Backbone:
+    def open(self, options: SignatureOptions) -> Backbone:
         """Return the network; its weights are those of an installed package."""
         from myriad.signatures.efficientnet import make_efficientnet
 
-        return make_efficientnet(self.name, size=asked.own.size, views=asked.own.views)
+        return make_efficientnet(self.name, size=options.own.size, views=options.own.views)
 
 
 class EfficientNetLite0Spec(EfficientNetSpec):
@@ -208,8 +220,8 @@ class OnnxSpec(NetworkSpec):
     options = OnnxOptions
     takes_file = True
 
-    def open(self, asked: SignatureOptions) -> Backbone:
+    def open(self, options: SignatureOptions) -> Backbone:
         """Return the network in the file."""
         from myriad.signatures.onnx_file import read_onnx
 
-        return read_onnx(asked.file, asked.own)
+        return read_onnx(options.file, options.own)

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 
 _MAGIC, _PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
-_MOST_NUMBERED = 1_000_000
-"""Objects that a pickle may number: for a larger number, memory is taken for all below it."""
+_MAX_MEMO = 1_000_000
+"""Largest index in the memo of a pickle: the unpickler allocates memory for all below it."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ def read_torch_weights(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _load(stream: BinaryIO) -> Any:
-    """Return what the next pickle holds, after a look at the numbers in it."""
+    """Return the content of the next pickle, after a check of its memo indices."""
     start = stream.tell()
     for operation, number, _ in pickletools.genops(stream):
-        if operation.name.endswith("PUT") and int(number or 0) > _MOST_NUMBERED:
+        if operation.name.endswith("PUT") and int(number or 0) > _MAX_MEMO:
             raise ValueError("it numbers too many objects")
     stream.seek(start)
     return _Unpickler(stream).load()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
-from myriad.descriptors import Descriptor, SpreadImages
+from myriad.descriptors import Descriptor, ImageCollection
 from myriad.errors import InputError
 from myriad.signatures.learning import (
     Learning,
@@ -97,7 +97,7 @@ def word_norms(sums: Float) -> Float:
 
 
 def learn_vlad(
-    images: Iterable[Bytes] | SpreadImages,
+    images: Iterable[Bytes] | ImageCollection,
     *,
     n_words: int = 256,
     within: bool = False,

@@ -1,6 +1,6 @@
 """Stores: rows, labels, class names and the recipe on disk, read as shuffled blocks of rows."""
 
-from myriad.store.counting import inform_rows, rows_at_a_time
+from myriad.store.counting import feature_information, rows_at_a_time
 from myriad.store.rows import ArrayRows, Block, Rows, check_scale, sample_rows, with_features
 from myriad.store.shards import shard_rows
 from myriad.store.shared_rows import LocalRows, SharedRows, open_rows, share_rows, state_of
@@ -33,10 +33,10 @@ __all__ = [
     "StoreWriter",
     "as_csr",
     "check_scale",
+    "feature_information",
     "feature_means",
     "feature_squares",
     "holds_only_store",
-    "inform_rows",
     "is_store",
     "open_rows",
     "rows_at_a_time",

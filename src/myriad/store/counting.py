@@ -1,8 +1,8 @@
-"""Count values of rows on several workers, see `codes.counting`.
+"""Count the values of rows on several workers; see `codes.counting`.
 
 A worker counts a range of rows and writes the counts to a file, because they may take a gigabyte;
 the counts of all ranges are added. Ranges end at the boundaries of blocks, so that a row is read
-and rotated together with the same rows on any number of workers.
+and mapped together with the same rows on any number of workers.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.codes import inform_by, measure_information
-from myriad.codes.counting import Counter, Counts, Question, Ranges, StreamCounter
+from myriad.codes import information_from_counter, measure_information
+from myriad.codes.counting import Counter, CountRequest, Counts, Ranges, StreamCounter
 from myriad.codes.spec import RowMap
 from myriad.files import atomic_write, read_arrays, write_arrays
 from myriad.measures import LabelSets
@@ -49,30 +49,30 @@ def labels_of(rows: Rows, index: NDArray[np.int64]) -> LabelSets:
     return LabelSets.from_labels(rows.labels[index])
 
 
-def rotate_block(rotation: RowMap | None, block: Block) -> Block:
-    """Return a block with its rows rotated; the same block if there is no rotation."""
-    return block if rotation is None else Block(block.index, rotation.rotate(block.X))
+def transform_block(row_map: RowMap | None, block: Block) -> Block:
+    """Return a block with its rows mapped; the same block if `row_map` is None."""
+    return block if row_map is None else Block(block.index, row_map.transform(block.X))
 
 
 @dataclass(frozen=True)
-class RangeCounting:
+class RangeCounter:
     """Counts a range of rows; it can be sent to a worker on another machine."""
 
     rows: SharedRows
-    rotation: RowMap | None
+    row_map: RowMap | None
 
     def find_ranges(self, rows_range: RowRange) -> Ranges:
         """Return the smallest and the largest value of each feature in a range of rows."""
         with open_threads(1) as pool:
             rows = self._open(rows_range)
-            width = rows.dim if self.rotation is None else self.rotation.width
+            width = rows.dim if self.row_map is None else self.row_map.width
             return StreamCounter(partial(self._read, rows), pool).find_ranges(width)
 
-    def count(self, question: Question, job: tuple[Path, RowRange]) -> Path:
+    def count(self, request: CountRequest, job: tuple[Path, RowRange]) -> Path:
         """Write the counts of a range of rows to a file; return its path."""
         target, rows_range = job
         with open_threads(1) as pool:
-            found = StreamCounter(partial(self._read, self._open(rows_range)), pool).count(question)
+            found = StreamCounter(partial(self._read, self._open(rows_range)), pool).count(request)
         with atomic_write(target, durable=False) as partial_path:
             total = np.array([found.total])
             write_arrays(partial_path, {"cells": found.cells, "sizes": found.sizes, "total": total})
@@ -83,21 +83,21 @@ class RangeCounting:
 
     def _read(self, rows: Rows) -> Iterator[tuple[Float, LabelSets]]:
         for block in rows.blocks(rows_at_a_time(rows.dim)):
-            yield rotate_block(self.rotation, block).X, labels_of(rows, block.index)
+            yield transform_block(self.row_map, block).X, labels_of(rows, block.index)
 
 
-class SpreadCounter(Counter):
+class DistributedCounter(Counter):
     """Counts rows on several workers; the counts equal those of `StreamCounter`."""
 
     def __init__(
-        self, rows: Rows, rotation: RowMap | None, workers: Workers, advance: Advance
+        self, rows: Rows, row_map: RowMap | None, workers: Workers, advance: Advance
     ) -> None:
         self._workers, self._advance = workers, advance
         self._n_rows, self._dim = rows.n_rows, rows.dim
         self._folder = workers.make_folder("counts")
         self._numbers = count()
-        self._counting = RangeCounting(share_rows(rows, self._folder), rotation)
-        workers.executor.require(*self._counting.rows.files)
+        self._counter = RangeCounter(share_rows(rows, self._folder), row_map)
+        workers.executor.require(*self._counter.rows.files)
 
     def close(self) -> None:
         """Remove the folder of counts."""
@@ -108,19 +108,19 @@ class SpreadCounter(Counter):
         lows = np.full(dim, np.inf, np.float32)
         highs = np.full(dim, -np.inf, np.float32)
         ranges = self._cut(8 * dim)
-        for low, high in self._map(self._counting.find_ranges, ranges, ranges):
+        for low, high in self._map(self._counter.find_ranges, ranges, ranges):
             np.minimum(lows, low, out=lows)
             np.maximum(highs, high, out=highs)
         return lows, highs
 
-    def count(self, question: Question) -> Counts:
-        """Return the counts that a question asks for."""
-        width = question.last - question.first
-        shape = (question.height, width, *([question.bins] if question.bins else []))
-        found = Counts(np.zeros(shape, np.uint32), np.zeros(question.height, np.int64), 0)
+    def count(self, request: CountRequest) -> Counts:
+        """Return the counts of a range of features."""
+        width = request.last - request.first
+        shape = (request.height, width, *([request.bins] if request.bins else []))
+        found = Counts(np.zeros(shape, np.uint32), np.zeros(request.height, np.int64), 0)
         ranges = self._cut(found.cells.nbytes)
         jobs = [(self._folder / f"{next(self._numbers)}.safetensors", one) for one in ranges]
-        for path in self._map(partial(self._counting.count, question), jobs, ranges):
+        for path in self._map(partial(self._counter.count, request), jobs, ranges):
             counted = read_arrays(path)
             found.add(Counts(counted["cells"], counted["sizes"], int(counted["total"][0])))
             path.unlink()
@@ -147,11 +147,11 @@ class SpreadCounter(Counter):
             self._advance(last - first)
 
 
-def inform_rows(
+def feature_information(
     rows: Rows,
     *,
     bins: int | None = None,
-    rotation: RowMap | None = None,
+    row_map: RowMap | None = None,
     threads: int | None = None,
     workers: Workers | None = None,
     progress: Progress = SILENT,
@@ -163,12 +163,12 @@ def inform_rows(
     Parameters
     ----------
     bins : number of equal bins of each feature; None to use the sign.
-    rotation : map of the rows whose features are measured; None for none.
+    row_map : map that is applied to rows before their features are measured; None for none.
     workers : the workers that count; None for this process. The result is the same, bit for bit.
     """
     n_passes = 1 if bins is None else 2
     options: dict[str, Any] = {
-        "dim": rows.dim if rotation is None else rotation.width,
+        "dim": rows.dim if row_map is None else row_map.width,
         "n_classes": len(rows.class_names),
         "bins": bins,
         "several": rows.sets is not None,
@@ -178,14 +178,14 @@ def inform_rows(
         def read() -> Iterator[tuple[Float, LabelSets]]:
             with thread_executor(threads) as executor:
                 blocks = rows.blocks(rows_at_a_time(rows.dim))
-                rotate = partial(rotate_block, rotation)
-                if rotation is not None:
-                    blocks = map_ordered(rotate, blocks, executor, ahead=4)
+                if row_map is not None:
+                    transform = partial(transform_block, row_map)
+                    blocks = map_ordered(transform, blocks, executor, ahead=4)
                 for block in blocks:
                     yield block.X, labels_of(rows, block.index)
                     advance(len(block.X))
 
         if workers is None:
             return measure_information(read, threads=threads, **options)
-        with closing(SpreadCounter(rows, rotation, workers, advance)) as counter:
-            return inform_by(counter, **options)
+        with closing(DistributedCounter(rows, row_map, workers, advance)) as counter:
+            return information_from_counter(counter, **options)

@@ -68,21 +68,21 @@ class Index:
         return names[coded.indices.to_numpy()] if len(names) else np.empty(0, np.str_)
 
 
-def small_columns(batch: pa.RecordBatch, form: RowFormat) -> pa.RecordBatch:
-    """Return a copy of a shard's columns without `row`, so that its file can be closed."""
+def index_columns(batch: pa.RecordBatch, form: RowFormat) -> pa.RecordBatch:
+    """Return a copy of a shard's index columns, so that its file can be closed."""
     schema = index_schema(form)
     small = batch.select(schema.names).replace_schema_metadata(None)
     return pa.ipc.read_record_batch(small.serialize(), schema)
 
 
-def small_batch(
+def index_batch(
     form: RowFormat,
     labels: NDArray[np.int32] | LabelSets,
     paths: Iterable[bytes],
     splits: NDArray[np.str_],
     groups: NDArray[np.int32] | None,
 ) -> pa.RecordBatch:
-    """Return the columns of the index for rows that are in no shard."""
+    """Return the index columns of rows that are not in a shard but in referenced files."""
     columns = [
         label_column(labels),
         pa.array(paths, pa.large_binary()),

@@ -29,7 +29,7 @@ STAGED = "staged.npy"
 
 @dataclass(frozen=True)
 class Header:
-    """What all rows of a store have in common.
+    """The metadata that all rows of a store share.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class Reference:
     sha256: str
 
 
-def refer(path: Path, rows: int) -> Reference:
+def make_reference(path: Path, rows: int) -> Reference:
     """Return a reference to a file in its current state."""
     location = path.resolve()
     status = location.stat()
@@ -57,8 +57,8 @@ def read_references(items: Any, where: Path) -> list[Reference]:
     return references
 
 
-class ReferredShards:
-    """The rows of files, cut into ranges that serve as the shards of a store.
+class ReferencedShards:
+    """The rows of referenced files, cut into ranges that serve as the shards of a store.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Copying rows together that lie in one array or in several memory-mapped files."""
+"""Kernels that gather rows from an array, or from several memory-mapped files, into one array."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Rows(ABC):
         return X
 
     def origin(self) -> tuple[object, NDArray[np.int64]]:
-        """Return what the rows are read from and their numbers there, which identify a row."""
+        """Return the source that rows are read from, and their numbers in it, to identify them."""
         return self, np.arange(self.n_rows)
 
     @abstractmethod
@@ -155,7 +155,7 @@ class Rows(ABC):
 
     @abstractmethod
     def _reader(self) -> Fill:
-        """Return a function that fills X with the rows of an index; it serves one thread."""
+        """Return a function ``fill(index, X)`` that reads rows into X; it is for one thread."""
 
 
 class ArrayRows(Rows):

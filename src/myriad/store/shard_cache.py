@@ -69,6 +69,7 @@ class ShardCache:
             raise InputError(message) from None
 
     def _copy(self, name: str, check: Callable[[Path], None] | None = None) -> None:
+        """Copy a file of the store to the cache, atomically, and check it."""
         target = self.folder / name
         partial_path = target.with_name(f".{name}.part")
         try:

@@ -99,7 +99,7 @@ def share_rows(rows: Rows, folder: Path) -> SharedRows:
 
 
 def open_rows(shared: SharedRows | LocalRows) -> Rows:
-    """Return the described rows; the most recent ones stay open."""
+    """Return the described rows; the most recently used ones are cached."""
     return shared.rows if isinstance(shared, LocalRows) else _open(shared)
 
 

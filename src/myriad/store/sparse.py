@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _INDEX_TYPES = (np.int32, np.int64)
-_MOST_OFFSET = np.iinfo(np.int32).max
+_MAX_OFFSET = np.iinfo(np.int32).max
 
 
 def as_csr(matrix: Any, *, name: str = "X") -> csr_matrix:
@@ -111,7 +111,7 @@ def _find_diagonal_fault(matrix: Any) -> str | None:
     offsets, data = matrix.offsets, matrix.data
     if not _is_index(offsets) or not _is_data(data, (len(offsets), *np.shape(data)[1:2])):
         return "data must have a row for each of its offsets, which are integers"
-    if len(np.unique(offsets)) < len(offsets) or np.abs(offsets).max(initial=0) > _MOST_OFFSET:
+    if len(np.unique(offsets)) < len(offsets) or np.abs(offsets).max(initial=0) > _MAX_OFFSET:
         return "its offsets must differ from each other and fit into 32 bits"
     return None
 

@@ -33,7 +33,7 @@ from myriad.store.manifest import (
     read_records,
     verify_file,
 )
-from myriad.store.references import ReferredShards, read_references
+from myriad.store.references import ReferencedShards, read_references
 from myriad.store.row_kernels import copy_from
 from myriad.store.rows import WINDOW_GROUPS, Fill, Rows, check_indices, shuffle_groups, window_size
 from myriad.store.shard_cache import ShardCache
@@ -42,7 +42,7 @@ from myriad.store.writing import StoreWriter
 from myriad.urls import UrlPath, as_path, path_exists
 
 LISTED_ROWS = 1 << 16
-"""Number of rows whose shards are looked up at a time."""
+"""Rows whose shards are looked up at a time, to bound the memory."""
 
 
 def is_store(path: str | Path) -> bool:
@@ -58,7 +58,7 @@ def is_store(path: str | Path) -> bool:
 
 
 TRAIN_AGAIN_BELOW = 20_000
-"""Rows below which a final model is trained on drawn validation rows, too."""
+"""Number of rows below which a final model is also trained on randomly drawn validation rows."""
 
 
 class Store:
@@ -89,7 +89,7 @@ class Store:
         *,
         bad: list[dict[str, str]],
         verify: bool,
-        referred: ReferredShards | None = None,
+        referred: ReferencedShards | None = None,
         cache: ShardCache | None = None,
     ) -> None:
         self.path = path
@@ -145,7 +145,7 @@ class Store:
         referred = None
         if content.get("references") is not None:
             references = read_references(content["references"], folder / STORE)
-            referred = ReferredShards(
+            referred = ReferencedShards(
                 references, header.form, index=index_file.sha256, verify=verify
             )
             records = referred.records
@@ -195,8 +195,8 @@ class Store:
     def trained_splits(self) -> list[str]:
         """The splits that a final model is trained on.
 
-        Validation rows that were drawn are trained on in the end if there are few rows in all,
-        where a tenth more counts; those that the user stated never are.
+        These include validation rows that were drawn at random, if there are few rows in all, where
+        a tenth more training rows matter; a validation split of the user is never included.
         """
         drawn = self.plan.get("validation") == "drawn" and self.n_rows < TRAIN_AGAIN_BELOW
         return ["train", "val"] if drawn else ["train"]
@@ -378,6 +378,7 @@ class _MappedShards:
             out[here] = self._map(int(shard))[numbers[here] - starts[shard]]
 
     def _map(self, shard: int) -> NDArray[Any]:
+        """Return the mapped rows of a shard; the shard that was mapped first may be dropped."""
         if shard not in self._mapped:
             self._use(shard)
             rows = self._mapped[shard] = self.store.read_shard(shard)

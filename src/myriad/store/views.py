@@ -53,32 +53,32 @@ class View(Rows):
         return self.rows._ordered_reader(order)
 
 
-class ChangedRows(View):
-    """Rows whose features are changed when they are read; the base class of the next two."""
+class TransformedRows(View):
+    """Rows that are transformed when they are read; base class of `ScaledRows`, `CentredRows`."""
 
     @abstractmethod
-    def change(self, X: Float) -> None:
-        """Change rows of shape (m, dim) in place."""
+    def transform_in_place(self, X: Float) -> None:
+        """Transform rows of shape (m, dim) in place."""
 
     def _zero_copy(self) -> None:
         return None
 
     def _reader(self) -> Fill:
-        return self._changed(self.rows._reader())
+        return self._transformed(self.rows._reader())
 
     def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
         fill, close = self.rows._ordered_reader(order)
-        return self._changed(fill), close
+        return self._transformed(fill), close
 
-    def _changed(self, fill: Fill) -> Fill:
-        def fill_changed(index: NDArray[np.int64], out: Float) -> None:
+    def _transformed(self, fill: Fill) -> Fill:
+        def fill_transformed(index: NDArray[np.int64], out: Float) -> None:
             fill(index, out)
-            self.change(out)
+            self.transform_in_place(out)
 
-        return fill_changed
+        return fill_transformed
 
 
-class ScaledRows(ChangedRows):
+class ScaledRows(TransformedRows):
     """Rows whose features are each multiplied by a factor.
 
     Parameters
@@ -90,12 +90,12 @@ class ScaledRows(ChangedRows):
         super().__init__(rows)
         self.scale = scale.astype(rows.dtype)
 
-    def change(self, X: Float) -> None:
+    def transform_in_place(self, X: Float) -> None:
         """Scale the features of rows."""
         X *= self.scale
 
 
-class CentredRows(ChangedRows):
+class CentredRows(TransformedRows):
     """Rows from which a vector, usually their mean, is subtracted.
 
     Sparse rows stay sparse in memory: only the block that is read is dense.
@@ -109,7 +109,7 @@ class CentredRows(ChangedRows):
         super().__init__(rows)
         self.mean = mean.astype(rows.dtype)
 
-    def change(self, X: Float) -> None:
+    def transform_in_place(self, X: Float) -> None:
         """Subtract the mean from rows."""
         X -= self.mean
 

@@ -20,7 +20,7 @@ from myriad.errors import InputError, WorkError
 from myriad.files import checksum, read_json, write_json
 from myriad.measures import LabelSets
 from myriad.signatures import Signature
-from myriad.store.index import small_batch, small_columns, write_index
+from myriad.store.index import index_batch, index_columns, write_index
 from myriad.store.manifest import (
     ARRAYS,
     INDEX,
@@ -39,7 +39,9 @@ from myriad.store.references import Reference
 from myriad.store.shards import ShardRecord, map_shard, shard_name, write_shard
 from myriad.urls import refuse_url
 
-_OWN = re.compile(rf"\.?({PLAN}|{STORE}|{ARRAYS}|{INDEX}|shard-\d+\.arrow|{STAGED})(\.part)?")
+_STORE_FILE = re.compile(
+    rf"\.?({PLAN}|{STORE}|{ARRAYS}|{INDEX}|shard-\d+\.arrow|{STAGED})(\.part)?"
+)
 
 
 class StoreWriter:
@@ -159,6 +161,7 @@ class StoreWriter:
             return None
 
     def _is_done(self, number: int, listed: list[ShardRecord] | None) -> bool:
+        """Return whether a shard is complete and of this plan; record it in a finished store."""
         path = self.path / shard_name(number)
         try:
             content = map_shard(path, self.header.form)
@@ -224,6 +227,7 @@ class StoreWriter:
             )
 
     def _prepare_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return checked rows as they are stored: codes, or floats of the type of the store."""
         form, code = self.header.form, self.header.code
         rows = np.asarray(rows)
         if code is not None and rows.dtype == np.uint8:
@@ -260,7 +264,7 @@ class StoreWriter:
         if groups is not None and groups.shape != (n_rows,):
             raise InputError(f"{n_rows} rows need as many groups, not {len(groups)}.")
 
-    def refer(
+    def add_references(
         self,
         references: Sequence[Reference],
         labels: ArrayLike | LabelSets,
@@ -278,7 +282,7 @@ class StoreWriter:
         if self.header.n_shards or self.header.code is not None:
             raise InputError("A store with shards or codes cannot refer to files as well.")
         self._check_groups(groups, len(splits))
-        batch = small_batch(self.header.form, self._check_labels(labels), paths, splits, groups)
+        batch = index_batch(self.header.form, self._check_labels(labels), paths, splits, groups)
         if batch.num_rows != sum(reference.rows for reference in references):
             raise InputError("The number of rows in the files differs from the number of labels.")
         self._references, self._referred = list(references), [batch]
@@ -293,7 +297,7 @@ class StoreWriter:
             content = map_shard(path, self.header.form)
             if content.plan != self._plan and number not in self._records:
                 raise WorkError(f"{path} was written for another store: run again with --resume.")
-            small.append(small_columns(content.batch, self.header.form))
+            small.append(index_columns(content.batch, self.header.form))
             bad.extend(content.bad)
             record = self._records.get(number) or record_file(path, len(content.rows))
             records.append(record)
@@ -343,8 +347,8 @@ def _check_free(folder: Path) -> None:
 
 
 def holds_only_store(folder: Path) -> bool:
-    """Return whether a folder is empty or has only the files of a store."""
-    return all(_OWN.fullmatch(path.name) and path.is_file() for path in folder.iterdir())
+    """Return whether a folder is empty or has only files that belong to a store."""
+    return all(_STORE_FILE.fullmatch(path.name) and path.is_file() for path in folder.iterdir())
 
 
 def _as_json(plan: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from myriad.parallel import Executor, SharedArray, Workers, share_array
 BLOCK = 16_384
 """Rows of a block."""
 TASKS = 2
-"""Tasks a worker, of several blocks each: few cost least, more are balanced better."""
+"""Tasks per worker, of several blocks each: fewer cost less, more balance the load better."""
 Result = TypeVar("Result")
 
 

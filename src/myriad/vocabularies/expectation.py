@@ -15,7 +15,7 @@ from myriad.vocabularies.blocks import Blocks, open_blocks, sum_rows
 from myriad.vocabularies.kmeans import check_enough, draw_rows, learn_centres, nearest_centres
 from myriad.vocabularies.mixture import GaussianMixture, MixtureSums
 
-_ROWS_A_GAUSSIAN = 256
+_ROWS_PER_GAUSSIAN = 256
 _FLOOR = 1e-3  # least variance of a Gaussian, as a fraction of the variance of all descriptors
 _EMPTY = 1.0  # a Gaussian with fewer descriptors than this is empty
 
@@ -58,7 +58,9 @@ def start_mixture(
     """Return the mixture of the clusters that k-means finds in a sample."""
     check_enough(len(values), n_components)
     centres = learn_centres(values, n_components, seed=seed, threads=threads, workers=workers)
-    sample = values[draw_rows(len(values), _ROWS_A_GAUSSIAN * n_components, seed, "mixture start")]
+    sample = values[
+        draw_rows(len(values), _ROWS_PER_GAUSSIAN * n_components, seed, "mixture start")
+    ]
     labels = nearest_centres(sample, centres)
     counts = np.bincount(labels, minlength=n_components).astype(np.float64)
     residuals = (sample - centres[labels]).astype(np.float64) ** 2
@@ -144,7 +146,7 @@ def _split_heaviest(
     variances: NDArray[np.float64],
     draws: np.random.Generator,
 ) -> None:
-    """Split the heaviest Gaussian with the empty one `k`; changes the arrays in place."""
+    """Replace the empty Gaussian `k` by half of the heaviest one; changes the arrays in place."""
     heavy = int(weights.argmax())
     offset = 0.25 * np.sqrt(variances[heavy]) * draws.choice([-1.0, 1.0], means.shape[1])
     weights[heavy] = weights[k] = weights[heavy] / 2

@@ -19,9 +19,9 @@ from myriad.randomness import generator
 from myriad.serialisation import Serialisable
 from myriad.vocabularies.blocks import open_blocks
 
-_ROWS_A_CENTRE = 256
+_ROWS_PER_CENTRE = 256
 _SCORES = 1 << 19  # scores computed at a time: they stay in the cache
-_SPREAD_ABOVE = 1 << 28  # multiplications of a round; fewer are not worth sending to workers
+_MIN_REMOTE_WORK = 1 << 28  # multiplications of a round; fewer are not worth sending to workers
 _SPLIT = 1 / 1024  # distance of the halves of a split cluster, as a fraction of its centre
 
 
@@ -79,8 +79,8 @@ def learn_centres(
 ) -> Float:
     """Return `n_centres` centres of the rows of `values`, float32, of shape (n_centres, dim).
 
-    At most 256 rows a centre are used, drawn by the seed, and some of them are the initial centres.
-    The same values and seed give the same bits on any number of threads and workers.
+    At most 256 rows per centre are used, drawn by the seed, and some of them are the initial
+    centres. The same values and seed give the same bits on any number of threads and workers.
 
     Parameters
     ----------
@@ -90,15 +90,15 @@ def learn_centres(
     values = as_rows(values, name="The descriptors")
     n_samples, dim = values.shape
     check_enough(n_samples, n_centres)
-    sample = values[draw_rows(n_samples, _ROWS_A_CENTRE * n_centres, seed, "k-means rows")]
+    sample = values[draw_rows(n_samples, _ROWS_PER_CENTRE * n_centres, seed, "k-means rows")]
     start = generator(seed, "k-means start").choice(len(sample), n_centres, replace=False)
     centres = sample[start]
-    if len(sample) * n_centres * dim < _SPREAD_ABOVE:
+    if len(sample) * n_centres * dim < _MIN_REMOTE_WORK:
         workers = None
     with open_blocks(sample, threads=threads, workers=workers) as blocks:
         for _ in range(rounds):
             counts, sums = np.zeros(n_centres, np.int64), np.zeros(centres.shape)
-            for some, residuals in blocks.map(_Assigning(centres)):
+            for some, residuals in blocks.map(_Assignment(centres)):
                 counts += some
                 sums += residuals
             centres = _move_centres(centres, counts, sums)
@@ -106,7 +106,7 @@ def learn_centres(
 
 
 @dataclass(frozen=True, eq=False)
-class _Assigning:
+class _Assignment:
     """Counts the rows of a block nearest to each centre, and sums their residuals."""
 
     centres: Float
@@ -119,7 +119,7 @@ class _Assigning:
 
 
 def _move_centres(centres: Float, counts: NDArray[np.int64], sums: NDArray[np.float64]) -> Float:
-    """Return the means of the rows of each centre; the largest is split with an empty one."""
+    """Return the mean of the rows of each centre; the largest is split for each empty one."""
     moved = centres + sums / np.maximum(counts, 1)[:, None]
     counts = counts.copy()
     for empty in np.flatnonzero(counts == 0):

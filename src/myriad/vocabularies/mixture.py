@@ -40,13 +40,13 @@ class MixtureSums:
     counts : float64 array of shape (n_cells, n_components), ``sum q``.
     first : float32 array of shape (n_cells, n_components, dim), ``sum q z``.
     second : float32 array of shape (n_cells, n_components, dim), ``sum q z²``.
-    evidence : the sum of the log densities.
+    log_likelihood : the sum of the log densities of the descriptors.
     """
 
     counts: NDArray[np.float64]
     first: Float
     second: Float
-    evidence: float
+    log_likelihood: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class GaussianMixture(Serialisable, kind="gmm"):
 
     @cached_property
     def _centre(self) -> Float:
-        """The mean of the mixture; x² loses fewer digits around it than around the origin."""
+        """The mean of the mixture: x² is computed around it, which loses fewer digits."""
         mean = self.weights.astype(np.float64) @ self.means
         return (mean / self.weights.sum(dtype=np.float64)).astype(np.float32)
 
@@ -122,16 +122,16 @@ class GaussianMixture(Serialisable, kind="gmm"):
         extended = np.ones((_BLOCK, 2 * self.dim + 1), np.float32)
         scores = np.empty((_BLOCK, self.n_components), np.float32)
         product = np.empty(sums.shape[1:], np.float32)
-        evidence = 0.0
+        log_likelihood = 0.0
         for cell, rows in split_cells(values, cells, n_cells):
             x, logits = extended[: len(rows)], scores[: len(rows)]
             np.subtract(rows, self._centre, out=x[:, : self.dim])
             np.square(x[:, : self.dim], out=x[:, self.dim : -1])
             np.matmul(x, self._loadings, out=logits)
-            evidence += soften(logits, logits.max(axis=1))
+            log_likelihood += logits_to_posteriors(logits, logits.max(axis=1))
             np.matmul(logits.T, x, out=product)
             sums[cell] += product
-        return self._standardise(sums, evidence)
+        return self._standardise(sums, log_likelihood)
 
     def posteriors(self, values: Float) -> Float:
         """Return the posteriors of descriptors (n, dim), float32 of shape (n, n_components)."""
@@ -139,11 +139,11 @@ class GaussianMixture(Serialisable, kind="gmm"):
         np.subtract(values, self._centre, out=x[:, : self.dim])
         np.square(x[:, : self.dim], out=x[:, self.dim : -1])
         logits: Float = x @ self._loadings
-        soften(logits, logits.max(axis=1))
+        logits_to_posteriors(logits, logits.max(axis=1))
         return logits
 
-    def _standardise(self, sums: NDArray[np.float64], evidence: float) -> MixtureSums:
-        """Convert sums of (x, x², 1), a row a Gaussian, to standardised ones."""
+    def _standardise(self, sums: NDArray[np.float64], log_likelihood: float) -> MixtureSums:
+        """Convert sums of (x, x², 1), one row per Gaussian, to sums of standardised values."""
         means = self.means.astype(np.float64) - self._centre
         variances = self.variances.astype(np.float64)
         x, squares = sums[..., : self.dim], sums[..., self.dim : -1]
@@ -151,7 +151,9 @@ class GaussianMixture(Serialisable, kind="gmm"):
         shift = means * counts[..., None]
         first = (x - shift) / np.sqrt(variances)
         second = (squares - means * (2 * x - shift)) / variances
-        return MixtureSums(counts, first.astype(np.float32), second.astype(np.float32), evidence)
+        return MixtureSums(
+            counts, first.astype(np.float32), second.astype(np.float32), log_likelihood
+        )
 
 
 def split_cells(values: Float, cells: Ints | None, n_cells: int) -> Iterator[tuple[int, Float]]:
@@ -182,7 +184,7 @@ def short_exp(x: np.float32) -> np.float32:
 
 
 @jit_reassociated
-def soften(logits: Float, tops: Float) -> float:
+def logits_to_posteriors(logits: Float, tops: Float) -> float:
     """Replace logits by posteriors, row by row.
 
     Parameters
@@ -193,9 +195,9 @@ def soften(logits: Float, tops: Float) -> float:
 
     Returns
     -------
-    evidence : the sum over all rows of the log density under the mixture.
+    The log-likelihood: the sum over all rows of the log density under the mixture.
     """
-    evidence = 0.0
+    log_likelihood = 0.0
     for i in range(logits.shape[0]):
         row = logits[i]
         top = tops[i]
@@ -207,8 +209,8 @@ def soften(logits: Float, tops: Float) -> float:
             q = np.float32(0.0) if below else q
             row[k] = q
             total += q
-        evidence += np.float64(top) + math.log(np.float64(total))
+        log_likelihood += np.float64(top) + math.log(np.float64(total))
         scale = np.float32(1.0) / total
         for k in range(row.size):
             row[k] *= scale
-    return evidence
+    return log_likelihood

@@ -15,7 +15,7 @@ from myriad.arrays import Ints
 from myriad.arrow import pa, pc
 from myriad.errors import InputError, did_you_mean
 from myriad.files import refuse_special
-from myriad.images.folder import is_text
+from myriad.images.folder import is_valid_unicode
 from myriad.images.listing import SPLITS
 from myriad.measures import LabelSets
 from myriad.store.formats.npy import map_array
@@ -23,11 +23,12 @@ from myriad.store.formats.parquet import open_parquet, read_parquet_column
 from myriad.store.formats.row_file import Column, RowFile, brief, to_column
 
 FOLDER = "folder"
-"""The word for the name of the folder that a file is in."""
-MARK = ";"
-"""The separator of several labels of a row in a text."""
+"""The value of ``--labels`` for the name of the folder that a file is in."""
+SEPARATOR = ";"
+"""Separates several labels of a row in a string."""
 LABEL, SPLIT, GROUP = "label", "split", "group"
-MOST_DIGITS = 4300
+MAX_DIGITS = 4300
+"""Longest string of digits that Python converts to an integer."""
 PATHS = ("path", "image_path")
 """Columns with the origin of a row."""
 
@@ -77,11 +78,11 @@ def read_labels(files: Sequence[RowFile], wanted: Sequence[str] = ()) -> Labelle
     if wanted and all(Path(word).is_file() for word in wanted):
         tables = [open_label_file(Path(word)) for word in wanted]
         _check_lengths(files, tables)
-        names = _gather(tables, LABEL)
+        names = _read_column(tables, LABEL)
     elif list(wanted) == [FOLDER] and not any(FOLDER in file.columns for file in files):
         names = pa.concat_arrays([pa.repeat(_name_folder(file), file.n_rows) for file in files])
     else:
-        names = _gather(tables, _choose_column(tables, wanted))
+        names = _read_column(tables, _choose_column(tables, wanted))
     several = pa.types.is_list(names.type)
     flat = names.flatten() if several else names
     class_names = sort_names(pc.unique(flat).to_pylist())
@@ -103,7 +104,7 @@ def read_labels(files: Sequence[RowFile], wanted: Sequence[str] = ()) -> Labelle
 def _name_folder(file: RowFile) -> str:
     """Return the name of the folder of a file; raises `InputError` if it is no Unicode text."""
     name = file.path.resolve().parent.name
-    if not is_text(name):
+    if not is_valid_unicode(name):
         raise InputError(
             f"{file.path}: the name of its folder is not valid Unicode, so it cannot be a label: "
             "rename the folder."
@@ -123,7 +124,7 @@ def sort_names(names: Sequence[str]) -> list[str]:
 
 def _is_number(name: str) -> bool:
     digits = name.removeprefix("-")
-    return len(digits) <= MOST_DIGITS and digits.isdecimal() and digits.isascii()
+    return len(digits) <= MAX_DIGITS and digits.isdecimal() and digits.isascii()
 
 
 def open_label_file(path: Path) -> _Table:
@@ -200,6 +201,7 @@ def _check_lengths(files: Sequence[RowFile], tables: Sequence[_Table]) -> None:
 
 
 def _choose_column(tables: Sequence[_Table], wanted: Sequence[str]) -> str:
+    """Return the name of the column of labels; raises `InputError` unless all tables have it."""
     if len(wanted) > 1:
         missing = next(word for word in wanted if not Path(word).is_file())
         raise InputError(f"--labels {missing}: there is no such file.")
@@ -216,15 +218,15 @@ def _choose_column(tables: Sequence[_Table], wanted: Sequence[str]) -> str:
     return name
 
 
-def _gather(tables: Sequence[_Table], column: str) -> Column:
-    """Return a column of all tables as texts; raises `InputError` at an empty value."""
+def _read_column(tables: Sequence[_Table], column: str) -> Column:
+    """Return a column of all tables as strings; raises `InputError` at an empty value."""
     texts = []
     for table in tables:
         if column not in table.columns:
             known, hint = ", ".join(table.columns), did_you_mean(column, table.columns)
             raise InputError(f"{table.name} has no column {column!r}; its columns: {known}.{hint}")
         values = table.read(column)
-        texts.append(_write_lists(values, table.name, column))
+        texts.append(_to_text_lists(values, table.name, column))
         flat = texts[-1].flatten() if pa.types.is_list(texts[-1].type) else texts[-1]
         empty = pc.index(pc.equal(pc.fill_null(flat, ""), ""), True).as_py()
         if empty >= 0:
@@ -234,14 +236,16 @@ def _gather(tables: Sequence[_Table], column: str) -> Column:
         texts = [_split(text) for text in texts]
     names = pa.concat_arrays(texts)
     is_text = pa.types.is_string(names.type)
-    return _split(names) if is_text and pc.any(pc.match_substring(names, MARK)).as_py() else names
+    return (
+        _split(names) if is_text and pc.any(pc.match_substring(names, SEPARATOR)).as_py() else names
+    )
 
 
 def _split(names: Column) -> Column:
-    """Return lists of labels from texts such as ``cat;dog``."""
+    """Return lists of labels from strings such as ``cat;dog``."""
     if pa.types.is_list(names.type):
         return names
-    lists = pc.split_pattern(names, MARK)
+    lists = pc.split_pattern(names, SEPARATOR)
     return _rebuild(lists, pc.utf8_trim_whitespace(lists.flatten()))
 
 
@@ -262,18 +266,18 @@ def _collect_sets(names: Column, numbers: Ints, n_classes: int) -> LabelSets:
     return LabelSets(starts, (pairs % max(1, n_classes)).astype(np.int32))
 
 
-def _write_lists(column: Column, where: str, name: str) -> Any:
-    """Return a column of labels, or of lists of them, as texts or lists of texts."""
+def _to_text_lists(column: Column, where: str, name: str) -> Any:
+    """Return a column of labels, or of lists of labels, as strings or lists of strings."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     kinds = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
     if not any(is_list(column.type) for is_list in kinds):
-        return _write(column, where, name)
-    return _rebuild(column, _write(column.flatten(), where, name))
+        return _to_text(column, where, name)
+    return _rebuild(column, _to_text(column.flatten(), where, name))
 
 
-def _write(column: Column, where: str, name: str) -> Any:
-    """Return a column as texts: whole numbers without a point, nothing else changed."""
+def _to_text(column: Column, where: str, name: str) -> Any:
+    """Return a column as strings; whole numbers are written without a decimal point."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     kind = column.type
@@ -289,16 +293,17 @@ def _write(column: Column, where: str, name: str) -> Any:
         ) from None
 
 
-def _optional(tables: Sequence[_Table], name: str) -> Column | None:
-    """Return a column as texts if all tables have it."""
+def _read_optional(tables: Sequence[_Table], name: str) -> Column | None:
+    """Return a column as strings, or None unless all tables have it."""
     if not all(name in table.columns for table in tables):
         return None
-    texts = [_write(table.read(name), table.name, name) for table in tables]
+    texts = [_to_text(table.read(name), table.name, name) for table in tables]
     return pc.fill_null(pa.concat_arrays(texts), "")
 
 
 def _read_splits(tables: Sequence[_Table]) -> NDArray[np.str_]:
-    column = _optional(tables, SPLIT)
+    """Return the split of each row, "" where no column or value states one."""
+    column = _read_optional(tables, SPLIT)
     if column is None:
         return np.zeros(sum(table.n_rows for table in tables), "<U5")
     coded = column.dictionary_encode()
@@ -315,7 +320,8 @@ def _read_splits(tables: Sequence[_Table]) -> NDArray[np.str_]:
 
 
 def _read_groups(tables: Sequence[_Table]) -> Ints | None:
-    column = _optional(tables, GROUP)
+    """Return the group of each row, numbered by name, -1 for none; None without groups."""
+    column = _read_optional(tables, GROUP)
     if column is None:
         return None
     names = sorted(set(pc.unique(column).to_pylist()) - {""})
@@ -327,7 +333,7 @@ def _read_groups(tables: Sequence[_Table]) -> Ints | None:
 
 def _read_paths(tables: Sequence[_Table]) -> Column | None:
     for name in PATHS:
-        column = _optional(tables, name)
+        column = _read_optional(tables, name)
         if column is not None:
             return column
     return None

@@ -15,7 +15,8 @@ from myriad.errors import InputError
 from myriad.store.formats.row_file import Column, RowFile, brief, check_same_length, to_column
 
 UNCHECKED_BYTES = 16 << 20
-MOST_RATIO = 500
+"""Size up to which the compression ratio of an array is not checked."""
+MAX_RATIO = 500
 """Maximum compression ratio of a large array; zeros reach 1,030."""
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -86,7 +87,7 @@ class NpzFile(RowFile):
         The memory for labels and order of its rows would be thousands of times its size on disk.
         """
         ratio = member.file_size / max(1, member.compress_size)
-        if member.file_size > UNCHECKED_BYTES and ratio > MOST_RATIO:
+        if member.file_size > UNCHECKED_BYTES and ratio > MAX_RATIO:
             raise InputError(
                 f"{self.path}: {name} is compressed {ratio:,.0f} to 1, as empty data are, and is "
                 "not read. If it is meant, save it without compression (numpy.savez)."

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.largest import FEW
+from myriad.largest import SMALL_K
 from myriad.objectives.topk import ENTROPY, sum_values
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance
@@ -168,7 +168,7 @@ class TopKAscent(Ascent):
         biases = self.space.bias * constants
         screened = isinstance(self.space, FeatureSpace) and self.dtype == np.float32
         hinge = self._setting["variant"][0] != ENTROPY and self._setting["gamma"][0] == 0.0
-        if screened and hinge and self._setting["k"][0] <= FEW:
+        if screened and hinge and self._setting["k"][0] <= SMALL_K:
             loss, square = self._sum_screened(weights, constants, biases, pool)
         else:
             loss, square = self._sum_exact(weights, biases, pool)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from myriad._jit import inlined, jit
-from myriad.largest import RUN, count_above, select_largest
+from myriad.largest import STRIP, count_above, select_largest
 from myriad.objectives.topk import ALPHA
 from myriad.projections import topk_beta, topk_cone, topk_simplex
 
@@ -265,8 +265,8 @@ def gather(q, classes, values, bound):
     """
     # The bound is rounded down to the precision of q, so that no product equal to it is lost.
     n, least = 0, q.dtype.type(bound - ROUNDING * abs(bound) - TINY)
-    for start in range(0, len(q), RUN):
-        stop = min(start + RUN, len(q))
+    for start in range(0, len(q), STRIP):
+        stop = min(start + STRIP, len(q))
         if count_above(q, start, stop, least) == 0:
             continue
         for c in range(start, stop):  # no branch: the processor would mispredict it too often

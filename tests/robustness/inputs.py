@@ -1,4 +1,4 @@
-"""Situations that a user may bring about: folders of images, and damage of many kinds."""
+"""Inputs of tests: folders of images, bad images, and damage of files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def picture(label: int, number: int, form: str = "PNG") -> bytes:
 def write_images(
     folder: Path, classes: Sequence[str] = ("ant", "bee", "cow"), n: int = 6, first: int = 0
 ) -> None:
-    """Write a folder of `n` images a class; the first class shows the character `first`."""
+    """Write a folder of `n` images per class; the first class shows the character `first`."""
     for label, name in enumerate(classes, start=first):
         (folder / name).mkdir(parents=True)
         for number in range(n):
@@ -50,7 +50,7 @@ def bomb() -> bytes:
 
 
 def bad_images() -> dict[str, tuple[bytes, str]]:
-    """Return files that are no usable images, by name, each with what is said of it."""
+    """Return bad images by file name, each with the reason that is reported."""
     jpeg = picture(0, 0, "JPEG")
     return {
         "cut.jpg": (jpeg[: len(jpeg) // 2], "truncated JPEG"),
@@ -62,15 +62,15 @@ def bad_images() -> dict[str, tuple[bytes, str]]:
     }
 
 
-def flip(path: Path, place: int = -50) -> None:
+def flip_bit(path: Path, position: int = -50) -> None:
     """Change one bit of a file."""
     content = bytearray(path.read_bytes())
-    content[place] ^= 1
+    content[position] ^= 1
     path.write_bytes(content)
 
 
-def cut(path: Path, share: float = 0.5) -> None:
-    """Cut the end off a file."""
+def truncate(path: Path, share: float = 0.5) -> None:
+    """Keep the first part of a file, of this share of its bytes."""
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
 

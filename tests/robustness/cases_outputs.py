@@ -1,8 +1,7 @@
-"""Cases of places: where results go, and what lies there already."""
+"""Cases of outputs: where results are written, and what exists there already."""
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
@@ -10,14 +9,14 @@ import pytest
 
 from tests.robustness.calling import QUICK
 from tests.robustness.cases import Case, Make
-from tests.robustness.scenes import bad_images, copy, flip, write_images
+from tests.robustness.inputs import copy, write_images
 
 TRAIN = f"train images --out model {QUICK}"
 EXTRACT = f"extract images --out model.store {QUICK.split(' --epochs')[0]}"
 
 
 def trained(*more: str) -> Make:
-    """Return a maker of images, a model and its store; `more` are files of the user's own."""
+    """Return a function that copies images, a model and its store; `more` are other files."""
 
     def make(here: Path, ready: Path) -> None:
         for name in ("images", "model", "model.store"):
@@ -29,14 +28,9 @@ def trained(*more: str) -> Make:
     return make
 
 
-def untrainable(here: Path, ready: Path) -> None:
-    """A model and its store, and images that have become too bad to train on."""
-    trained()(here, ready)
-    for number, (content, _) in enumerate(bad_images().values()):
-        (here / "images" / "ant" / f"{number}.png").write_bytes(content)
-
-
 def with_images(*files: str) -> Make:
+    """Return a function that writes images, and other files."""
+
     def make(here: Path, ready: Path) -> None:
         write_images(here / "images")
         for name in files:
@@ -46,39 +40,14 @@ def with_images(*files: str) -> Make:
     return make
 
 
-def fill_disk(place: str) -> object:
-    """Return a patch under which writing by `place` finds the disk full."""
-
-    def fail(*arguments, **options):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    return lambda patch: patch.setattr(place, fail)
-
-
 def forbid(patch: pytest.MonkeyPatch) -> None:
-    """Pretend that nothing may be written here: root may write anywhere."""
+    """Simulate that nothing may be written: root may write anywhere."""
     plain = os.access
     patch.setattr(os, "access", lambda path, mode: mode != os.W_OK and plain(path, mode))
 
 
-def diverge(patch: pytest.MonkeyPatch) -> None:
-    """Let training fail after extraction went well."""
-
-    def fail(*arguments, **options):
-        raise MemoryError
-
-    patch.setattr("myriad.pipelines.train.fit_store", fail)
-
-
-def rewrite(path: Path, old: str, new: str) -> None:
-    """Replace a part of a text file."""
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
-OWN = ("model", "model.store")
-PLACE_CASES = [
+MODEL_AND_STORE = ("model", "model.store")
+OUTPUT_CASES = [
     Case("model at a URL", "train images --out memory://m", 2, "memory://m is a URL", trained()),
     Case("store at a URL", "extract images --out memory://s", 2, "memory://s is a URL", trained()),
     Case("page at a URL", "report model --out memory://p.html", 2, "memory://p.html is", trained()),
@@ -87,8 +56,15 @@ PLACE_CASES = [
     Case("unknown protocol", "train nothing://s --out m", 2, "Protocol not known: nothing"),
     Case("results at a URL", "tune model.store --out memory://t", 2, "memory://t is a", trained()),
     Case("model exists", TRAIN, 2, "model exists. Use --resume", trained()),
-    Case("model exists, --overwrite", f"{TRAIN} --overwrite", 0, "3 classes", trained(), OWN),
-    Case("model exists, --resume", f"{TRAIN} --resume", 0, "3 classes", trained(), OWN),
+    Case(
+        "model exists, --overwrite",
+        f"{TRAIN} --overwrite",
+        0,
+        "3 classes",
+        trained(),
+        MODEL_AND_STORE,
+    ),
+    Case("model exists, --resume", f"{TRAIN} --resume", 0, "3 classes", trained(), MODEL_AND_STORE),
     Case(
         "user's files in a model folder",
         f"{TRAIN} --overwrite",
@@ -243,69 +219,6 @@ PLACE_CASES = [
         "model.store holds files that do not belong to a store",
         trained("model.store/notes.txt"),
     ),
-    Case("model to overwrite, bad images", f"{TRAIN} --overwrite", 1, "--max-bad", untrainable),
-    Case("store to overwrite, bad images", f"{EXTRACT} --overwrite", 1, "--max-bad", untrainable),
-    Case(
-        "model to overwrite, no data",
-        "train nowhere --out model --overwrite",
-        2,
-        "nowhere does not exist",
-        trained(),
-    ),
-    Case(
-        "model to overwrite, too many Gaussians",
-        "train images --out model --overwrite --components 4096 --step 60",
-        2,
-        "too few for a vocabulary",
-        trained(),
-    ),
-    Case(
-        "model to overwrite, wrong objective",
-        f"{TRAIN} --overwrite --objective best",
-        2,
-        "--objective",
-        trained(),
-    ),
-    Case(
-        "store to overwrite, disk full",
-        f"{EXTRACT} --overwrite",
-        1,
-        "No space left",
-        trained(),
-        patch=fill_disk("myriad.store.shards.write_batch"),
-    ),
-    Case(
-        "model to overwrite from a store, disk full",
-        f"train model.store --out model --overwrite {QUICK}",
-        1,
-        "No space left",
-        trained(),
-        patch=fill_disk("myriad.models.folder.checksum"),
-    ),
-    Case(
-        "new store, disk full",
-        EXTRACT,
-        1,
-        "shard-00000.arrow cannot be written: No space left",
-        with_images(),
-        patch=fill_disk("myriad.store.shards.write_batch"),
-    ),
-    Case(
-        "new model, disk full",
-        TRAIN,
-        1,
-        "No space left",
-        with_images(),
-        patch=fill_disk("myriad.models.folder.checksum"),
-    ),
-    Case(
-        "model to overwrite from a store, memory short",
-        f"train model.store --out model --overwrite {QUICK}",
-        1,
-        "Not enough memory",
-        trained(),
-        patch=diverge,
-    ),
     *(
         Case(
             f"no permission: {command.split()[0]}",
@@ -319,13 +232,13 @@ PLACE_CASES = [
     ),
     *(
         Case(
-            f"OUT is {place}: {' '.join(command.split()[:2])}",
-            f"{command} --out {place}",
+            f"OUT is {out}: {' '.join(command.split()[:2])}",
+            f"{command} --out {out}",
             2,
             says,
             lambda h, r: [trained()(h, r), (h / "loop").symlink_to("loop")],
         )
-        for place, says in (
+        for out, says in (
             ("/", "/ is the root of the file system"),
             ("loop", "loop cannot be written: it is, or is below, a circular symbolic link"),
             ("loop/m", "loop/m cannot be written"),
@@ -350,84 +263,5 @@ PLACE_CASES = [
             (h / "model").mkdir(),
             (h / "model/loop").symlink_to("loop"),
         ],
-    ),
-    *(
-        Case(
-            f"{name} of a store is {what}",
-            f"train model.store --out m {QUICK}",
-            2,
-            says,
-            lambda h, r, name=name, make=make: [
-                trained()(h, r),
-                (h / "model.store" / name).unlink(),
-                make(h / "model.store" / name),
-            ],
-        )
-        for name in ("store.json",)
-        for what, says, make in (
-            ("a pipe", "store.json is not a regular file", os.mkfifo),
-            (
-                "a file of the kernel",
-                "store.json is not a regular file",
-                lambda path: path.symlink_to("/proc/kmsg"),
-            ),
-        )
-    ),
-    *(
-        Case(
-            f"store to train on has {number}",
-            f"train model.store --out m {QUICK}",
-            2,
-            "store.json is damaged: it is not valid JSON",
-            lambda h, r, number=number: [
-                trained()(h, r),
-                rewrite(h / "model.store/store.json", '"plan": {', f'"plan": {{"x": {number},'),
-            ],
-        )
-        for number in ("NaN", "Infinity", "-Infinity", "1e999")
-    ),
-    Case(
-        "disk full while rows are exported",
-        "export model.store --out rows",
-        1,
-        "rows cannot be written: No space left on device. Free disk space or allow writing, and "
-        "run again.",
-        trained(),
-        patch=fill_disk("myriad.pipelines.exporting.write_header"),
-    ),
-    Case(
-        "store to train on was cut",
-        f"train model.store --out m {QUICK}",
-        2,
-        "shard-00000.arrow is damaged",
-        lambda h, r: [trained()(h, r), os.truncate(h / "model.store/shard-00000.arrow", 900)],
-    ),
-    Case(
-        "store to train on has a flipped byte",
-        f"train model.store --out m {QUICK}",
-        2,
-        "shard-00000.arrow is damaged",
-        lambda h, r: [trained()(h, r), flip(h / "model.store/shard-00000.arrow", 700)],
-    ),
-    Case(
-        "store to train on lacks store.json",
-        f"train model.store --out m {QUICK}",
-        2,
-        "model.store",
-        lambda h, r: [trained()(h, r), (h / "model.store/store.json").unlink()],
-    ),
-    Case(
-        "store to train on lacks its index",
-        f"train model.store --out m {QUICK}",
-        2,
-        "index.arrow",
-        lambda h, r: [trained()(h, r), (h / "model.store/index.arrow").unlink()],
-    ),
-    Case(
-        "store to resume has a damaged plan",
-        f"{EXTRACT} --resume",
-        2,
-        "plan.json",
-        lambda h, r: [trained()(h, r), (h / "model.store/plan.json").write_text("{")],
     ),
 ]

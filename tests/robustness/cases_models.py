@@ -1,4 +1,4 @@
-"""Cases of use: ``predict``, ``evaluate`` and ``report``."""
+"""Cases of verbs that read a model: ``predict``, ``evaluate`` and ``report``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 
 from tests.robustness.cases import Case, Make
-from tests.robustness.cases_places import forbid, trained
-from tests.robustness.scenes import bad_images, copy, cut, flip, picture, write_images
+from tests.robustness.cases_outputs import forbid, trained
+from tests.robustness.inputs import bad_images, copy, flip_bit, picture, truncate, write_images
 
 PREDICT = "predict model images/ant/0.png"
 
 
 def damaged(*changes: object) -> Make:
-    """Return a maker of a model, to which the changes are then made."""
+    """Return a function that copies a model and applies changes to it."""
 
     def make(here: Path, ready: Path) -> None:
         trained()(here, ready)
@@ -67,8 +67,14 @@ def bad_pictures(here: Path, ready: Path) -> None:
 MODEL_DAMAGE = {
     "no model folder": ("does not exist", lambda here: os.rename(here / "model", here / "x")),
     "config missing": ("no config.json", lambda here: (here / "model/config.json").unlink()),
-    "config cut": ("config.json is damaged", lambda here: cut(here / "model/config.json")),
-    "config empty": ("config.json is damaged", lambda here: cut(here / "model/config.json", 0)),
+    "config truncated": (
+        "config.json is damaged",
+        lambda here: truncate(here / "model/config.json"),
+    ),
+    "config empty": (
+        "config.json is damaged",
+        lambda here: truncate(here / "model/config.json", 0),
+    ),
     "config newer": ("has format 99", edit("model/config.json", format=99)),
     "config a folder": (
         "config.json",
@@ -78,17 +84,20 @@ MODEL_DAMAGE = {
         "model.safetensors is missing",
         lambda here: (here / "model/model.safetensors").unlink(),
     ),
-    "arrays cut": ("model.safetensors is damaged", lambda h: cut(h / "model/model.safetensors")),
+    "arrays truncated": (
+        "model.safetensors is damaged",
+        lambda h: truncate(h / "model/model.safetensors"),
+    ),
     "arrays flipped": (
         "model.safetensors is damaged",
-        lambda here: flip(here / "model/model.safetensors"),
+        lambda here: flip_bit(here / "model/model.safetensors"),
     ),
     "arrays swapped": ("belongs to another model", swap("model.safetensors")),
     "config swapped": ("belongs to another model", swap("config.json")),
     "class names short": ("class names for", edit("model/config.json", class_names=["a"])),
 }
 
-USE_CASES = [
+MODEL_CASES = [
     *(
         Case(f"{command.split()[0]}: {name}", command, 2, says, damaged(change))
         for name, (says, change) in MODEL_DAMAGE.items()
@@ -223,7 +232,11 @@ USE_CASES = [
         other_classes,
     ),
     Case(
-        "evaluate: no such part", "evaluate model images --split test", 2, "--split test", trained()
+        "evaluate: no such split",
+        "evaluate model images --split test",
+        2,
+        "--split test",
+        trained(),
     ),
     Case(
         "evaluate: too many bad images",
@@ -254,18 +267,18 @@ USE_CASES = [
         lambda h, r: [trained()(h, r), copy(r / "other.store", h / "other.store")],
     ),
     Case(
-        "evaluate: store cut",
+        "evaluate: store truncated",
         "evaluate model model.store",
         2,
         "shard-00000.arrow is damaged",
-        damaged(lambda h: cut(h / "model.store/shard-00000.arrow")),
+        damaged(lambda h: truncate(h / "model.store/shard-00000.arrow")),
     ),
     Case(
         "evaluate: store with a flipped byte",
         "evaluate model model.store",
         2,
         "shard-00000.arrow is damaged",
-        damaged(lambda h: flip(h / "model.store/shard-00000.arrow", 700)),
+        damaged(lambda h: flip_bit(h / "model.store/shard-00000.arrow", 700)),
     ),
     Case(
         "evaluate: unfinished store",
@@ -282,11 +295,11 @@ USE_CASES = [
         damaged(lambda h: (h / "model/evidence.json").unlink()),
     ),
     Case(
-        "report: evidence cut",
+        "report: evidence truncated",
         "report model",
         2,
         "evidence.json is damaged",
-        damaged(lambda h: cut(h / "model/evidence.json")),
+        damaged(lambda h: truncate(h / "model/evidence.json")),
     ),
     Case(
         "report: evidence of another kind",

@@ -1,4 +1,4 @@
-"""How long to wait for a process: by the processor, since a busy machine makes all of them slow."""
+"""Timeouts of processes in CPU time, since a busy machine slows all of them down."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import time
 from pathlib import Path
 
 IDLE = 10
-"""On the clock a process has so many times as long as on the processor: it may wait for ever."""
+"""Ratio of the limits of wall-clock time and CPU time: a process may wait for ever."""
 
 
-class Patience:
-    """The time that a process has.
+class ProcessTimeout:
+    """A limit of the CPU time of a process, and a larger one of its wall-clock time.
 
     Parameters
     ----------
-    process : its number.
-    seconds : of the processor; where the system does not state them, on the clock alone.
+    process : its pid.
+    seconds : limit of the CPU time; where that is unknown, only the other limit applies.
     """
 
     def __init__(self, process: int, seconds: float) -> None:
         self.process, self.seconds = process, seconds
-        self.renew()
+        self.reset()
 
-    def renew(self) -> None:
-        """Begin anew, after a sign of life."""
+    def reset(self) -> None:
+        """Start again, after a sign of progress."""
         self._began, self._used = time.monotonic(), self._read()
 
-    def is_over(self) -> bool:
-        """Return whether the process has had its time."""
+    def is_expired(self) -> bool:
+        """Return whether the process has exceeded a limit."""
         used = self._read() - self._used
         return used > self.seconds or time.monotonic() - self._began > IDLE * self.seconds
 

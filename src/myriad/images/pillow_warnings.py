@@ -1,4 +1,4 @@
-"""Keep the warnings of Pillow away from users."""
+"""Ignore the warnings of Pillow, safely in several threads."""
 
 from __future__ import annotations
 
