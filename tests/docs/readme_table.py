@@ -29,12 +29,13 @@ PROBLEMS = {
     "scene15 network": "Scene 15",
     "caltech101 network": "Caltech-101",
     "tiny200 network": "Tiny-ImageNet",
+    "omniglot": "Omniglot",
     "glyphs": "characters",
     "many": "drawn",
 }
-SHORT = tuple(PROBLEMS)[:3]
-"""Problems on the README."""
-PAGES = {README: SHORT, SPEED: tuple(PROBLEMS)}
+DRAWN = tuple(PROBLEMS)[:3]
+"""Problems of the plot."""
+PAGES = {README: tuple(PROBLEMS)[:4], SPEED: tuple(PROBLEMS)}
 _TABLE = re.compile(
     r"(<!-- comparison: written by a command -->\n).*?(<!-- end of comparison -->)", re.DOTALL
 )
@@ -94,8 +95,8 @@ def draw_speed(path: Path) -> None:
     """Draw accuracy against time on the embeddings of three collections of photographs."""
     import matplotlib.pyplot as plt
 
-    fig, axes = plt.subplots(1, len(SHORT), figsize=(9.6, 3.4), layout="constrained")
-    for name, ax in zip(SHORT, axes, strict=True):
+    fig, axes = plt.subplots(1, len(DRAWN), figsize=(9.6, 3.4), layout="constrained")
+    for name, ax in zip(DRAWN, axes, strict=True):
         for number, (key, trainer) in enumerate(TRAINERS.items()):
             found = read_problems()[name]["rivals"].get(key)
             if found is None:
