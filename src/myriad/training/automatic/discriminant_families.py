@@ -74,6 +74,7 @@ class ProjectedSoftmax(Softmax):
     """
 
     name = "projected"
+    title = "softmax in the space of plda"
     rates = (1.0,)
     must_prove = True
 

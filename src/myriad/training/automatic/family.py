@@ -38,12 +38,14 @@ class Family(ABC):
     Attributes
     ----------
     name : its name.
+    title : how progress calls it; by its name if empty.
     objective : the objective that its candidates are trained with.
     must_prove : whether it is chosen only if it is ahead of families without this mark by more than
         the standard error of the difference.
     """
 
     name: ClassVar[str]
+    title: ClassVar[str] = ""
     objective: ClassVar[str]
     must_prove: ClassVar[bool] = False
 

@@ -91,7 +91,8 @@ def choose(
     for name in plan.families:
         family = FAMILIES[name](problem, running, trials)
         if family.suits():
-            with running.progress.step(f"Cross-validation: {name}", None, "epochs") as advance:
+            title = f"Cross-validation: {family.title or name}"
+            with running.progress.step(title, None, "epochs") as advance:
                 trials += family.search(advance)
     choice = decide(trials, problem)
     problem = replace(problem, folds=cut_for_calibration(rows, problem))
