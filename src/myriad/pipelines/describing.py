@@ -230,7 +230,7 @@ class _Cached(Reading):
         new: list[tuple[bytes, Float]] = []
         if len(rows) < len(parts):
             image = self.decode(content, view)
-            for i, (part, prepared) in enumerate(prepare_parts(self.signature, image)):
+            for i, (part, prepared) in enumerate(iterate_parts(self.signature, image)):
                 if i not in rows:
                     rows[i] = part.describe(prepared)
                     if i in keys:
@@ -246,7 +246,7 @@ def list_parts(signature: Signature) -> tuple[Signature, ...]:
     return signature.parts if isinstance(signature, CombinedSignature) else (signature,)
 
 
-def prepare_parts(
+def iterate_parts(
     signature: Signature, image: NDArray[np.uint8]
 ) -> Iterator[tuple[Signature, NDArray[np.uint8]]]:
     """Yield each part of a signature with the image as it takes it, grey or in colour."""

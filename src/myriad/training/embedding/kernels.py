@@ -20,7 +20,7 @@ from myriad.objectives.draws import dot, draw_label
 from myriad.training.embedding.violators import (
     find_violator,
     harmonic,
-    has_last_violator,
+    has_known_violator,
     mark_possible,
     score,
 )
@@ -152,7 +152,7 @@ def choose_violator(P, norms, products, z, labels, key, memory, marks, moved, st
     squares, scale = norms.squares, state.scale
     label = draw_label(key, labels)
     threshold = score(P, squares, z, label, scale) - state.margin
-    if has_last_violator(P, squares, z, labels, label, threshold, memory, scale, state.chain):
+    if has_known_violator(P, squares, z, labels, label, threshold, memory, scale, state.chain):
         state.passed += 1
         return label, np.int64(-1), 0.0
     n_wrong = len(P) - len(labels)

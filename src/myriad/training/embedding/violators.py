@@ -59,7 +59,7 @@ def score(P, squares, z, c, scale):
 
 
 @inlined
-def has_last_violator(P, squares, z, labels, label, threshold, memory, scale, chain):
+def has_known_violator(P, squares, z, labels, label, threshold, memory, scale, chain):
     """Return whether a class in the chain of last violators of `label` is above the threshold.
 
     The chain ends at an empty entry, at a label of the row, which cannot violate, or after `chain`
