@@ -5,8 +5,10 @@ first, and each of their tests in a worker that is free, so that all workers end
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -15,6 +17,8 @@ from xdist.scheduler import LoadScopeScheduling
 # the sources that it depends on have changed (`myriad._jit.hash_sources`), and no other one is.
 CACHES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 os.environ.setdefault("NUMBA_CACHE_DIR", str(CACHES / "myriad-tests" / "kernels"))
+# The workers of a run share the cores, and threads of OpenBLAS would wait for one another busily.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["MYRIAD_CACHE_DIR"] = ""  # rows of earlier runs would hide what describes images
 
 LONG = (
@@ -39,6 +43,13 @@ class LongestFirst(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
         return nodeid if file in LONG and file not in WHOLE else file
+
+
+@pytest.fixture(scope="session", autouse=True)
+def not_compiling_ahead() -> Iterator[None]:
+    """Compile kernels in no further process: all cores are busy with tests."""
+    with mock.patch("myriad.pipelines.compiling._start", return_value=None):
+        yield
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst:
