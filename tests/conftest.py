@@ -4,6 +4,7 @@ The tests of a file run in one worker process, but for those of files that take 
 first, and each of their tests in a worker that is free, so that all workers end at the same time.
 """
 
+import functools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,6 +54,16 @@ class LongestFirst(LoadScopeScheduling):
 def not_compiling_ahead() -> Iterator[None]:
     """Compile kernels in no further process: all cores are busy with tests."""
     with mock.patch("myriad.pipelines.compiling._start", return_value=None):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def reading_weights_once() -> Iterator[None]:
+    """Read the weights of each network once: every command that chooses a signature opens two."""
+    from myriad.signatures import efficientnet
+
+    once = functools.cache(efficientnet.read_weights)
+    with mock.patch.object(efficientnet, "read_weights", once):
         yield
 
 
