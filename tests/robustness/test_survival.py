@@ -183,7 +183,8 @@ def test_archives_write_nothing_outside_themselves(here):
     assert not Path("/evil.png").exists()
 
 
-def test_a_demo_replaces_what_a_demo_wrote(here):
+def test_a_demo_replaces_what_a_demo_wrote(here, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("MYRIAD_CACHE_DIR", str(tmp_path_factory.mktemp("rows of networks")))
     demo = ["demo", "--classes", 10, "--images", 5, "--objective", "ovr"]
     for _ in range(2):
         called = call(*demo, "--json")
