@@ -75,6 +75,11 @@ def test_modules_of_predict_import_nothing_heavy():
     assert find_heavy("import myriad.pipelines.prediction_outputs, myriad.signatures.api") == []
 
 
+def test_modules_of_train_do_not_import_scikit_learn():
+    code = "import myriad.pipelines.demo, myriad.pipelines.compare, myriad.pipelines.extend"
+    assert "sklearn" not in find_heavy(code)
+
+
 def test_ranking_a_few_rows_needs_no_kernel():
     code = """
 import numpy as np

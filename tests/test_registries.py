@@ -167,9 +167,14 @@ def myriad(monkeypatch, capsys):
     monkeypatch.setitem(SIGNATURES, "toy-thumbnail", ThumbnailSpec())
     monkeypatch.setitem(DESCRIPTORS, "toy-corner", CornerSpec())
     monkeypatch.setitem(FORMATS, "toy-words", WordsFile)
+    before = {name: one for name, one in sys.modules.items() if name.startswith("myriad.cli")}
     forget_command()
     yield lambda *words, status=0: call(capsys, words, status)
     forget_command()
+    sys.modules.update(before)  # other tests have names of these
+    for name, module in before.items():
+        parent, _, own = name.rpartition(".")
+        setattr(sys.modules[parent], own, module)
 
 
 def forget_command():

@@ -1,4 +1,4 @@
-"""The rooms of the package: who may import whom, and how large a file or a kernel may grow."""
+"""The structure of the source tree: order of imports, and the size of files and kernels."""
 
 import ast
 from pathlib import Path
@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "myriad"
 BASE = {"errors", "progress", "files", "serialisation", "arrays", "products", "tiles", "panels"}
 BASE |= {"_jit", "arrow", "kernel_cache", "largest", "lazy", "locks", "options", "randomness"}
 BASE |= {"byte_tiles", "urls"}
-ROOMS = [
+PACKAGES = [
     "parallel",
     "measures",
     "images",
@@ -31,7 +31,7 @@ ROOMS = [
     "serving",
     "cli",
 ]
-LEVELS = dict.fromkeys(BASE, 0) | {name: 1 + level for level, name in enumerate(ROOMS)}
+LEVELS = dict.fromkeys(BASE, 0) | {name: 1 + level for level, name in enumerate(PACKAGES)}
 
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 FILE_LINES = 400
@@ -41,8 +41,8 @@ KERNEL_ARGUMENTS = 10
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-def find_bad_imports(source: str, room: str) -> list[str]:
-    """Return what is wrong with the imports of a file of `room`, wherever in the file they are."""
+def find_bad_imports(source: str, package: str) -> list[str]:
+    """Return the invalid imports of a file of `package`, wherever in the file they are."""
     faults = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -52,16 +52,18 @@ def find_bad_imports(source: str, room: str) -> list[str]:
             "import_module",
         }:
             faults.append(f"line {node.lineno}: import by {name_of(node)}")
-        for target in imported_rooms(node):
+        for target in imported_packages(node):
             if target not in LEVELS:
-                faults.append(f"line {node.lineno}: imports {target or 'myriad'}, which is no room")
-            elif LEVELS[target] > LEVELS[room]:
-                faults.append(f"line {node.lineno}: {room} imports {target}, which is below it")
+                faults.append(
+                    f"line {node.lineno}: imports {target or 'myriad'}, which is not in the list"
+                )
+            elif LEVELS[target] > LEVELS[package]:
+                faults.append(f"line {node.lineno}: {package} imports {target}, which is below it")
     return faults
 
 
-def imported_rooms(node: ast.AST) -> list[str]:
-    """Return the rooms of myriad that a statement imports ("" for the package itself)."""
+def imported_packages(node: ast.AST) -> list[str]:
+    """Return the sub-packages of myriad that a statement imports ("" for myriad itself)."""
     if isinstance(node, ast.Import):
         modules = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom) and node.module == "myriad":
@@ -98,7 +100,7 @@ def find_kernels(source: str) -> list[ast.FunctionDef]:
 
 
 def find_bad_kernels(source: str) -> list[str]:
-    """Return the kernels that are too long (their docstring not counted) or take too much."""
+    """Return the kernels with too many lines (docstrings not counted) or arguments."""
     faults = []
     for kernel in find_kernels(source):
         body = kernel.body[1:] if ast.get_docstring(kernel) is not None else kernel.body
@@ -112,7 +114,7 @@ def find_bad_kernels(source: str) -> list[str]:
 
 
 def find_numba(source: str) -> list[str]:
-    """Return the lines that speak to Numba directly."""
+    """Return the lines that import Numba directly."""
     faults = []
     for node in ast.walk(ast.parse(source)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -131,20 +133,20 @@ def test_there_are_files():
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_file)
-def test_file_keeps_to_its_room(path):
+def test_file_follows_the_structure(path):
     inside = path.relative_to(PACKAGE)
     source = path.read_text(encoding="utf-8")
     assert not EMPTY_NAMES & {*inside.parts[:-1], inside.stem}
     assert len(source.splitlines()) <= FILE_LINES
     assert find_bad_kernels(source) == []
     if inside.parts not in {("__init__.py",), ("lazy.py",)}:  # names imported on first use
-        assert find_bad_imports(source, room=inside.parts[0].removesuffix(".py")) == []
+        assert find_bad_imports(source, package=inside.parts[0].removesuffix(".py")) == []
     if inside.parts != ("_jit.py",):
         assert find_numba(source) == []
 
 
 @pytest.mark.parametrize(
-    ("source", "room"),
+    ("source", "package"),
     [
         ("from myriad.store import Store", "codes"),
         ("import myriad.cli.main", "report"),
@@ -161,12 +163,12 @@ def test_file_keeps_to_its_room(path):
         ("from myriad.cupboard import thing", "cli"),
     ],
 )
-def test_bad_import_is_seen(source, room):
-    assert len(find_bad_imports(source, room)) == 1
+def test_bad_import_is_seen(source, package):
+    assert len(find_bad_imports(source, package)) == 1
 
 
 @pytest.mark.parametrize(
-    ("source", "room"),
+    ("source", "package"),
     [
         ("from myriad.codes import ProductQuantizer", "store"),
         ("from myriad.store.shards import Shard", "store"),
@@ -176,8 +178,8 @@ def test_bad_import_is_seen(source, room):
         ("import numpy as np\nfrom pathlib import Path", "arrays"),
     ],
 )
-def test_good_import_passes(source, room):
-    assert find_bad_imports(source, room) == []
+def test_good_import_passes(source, package):
+    assert find_bad_imports(source, package) == []
 
 
 @pytest.mark.parametrize("compiler", ["jit", "jit_reassociated", "inlined", "jit as compiled"])

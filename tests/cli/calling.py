@@ -10,21 +10,20 @@ import jsonschema
 from referencing import Registry, Resource
 
 import myriad
-from myriad.cli.execution import execute
-from myriad.cli.main import VERBS, choose_app
+from myriad.cli.main import VERBS
 from tests.cli.schemas import load_schema
+from tests.commands import run_command
 from tests.signals import interruptible_python
 
 TOY = str(Path(__file__).with_name("toy.py"))
 REAL = "myriad.cli.main"
-SMALL = ["--components", "8", "--regions", "1", "--epochs", "10"]
+SMALL = ["--components", "8", "--regions", "1", "--step", "8", "--epochs", "10"]
 """Options of ``train`` that make it quick."""
 
 
 def call(capsys, *words, status=0):
     capsys.readouterr()
-    given = [str(word) for word in words]
-    assert execute(choose_app(given), given) == status
+    assert run_command([str(word) for word in words]) == status
     return capsys.readouterr()
 
 

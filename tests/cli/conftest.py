@@ -2,10 +2,9 @@
 
 import pytest
 
-from myriad.cli.execution import execute
-from myriad.cli.main import app
 from myriad.images import choose_glyphs, write_glyphs
 from tests.cli.calling import SMALL
+from tests.commands import run_command
 
 
 @pytest.fixture(scope="session")
@@ -18,5 +17,5 @@ def photos(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(photos, tmp_path_factory):
     out = tmp_path_factory.mktemp("models") / "letters"
-    assert execute(app, ["train", str(photos), "--out", str(out), *SMALL, "--quiet"]) == 0
+    assert run_command(["train", str(photos), "--out", str(out), *SMALL, "--quiet"]) == 0
     return out

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import myriad
-from myriad.cli.execution import execute
-from myriad.cli.main import app
 from tests.cli.calling import call_json
+from tests.commands import run_command
 from tests.models.folders import draw_rows
 
 NAMES = ["ant", "bee", "cat", "dog", "elk"]
@@ -27,10 +26,10 @@ def folder(tmp_path_factory):
         "label,kind\nant,insect\nbee,insect\ncat,mammal\ndog,mammal\nelk,mammal\n"
     )
     (root / "prior.csv").write_text("label,weight\nant,0\nbee,2\n")
-    assert execute(app, ["import", str(root / "train.npz"), "--out", str(root / "store")]) == 0
+    assert run_command(["import", str(root / "train.npz"), "--out", str(root / "store")]) == 0
     for name, kind in (("auto", "auto"), ("split", "split"), ("none", "none")):
         words = ["train", root / "store", "--out", root / name, "--calibration", kind, *QUICK]
-        assert execute(app, [str(word) for word in words]) == 0
+        assert run_command([str(word) for word in words]) == 0
     return root
 
 
@@ -98,7 +97,7 @@ def test_evaluate_among_fewer_labels(folder, capsys):
 def test_a_model_without_probabilities(folder, capsys):
     words = ["predict", folder / "none", folder / "test.npz"]
     assert "probability" not in call_json(capsys, *words)["predictions"][0]["labels"][0]
-    assert execute(app, [str(word) for word in [*words, "--coverage", 0.9]]) == 2
+    assert run_command([str(word) for word in [*words, "--coverage", 0.9]]) == 2
     assert "train it again" in capsys.readouterr().err
 
 

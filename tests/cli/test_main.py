@@ -1,3 +1,4 @@
+import functools
 import json
 import re
 import subprocess
@@ -11,51 +12,63 @@ from tests.cli.calling import REAL, call, environment
 HEAVY = ["sklearn", "matplotlib", "numba", "pyarrow", "faiss", "cv2", "scipy", "numpy", "PIL"]
 
 SHOW_HELP = f"""
-import json, sys
-sys.argv[0] = "myriad"
+import io, json, sys
+from contextlib import redirect_stdout, suppress
 from myriad.cli.main import run
-try:
-    run()
-finally:
+shown = {{}}
+for verb in sys.argv[1:]:
+    page = io.StringIO()
+    sys.argv = ["myriad", *verb.split(), "--help"]
+    with redirect_stdout(page), suppress(SystemExit):
+        run()
     heavy = [name for name in {HEAVY} if name in sys.modules]
-    print(json.dumps(heavy), file=sys.stderr)
+    shown[verb] = [page.getvalue(), heavy]
+print(json.dumps(shown))
 """
 
 
-def show_help(*arguments):
-    """Return the help page, and the heavy libraries that were imported for it."""
+@functools.cache
+def show_helps():
+    """Return the help pages by verb, "" for that of all verbs, made in one new process.
+
+    Each comes with the heavy libraries that were imported for it or for one before it.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", SHOW_HELP, *arguments, "--help"],
+        [sys.executable, "-c", SHOW_HELP, *VERBS, ""],
         env=environment(),
         capture_output=True,
         text=True,
         timeout=60,
     )
-    assert done.returncode == 0
-    return done.stdout, json.loads(done.stderr)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("arguments", [[], *([name] for name in VERBS)], ids=str)
-def test_help_imports_nothing_heavy(arguments):
-    page, heavy = show_help(*arguments)
+def show_help(verb=""):
+    return show_helps()[verb][0]
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_imports_nothing_heavy(verb):
+    page, heavy = show_helps()[verb]
     assert "Usage: myriad" in page
     assert heavy == []
 
 
 def test_help_lists_the_verbs():
-    page = show_help()[0]
+    page = show_help()
     assert [name for name in VERBS if f" {name} " not in page] == []
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_verb_has_the_common_options(name):
-    page = show_help(name)[0]
+    page = show_help(name)
     for option in ("--seed", "--threads", "--json", "--quiet"):
         assert option in page
 
 
 def test_train_shows_what_is_used_first_and_the_rest_under_headings():
-    page = show_help("train")[0]
+    page = show_help("train")
     assert max(map(len, page.splitlines())) <= 80
     first, *panels = page.split("╭─ ")[2:]
     for option in ("--out", "--objective", "--eta", "--learning-rate", "--lam", "--signature"):
@@ -70,7 +83,7 @@ def test_train_shows_what_is_used_first_and_the_rest_under_headings():
 
 @pytest.mark.parametrize("name", VERBS)
 def test_help_of_a_verb_has_an_example(name):
-    page = show_help(name)[0]
+    page = show_help(name)
     assert re.search(rf"^ Example: myriad {name}( |$)", page, re.MULTILINE)
     assert max(map(len, page.splitlines())) <= 80
 

@@ -5,10 +5,9 @@ import json
 
 import pytest
 
-from myriad.cli.execution import execute
-from myriad.cli.main import app
 from myriad.pipelines import label_precision
 from tests.cli.calling import SMALL, call_json
+from tests.commands import run_command
 
 QUICK = ["--objective", "ovr", "--eta", "0.5", "--beta", "4", "--epochs", "4"]
 
@@ -31,7 +30,7 @@ def several(photos, tmp_path_factory):
             csv.writer(stream).writerows(rows)
     words = ["train", folder / "cell.csv", "--label-separator", "|", "--out", folder / "model"]
     words += [*SMALL, *QUICK, "--quiet", "--overwrite"]
-    assert execute(app, [str(word) for word in words]) == 0
+    assert run_command([str(word) for word in words]) == 0
     return folder
 
 
@@ -121,5 +120,5 @@ def test_the_report_of_several_labels(several):
 )
 def test_wrong_calls_are_one_sentence(several, capsys, words, message, monkeypatch):
     monkeypatch.chdir(several)
-    assert execute(app, words) == 2
+    assert run_command(words) == 2
     assert message in capsys.readouterr().err

@@ -14,10 +14,11 @@ A row has the flags, the default and the help of an option. Nobody writes these 
 the page adds to the help, such as a link.
 """
 
+import functools
 import re
 from pathlib import Path
 
-from click import Command, Parameter
+from click import Group, Parameter
 from typer.main import get_command
 
 from myriad.cli.main import app
@@ -35,9 +36,14 @@ def page_of(verb: str) -> Path:
     return DOCS / "verbs" / f"{verb}.md"
 
 
+@functools.cache
+def _make_command() -> Group:
+    return get_command(app)  # type: ignore[return-value]
+
+
 def read_options(verb: str) -> list[Parameter]:
     """Return the options of a verb, without its arguments."""
-    command: Command = get_command(app).commands[verb]  # type: ignore[attr-defined]
+    command = _make_command().commands[verb]
     options = [one for one in command.params if one.param_type_name == "option"]
     return [one for one in options if "--help" not in one.opts]
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from myriad.cli.execution import execute
-from myriad.cli.main import choose_app
+from tests.commands import run_command
 from tests.docs.pages import Block, read_commands
 
 SHELL = set("|<>&;*?$`(){}[]~#")
@@ -81,7 +80,7 @@ class Reader:
             warnings.catch_warnings(),
         ):
             warnings.simplefilter("ignore")  # as the command itself does
-            status = execute(choose_app(arguments), arguments)
+            status = run_command(arguments)
         return Ended(status, out.getvalue().splitlines(), err.getvalue().splitlines())
 
     def _run_shell(self, text: str, given: str) -> Ended:

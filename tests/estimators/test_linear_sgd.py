@@ -68,7 +68,7 @@ def test_softmax_at_its_optimum_agrees_with_scikit_learn(digits):
     X_train, X_test, y_train, _ = digits
     n, lam = len(X_train), 0.01
     peer = LogisticRegression(C=1 / (lam * n), max_iter=2000, tol=1e-8).fit(X_train, y_train)
-    options = {"eta": 0.5, "schedule": "lam", "epochs": 300, "early_stopping": False}
+    options = {"eta": 0.5, "schedule": "lam", "epochs": 100, "early_stopping": False}
     found = LinearSGD(objective="softmax", lam=lam, **options).fit(X_train, y_train)
     assert (found.predict(X_test) == peer.predict(X_test)).mean() > 0.98
     centred = found.coef_ - found.coef_.mean(axis=0)

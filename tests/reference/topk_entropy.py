@@ -13,7 +13,7 @@ def shares(h, k, kappa=0.0):
 
     def solve(s):
         low, high = h.min() - 60 - kappa, h.max() + 60 + kappa
-        for _ in range(200):
+        for _ in range(80):  # to the last bit
             t = (low + high) / 2
             v = np.exp(h - t) if kappa == 0 else wrightomega(h - t + np.log(kappa)) / kappa
             low, high = (t, high) if np.minimum(v, s / k).sum() > s else (low, t)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import myriad
-from myriad.cli.execution import execute
-from myriad.cli.main import choose_app
+from tests.commands import run_command
 from tests.signals import interruptible_python
 
 QUICK = "--components 2 --regions 1 --step 12 --epochs 2 --eta 0.1 --beta 1"
@@ -30,7 +29,7 @@ def call(*arguments: object) -> Called:
     words = [str(argument) for argument in arguments]
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = execute(choose_app(words), words)
+        status = run_command(words)
     return Called(status, out.getvalue(), err.getvalue())
 
 

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import tests.conftest  # noqa: F401 - chooses the cache of kernels
 
@@ -134,23 +134,6 @@ class Stopped(BaseException):
 
 def _end_run(number: int, frame: object) -> None:
     raise Stopped if number == signal.SIGINT else TookTooLong
-
-
-def _cache_commands() -> None:
-    """Build the command of each verb once instead of at each call."""
-    from myriad.cli import execution
-    from tests.robustness import calling
-
-    commands: dict[str, Any] = {}
-    make_app, make_command = calling.choose_app, execution.get_command
-
-    def choose(words: list[str]) -> Any:
-        if words[0] not in commands:
-            commands[words[0]] = make_command(make_app(words))
-        return commands[words[0]]
-
-    calling.choose_app = choose
-    execution.get_command = lambda command: command
 
 
 def _freeze_garbage() -> None:
@@ -292,7 +275,6 @@ def main(arguments: list[str]) -> int:
         os.chdir(ready)
         from tests.robustness.jobs import make_ready
 
-        _cache_commands()
         make_ready(ready)
         os.chdir(work)
         signal.signal(signal.SIGPROF, _end_run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import shutil
 import struct
@@ -16,6 +17,7 @@ from myriad.images import choose_glyphs, draw_glyph
 _GLYPHS = choose_glyphs(10)
 
 
+@functools.cache
 def picture(label: int, number: int, form: str = "PNG") -> bytes:
     """Return the file of a drawn character."""
     stream = io.BytesIO()

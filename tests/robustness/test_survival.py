@@ -183,14 +183,16 @@ def test_archives_write_nothing_outside_themselves(here):
     assert not Path("/evil.png").exists()
 
 
-def test_a_demo_replaces_what_a_demo_wrote(here):
+def test_a_demo_replaces_what_a_demo_wrote(here, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("MYRIAD_CACHE_DIR", str(tmp_path_factory.mktemp("rows of networks")))
+    demo = ["demo", "--classes", 10, "--images", 5, "--objective", "ovr"]
     for _ in range(2):
-        called = call("demo", "--classes", 10, "--images", 5, "--json")
+        called = call(*demo, "--json")
         assert called.status == 0, called.out
         Path("myriad-demo/images/stale.txt").touch()
     (here / "myriad-demo" / "thesis.tex").touch()
     before = snapshot(here)
-    assert call("demo", "--classes", 10, "--images", 5).status == 2
+    assert call(*demo).status == 2
     assert snapshot(here) == before
 
 

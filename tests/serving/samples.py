@@ -45,9 +45,9 @@ def make_image_model(path: Path, photos: Path) -> Path:
         seed=SEED,
         threads=1,
     )
-    means = np.stack([np.mean([signature.describe(i) for i in some], axis=0) for some in images])
-    model = LinearModel(20 * means, -10 * np.square(means).sum(axis=1))
     rows = np.stack([signature.describe(image) for some in images for image in some])
+    means = rows.reshape(len(names), len(images[0]), -1).mean(axis=1)
+    model = LinearModel(20 * means, -10 * np.square(means).sum(axis=1))
     labels = np.repeat(np.arange(len(names)), len(images[0])).astype(np.int32)
     held = HeldScores.of(model.scores(rows), labels)
     folder = ModelFolder(

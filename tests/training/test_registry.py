@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from myriad.cli.execution import execute
-from myriad.cli.main import app
+from myriad.cli.main import make_app
 from myriad.errors import InputError
 from myriad.models import LinearModel
 from myriad.options import option
@@ -49,7 +49,7 @@ def shrunken(monkeypatch):
 
 def call(capsys, *words: object) -> Any:
     capsys.readouterr()
-    assert execute(app, [*map(str, words), "--json", "--quiet"]) == 0
+    assert execute(make_app(), [*map(str, words), "--json", "--quiet"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -86,7 +86,7 @@ def test_the_command_trains_and_uses_a_method_from_outside(shrunken, tmp_path, c
         capsys, "compare", store, "--out", tmp_path / "c", "--objectives", "shrunken,means"
     )
     assert {row["objective"] for row in compared["rows"]} == {"shrunken", "means"}
-    assert execute(app, ["train", "--help"]) == 0
+    assert execute(make_app(), ["train", "--help"]) == 0
     page = capsys.readouterr().out
     assert "--keep" in page
     assert "means moved to zero" in page

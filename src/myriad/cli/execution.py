@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import signal
 import sys
@@ -53,9 +54,15 @@ def execute(app: typer.Typer, arguments: Sequence[str]) -> int:
 
 def _invoke(app: typer.Typer, arguments: Sequence[str]) -> Any:
     """Parse the arguments and run the verb, letting every exception through."""
-    command = get_command(app)
+    command = _make_command(app)
     with command.make_context("myriad", list(arguments)) as context:
         return command.invoke(context)
+
+
+@functools.lru_cache(maxsize=64)
+def _make_command(app: typer.Typer) -> Any:
+    """Return the command of an app, whose options are read at its first call."""
+    return get_command(app)
 
 
 def _print(outcome: Outcome | None) -> int:

@@ -122,8 +122,9 @@ def extract(
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     bad = BadImages(len(images), options.max_bad)
     described = augment_images(images, options.added_views)
+    compares = recipe is None and options.is_open and len(options.candidates) > 1
     with (
-        compiling_ahead(threads) if recipe is None and options.is_open else nullcontext(),
+        compiling_ahead(threads) if compares else nullcontext(),
         open_workers(threads, len(described), cluster=cluster, progress=progress) as executor,
         open_cache(options.cache, progress, repeats=options.is_open) as cache,
     ):

@@ -7,9 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
-from sklearn.decomposition import PCA
 
 from myriad.arrays import Float
 from myriad.models import EmbeddingModel, FactoredModel, Model
@@ -70,6 +67,9 @@ def find_groups(
     nearest: NDArray[np.int64], distances: NDArray[np.float32]
 ) -> list[NDArray[np.int64]]:
     """Return groups of points that are linked to near neighbours, the closest groups first."""
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     n = len(nearest)
     close = np.flatnonzero(distances <= np.quantile(distances, CLOSE))
     links = coo_matrix((np.ones(len(close)), (close, nearest[close])), shape=(n, n))
@@ -83,6 +83,8 @@ def find_groups(
 
 def map_points(points: NDArray[np.float32]) -> NDArray[np.float64]:
     """Return coordinates between 0 and 100 for each point: its first two principal components."""
+    from sklearn.decomposition import PCA  # which takes longer to import than all of `train`
+
     if points.shape[1] < 2:
         points = np.repeat(points, 2, axis=1)
     flat = PCA(2, random_state=0).fit_transform(points.astype(np.float64))
