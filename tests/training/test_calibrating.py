@@ -9,7 +9,7 @@ from myriad.models import HeldScores
 from myriad.progress import SILENT
 from myriad.store import ArrayRows
 from myriad.training import METHODS, SGD, Means, make_method
-from myriad.training.calibrating import add_calibration, keep_back
+from myriad.training.calibrating import add_calibration, split_calibration_rows
 from tests.models.folders import draw_rows
 
 X, LABELS = draw_rows(500, 5, 6, seed=3)
@@ -35,13 +35,13 @@ def test_every_method_is_calibrated(objective):
 
 def test_rows_held_out_for_calibration_are_drawn_without_regard_to_classes():
     rows = ArrayRows(X, LABELS)
-    kept, back = keep_back(rows, Means(calibration="split", seed=4))
+    kept, back = split_calibration_rows(rows, Means(calibration="split", seed=4))
     assert (kept.n_rows, back.n_rows) == (400, 100)
     together = np.concatenate([kept.read(range(400)), back.read(range(100))])
     np.testing.assert_array_equal(np.sort(together, axis=0), np.sort(X, axis=0))
-    assert keep_back(rows, Means())[1] is None
+    assert split_calibration_rows(rows, Means())[1] is None
     with pytest.raises(InputError, match="too few"):
-        keep_back(rows.select(range(200)), Means(calibration="split"))
+        split_calibration_rows(rows.select(range(200)), Means(calibration="split"))
 
 
 def test_a_split_calibrates_by_rows_that_were_not_trained_on():
@@ -82,7 +82,7 @@ def test_prediction_sets_of_an_estimator():
 def test_rows_held_out_for_calibration_do_not_divide_groups():
     groups = np.where(np.arange(600) < 300, np.arange(600) // 5, -1)
     rows = ArrayRows(np.zeros((600, 2), np.float32), np.arange(600) % 3, groups=groups)
-    train, kept = keep_back(rows, SGD(calibration="split"))
+    train, kept = split_calibration_rows(rows, SGD(calibration="split"))
     assert 110 <= kept.n_rows <= 120
     assert train.n_rows + kept.n_rows == 600
     assert not (set(train.groups) & set(kept.groups)) - {-1}

@@ -18,7 +18,7 @@ from myriad.parallel import open_threads
 from myriad.progress import SILENT, Progress
 from myriad.store import Rows, as_csr
 from myriad.training import ClassSums, Fitted, Means, Method
-from myriad.training.calibrating import add_calibration, keep_back
+from myriad.training.calibrating import add_calibration, split_calibration_rows
 from myriad.training.validation import hold_out
 
 HELD_OUT = 0.2
@@ -98,12 +98,12 @@ class NearestMeans(LinearRowsClassifier):
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         self._sums = ClassSums(len(self.classes_), data.rows.dim)
         progress = self.progress or SILENT
-        kept, kept_back = keep_back(data.rows, method)
+        kept, calibration_rows = split_calibration_rows(data.rows, method)
         later = None  # rows that calibrate the means of the others, and then belong to them
         if method.calibration == "auto" and data.held_out is None:
             kept, later = hold_out(kept, HELD_OUT, seed=method.seed)
         val = data.held_out if later is None else later
-        fitted = add_calibration(self._add(kept), method, kept, val, kept_back, progress)
+        fitted = add_calibration(self._add(kept), method, kept, val, calibration_rows, progress)
         return fitted if later is None else replace(fitted, model=self._add(later).model)
 
     def _add(self, rows: Rows) -> Fitted:

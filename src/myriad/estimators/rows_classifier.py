@@ -41,7 +41,7 @@ from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows, Rows, SparseRows, Store, StoreRows, as_csr, check_scale
 from myriad.training import CertifiedFit, Context, Fitted, Method, hold_out
-from myriad.training.calibrating import add_calibration, exclude, keep_back
+from myriad.training.calibrating import add_calibration, exclude, split_calibration_rows
 from myriad.training.distributed.workers import TrainingWorkers
 from myriad.training.engine.gram import RowProducts
 from myriad.urls import UrlPath
@@ -217,10 +217,10 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _fit_with(self, context: Context, data: TrainingData, method: Method) -> Fitted:
         """Hold out rows if needed, train, and with `refit` train once more on all rows."""
         options: dict[str, Any] = {"n_classes": len(self.classes_), "context": context}
-        kept, kept_back = keep_back(data.rows, method)
+        kept, calibration_rows = split_calibration_rows(data.rows, method)
         held_out, refit_rows = data.held_out, data.refit_rows
-        if isinstance(refit_rows, StoreRows) and isinstance(kept_back, StoreRows):
-            refit_rows = exclude(refit_rows, kept_back)
+        if isinstance(refit_rows, StoreRows) and isinstance(calibration_rows, StoreRows):
+            refit_rows = exclude(refit_rows, calibration_rows)
         if not 0 <= self.validation_fraction < 1:
             raise InputError(
                 "validation_fraction must be a fraction from 0 to 1, not "
@@ -231,7 +231,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
             refit_rows = kept
             kept, held_out = hold_out(kept, self.validation_fraction, seed=method.seed)
         fitted = method.fit(kept, held_out, **options)
-        fitted = add_calibration(fitted, method, kept, held_out, kept_back, context.progress)
+        fitted = add_calibration(fitted, method, kept, held_out, calibration_rows, context.progress)
         if held_out is None or refit_rows is None or not self.refit:
             return fitted
         return method.settled(fitted).fit(refit_rows, None, **options).with_search_of(fitted)

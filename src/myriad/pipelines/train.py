@@ -39,7 +39,7 @@ from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
 from myriad.store import Rows, Store, check_scale, is_store
 from myriad.training import Automatic, Checkpoint, Context, Fitted, Method
-from myriad.training.calibrating import add_calibration, exclude, keep_back
+from myriad.training.calibrating import add_calibration, exclude, split_calibration_rows
 from myriad.training.engine.gram import RowProducts
 
 EVIDENCE = "evidence.json"
@@ -204,7 +204,7 @@ def fit_store(
     progress = context.progress
     n_classes = len(store.class_names)
     splits = set(store.splits.tolist())
-    train_rows, kept_back = keep_back(store.rows("train"), method)
+    train_rows, calibration_rows = split_calibration_rows(store.rows("train"), method)
     val_rows = store.rows("val") if "val" in splits else None
     check_rows(train_rows, store, progress)
     if val_rows is None:
@@ -215,7 +215,7 @@ def fit_store(
     first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))
     fitted = method.fit(train_rows, val_rows, n_classes=n_classes, context=first)
     crossed = fitted.held_scores
-    fitted = add_calibration(fitted, method, train_rows, val_rows, kept_back, progress)
+    fitted = add_calibration(fitted, method, train_rows, val_rows, calibration_rows, progress)
     suspects = list_suspects(fitted, crossed, train_rows, val_rows)
     if val_rows is None:
         nothing = np.zeros(0, np.int32)
@@ -247,7 +247,7 @@ def fit_store(
     if "val" in store.trained_splits:
         again = method.settled(fitted)
         refitted = again.fit(
-            exclude(store.rows(store.trained_splits), kept_back),
+            exclude(store.rows(store.trained_splits), calibration_rows),
             None,
             n_classes=n_classes,
             context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),

@@ -35,8 +35,8 @@ ENOUGH_VALIDATION = 1000
 that scores them was trained on nearly all rows."""
 
 
-def keep_back(rows: SomeRows, method: Method) -> tuple[SomeRows, SomeRows | None]:
-    """Return the rows to train on, and those kept back for calibration; None for none.
+def split_calibration_rows(rows: SomeRows, method: Method) -> tuple[SomeRows, SomeRows | None]:
+    """Return the rows to train on, and those for calibration alone; None for none.
 
     They are drawn without regard to their classes: the coverage of prediction sets is exact only if
     calibration rows are drawn as the rows to be predicted are. Groups of rows are not divided.
@@ -101,7 +101,7 @@ def add_calibration(
     method: Method,
     train: Rows,
     val: Rows | None,
-    kept_back: Rows | None,
+    calibration_rows: Rows | None,
     progress: Progress,
 ) -> Fitted:
     """Return a trained model with its calibration, if there are rows for it.
@@ -112,12 +112,12 @@ def add_calibration(
     ----------
     train : the rows that were trained on.
     val : rows that settings and epochs were chosen by, but that were not trained on.
-    kept_back : rows that were kept back; see `keep_back`.
+    calibration_rows : rows for calibration alone; see `split_calibration_rows`.
     """
     if method.calibration == "none":
         return fitted
     with hold_blas_to_one_thread():  # the bits must not depend on the number of threads
-        return _add_calibration(fitted, method, train, val, kept_back, progress)
+        return _add_calibration(fitted, method, train, val, calibration_rows, progress)
 
 
 def _add_calibration(
@@ -125,14 +125,14 @@ def _add_calibration(
     method: Method,
     train: Rows,
     val: Rows | None,
-    kept_back: Rows | None,
+    calibration_rows: Rows | None,
     progress: Progress,
 ) -> Fitted:
     if train.sets is not None:
-        return _calibrate_labels(fitted, val, kept_back, progress)
+        return _calibrate_labels(fitted, val, calibration_rows, progress)
     held, source = fitted.held_scores, "cross-fitted"
-    if kept_back is not None:
-        held, source = score_held(fitted.model, kept_back), "split"
+    if calibration_rows is not None:
+        held, source = score_held(fitted.model, calibration_rows), "split"
     elif val is not None and (held is None or val.n_rows >= ENOUGH_VALIDATION):
         held, source = score_held(fitted.model, val), "validation"
     found: Calibration | None = None
@@ -150,9 +150,9 @@ def _add_calibration(
 
 
 def _calibrate_labels(
-    fitted: Fitted, val: Rows | None, kept_back: Rows | None, progress: Progress
+    fitted: Fitted, val: Rows | None, calibration_rows: Rows | None, progress: Progress
 ) -> Fitted:
-    rows, source = (val, "validation") if kept_back is None else (kept_back, "split")
+    rows, source = (val, "validation") if calibration_rows is None else (calibration_rows, "split")
     if rows is None:
         return fitted
     found = calibrate_labels(*score_labels(fitted.model, rows), source)

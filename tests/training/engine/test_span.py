@@ -8,7 +8,7 @@ from myriad.store import ArrayRows, CentredRows
 from myriad.training import BinaryDual, Context
 from myriad.training.engine import gram, span
 from myriad.training.engine.gram import RowProducts
-from myriad.training.engine.span import find_span, pays
+from myriad.training.engine.span import find_span, is_span_cheaper
 
 
 @pytest.fixture
@@ -103,8 +103,8 @@ def test_the_optimum_in_the_span_is_that_with_all_features(rows, monkeypatch):
 
 
 def test_the_span_is_cheaper_where_there_are_more_features_than_rows():
-    assert pays(1000, 100_000, 10)
-    assert not pays(1000, 1000, 10)
-    assert not pays(10_000, 100_000, 3), "so few classes that an epoch is cheaper"
-    assert not pays(1_000_000, 10_000_000, 1000), "more than the memory"
-    assert not pays(1000, 100_000, 10, memory=10_000_000)
+    assert is_span_cheaper(1000, 100_000, 10)
+    assert not is_span_cheaper(1000, 1000, 10)
+    assert not is_span_cheaper(10_000, 100_000, 3), "so few classes that an epoch is cheaper"
+    assert not is_span_cheaper(1_000_000, 10_000_000, 1000), "more than the memory"
+    assert not is_span_cheaper(1000, 100_000, 10, memory=10_000_000)

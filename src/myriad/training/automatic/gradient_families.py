@@ -120,7 +120,7 @@ class Softmax(GradientFamily):
     """Multinomial logistic regression."""
 
     name = objective = "softmax"
-    rates = (1.0, 3.0)
+    rates: ClassVar[tuple[float, ...]] = (1.0, 3.0)
     balances = True
 
 

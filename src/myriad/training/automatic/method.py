@@ -122,13 +122,13 @@ class Automatic(CentringMethod):
         from myriad.training.automatic.selection import choose
         from myriad.training.automatic.subsampling import subsample
         from myriad.training.checkpoints import TrainingState
-        from myriad.training.engine.span import find_span, pays
+        from myriad.training.engine.span import find_span, is_span_cheaper
 
         drawn = None if self.choice is not None else subsample(train, n_classes, seed=self.seed)
         rows, span = train if drawn is None else train.select(drawn), None
         choice, scores = self.choice, None
         with context.open() as running:
-            if pays(rows.n_rows, rows.dim, n_classes, memory=self.memory):
+            if is_span_cheaper(rows.n_rows, rows.dim, n_classes, memory=self.memory):
                 span = find_span(rows, running)
             if choice is None:
                 state = TrainingState(context.checkpoint and context.checkpoint.beside("search"))

@@ -203,10 +203,10 @@ class DualMethod(CentringMethod):
         """Return whether training in the span of the rows is exact enough and cheaper."""
         import numpy as np
 
-        from myriad.training.engine.span import pays
+        from myriad.training.engine.span import is_span_cheaper
 
         exact = running.workers is None and self.dtype == np.float32
-        return exact and pays(rows.n_rows, rows.dim, n_classes)
+        return exact and is_span_cheaper(rows.n_rows, rows.dim, n_classes)
 
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with the lam that was found."""

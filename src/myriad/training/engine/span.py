@@ -39,7 +39,7 @@ be wrong by, since rows that depend on one another (centred rows always do) have
 It is far below the regularisation of any model worth choosing."""
 
 
-def pays(n_rows: int, dim: int, n_classes: int, *, memory: int = MEMORY) -> bool:
+def is_span_cheaper(n_rows: int, dim: int, n_classes: int, *, memory: int = MEMORY) -> bool:
     """Return whether training in the span of the rows fits into memory and is cheaper.
 
     Multiply-adds for each row: an epoch has two for each class and feature, of which there are N
