@@ -22,6 +22,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -168,13 +169,10 @@ class Experiment:
 
     def learn(self, rows: Rows, options: CodeOptions) -> Code:
         """Learn a code from training rows."""
-        threads, period = self.options.threads, None
-        sample = sample_rows(rows, seed=0)
-        context = LearningContext(threads=threads)
-        information = measure_information(rows, sample, options, context)
-        if self.store.recipe is not None:
-            period = self.store.recipe.period
-        return learn_code(Source(sample, information, period), options, context)
+        recipe, context = self.store.recipe, LearningContext(threads=self.options.threads)
+        source = Source(sample_rows(rows, seed=0), None, None if recipe is None else recipe.period)
+        information = measure_information(rows, source, options, context)
+        return learn_code(replace(source, information=information), options, context)
 
     def run_shared(self, name: str, ratio: int) -> None:
         """Measure a code that is learned once, without labels; ``float32`` is none at all."""
