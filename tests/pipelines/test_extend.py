@@ -117,6 +117,19 @@ def test_new_classes_are_trained_in_the_space_of_discriminant_analysis(objective
     np.testing.assert_allclose(inside, added, atol=1e-3 * np.abs(added).max())
 
 
+@pytest.mark.parametrize("update", [False, True])
+def test_a_space_of_more_features_than_covariances_can_have(tmp_path, update):
+    stores = [
+        write_store(tmp_path / "old", "abcdef", n=6, dim=17_000),
+        write_store(tmp_path / "new", "gh", n=6, seed=1, dim=17_000),
+    ]
+    method = make_method(METHODS, "softmax", seed=0, plda=0.1, epochs=4)
+    train(stores[0], tmp_path / "model", method=method)
+    extend(tmp_path / "model", stores[1], tmp_path / "grown", old=stores[:1], update=update)
+    write_store(tmp_path / "test", "abcdefgh", n=6, seed=3, split="test", dim=17_000)
+    assert evaluate(tmp_path / "grown", tmp_path / "test", split="test").measures.at(1) > 90
+
+
 def test_without_the_store_class_means_stand_for_old_rows(here, scratch):
     notes = []
     found = extend(here / "model", here / "new", here / "alone", progress=Notes(notes))

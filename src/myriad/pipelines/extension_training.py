@@ -29,6 +29,7 @@ from myriad.store import ArrayRows, Store
 from myriad.training import Context
 from myriad.training.context import RunningContext
 from myriad.training.discriminant.gaussian import DiscriminantSpace, find_space
+from myriad.training.discriminant.method import MOST_FEATURES
 from myriad.training.extension import FixedScores, train_beside
 from myriad.training.extension_calibration import (
     add_points,
@@ -235,7 +236,8 @@ class ExtensionTask:
         """Return the space of discriminant analysis, if the old classes were trained in it."""
         settings = self.folder.settings
         lam = settings.get("lam" if settings.get("objective") == "plda" else "plda")
-        if lam is None or not self.from_store:
+        many = min(rows.X.shape) > MOST_FEATURES
+        if lam is None or many or not self.from_store:
             return None
         source = ArrayRows(rows.X, rows.labels, self.class_names)
         return find_space(source, len(self.class_names), lam, running)

@@ -153,6 +153,8 @@ def test_discriminant_analysis_needs_time_and_memory(problem):
     assert not suits(4096, 5000), "all eigenvectors"
     assert not suits(4096, 300, memory=1 << 29)
     assert not suits(10_000, 300)
+    wide = replace(problem, is_subsample=True, n_rows=200, n_features=131_072)
+    assert not FAMILIES["plda"](wide, None).suits(), "all rows have more features than the span"
 
 
 def test_a_family_that_must_prove_itself_needs_more_than_luck(problem):

@@ -7,9 +7,11 @@ from myriad.errors import WorkError
 from myriad.models import LinearModel
 from myriad.parallel import open_threads
 from myriad.store import ArrayRows
+from myriad.training import Context
 from myriad.training.discriminant import gaussian
-from myriad.training.discriminant.gaussian import fit_gaussians
+from myriad.training.discriminant.gaussian import find_space, fit_gaussians
 from myriad.training.discriminant.moments import ClassMoments
+from myriad.training.engine.span import find_span
 from tests.reference.gaussian_classes import log_densities
 
 
@@ -95,3 +97,17 @@ def test_models_of_projected_rows_become_models_of_rows(monkeypatch):
     some = space.project(rows).select([3, 1, 40])
     assert some.dim == projected.shape[1]
     np.testing.assert_allclose(some.read([0, 2]), projected[[3, 40]], rtol=1e-4, atol=1e-4)
+
+
+def test_with_more_features_than_rows_the_space_is_that_of_the_span():
+    draws = np.random.default_rng(0)
+    y = np.repeat(np.arange(5, dtype=np.int32), 8)
+    X = (draws.standard_normal((40, 5000)) + 0.3 * draws.standard_normal((5, 5000))[y]).astype("f4")
+    rows = ArrayRows(X, y)
+    with Context(threads=1).open() as running:
+        span = find_span(rows, running)
+        found = find_space(rows, 5, 0.1, running)
+        expected = find_space(span.rows, 5, 0.1, running)
+    assert found.projection.shape == (5000, expected.projection.shape[1])
+    inside = expected.transform(span.rows.read(np.arange(40)))
+    np.testing.assert_allclose(found.transform(X), inside, atol=1e-3 * np.abs(inside).max())

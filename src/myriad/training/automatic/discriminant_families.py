@@ -108,13 +108,14 @@ class ProjectedSoftmax(Softmax):
 def suits_analysis(problem: Problem) -> bool:
     """Return whether discriminant analysis is affordable, and a subsample says enough of all rows.
 
-    It is strong where classes have few rows, as they have in a subsample. Every value of lam needs
-    a Cholesky decomposition and, unless there are fewer classes than features, the eigenvectors of
-    a matrix of the same size.
+    It is strong where classes have few rows, as they have in a subsample. All rows may have more
+    features than the coordinates of a subsample in its span. Every value of lam needs a Cholesky
+    decomposition and, unless there are fewer classes than features, the eigenvectors of a matrix of
+    the same size.
     """
     if problem.is_subsample and problem.n_rows > FEW_CLASS_ROWS * problem.n_classes:
         return False
-    dim = problem.folds[0].train.dim
+    dim = problem.n_features if problem.is_subsample else problem.folds[0].train.dim
     work = dim**3 / 3 if problem.n_classes < dim else 10.0 * dim**3
     n_matrices = len(problem.folds) + 2  # of each fold, of all rows, and a copy
     return work <= DECOMPOSITION_WORK and 8 * n_matrices * dim**2 <= problem.memory

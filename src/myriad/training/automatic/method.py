@@ -138,6 +138,7 @@ class Automatic(CentringMethod):
                         n_classes,
                         search=self.search,
                         n_rows=train.n_rows,
+                        n_features=train.dim,
                         seed=self.seed,
                         memory=self.memory,
                         running=running,

@@ -65,6 +65,7 @@ def choose(
     *,
     search: str,
     n_rows: int,
+    n_features: int,
     seed: int,
     memory: int,
     running: RunningContext,
@@ -76,12 +77,13 @@ def choose(
     Parameters
     ----------
     search : one of `PLANS`.
-    n_rows : number of rows that the chosen candidate will be trained on.
+    n_rows, n_features : number of rows that the chosen candidate will be trained on, and of their
+        features.
     memory : bytes that the weights trained side by side may take.
     """
     plan = PLANS[search]
     options: dict[str, Any] = {"n_rows": n_rows, "seed": seed, "memory": memory}
-    problem = make_problem(rows, n_classes, plan, **options)
+    problem = make_problem(rows, n_classes, plan, n_features=n_features, **options)
     if problem is None:
         running.progress.note(
             "No class has two rows, so there is no cross-validation: default settings are used."
@@ -225,6 +227,7 @@ def make_problem(
     n_rows: int,
     seed: int,
     memory: int,
+    n_features: int | None = None,
 ) -> Problem | None:
     """Return what candidates are compared on; None where no class has two rows to separate.
 
@@ -251,6 +254,7 @@ def make_problem(
         memory,
         balance=judge.by_class,
         is_subsample=rows.n_rows < n_rows,
+        n_features=rows.dim if n_features is None else n_features,
     )
 
 

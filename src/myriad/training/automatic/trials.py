@@ -42,6 +42,8 @@ class Problem:
     memory : bytes that the weights trained side by side may take.
     balance : whether classes with few rows count as much as others.
     is_subsample : whether the chosen candidate will be trained on more rows than these.
+    n_features : number of features of the rows that it will then be trained on. Those of a
+        subsample may be fewer: coordinates in its span.
     """
 
     folds: Sequence[Fold]
@@ -52,6 +54,7 @@ class Problem:
     memory: int
     balance: bool = False
     is_subsample: bool = False
+    n_features: int = 0
 
     @property
     def fold_rows(self) -> float:

@@ -14,7 +14,7 @@ of average size, log densities are linear in x.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,9 @@ from myriad.models import LinearModel, Model
 from myriad.store import ProjectedRows, Rows, with_features
 from myriad.training.baselines.class_sums import NEVER
 from myriad.training.context import RunningContext
-from myriad.training.discriminant.method import check_rows
+from myriad.training.discriminant.method import check_rows, uses_span
 from myriad.training.discriminant.moments import ClassMoments
+from myriad.training.engine.span import find_span
 
 SHARD = 4096
 """Classes whose means are computed at a time."""
@@ -124,10 +125,20 @@ class DiscriminantSpace:
 def find_space(
     rows: Rows, n_classes: int, lam: float, context: RunningContext
 ) -> DiscriminantSpace:
-    """Return the space of discriminant analysis of labelled rows."""
-    check_rows(rows)
-    moments = ClassMoments.collect(rows, n_classes, pool=context.pool, progress=context.progress)
-    return fit_gaussians(moments, lam).space()
+    """Return the space of discriminant analysis of labelled rows.
+
+    With more features than rows, covariances are those of coordinates in the span of the rows.
+    """
+    span = find_span(rows, context) if uses_span(rows) else None
+    source = rows if span is None else span.rows
+    check_rows(source)
+    moments = ClassMoments.collect(source, n_classes, pool=context.pool, progress=context.progress)
+    space = fit_gaussians(moments, lam).space()
+    if span is None:
+        return space
+    directions = LinearModel(np.ascontiguousarray(space.projection.T), space.offset)
+    projection = span.expand(directions, context.pool).weights.T
+    return replace(space, projection=np.ascontiguousarray(projection))
 
 
 def fit_gaussians(moments: ClassMoments, lam: float) -> GaussianClasses:
