@@ -118,6 +118,7 @@ def print_summary(summary: dict[str, Any]) -> None:
 TITLES = {
     "digits": "digits",
     "omniglot": "Omniglot, pixels",
+    "omniglot rotated": "Omniglot, upright and rotated, gradient orientations",
     "scene15 network": "Scene 15, network",
     "scene15 fisher": "Scene 15, Fisher vectors",
     "caltech101 network": "Caltech-101, network",

@@ -71,6 +71,22 @@ def load_omniglot(data: Path, out: Path, seed: int) -> Problem:
     return split(X, y, np.full(OMNIGLOT_CLASSES, OMNIGLOT_TRAIN), seed)
 
 
+def load_rotated(data: Path, out: Path, seed: int) -> Problem:
+    """Gradient orientations of all Omniglot characters, upright and rotated: 3,246 classes."""
+    from highly_multiclass_rows import describe
+
+    file = out / "omniglot-rotated.npz"
+    if not file.exists():
+        with np.load(data / "omniglot_1623.npz") as found:
+            drawings, labels = np.unpackbits(found["X"], axis=-1)[..., :105], found["y"]
+        X = [describe(1 - np.rot90(one, k).astype(np.float32)) for k in (0, 1) for one in drawings]
+        y = np.concatenate([labels, labels + labels.max() + 1])
+        np.savez(file, X=np.stack(X).astype(np.float32), y=y.astype(np.int64))
+    with np.load(file) as kept:
+        X, y = kept["X"], kept["y"]
+    return split(X, y, np.full(int(y.max()) + 1, OMNIGLOT_TRAIN), seed)
+
+
 def load_glyphs(data: Path, out: Path, seed: int) -> Problem:
     """Short Fisher vectors of drawn characters."""
     images, store = out / f"glyphs-{seed}-images", out / f"glyphs-{seed}-fisher"
@@ -148,6 +164,7 @@ NETWORK = "efficientnet-lite0"
 PROBLEMS: dict[str, Callable[[Path, Path, int], Problem]] = {
     "digits": load_digits,
     "omniglot": load_omniglot,
+    "omniglot rotated": load_rotated,
     "scene15 network": partial(load_store, "scene15", NETWORK, "none"),
     "scene15 fisher": partial(load_store, "scene15", "fisher", "none"),
     "caltech101 network": partial(load_store, "caltech101.zip", NETWORK, "none"),

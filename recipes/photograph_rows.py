@@ -117,11 +117,12 @@ def write_omniglot(source: Path, folder: Path) -> None:
     """Write the drawings of some Omniglot characters as images, black on white."""
     from PIL import Image
 
-    found = np.load(source)
-    for c in np.random.default_rng(0).permutation(int(found["y"].max()) + 1)[:OMNIGLOT_CLASSES]:
+    with np.load(source) as found:
+        X, y = found["X"], found["y"]
+    for c in np.random.default_rng(0).permutation(int(y.max()) + 1)[:OMNIGLOT_CLASSES]:
         (folder / f"{c:04}").mkdir(parents=True, exist_ok=True)
-        for i in np.flatnonzero(found["y"] == c):
-            drawing = np.unpackbits(found["X"][i], axis=-1)[:, :105]
+        for i in np.flatnonzero(y == c):
+            drawing = np.unpackbits(X[i], axis=-1)[:, :105]
             Image.fromarray(np.uint8(255) * drawing).save(folder / f"{c:04}" / f"{i}.png")
 
 

@@ -86,23 +86,35 @@ class ProjectedSoftmax(Softmax):
         """Return the trials of the best space by numbers of epochs; see `GradientFamily.search`."""
         explored = self.problem.explored()
         moments = collect_moments(self.problem, self.running)
+        lam, paths = self.choose_space(explored, moments, advance)
+        rate = find_best_rate(paths)
+        trials = paths[rate]
+        if len(explored.folds) < len(self.problem.folds):
+            trials = self._follow(project(self.problem, moments, lam), [rate], advance)[rate]
+        for trial in trials:
+            trial.settings["plda"] = lam
+        return trials
+
+    def choose_space(
+        self, problem: Problem, moments: Sequence[ClassMoments], advance: Advance
+    ) -> tuple[float, dict[float, list[Trial]]]:
+        """Return the best lam of the analysis, and the trials in its space by learning rate.
+
+        Parameters
+        ----------
+        moments : those that the space of each fold is computed from.
+        """
         found: dict[int, dict[float, list[Trial]]] = {}
 
         def attempt(half: int) -> Trial:
-            paths = self._explore(project(explored, moments, read_lam(half)), advance)
+            paths = self._explore(project(problem, moments, read_lam(half)), advance)
             found[half] = paths
             best = find_best(paths[find_best_rate(paths)])
             assert best is not None
             return replace(best)
 
         best = find_smoothed_half(climb(attempt, FIRST_SPACE, STRONGEST_SPACE, WEAKEST_SPACE))
-        rate, lam = find_best_rate(found[best]), read_lam(best)
-        trials = found[best][rate]
-        if len(explored.folds) < len(self.problem.folds):
-            trials = self._follow(project(self.problem, moments, lam), [rate], advance)[rate]
-        for trial in trials:
-            trial.settings["plda"] = lam
-        return trials
+        return read_lam(best), found[best]
 
 
 def suits_analysis(problem: Problem) -> bool:

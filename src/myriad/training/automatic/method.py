@@ -175,10 +175,12 @@ class Automatic(CentringMethod):
     def _fit_many(self, train: Rows, val: Rows | None, n_classes: int, context: Context) -> Chosen:
         """Train the candidates for very many classes or several labels per row.
 
-        Discriminant analysis takes one pass. Beside it is trained, in its space, softmax or, where
-        that would take too long, one-vs-rest with sampled negatives; the better one on the
-        validation rows is kept.
+        Discriminant analysis takes one pass. Beside it is trained, in a space of its own lam,
+        softmax or, where that would take too long, one-vs-rest with sampled negatives; the better
+        one on the validation rows is kept.
         """
+        from myriad.training.automatic.many_classes import choose_space
+
         if train.sets is not None or train.dim > MANY_FEATURES:
             return self._fit_sgd("sampled", train, val, n_classes, context)
         method = Discriminant(center=False, seed=self.seed)
@@ -189,6 +191,8 @@ class Automatic(CentringMethod):
             return first
         softmax = float(train.n_rows) * n_classes * train.dim <= SOFTMAX_WORK
         name = "projected" if softmax else "sampled"
+        options: dict[str, Any] = {"seed": self.seed, "memory": self.memory, "context": context}
+        lam = choose_space(train, val, n_classes, **options) or lam
         second = self._fit_sgd(name, train, val, n_classes, context, plda=lam)
         table = [
             {"objective": found.settings["objective"], **row}
