@@ -62,6 +62,16 @@ def test_layout_order_and_squashing(tmp_path):
     np.testing.assert_array_equal(reordered.fit(reordered.cut(IMAGE)), whole[None, :, :, ::-1])
 
 
+def test_a_crop_of_the_whole_shorter_side_fits_into_images_of_all_sizes(tmp_path):
+    """Its size is computed with rounding errors, and Pillow refuses a crop larger than the image."""
+    write_network(tmp_path / "n.onnx", shape=(1, 3, 22, 26))
+    backbone = read_onnx(tmp_path / "n.onnx", RAW, crop=1.0)
+    for height in range(20, 120):
+        image = np.zeros((height, 160 - height, 3), np.uint8)
+        for corner in CORNERS:
+            assert backbone.cut(image, corner).shape == (22, 26, 3)
+
+
 @pytest.mark.parametrize("views", [2, 10])
 def test_views_are_averaged(tmp_path, views):
     write_network(tmp_path / "n.onnx", kernel=[[1, 2, 0], [0, 1, 0], [0, 0, 1]])

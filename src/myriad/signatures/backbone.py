@@ -170,7 +170,8 @@ class Backbone(Signature, kind="backbone"):
             scale = self.crop * min(height / self.size[0], width / self.size[1])
             high, wide = scale * self.size[0], scale * self.size[1]
             left, top = (width - wide) * corner[0], (height - high) * corner[1]
-            box = (left, top, left + wide, top + high)
+            # Rounding must not move an edge of the crop out of the image.
+            box = max(left, 0.0), max(top, 0.0), min(left + wide, width), min(top + high, height)
         resized = Image.fromarray(image).resize(self.size[::-1], Image.Resampling.BICUBIC, box=box)
         return np.asarray(resized)
 
