@@ -63,7 +63,7 @@ def test_layout_order_and_squashing(tmp_path):
 
 
 def test_a_crop_of_the_whole_shorter_side_fits_into_images_of_all_sizes(tmp_path):
-    """Its size is computed with rounding errors, and Pillow refuses a crop larger than the image."""
+    """Its edges have rounding errors, and Pillow refuses a crop that exceeds the image."""
     write_network(tmp_path / "n.onnx", shape=(1, 3, 22, 26))
     backbone = read_onnx(tmp_path / "n.onnx", RAW, crop=1.0)
     for height in range(20, 120):
