@@ -91,10 +91,12 @@ def test_probabilities_of_several_labels(k):
     np.testing.assert_allclose(probabilities, expected.probabilities, atol=1e-6)
 
 
+@pytest.mark.parametrize("parts", [(), (3, 2)])
 @pytest.mark.parametrize("power", [1.0, 0.5, 0.3])
-def test_a_network_and_its_model_become_one_graph(tmp_path, power):
+def test_a_network_and_its_model_become_one_graph(tmp_path, power, parts):
     write_network(tmp_path / "n.onnx", kernel=RNG.normal(size=(3, 5)))
-    backbone = read_onnx(tmp_path / "n.onnx", OnnxOptions(mean="100"), power=power)
+    fields = {"power": power, "parts": parts, "weights": (1.0, 0.5)[: len(parts)]}
+    backbone = read_onnx(tmp_path / "n.onnx", OnnxOptions(mean="100"), **fields)
     folder = draw_folder(recipe=backbone)
     session = start_session(build_onnx(folder))
     image = RNG.integers(0, 256, (20, 30, 3), dtype=np.uint8)

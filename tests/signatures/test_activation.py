@@ -15,7 +15,7 @@ from myriad.errors import InputError
 from myriad.images import read_image
 from myriad.models.explanations import map_heat
 from myriad.signatures import Backbone, CombinedSignature
-from myriad.signatures.activation import contribute, expose_map, read_map
+from myriad.signatures.activation import contribute, expose_maps, read_maps
 from myriad.signatures.efficientnet import LITES, make_efficientnet, read_weights
 
 CAT = Path(skimage.__file__).parent / "data" / "chelsea.png"
@@ -27,6 +27,7 @@ def make_graph(pool, opset=13):
     constants = [numpy_helper.from_array(kernel, "kernel")]
     pools = {
         "global": helper.make_node("GlobalAveragePool", ["map"], ["pooled"]),
+        "layers": helper.make_node("GlobalAveragePool", ["map"], ["pooled"]),
         "mean": helper.make_node("ReduceMean", ["map"], ["pooled"], axes=[2, 3]),
         "channels": helper.make_node("ReduceMean", ["map"], ["pooled"], axes=[1, 2]),
         "largest": helper.make_node("GlobalMaxPool", ["map"], ["pooled"]),
@@ -35,8 +36,15 @@ def make_graph(pool, opset=13):
         helper.make_node("Conv", ["image", "kernel"], ["sums"], strides=[4, 4]),
         helper.make_node("Relu", ["sums"], ["map"]),
         pools[pool],
-        helper.make_node("Flatten", ["pooled"], ["features"]),
+        helper.make_node("Flatten", ["pooled"], ["features" if pool != "layers" else "flat"]),
     ]
+    if pool == "layers":  # the map itself, and its sums of neighbours
+        nodes += [
+            helper.make_node("AveragePool", ["sums"], ["coarse"], kernel_shape=[2, 2]),
+            helper.make_node("GlobalAveragePool", ["coarse"], ["coarse_pooled"]),
+            helper.make_node("Flatten", ["coarse_pooled"], ["coarse_flat"]),
+            helper.make_node("Concat", ["flat", "coarse_flat"], ["features"], axis=1),
+        ]
     image = helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 16, 16])
     features = helper.make_tensor_value_info("features", TensorProto.FLOAT, [1, None])
     graph = helper.make_graph(nodes, "small", [image], [features], constants)
@@ -46,29 +54,34 @@ def make_graph(pool, opset=13):
 
 def make_backbone(pool, **fields):
     graph = np.frombuffer(make_graph(pool), np.uint8)
-    return Backbone(graph, "features", 6, size=(16, 16), deviation=(64.0,) * 3, **fields)
+    if pool == "layers":
+        fields |= {"parts": (6, 6), "weights": (1.0, 0.5)}
+    n_features = 12 if pool == "layers" else 6
+    return Backbone(graph, "features", n_features, size=(16, 16), deviation=(64.0,) * 3, **fields)
 
 
 def draw_image():
     return np.random.default_rng(1).integers(0, 256, (40, 60, 3), np.uint8)
 
 
-@pytest.mark.parametrize("pool", ["global", "mean"])
+@pytest.mark.parametrize("pool", ["global", "mean", "layers"])
 @pytest.mark.parametrize("power", [1.0, 0.5])
 def test_the_sum_over_positions_is_the_score(pool, power):
     signature, image = make_backbone(pool, power=power), draw_image()
-    weights = np.random.default_rng(2).standard_normal((3, 6)).astype(np.float32)
+    weights = np.random.default_rng(2).standard_normal((3, signature.dim)).astype(np.float32)
     found = contribute(signature, image, weights)
     np.testing.assert_allclose(
         found.values.sum(axis=0), weights @ signature.describe(image), rtol=1e-4, atol=1e-5
     )
-    assert read_map(signature, signature.cut(image)).shape == (6, 4, 4)
+    shapes = [layer.shape for layer in read_maps(signature, signature.cut(image))]
+    assert shapes == [(6, 4, 4), (6, 3, 3)][: len(shapes)]
+    assert len(shapes) == (2 if pool == "layers" else 1)
 
 
 @pytest.mark.parametrize("views", [2, 10])
 def test_the_sum_over_the_positions_of_all_views_is_the_score(views):
-    signature, image = make_backbone("global", crop=0.5, power=0.5, views=views), draw_image()
-    weights = np.random.default_rng(2).standard_normal((3, 6)).astype(np.float32)
+    signature, image = make_backbone("layers", crop=0.5, power=0.5, views=views), draw_image()
+    weights = np.random.default_rng(2).standard_normal((3, 12)).astype(np.float32)
     found = contribute(signature, image, weights)
     np.testing.assert_allclose(
         found.values.sum(axis=0), weights @ signature.describe(image), rtol=1e-4, atol=1e-5
@@ -99,11 +112,11 @@ def test_the_tiles_cover_what_the_network_sees():
 @pytest.mark.parametrize("pool", ["channels", "largest"])
 def test_other_embeddings_cannot_be_explained(pool):
     with pytest.raises(InputError, match="mean of a map"):
-        expose_map(make_graph(pool), "features")
+        expose_maps(make_graph(pool), "features")
 
 
 def test_covering_the_image_agrees():
-    signature = make_efficientnet("efficientnet-lite0")
+    signature = make_efficientnet("efficientnet-lite0", layers="last")
     weights = read_weights(LITES["efficientnet-lite0"])["_fc.weight"][[281, 282, 285]]
     weights = weights.mean(axis=0).astype(np.float32)  # cats
     image = read_image(CAT, colour=True)

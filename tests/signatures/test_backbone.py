@@ -193,6 +193,10 @@ def test_files_that_are_no_networks(tmp_path):
         ("layout", "chw"),
         ("order", "grey"),
         ("power", 0),
+        ("parts", 3),
+        ("parts", (2, 2)),
+        ("parts", (2, 1)),
+        ("weights", (1.0,)),
         ("sha256", "0" * 64),
     ],
 )

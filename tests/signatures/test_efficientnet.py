@@ -14,7 +14,14 @@ import skimage
 
 from myriad.errors import InputError
 from myriad.images import read_image
-from myriad.signatures import SIGNATURES, SignatureOptions, efficientnet, open_network
+from myriad.signatures import (
+    SIGNATURES,
+    EfficientNetOptions,
+    SignatureOptions,
+    efficientnet,
+    open_network,
+)
+from myriad.signatures.efficientnet import make_efficientnet
 from myriad.signatures.sessions import start_session
 from tests.reference.convolution import embed
 
@@ -79,6 +86,24 @@ def test_the_folded_graph_equals_the_slow_network(name, size):
     np.testing.assert_allclose(found[0], expected, rtol=1e-3, atol=1e-3 * expected.std())
 
 
+@pytest.mark.parametrize("name", LITES)
+def test_outputs_of_the_last_stages_follow_the_last_layer(name):
+    lite, rng = LITES[name], np.random.default_rng(0)
+    weights = draw_weights(rng, lite)
+    image = rng.normal(size=(1, 3, 64, 64)).astype(np.float32)
+    graph = efficientnet.build_graph(weights, lite, size=64, stages=lite.stage_ends)
+    (found,) = start_session(graph).run(["features"], {"image": image})
+    (last,) = start_session(efficientnet.build_graph(weights, lite, size=64)).run(
+        ["features"], {"image": image}
+    )
+    n_last = last.shape[1]
+    np.testing.assert_allclose(found[:, :n_last], last, rtol=1e-4, atol=1e-5)
+    # The last stage is the input of the last layer, whose convolution sees one position.
+    assert lite.stage_ends == [sum(lite.repeats[:n]) - 1 for n in (5, 6, 7)]
+    widths = [len(weights[f"_blocks.{end}._project_conv.weight"]) for end in lite.stage_ends]
+    assert found.shape[1] == n_last + sum(widths)
+
+
 def test_weights_that_lack_an_array_are_refused():
     lite = LITES["efficientnet-lite0"]
     weights = draw_weights(np.random.default_rng(0), lite)
@@ -113,9 +138,31 @@ def test_the_network_names_what_anyone_sees(name):
 
 
 @pytest.mark.parametrize("name", [installed(name) for name in LITES])
+def test_layers_are_normalised_one_by_one(name):
+    image = read_image(PICTURES / "coffee.png", colour=True)
+    every, last = (
+        open_network(name, EfficientNetOptions(layers=layers)) for layers in ("all", "last")
+    )
+    row = every.describe(image)
+    edges = np.cumsum(every.parts)[:-1]
+    norms = [float(np.linalg.norm(part)) for part in np.split(row, edges)]
+    np.testing.assert_allclose(np.array(norms) / norms[0], every.weights, rtol=1e-4)
+    np.testing.assert_allclose(row[: last.dim] / norms[0], last.describe(image), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [installed("efficientnet-lite2")])
+def test_corners_are_cut_from_a_network_that_sees_the_whole_image_otherwise(name):
+    whole, corners = (make_efficientnet(name, views=views) for views in (2, 10))
+    assert whole.crop == 0
+    assert 0.8 < corners.crop < 1
+
+
+@pytest.mark.parametrize("name", [installed(name) for name in LITES])
 def test_the_embedding(name):
     backbone = open_network(name)
-    assert (backbone.dim, backbone.size) == (1280, (LITES[name].size,) * 2)
+    widths = {"efficientnet-lite0": 112 + 192 + 320}
+    assert backbone.dim == 1280 + widths.get(name, backbone.dim - 1280)
+    assert backbone.size == (LITES[name].size,) * 2
     cat, coffee = (
         backbone.describe(read_image(PICTURES / name, colour=True))
         for name in ("chelsea.png", "coffee.png")

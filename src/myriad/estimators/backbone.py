@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from myriad.errors import InputError, quote
 from myriad.estimators.parameters import check_parameters
 from myriad.estimators.pictures import Picture, describe_pictures
-from myriad.signatures import OnnxOptions, Signature, is_network, open_network
+from myriad.signatures import EfficientNetOptions, OnnxOptions, Signature, is_network, open_network
 
 
 class Backbone(TransformerMixin, BaseEstimator):
@@ -25,6 +25,8 @@ class Backbone(TransformerMixin, BaseEstimator):
         ``"onnx:FILE"`` for a network of your own; several with ``+`` between them are concatenated.
     size : height and width of its input; None for the size of the network.
     views : number of views to average: 1, 2 (with the mirror image) or 10 (with corners).
+    layers : layers of EfficientNet that make up an embedding: ``"all"``, the last one and three
+        earlier stages, or ``"last"``.
     mean, deviation : of pixels from 0 to 255: a number, three (red, green, blue), or the word
         ``"imagenet"`` or ``"clip"``.
     output : name of the output, or of a tensor inside the network; None for the first output.
@@ -38,6 +40,7 @@ class Backbone(TransformerMixin, BaseEstimator):
         network: str = "efficientnet-lite0",
         size: int | None = None,
         views: int = 1,
+        layers: str = "all",
         mean: str | float | Sequence[float] = "imagenet",
         deviation: str | float | Sequence[float] = "imagenet",
         output: str | None = None,
@@ -46,6 +49,7 @@ class Backbone(TransformerMixin, BaseEstimator):
         self.network = network
         self.size = size
         self.views = views
+        self.layers = layers
         self.mean = mean
         self.deviation = deviation
         self.output = output
@@ -65,7 +69,8 @@ class Backbone(TransformerMixin, BaseEstimator):
             deviation=_write(self.deviation, "deviation"),
             output=self.output,
         )
-        self.signature_: Signature = open_network(self.network, options)
+        layers = EfficientNetOptions(size=self.size, views=self.views, layers=self.layers)
+        self.signature_: Signature = open_network(self.network, options, layers)
         return self
 
     def transform(self, images: Iterable[Picture]) -> NDArray[np.float32]:

@@ -87,6 +87,16 @@ def _normalise(graph: Graph, recipe: Backbone) -> str:
         small = graph.add("Pow", [size, power], f"{PREFIX}small")
         sign = graph.add("Sign", [x], f"{PREFIX}sign")
         x = graph.add("Mul", [sign, small], f"{PREFIX}signed")
+    if recipe.parts:
+        names = [f"{PREFIX}part_{i}" for i in range(len(recipe.parts))]
+        sizes = graph.add_constant(np.array(recipe.parts, np.int64), "part_sizes")
+        graph.add("Split", [x, sizes], *names, axis=1)
+        weighted = []
+        for name, weight in zip(names, recipe.weights, strict=True):
+            one = graph.add("LpNormalization", [name], f"{name}_normalised", axis=1, p=2)
+            factor = graph.add_constant(np.array(weight, np.float32), f"{name}_weight")
+            weighted.append(graph.add("Mul", [one, factor], f"{name}_weighted"))
+        x = graph.add("Concat", weighted, f"{PREFIX}parts", axis=1)
     return graph.add("LpNormalization", [x], f"{PREFIX}row", axis=1, p=2)
 
 

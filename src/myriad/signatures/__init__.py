@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from myriad.lazy import import_from_api
-from myriad.signatures.own_options import MAPS, OnnxOptions
+from myriad.signatures.own_options import MAPS, EfficientNetOptions, OnnxOptions
 from myriad.signatures.registry import (
     AUTO,
     SIGNATURES,
@@ -27,6 +27,7 @@ __all__ = [
     "AUTO",
     "MAPS",
     "SIGNATURES",
+    "EfficientNetOptions",
     "OnnxOptions",
     "SignatureOptions",
     "SignatureSpec",

@@ -1,9 +1,10 @@
-"""Class activation: what each position of a network's last map contributes to a score.
+"""Class activation: what each position of a network's maps contributes to a score.
 
-The embedding of most networks is the mean of a map over all positions, of all views of the image.
-After a power and division by the norm, feature j is ``x_j = a_j mean_p M_jp``, so the score without
-its bias is a sum over positions p, exactly: ``w x = sum_p e_p`` with
-``e_p = sum_j w_j a_j M_jp / n_positions``. Signatures side by side add up.
+The embedding of most networks is the mean of a map over all positions, of all views of the image;
+or several such means, of maps of several layers. After a power and division by the norm, feature j
+is ``x_j = a_j mean_p M_jp``, so the score without its bias is a sum over positions p, exactly:
+``w x = sum_p e_p`` with ``e_p = sum_j w_j a_j M_jp / n_positions``. Layers, and signatures side by
+side, add up.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from myriad.errors import InputError, WorkError
 from myriad.signatures.backbone import Backbone, Corner
 from myriad.signatures.combined import CombinedSignature
 from myriad.signatures.contributions import Contributions, contribute
-from myriad.signatures.pyramid import normalise_regions
 from myriad.signatures.sessions import brief, import_onnx, open_session
 
 _NO_MAP = (
@@ -37,21 +37,29 @@ _KEEPS_VALUES = ("Flatten", "Reshape", "Squeeze", "Identity")
 @contribute.register
 def _(signature: Backbone, image: Bytes, weights: Float) -> Contributions:
     views = list(signature.cut_views(image))
-    maps = [read_map(signature, pixels) for pixels, _, _ in views]
-    if maps[0].shape[0] != signature.features:
+    maps = [read_maps(signature, pixels) for pixels, _, _ in views]
+    lengths = [len(layer) for layer in maps[0]]
+    if sum(lengths) != signature.features:
         raise InputError(_NO_MAP)
     # Views have the same size, so every position of every view has the same weight in the mean.
-    means = np.mean([found.mean(axis=(1, 2), dtype=np.float64) for found in maps], axis=0)
-    row = normalise_regions(means.astype(np.float32)[None], power=signature.power)
+    means = np.mean([_average(layers) for layers in maps], axis=0)
+    row = signature.normalise(means)
     factors = np.where(means == 0, 0.0, row / np.where(means == 0, 1.0, means))
-    slopes = weights.astype(np.float64) * factors / (len(maps) * maps[0][0].size)
+    slopes = np.split(weights.astype(np.float64) * factors, np.cumsum(lengths)[:-1], axis=1)
     found = []
-    for activation, (_, corner, mirrored) in zip(maps, views, strict=True):
-        seen = activation[:, :, ::-1] if mirrored else activation
-        fine = np.stack([_refine(grid) for grid in np.tensordot(slopes, seen, axes=1)])
-        tiles = _cut_tiles(signature, image, corner, *fine.shape[1:])
-        found.append(Contributions(tiles, fine.reshape(len(fine), -1).T))
+    for layers, (_, corner, mirrored) in zip(maps, views, strict=True):
+        for activation, own in zip(layers, slopes, strict=True):
+            seen = activation[:, :, ::-1] if mirrored else activation
+            grids = np.tensordot(own / (len(maps) * seen[0].size), seen, axes=1)
+            fine = np.stack([_refine(grid) for grid in grids])
+            tiles = _cut_tiles(signature, image, corner, *fine.shape[1:])
+            found.append(Contributions(tiles, fine.reshape(len(fine), -1).T))
     return join(found)
+
+
+def _average(layers: Sequence[Float]) -> NDArray[np.float64]:
+    """Return the means of all maps over their positions, one after the other."""
+    return np.concatenate([layer.mean(axis=(1, 2), dtype=np.float64) for layer in layers])
 
 
 @contribute.register
@@ -84,43 +92,54 @@ def _refine(grid: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(finer, np.float64).reshape(size[::-1])
 
 
-def read_map(signature: Backbone, pixels: Bytes) -> Float:
-    """Return the last map of a network for a view: float32 of shape (channels, rows, columns)."""
-    graph, name = _expose(signature)
+def read_maps(signature: Backbone, pixels: Bytes) -> list[Float]:
+    """Return the maps of a network for a view: float32 of shape (channels, rows, columns) each."""
+    graph, names = _expose(signature)
     session = open_session(lambda: graph, hashlib.sha256(graph).hexdigest())
     try:
-        (found,) = session.run([name], {session.get_inputs()[0].name: signature.fit(pixels)})
+        found = session.run(names, {session.get_inputs()[0].name: signature.fit(pixels)})
     except Exception as error:  # ONNX Runtime has an exception class for each of its codes
         raise WorkError(f"The network failed on an image: {brief(error)}.") from None
-    found = np.asarray(found, np.float32)
-    if found.ndim != 4 or len(found) != 1:
+    maps = [np.asarray(one, np.float32) for one in found]
+    if any(one.ndim != 4 or len(one) != 1 for one in maps):
         raise InputError(_NO_MAP)
-    return np.asarray(found[0])
+    return [one[0] for one in maps]
 
 
 @lru_cache(maxsize=2)
-def _expose(signature: Backbone) -> tuple[bytes, str]:
-    return expose_map(signature.graph.tobytes(), signature.output)
+def _expose(signature: Backbone) -> tuple[bytes, list[str]]:
+    return expose_maps(signature.graph.tobytes(), signature.output)
 
 
-def expose_map(graph: bytes, output: str) -> tuple[bytes, str]:
-    """Return a graph whose last map is a further output, and the name of that output.
+def expose_maps(graph: bytes, output: str) -> tuple[bytes, list[str]]:
+    """Return a graph whose pooled maps are further outputs, and the names of these outputs.
 
     Starting at `output`, nodes that only change the shape are skipped, back to the node that takes
-    the mean over all positions; the map is its input. Raises `InputError` if there is no such node.
+    the mean over all positions, or that concatenates several such means; a map is the input of a
+    mean. Raises `InputError` if there is no such node.
     """
     onnx = import_onnx()
     model = onnx.load_model_from_string(graph)
     makers = {name: node for node in model.graph.node for name in node.output}
-    node = makers.get(output)
+    last = _skip_shapes(output, makers)
+    several = last is not None and last.op_type == "Concat"
+    names = []
+    for node in [_skip_shapes(name, makers) for name in last.input] if several else [last]:
+        if node is None or not _takes_mean(node, model, onnx):
+            raise InputError(_NO_MAP)
+        names.append(node.input[0])
+    known = {one.name for one in model.graph.output}
+    new = [onnx.ValueInfoProto(name=name) for name in dict.fromkeys(names) if name not in known]
+    model.graph.output.extend(new)
+    return bytes(model.SerializeToString()), names
+
+
+def _skip_shapes(name: str, makers: dict[str, Any]) -> Any:
+    """Return the node that computes a value, before nodes that only change its shape; or None."""
+    node = makers.get(name)
     while node is not None and node.op_type in _KEEPS_VALUES:
         node = makers.get(node.input[0])
-    if node is None or not _takes_mean(node, model, onnx):
-        raise InputError(_NO_MAP)
-    name = node.input[0]
-    if all(known.name != name for known in model.graph.output):
-        model.graph.output.append(onnx.ValueInfoProto(name=name))
-    return bytes(model.SerializeToString()), name
+    return node
 
 
 def _takes_mean(node: Any, model: Any, onnx: Any) -> bool:

@@ -48,6 +48,9 @@ class Backbone(Signature, kind="backbone"):
     layout : ``"nchw"`` or ``"nhwc"``, the order of the axes of the input.
     order : ``"rgb"`` or ``"bgr"``, the order of the channels.
     power : the exponent of the signed power; 1 leaves values as they are.
+    parts : the lengths of parts of the embedding, such as layers of the network, that are divided
+        by their norms one by one; empty for one part.
+    weights : the norms that the parts have instead.
     views : how many views of an image have their embeddings averaged: 1, the image; 2, its mirror
         image too; 10, the centre and the four corners, each mirrored too.
     sha256 : of the graph; computed if not given, and checked if given.
@@ -63,6 +66,8 @@ class Backbone(Signature, kind="backbone"):
     layout: str = "nchw"
     order: str = "rgb"
     power: float = 1.0
+    parts: tuple[int, ...] = ()
+    weights: tuple[float, ...] = ()
     views: int = 1
     sha256: str = ""
 
@@ -96,6 +101,11 @@ class Backbone(Signature, kind="backbone"):
                 f"{' or '.join(ORDERS)}, not {self.layout!r} and {self.order!r}."
             )
         check_power(self.power)
+        counted = isinstance(self.parts, tuple) and all(map(_is_count, self.parts))
+        if not counted or sum(self.parts) not in (0, self.features):
+            raise InputError("The parts of an embedding must have its length in all.")
+        if not _is_row(self.weights, len(self.parts)) or min(self.weights, default=1) <= 0:
+            raise InputError("The parts of an embedding need a positive weight each.")
         if type(self.views) is not int or self.views not in VIEWS:
             raise InputError(f"A backbone takes 1, 2 or 10 views of an image, not {self.views!r}.")
 
@@ -129,10 +139,20 @@ class Backbone(Signature, kind="backbone"):
         total = np.zeros(self.features)
         for pixels, _, _ in self.cut_views(image):
             total += self._run(session, self.fit(pixels))
-        row = (total / self.views).astype(np.float32).reshape(1, -1)
+        row = (total / self.views).astype(np.float32)
         if not np.isfinite(row).all():
             raise BadImage("the network gives NaN or infinite features")
-        return normalise_regions(row, power=self.power)
+        return self.normalise(row)
+
+    def normalise(self, embedding: Float) -> Float:
+        """Return what the network gives, of shape (dim,), as a row of norm 1."""
+        row = embedding.astype(np.float32)
+        if not self.parts:
+            return normalise_regions(row[None], power=self.power)
+        edges = np.cumsum(self.parts)[:-1]
+        for part, weight in zip(np.split(row, edges), self.weights, strict=True):
+            part[:] = np.float32(weight) * normalise_regions(part[None].copy(), power=self.power)
+        return normalise_regions(row[None], power=1.0)
 
     def _run(self, session: Any, image: Float) -> Float:
         """Return the embedding of one view."""

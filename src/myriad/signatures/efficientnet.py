@@ -2,7 +2,9 @@
 
 The networks are those of "Higher accuracy on vision models with EfficientNet-Lite" (R. Liu, 2020):
 inverted bottlenecks without squeeze and excitation, ReLU6, and 1,280 features pooled over the
-image. Every batch normalisation is folded into the convolution before it.
+image. Outputs of the last stages, pooled as well, describe textures and parts of objects that the
+last layer, made for the classes of ImageNet, leaves out. Every batch normalisation is folded into
+the convolution before it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from numpy.typing import NDArray
 
 from myriad.errors import InputError
 from myriad.signatures.backbone import Backbone
+from myriad.signatures.own_options import ALL
 from myriad.signatures.sessions import import_onnx
 from myriad.signatures.torch_weights import read_torch_weights
 
@@ -30,6 +33,12 @@ STRIDES = (1, 2, 2, 2, 1, 2, 1)
 """The stride of the first bottleneck of each stage; that of the others is 1."""
 STRIDE = 32
 """Pixels of the image per position of the last layer, along each axis."""
+MANY_VIEWS = 10
+"""Views that are cut from the corners of an image too, which a view of the whole does not have."""
+STAGES = 3
+"""The last stages of bottlenecks whose outputs are layers of the embedding."""
+STAGE_WEIGHT = 0.5
+"""The norm of the features of such a layer, where that of the last layer is 1."""
 OPSET, IR, NAME = 13, 8, "efficientnet-lite"
 
 Weights = dict[str, NDArray[Any]]
@@ -46,12 +55,26 @@ class Lite:
         all networks, and the widths are those of the weights.
     size : height and width of the images it was trained on.
     sha256 : the hash of the file of weights.
+    whole : whether it is given the whole image, resized whatever its proportions, instead of the
+        central square that it was trained on. Of two networks side by side, one should: the first
+        sees details, and the second what lies at the border.
     """
 
     name: str
     repeats: tuple[int, ...]
     size: int
     sha256: str
+    whole: bool = False
+
+    @property
+    def trained_crop(self) -> float:
+        """The fraction of the shorter side that the central square of its training spans."""
+        return self.size / (self.size + MARGIN)
+
+    @property
+    def crop(self) -> float:
+        """The crop of a single view; see `Backbone`."""
+        return 0.0 if self.whole else self.trained_crop
 
     @property
     def package(self) -> str:
@@ -63,6 +86,11 @@ class Lite:
         """The stride of each bottleneck."""
         stages = zip(self.repeats, STRIDES, strict=True)
         return [stride if r == 0 else 1 for n, stride in stages for r in range(n)]
+
+    @property
+    def stage_ends(self) -> list[int]:
+        """The number of the last bottleneck of each of the last `STAGES` stages."""
+        return [sum(self.repeats[: stage + 1]) - 1 for stage in range(len(self.repeats))][-STAGES:]
 
 
 LITES = {
@@ -85,37 +113,47 @@ LITES = {
             (1, 3, 3, 4, 4, 5, 1),
             260,
             "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
+            whole=True,
         ),
     )
 }
 """The networks by name."""
 
 
-def make_efficientnet(name: str, *, size: int | None = None, views: int = 1) -> Backbone:
-    """Return a network of the family as a signature of 1,280 features.
+def make_efficientnet(
+    name: str, *, size: int | None = None, views: int = 1, layers: str = ALL
+) -> Backbone:
+    """Return a network of the family as a signature.
 
-    The central square of an image is resized by bicubic interpolation, as for the published
-    accuracy of the weights, but with antialiasing.
+    The central square of an image, or the whole (see `Lite.whole`), is resized by bicubic
+    interpolation, as for the published accuracy of the weights, but with antialiasing.
 
     Parameters
     ----------
     size : height and width that images are resized to; None for those of its training.
     views : see `Backbone`.
+    layers : see `EfficientNetOptions`.
     """
     lite = LITES[name]
     size = size or lite.size
     if size < STRIDE:
         raise InputError(f"--image-size of {name} must be at least {STRIDE}, not {size}.")
     weights = read_weights(lite)
+    stages = lite.stage_ends if layers == ALL else []
+    graph = build_graph(weights, lite, size=size, stages=stages)
+    names = ["_conv_head.weight", *(f"_blocks.{number}._project_conv.weight" for number in stages)]
+    parts = tuple(len(weights[name]) for name in names)
     return Backbone(
-        graph=np.frombuffer(build_graph(weights, lite, size=size), np.uint8),
+        graph=np.frombuffer(graph, np.uint8),
         output="features",
-        features=len(weights["_conv_head.weight"]),
+        features=sum(parts),
         size=(size, size),
         mean=(MEAN,) * 3,
         deviation=(DEVIATION,) * 3,
-        crop=lite.size / (lite.size + MARGIN),
+        crop=lite.crop if views < MANY_VIEWS else lite.trained_crop,
         power=0.5,
+        parts=parts if stages else (),
+        weights=(1.0, *(STAGE_WEIGHT for _ in stages)) if stages else (),
         views=views,
     )
 
@@ -147,22 +185,36 @@ def read_weights(lite: Lite) -> Weights:
     return read_torch_weights(files[0])
 
 
-def build_graph(weights: Weights, lite: Lite, *, classify: bool = False, size: int = 0) -> bytes:
-    """Return the network as an ONNX file: ``image`` (1, 3, size, size) to ``features`` (1, 1280).
+def build_graph(
+    weights: Weights,
+    lite: Lite,
+    *,
+    classify: bool = False,
+    size: int = 0,
+    stages: Sequence[int] = (),
+) -> bytes:
+    """Return the network as an ONNX file: ``image`` (1, 3, size, size) to ``features`` (1, n).
 
     Parameters
     ----------
     weights : the arrays by their names in the package.
     classify : whether the scores of the 1,000 classes are the output, ``scores``, instead.
     size : height and width of the images; 0 for those that the network was trained on.
+    stages : numbers of bottlenecks whose outputs, pooled, follow the 1,280 features of the last
+        layer.
     """
     network = _Network(weights)
     x = network.convolve("image", "_conv_stem", "_bn0", stride=2, active=True)
+    pooled = []
     try:
         for number, stride in enumerate(lite.strides):
             x = network.bottleneck(x, f"_blocks.{number}", stride)
+            if number in stages:
+                pooled.append(network.pool(x, f"_blocks.{number}.pooled"))
         x = network.convolve(x, "_conv_head", "_bn1", active=True)
-        outputs = network.pool(x, "features")
+        outputs = network.pool(x, "last" if pooled else "features")
+        if pooled:
+            outputs = network.concatenate([outputs, *pooled], "features")
         if classify:
             outputs = network.classify(outputs)
     except KeyError as error:
@@ -235,7 +287,12 @@ class _Network:
 
     def pool(self, x: str, name: str) -> str:
         """Add the mean over all positions."""
-        return self._add("Flatten", [self._add("GlobalAveragePool", [x], "pooled")], name, axis=1)
+        means = self._add("GlobalAveragePool", [x], f"{name}.means")
+        return self._add("Flatten", [means], name, axis=1)
+
+    def concatenate(self, names: Sequence[str], output: str) -> str:
+        """Add the concatenation of features."""
+        return self._add("Concat", names, output, axis=1)
 
     def classify(self, x: str) -> str:
         """Add the scores of the classes that the network was trained on."""

@@ -15,6 +15,8 @@ MAPS = ("hellinger", "chi2", "intersection", "intersection-pca")
 """Kernels that the counts of a bag of words may be mapped for."""
 VIEWS = (1, 2, 10)
 """Numbers of views of an image that a network may be given."""
+ALL, LAST = "all", "last"
+"""Layers of EfficientNet that make up an embedding."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,24 @@ class NetworkOptions:
     def __post_init__(self) -> None:
         if self.views not in VIEWS:
             raise InputError(f"--views must be 1, 2 or 10, not {self.views}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EfficientNetOptions(NetworkOptions):
+    """How images are given to EfficientNet, and what of it is taken.
+
+    Attributes
+    ----------
+    layers : ``"last"`` for the features of the last layer, ``"all"`` for those of three earlier
+        stages beside them.
+    """
+
+    layers: str = option(
+        ALL,
+        choices=(ALL, LAST),
+        help="efficientnet: layers of the embedding: all (the last one and three earlier stages) "
+        "or last.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self
 from myriad.descriptors.registry import GridOptions, SiftOptions, find_descriptor
 from myriad.errors import InputError, did_you_mean
 from myriad.options import Option, flat_values, option, options_of, same_option, select_options
-from myriad.signatures.own_options import OnnxOptions, merge_options
+from myriad.signatures.own_options import NetworkOptions, merge_options
 from myriad.signatures.spec import (
     BagOfWordsSpec,
     EfficientNetLite0Spec,
@@ -381,12 +381,15 @@ def is_network(word: str) -> bool:
         return False
 
 
-def open_network(word: str, options: OnnxOptions | None = None) -> Signature:
-    """Return one or several networks, such as ``efficientnet-lite0`` or ``onnx:FILE``."""
+def open_network(word: str, *options: NetworkOptions) -> Signature:
+    """Return one or several networks, such as ``efficientnet-lite0`` or ``onnx:FILE``.
+
+    Options that none of the networks has are ignored.
+    """
     if not is_network(word):
         raise InputError(f"{word} is no network.")
     spec = find_signature(word)
-    given = {} if options is None else flat_values(options)
+    given = {name: value for one in options for name, value in flat_values(one).items()}
     own = {name: value for name, value in given.items() if name in options_of(spec.options)}
     opened = spec.open(SignatureOptions(word, own=own))
     assert opened is not None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from myriad.signatures.own_options import (
     BagOfWordsOptions,
+    EfficientNetOptions,
     FisherOptions,
     NetworkOptions,
     NoOptions,
@@ -184,11 +185,14 @@ class NetworkSpec(SignatureSpec):
 class EfficientNetSpec(NetworkSpec):
     """EfficientNet-Lite, trained on ImageNet."""
 
+    options = EfficientNetOptions
+
     def open(self, options: SignatureOptions) -> Backbone:
         """Return the network; its weights are those of an installed package."""
         from myriad.signatures.efficientnet import make_efficientnet
 
-        return make_efficientnet(self.name, size=options.own.size, views=options.own.views)
+        own = options.own
+        return make_efficientnet(self.name, size=own.size, views=own.views, layers=own.layers)
 
 
 class EfficientNetLite0Spec(EfficientNetSpec):
