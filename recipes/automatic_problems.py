@@ -121,11 +121,15 @@ def load_store(
     seed: int,
     options: Sequence[str] = (),
 ) -> Problem:
-    """Rows of photographs; further options of ``extract`` are part of the name of the store."""
+    """Rows of photographs; further options of ``extract`` are part of the name of the store.
+
+    Networks have the features of their last layer, as other libraries take them.
+    """
     words = [word.strip("-") for word in (Path(source).stem, signature, codes, *options)]
     store = out / "-".join(words)
     if not store.exists():
         chosen = ["--signature", signature, "--codes", codes, *options]
+        chosen += ["--layers", "last"] if signature == NETWORK else []
         run_verb("extract", data / source, "--out", store, *chosen)
     return read_store(store, seed)
 

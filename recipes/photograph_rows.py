@@ -71,20 +71,21 @@ def describe_colours() -> dict[str, Any]:
     return {"descriptor": LocalColour()}
 
 
-def open_by_name(name: str) -> Callable[..., Any]:
+def open_by_name(name: str, layers: str = "all") -> Callable[..., Any]:
     """Return a function that opens a network."""
 
     def open_it(images: Any, components: int | None) -> Any:
-        from myriad.signatures import open_network
+        from myriad.signatures import EfficientNetOptions, open_network
 
-        return open_network(name)
+        return open_network(name, EfficientNetOptions(layers=layers))
 
     return open_it
 
 
 SIGNATURES: dict[str, Callable[..., Any]] = {
-    "lite0": open_by_name("efficientnet-lite0"),
-    "lite2": open_by_name("efficientnet-lite2"),
+    "lite0": open_by_name("efficientnet-lite0", "last"),
+    "efficientnet-lite0": open_by_name("efficientnet-lite0"),
+    "efficientnet-lite2": open_by_name("efficientnet-lite2"),
     "fisher": learn_fisher_of(describe_by),
     "fisher-earlier": learn_fisher_of(
         lambda: describe_by(root=True, contrast=0.001, keep_empty=True) | {"coordinates": False}
@@ -168,7 +169,7 @@ class Rows:
         return float(sum(json.loads(file.read_text())["seconds"] for file in files))
 
     def _path(self, name: str) -> Path:
-        k = "" if name.startswith("lite") or not self.components else f"-{self.components}"
+        k = "" if "lite" in name or not self.components else f"-{self.components}"
         return self.work / f"{self.problem}-{name}{k}.npy"
 
     def _describe(self, name: str) -> None:

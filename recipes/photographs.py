@@ -41,11 +41,7 @@ from myriad.signatures.registry import FISHER, NETWORK, split_word
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "photographs.json"
-ROWS_OF = {
-    "efficientnet-lite0": "lite0",
-    "efficientnet-lite2": "lite2",
-    "fisher:colour": "colour",
-}
+ROWS_OF = {"fisher:colour": "colour"}
 """Signatures whose rows have another name in `photograph_rows`."""
 COLOUR_WEIGHTS = (0.0, 0.25, 0.35, 0.5, 0.7, 1.0)
 COLOUR_WEIGHT = 0.5
@@ -184,7 +180,7 @@ ARMS: dict[str, Arm] = {
     "candidate network": candidate(NETWORK),
     "candidate Fisher vectors": candidate(FISHER),
     "candidate both": candidate(f"{NETWORK}+{FISHER}"),
-    "lite2": arm("lite2", fit_automatic),
+    "lite2": arm("efficientnet-lite2", fit_automatic),
     "fisher": arm("fisher", fit_svm),
     "fisher-earlier": arm("fisher-earlier", fit_svm),
     "fisher-plain": arm("fisher-plain", fit_svm),

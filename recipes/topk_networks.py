@@ -1,6 +1,6 @@
 """Top-k support vector machines on rows of networks: the claim of [TK, Table 1] on CNN rows.
 
-    myriad extract scene15 --signature efficientnet-lite0 --codes none --out scene15.store
+    myriad extract scene15 --signature efficientnet-lite0 --layers last --codes none --out scene15.store
     python recipes/topk_networks.py --data scene15.store --name scene15 --out FILE.json
     python recipes/topk_networks.py --quick                      # digits of scikit-learn, seconds
     python recipes/evidence.py docs/evidence.md                  # the results as tables
@@ -98,7 +98,8 @@ def load(options: argparse.Namespace, seed: int) -> Problem:
             sys.exit(f"{data} holds images: --work is missing, a folder that keeps their rows.")
         store = options.work / f"{data.stem}-{NETWORK}"
         if not store.exists():
-            run_verb("extract", data, "--out", store, "--signature", NETWORK, "--codes", "none")
+            options = ["--signature", NETWORK, "--layers", "last", "--codes", "none"]
+            run_verb("extract", data, "--out", store, *options)
     if "test" not in np.asarray(Store.open(store).splits):
         sys.exit(f"{data} has no rows to test on: this recipe needs images in test/CLASS.")
     found = read_store(store, seed)

@@ -37,7 +37,7 @@ MANY_VIEWS = 10
 """Views that are cut from the corners of an image too, which a view of the whole does not have."""
 STAGES = 3
 """The last stages of bottlenecks whose outputs are layers of the embedding."""
-STAGE_WEIGHT = 0.5
+STAGE_WEIGHT = 0.35
 """The norm of the features of such a layer, where that of the last layer is 1."""
 OPSET, IR, NAME = 13, 8, "efficientnet-lite"
 
