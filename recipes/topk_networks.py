@@ -1,6 +1,6 @@
 """Top-k support vector machines on rows of networks: the claim of [TK, Table 1] on CNN rows.
 
-    myriad extract scene15 --signature efficientnet-lite0 --layers last --codes none --out scene15.store
+    myriad extract scene15 --signature efficientnet-lite0 --layers last --out scene15.store
     python recipes/topk_networks.py --data scene15.store --name scene15 --out FILE.json
     python recipes/topk_networks.py --quick                      # digits of scikit-learn, seconds
     python recipes/evidence.py docs/evidence.md                  # the results as tables
