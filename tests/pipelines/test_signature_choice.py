@@ -143,6 +143,6 @@ def test_several_signatures_have_codes_of_their_own(characters, tmp_path):
     options = ExtractOptions(word, components=1, regions=8, step=16, codes="scalar")
     store = extract(characters, tmp_path / "scalar", options=options, threads=1).store
     assert [code.kind for code in store.code.codes] == ["scalar", "scalar"]
-    assert store.dim == store.recipe.dim == 1280 + 1024
+    assert store.dim == store.recipe.dim == 1904 + 1024
     plain = ExtractOptions(word, components=1, regions=8, step=16, codes="none")
     assert extract(characters, tmp_path / "none", options=plain, threads=1).store.code is None
