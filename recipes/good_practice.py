@@ -21,7 +21,8 @@ Each result is written to `--out` as soon as it is known; `--features` runs some
 leaves reweighted and centred lines out, and `--rows FOLDER` keeps the rows. Caltech-101, 100
 classes of 30 training images, on one core: for each feature, rows two minutes and all lines four.
 
-Expected, top-1 of one-vs-rest (w-OVR), multiclass, ranking and WARP: see docs/evidence.md.
+Expected, top-1 of one-vs-rest (w-OVR), multiclass, ranking and WARP on Fisher vectors of 256
+Gaussians: 69.3, 69.0, 65.6, 66.2; with one negative per positive 65.4. All are in docs/evidence.md.
 """
 
 from __future__ import annotations
