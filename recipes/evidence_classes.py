@@ -135,7 +135,9 @@ def list_parts() -> Iterator[str]:
     claims += claims_of_convergence(found)
     claims += list_confusable()
     claims += claims_of_starving(list(read("last_violators").get("cells", {}).values()))
-    claims.append(("16k to 97k classes of ImageNet and the Web", "Table 8", "–", NOT_RUN))
+    claims.append(
+        ("16k to 97k classes of ImageNet and the Web", "Table 8", "data not available", NOT_RUN)
+    )
     yield "## [HM] Highly multiclass classifiers"
     yield (
         "`recipes/highly_multiclass.py`, `recipes/last_violators.py` and, for Figures 1 to 3, "

@@ -43,7 +43,7 @@ def claims_of_codes(found: dict[str, Any]) -> Iterator[Claim]:
         gains = [ours - other for ours, other in pairs]
         yield f"five splits: {text} (ratio {ratio})", paper, *compare_seeds(gains, least=least)
     yield from claims_of_chosen(read("choose_or_compress"))
-    yield "VOC 2007, SUN 397, ILSVRC 2010", "Tables 1 to 3", "–", NOT_RUN
+    yield "VOC 2007, SUN 397, ILSVRC 2010", "Tables 1 to 3", "data not available", NOT_RUN
 
 
 def compare_images(first: Any, second: Any, counts: list[int]) -> tuple[float, float] | None:
