@@ -88,7 +88,7 @@ def list_early(found: dict[str, dict[str, Any]]) -> dict[str, list[float]]:
         for name, cell in cells.items():
             if cell.get("early") is not None:
                 table, line, _ = name.split("/")
-                method = line if table == "table8" else "Wsabie++"
+                method = {"table8": line, "table6": "variants of Table 6"}.get(table, "Wsabie++")
                 early.setdefault(method, []).append(cell["early"])
     return early
 
