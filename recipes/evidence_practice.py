@@ -219,11 +219,13 @@ def list_parts() -> Iterator[str]:
         return
     features = list_features(cells)
     seeds = max(average(cells, f"{feature}/w-OVR", "top1")[1] for feature in features)  # type: ignore[index]
+    several = len(list_runs(cells, STRATEGIES[0])) > 1
+    others = "reweighted and centred lines have" if several else "all others have"
     yield (
         f"`recipes/good_practice.py`: photographs of {found['data']}, the first "
         f"{found['classes']} classes; top-1 and top-5 are means over classes. The lines of Table 2 "
-        f"and every beta are means of {seeds} seeds, which draw the validation images; reweighted "
-        "and centred lines have one seed. "
+        f"and every beta are means of {seeds} seeds, which draw the validation images; {others} "
+        "one seed. "
         f"{describe_origin(cells)}"
     )
     yield table_of_objectives(cells)
