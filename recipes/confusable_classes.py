@@ -21,7 +21,9 @@ validate and 3 test. Parts, of which `--parts` runs some:
   and margin are found by the first seed on validation rows.
 
 Accuracies are top-1 over samples. Each result is written to `--out` as soon as it is known. On one
-core: figures one minute, stages three minutes. Expected: docs/evidence.md.
+core: figures one minute, stages three minutes. Expected on 200 classes of Omniglot (`--classes 200
+--seeds 5`), beside Wsabie++ trained once: -1.1 by the second stage, -0.3 by last violators, -3.9 by
+deletion over all classes and +1.5 over those that are left; see docs/evidence.md.
 """
 
 from __future__ import annotations

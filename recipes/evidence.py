@@ -11,6 +11,7 @@ plots go to `images/evidence` beside the page.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -41,7 +42,8 @@ def format_tables() -> str:
         for name, text in texts.items()
     ]
     header = ["claims", *(verdict.strip("*") for verdict in verdicts)]
-    return "\n\n".join([format_table(header, rows), *texts.values()])
+    tables = "\n\n".join([format_table(header, rows), *texts.values()])
+    return re.sub(r"(?<!\w)-(?=\d)", "−", tables)  # a minus sign, not the hyphen of "top-1"
 
 
 def main() -> None:

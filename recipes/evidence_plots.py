@@ -6,9 +6,10 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from evidence_claims import average, read
 from evidence_codes import GAUSSIANS
-from evidence_practice import BETAS, STRATEGIES, TABLE, list_features
+from evidence_practice import BETAS, STRATEGIES, TABLE, list_features, list_runs
 from evidence_topk import DEPTHS, SILHOUETTES
 
 COLOURS = 128
@@ -98,10 +99,10 @@ def draw_practice(cells: dict[str, Any]) -> Any:
     imbalance.margins(y=0.3)  # room for the legend
     imbalance.set(xlabel="beta", ylabel="top-1, %", title="Figure 1: imbalance")
     for line in STRATEGIES:
-        cell = next((c for n, c in cells.items() if n.split("/")[1] == line), None)
-        if cell:
-            epochs = range(1, len(cell["curve"]) + 1)
-            regularisation.plot(epochs, cell["curve"], linewidth=1, label=line)
+        found = list_runs(cells, line)
+        if found:
+            curve = np.mean([cell["curve"] for cell in found], axis=0)
+            regularisation.plot(range(1, len(curve) + 1), curve, linewidth=1, label=line)
     regularisation.set(xlabel="epoch", ylabel="validation top-1, %")
     regularisation.set_title("Figure 2: regularisation")
     fisher = [feature for feature in features if feature.startswith("fv")]

@@ -65,7 +65,7 @@ def test_the_tables_of_commands_are_those_of_the_results(
 def test_the_differences_in_the_guide_of_objectives_are_measured() -> None:
     guide = (DOCS / "guides" / "objective.md").read_text(encoding="utf-8")
     rows = [line for line in guide.splitlines() if line.startswith("| `")]
-    stated = [number for row in rows for number in re.findall(r"[-+]\d+\.\d+(?: ± [\d.]+)?", row)]
+    stated = [number for row in rows for number in re.findall(r"[−+]\d+\.\d+(?: ± [\d.]+)?", row)]
     evidence = (DOCS / "evidence.md").read_text(encoding="utf-8")
     assert len(stated) >= 5
     assert [number for number in stated if number not in evidence] == []
