@@ -155,20 +155,25 @@ def run_workers(campaign: Campaign, ends: float) -> None:
 
 
 def run_kills(campaign: Campaign, ends: float) -> None:
-    """Kill runs of two workers at random times."""
+    """Kill runs with two threads or workers at random times; jobs have equal shares of the time."""
     from tests.robustness.fault_runs import run_clean
-    from tests.robustness.process_runs import IN_PROCESSES, check_kill
+    from tests.robustness.process_runs import KILLED, check_kill, time_run
 
-    began = time.monotonic()
-    clean = run_clean(IN_PROCESSES, campaign.ready, campaign.work)
-    longest = (time.monotonic() - began) / 2
     draw, n = Random(campaign.seed), 0
-    while time.monotonic() < ends:
-        seconds = longest * draw.random()
-        killed, wrong = check_kill(clean, campaign.ready, campaign.work, seconds)
-        campaign.report(f"killed after {seconds:.2f} of {longest:.2f} s", wrong)
-        n += killed
-        campaign.count("kills", IN_PROCESSES.name, killed)
+    jobs = [job for job in KILLED if not campaign.jobs or job.name in campaign.jobs]
+    for number, job in enumerate(jobs):
+        clean = run_clean(job, campaign.ready, campaign.work)
+        longest = time_run(job, campaign.ready, campaign.work)
+        now = time.monotonic()
+        share = now + (ends - now) / (len(jobs) - number)
+        while time.monotonic() < share:
+            seconds = longest * draw.random()
+            killed, wrong = check_kill(clean, campaign.ready, campaign.work, seconds)
+            what = f"{job.name}, killed after {seconds:.2f} of {longest:.2f} s"
+            campaign.report(what, wrong)
+            n += killed
+            campaign.count("kills", job.name, killed)
+        campaign.log(f"kills: {job.name}: {campaign.tried.get('kills', {}).get(job.name, 0)}")
     campaign.counts["kills"] = f"{n} runs killed"
 
 
