@@ -49,7 +49,7 @@ class Campaign:
     ----------
     tried : by part, and by job or reader, how many were tried.
     possible : by job, how many single faults it has.
-    seconds : by reader, how long it was fuzzed.
+    cpu_seconds : by reader, the CPU time that it was fuzzed for.
     """
 
     ready: Path
@@ -60,7 +60,7 @@ class Campaign:
     counts: dict[str, str] = field(default_factory=dict)
     tried: dict[str, dict[str, int]] = field(default_factory=dict)
     possible: dict[str, int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
 
     def log(self, text: str) -> None:
@@ -210,8 +210,8 @@ def run_fuzz(campaign: Campaign, ends: float) -> None:
         )
         total += result.n
         campaign.count("fuzz", name, result.n)
-        campaign.seconds[name] = round(seconds, 1)
-        campaign.log(f"fuzz: {name}: {result.n} files in {seconds:.0f} s")
+        campaign.cpu_seconds[name] = round(result.seconds, 1)
+        campaign.log(f"fuzz: {name}: {result.n} files in {result.seconds:.0f} s of CPU time")
         for what, path in result.faults.items():
             campaign.report(f"{name}: {what}", str(path))
     campaign.counts["fuzz"] = f"{total} files for {len(names)} readers"
@@ -305,7 +305,7 @@ def main(arguments: list[str]) -> int:
             campaign.tried,
             campaign.found,
             possible=campaign.possible,
-            seconds=campaign.seconds,
+            cpu_seconds=campaign.cpu_seconds,
             seed=given.seed,
             minutes=given.minutes,
         )

@@ -13,6 +13,8 @@ from typing import Any
 
 from benchmarks.record import describe_run
 
+from tests.robustness.jobs import JOBS
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "campaign.json"
 PAGE = ROOT / "docs" / "guarantees.md"
@@ -83,19 +85,22 @@ def _describe_faults(runs: list[dict[str, Any]]) -> str:
     if not possible:
         return ""
     total = sum(possible[name] for name in complete)
-    return f"All single faults, {total:,}, were tried for {len(complete)} of the jobs."
+    return f"All single faults, {total:,}, were tried for {len(complete)} of {len(JOBS)} jobs."
 
 
 def _describe_fuzzing(runs: list[dict[str, Any]]) -> str:
-    """Return a sentence: for how long the readers were fuzzed, as far as it is recorded."""
+    """Return a sentence: how much CPU time fuzzing took, as far as it is recorded."""
     seconds: dict[str, float] = {}
     for run in runs:
-        for name, more in run.get("seconds", {}).items():
+        for name, more in run.get("cpu_seconds", {}).items():
             seconds[name] = seconds.get(name, 0.0) + more
     if not seconds:
         return ""
     least, most = min(seconds.values()), max(seconds.values())
-    return f"{len(seconds)} readers were fuzzed for {least:.0f} to {most:.0f} seconds each."
+    return (
+        f"{len(seconds)} readers were fuzzed for {least:.0f} to {most:.0f} seconds of CPU time "
+        f"each, {sum(seconds.values()) / 60:.0f} minutes in all."
+    )
 
 
 def fill_table(text: str) -> str:
