@@ -8,7 +8,9 @@ worker processes at every task; `kills` kills runs at random times; `pairs` runs
 once on the same folders; `fuzz` changes the files of every reader; `http` sends requests to the
 server. What is found is printed, and the files that show it are kept in the folder ``--out``. With
 ``--record`` what was tried is added to ``benchmarks/results/campaign.json`` and to the page
-``docs/guarantees.md``, also after Ctrl-C. The exit status is 1 if anything was found.
+``docs/guarantees.md``, also after Ctrl-C; ``--resume`` continues with the single faults that are
+left, so that those of a job can be tried in several runs. The exit status is 1 if anything was
+found.
 
 Runs are made by a process that has loaded and compiled everything; runs that are killed, by forks
 of it.
@@ -49,6 +51,7 @@ class Campaign:
     ----------
     tried : by part, and by job or reader, how many were tried.
     possible : by job, how many single faults it has.
+    skipped : by job, how many of these earlier runs have tried.
     cpu_seconds : by reader, the CPU time that it was fuzzed for.
     """
 
@@ -57,9 +60,11 @@ class Campaign:
     out: Path
     seed: int
     jobs: tuple[str, ...] = ()
+    resume: bool = False
     counts: dict[str, str] = field(default_factory=dict)
     tried: dict[str, dict[str, int]] = field(default_factory=dict)
     possible: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
     cpu_seconds: dict[str, float] = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
 
@@ -85,6 +90,7 @@ class Campaign:
 
 def run_faults(campaign: Campaign, ends: float) -> None:
     """Make every call fail, in random order within a job; jobs have equal shares of the time."""
+    from tests.robustness.campaign_record import count_tried
     from tests.robustness.fault_runs import run_clean
     from tests.robustness.jobs import JOBS
 
@@ -94,8 +100,11 @@ def run_faults(campaign: Campaign, ends: float) -> None:
         clean = run_clean(job, campaign.ready, campaign.work)
         faults = list(clean.faults)
         Random(campaign.seed).shuffle(faults)
+        possible = campaign.possible[job.name] = len(faults)
+        if campaign.resume:
+            skipped = campaign.skipped[job.name] = count_tried(job.name, possible, campaign.seed)
+            faults = faults[skipped:]
         total += len(faults)
-        campaign.possible[job.name] = len(faults)
         _freeze_garbage()
         n, now = 0, time.monotonic()
         for fault in _until(now + (ends - now) / (len(jobs) - number), faults):
@@ -266,6 +275,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--record", action="store_true", help="add what was tried to benchmarks/results"
     )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="skip single faults that recorded runs with the same seed have tried",
+    )
     given = parser.parse_args(arguments)
     parts = given.parts.split(",")
     if unknown := set(parts) - set(PARTS):
@@ -285,7 +299,7 @@ def main(arguments: list[str]) -> int:
         signal.signal(signal.SIGPROF, _end_run)
         signal.signal(signal.SIGINT, _end_run)
         jobs = tuple(filter(None, given.jobs.split(",")))
-        campaign = Campaign(ready, work, out, given.seed, jobs)
+        campaign = Campaign(ready, work, out, given.seed, jobs, given.resume)
         ends = time.monotonic() + 60 * given.minutes
         for number, part in enumerate(parts):
             left, now = parts[number:], time.monotonic()
@@ -305,6 +319,7 @@ def main(arguments: list[str]) -> int:
             campaign.tried,
             campaign.found,
             possible=campaign.possible,
+            skipped=campaign.skipped,
             cpu_seconds=campaign.cpu_seconds,
             seed=given.seed,
             minutes=given.minutes,

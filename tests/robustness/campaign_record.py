@@ -54,6 +54,28 @@ def read_runs() -> list[dict[str, Any]]:
     return runs
 
 
+def count_tried(job: str, possible: int, seed: int) -> int:
+    """Return how many single faults of a job the recorded runs have tried, in the order of a seed.
+
+    Parameters
+    ----------
+    possible : how many there are: runs of a time when there were more or fewer do not count.
+    """
+    same = [
+        run
+        for run in read_runs()
+        if run["seed"] == seed and run.get("possible", {}).get(job) == possible
+    ]
+    return max((_count_of_run(run, job) for run in same), default=0)
+
+
+def _count_of_run(run: dict[str, Any], job: str) -> int:
+    """Return how many faults of a job were tried by a run, and by those that it resumed."""
+    skipped: int = run.get("skipped", {}).get(job, 0)
+    tried: int = run["tried"].get("faults", {}).get(job, 0)
+    return skipped + tried
+
+
 def make_table() -> str:
     """Return a row for each part: how many were tried in all runs, and of how many jobs."""
     lines = ["| tried | how many | jobs or readers | dates |", "|---|---|---|---|"]
@@ -80,7 +102,7 @@ def _describe_faults(runs: list[dict[str, Any]]) -> str:
         name
         for run in runs
         for name, n in run.get("possible", {}).items()
-        if run["tried"].get("faults", {}).get(name, 0) >= n
+        if _count_of_run(run, name) >= n
     }
     if not possible:
         return ""
