@@ -7,6 +7,10 @@ from collections.abc import Iterable
 
 MESSAGE_CHARACTERS = 2000
 """Most characters of a message."""
+_NO_MEMORY = ("failed to map segment", "Cannot allocate memory", "cannot allocate memory")
+"""Messages of the system's loader for a library that does not fit into memory."""
+_NO_THREADS = ("can't start new thread", "Failed to launch worker thread")
+"""Messages of Python and of Arrow for a thread that the system does not allow."""
 
 
 def shorten(text: str) -> str:
@@ -40,6 +44,26 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     lowered = {name.lower(): name for name in reversed(names)}
     near = difflib.get_close_matches(str(word).lower(), lowered, n=1, cutoff=0.5)
     return f" Did you mean {lowered[near[0]]!r}?" if near else ""
+
+
+def lacks_library_memory(error: BaseException) -> bool:
+    """Return whether a library could not be loaded for lack of memory, as under ``ulimit -v``."""
+    return _has_phrase(error, _NO_MEMORY)
+
+
+def lacks_threads(error: BaseException) -> bool:
+    """Return whether the system allows no further threads."""
+    return _has_phrase(error, _NO_THREADS)
+
+
+def _has_phrase(error: BaseException, phrases: Iterable[str]) -> bool:
+    """Return whether an error, or one that it was raised from, has one of some phrases."""
+    texts = []
+    found: BaseException | None = error
+    while found is not None:  # NumPy and llvmlite wrap the error of the loader in their own
+        texts.append(str(found))
+        found = found.__cause__ or found.__context__
+    return any(phrase in text for text in texts for phrase in phrases)
 
 
 class MyriadError(Exception):

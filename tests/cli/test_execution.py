@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import jsonschema
+import pyarrow as pa
 import pytest
 
 from myriad.cli.execution import execute, explain
@@ -280,6 +281,7 @@ command.run()
         (ImportError("libx.so: failed to map segment from shared object"), "Not enough memory"),
         (OSError("libx.so: cannot allocate memory in static TLS block"), "Not enough memory"),
         (RuntimeError("can't start new thread"), "fewer --threads"),
+        (pa.ArrowException("Failed to launch worker thread: try again"), "fewer --threads"),
     ],
 )
 def test_the_limits_of_the_system_are_no_bugs(error, says):

@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from myriad.cli.progress import LineProgress, choose_progress
+from myriad.errors import MESSAGE_CHARACTERS
 from myriad.progress import SILENT
 from tests.cli.calling import TOY, environment
 
@@ -51,6 +52,16 @@ def test_lines_of_a_step_of_unknown_length(lines):
         r"Learning\n[bold] ...",
         r"Learning\n[bold]: 2.5 s",
     ]
+
+
+def test_notes_are_shortened(lines):
+    """A note may quote a label of thousands of characters."""
+    stream, _, progress = lines
+    progress.note(f"The first is {'9' * 10_000!r}.")
+    (line,) = stream.getvalue().splitlines()
+    assert len(line) <= MESSAGE_CHARACTERS
+    assert line.startswith("The first is '999")
+    assert line.endswith("9'.")
 
 
 def test_lines_of_a_step_inside_a_step(lines):

@@ -106,6 +106,13 @@ def test_no_classes(kind):
         kind().partial_fit(X, y, classes=[])
 
 
+def test_no_classes_to_begin_with():
+    """`LinearSGD` takes new classes at any time, so that an empty list is none at all."""
+    found = myriad.LinearSGD().partial_fit(X, np.asarray(y), classes=[]).classes_
+    assert found.dtype == np.asarray(y).dtype
+    np.testing.assert_array_equal(found, np.unique(y))
+
+
 SCALED = [kind for kind in CLASSES if hasattr(kind, "predict")]
 
 

@@ -7,17 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from myriad.errors import WorkError
+from myriad.errors import InputError, WorkError
 from myriad.images import find_images
 from myriad.parallel import open_cluster, open_processes
 from myriad.pipelines import describing
 from myriad.pipelines.describing import BadImages, describe_images
 from myriad.pipelines.extract import ExtractOptions, extract
 from myriad.pipelines.shard_writing import ShardWriting
+from myriad.pipelines.train import train
 from myriad.progress import Progress
 from myriad.store import Store
 from tests.pipelines.spreading import DeadlyMapper
 from tests.robustness.inputs import write_images
+from tests.signatures.networks import write_network
 
 OPTIONS = ExtractOptions(components=1, regions=8, step=12, max_bad=0.1)
 
@@ -138,3 +140,15 @@ def test_too_many_bad_images_stop_the_workers(images, tmp_path):
     options = ExtractOptions(components=1, regions=8, step=12, max_bad=0.01)
     with pytest.raises(WorkError, match="2 of 162 images are bad, more than the 1 %"):
         extract(images, tmp_path / "s", options=options, threads=2)
+
+
+def test_training_without_training_images_is_refused_before_they_are_described(tmp_path):
+    """A network learns nothing from them, so that a store of them alone can be made."""
+    write_images(tmp_path / "images" / "val", n=2)
+    write_network(tmp_path / "net.onnx")
+    options = ExtractOptions(signature=f"onnx:{tmp_path / 'net.onnx'}", codes="none")
+    with pytest.raises(InputError, match="images has no training images"):
+        train(tmp_path / "images", tmp_path / "model", extracting=options, threads=1)
+    assert not (tmp_path / "model.store").exists()
+    extracted = extract(tmp_path / "images", tmp_path / "store", options=options, threads=1)
+    assert set(extracted.store.splits) == {"val"}

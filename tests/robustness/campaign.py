@@ -8,10 +8,12 @@ worker processes at every task; `kills` kills runs at random times; `pairs` runs
 once on the same folders; `fuzz` changes the files of every reader; `http` sends requests to the
 server. What is found is printed, and the files that show it are kept in the folder ``--out``. With
 ``--record`` what was tried is added to ``benchmarks/results/campaign.json`` and to the page
-``docs/guarantees.md``, also after Ctrl-C. The exit status is 1 if anything was found.
+``docs/guarantees.md``, also after Ctrl-C; ``--resume`` continues with the single faults that are
+left, so that those of a job can be tried in several runs. The exit status is 1 if anything was
+found.
 
 Runs are made by a process that has loaded and compiled everything; runs that are killed, by forks
-of it.
+of it. With ``TMPDIR=/dev/shm`` files are in memory, and fuzzing takes two thirds of the time.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ class Campaign:
     ----------
     tried : by part, and by job or reader, how many were tried.
     possible : by job, how many single faults it has.
-    seconds : by reader, how long it was fuzzed.
+    skipped : by job, how many of these earlier runs have tried.
+    cpu_seconds : by reader, the CPU time that it was fuzzed for.
     """
 
     ready: Path
@@ -57,10 +60,12 @@ class Campaign:
     out: Path
     seed: int
     jobs: tuple[str, ...] = ()
+    resume: bool = False
     counts: dict[str, str] = field(default_factory=dict)
     tried: dict[str, dict[str, int]] = field(default_factory=dict)
     possible: dict[str, int] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
+    skipped: dict[str, int] = field(default_factory=dict)
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
 
     def log(self, text: str) -> None:
@@ -85,6 +90,7 @@ class Campaign:
 
 def run_faults(campaign: Campaign, ends: float) -> None:
     """Make every call fail, in random order within a job; jobs have equal shares of the time."""
+    from tests.robustness.campaign_record import count_tried
     from tests.robustness.fault_runs import run_clean
     from tests.robustness.jobs import JOBS
 
@@ -94,8 +100,11 @@ def run_faults(campaign: Campaign, ends: float) -> None:
         clean = run_clean(job, campaign.ready, campaign.work)
         faults = list(clean.faults)
         Random(campaign.seed).shuffle(faults)
+        possible = campaign.possible[job.name] = len(faults)
+        if campaign.resume:
+            skipped = campaign.skipped[job.name] = count_tried(job.name, possible, campaign.seed)
+            faults = faults[skipped:]
         total += len(faults)
-        campaign.possible[job.name] = len(faults)
         _freeze_garbage()
         n, now = 0, time.monotonic()
         for fault in _until(now + (ends - now) / (len(jobs) - number), faults):
@@ -155,20 +164,25 @@ def run_workers(campaign: Campaign, ends: float) -> None:
 
 
 def run_kills(campaign: Campaign, ends: float) -> None:
-    """Kill runs of two workers at random times."""
+    """Kill runs with two threads or workers at random times; jobs have equal shares of the time."""
     from tests.robustness.fault_runs import run_clean
-    from tests.robustness.process_runs import IN_PROCESSES, check_kill
+    from tests.robustness.process_runs import KILLED, check_kill, time_run
 
-    began = time.monotonic()
-    clean = run_clean(IN_PROCESSES, campaign.ready, campaign.work)
-    longest = (time.monotonic() - began) / 2
     draw, n = Random(campaign.seed), 0
-    while time.monotonic() < ends:
-        seconds = longest * draw.random()
-        killed, wrong = check_kill(clean, campaign.ready, campaign.work, seconds)
-        campaign.report(f"killed after {seconds:.2f} of {longest:.2f} s", wrong)
-        n += killed
-        campaign.count("kills", IN_PROCESSES.name, killed)
+    jobs = [job for job in KILLED if not campaign.jobs or job.name in campaign.jobs]
+    for number, job in enumerate(jobs):
+        clean = run_clean(job, campaign.ready, campaign.work)
+        longest = time_run(job, campaign.ready, campaign.work)
+        now = time.monotonic()
+        share = now + (ends - now) / (len(jobs) - number)
+        while time.monotonic() < share:
+            seconds = longest * draw.random()
+            killed, wrong = check_kill(clean, campaign.ready, campaign.work, seconds)
+            what = f"{job.name}, killed after {seconds:.2f} of {longest:.2f} s"
+            campaign.report(what, wrong)
+            n += killed
+            campaign.count("kills", job.name, killed)
+        campaign.log(f"kills: {job.name}: {campaign.tried.get('kills', {}).get(job.name, 0)}")
     campaign.counts["kills"] = f"{n} runs killed"
 
 
@@ -205,8 +219,8 @@ def run_fuzz(campaign: Campaign, ends: float) -> None:
         )
         total += result.n
         campaign.count("fuzz", name, result.n)
-        campaign.seconds[name] = round(seconds, 1)
-        campaign.log(f"fuzz: {name}: {result.n} files in {seconds:.0f} s")
+        campaign.cpu_seconds[name] = round(result.seconds, 1)
+        campaign.log(f"fuzz: {name}: {result.n} files in {result.seconds:.0f} s of CPU time")
         for what, path in result.faults.items():
             campaign.report(f"{name}: {what}", str(path))
     campaign.counts["fuzz"] = f"{total} files for {len(names)} readers"
@@ -261,6 +275,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--record", action="store_true", help="add what was tried to benchmarks/results"
     )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="skip single faults that recorded runs with the same seed have tried",
+    )
     given = parser.parse_args(arguments)
     parts = given.parts.split(",")
     if unknown := set(parts) - set(PARTS):
@@ -280,7 +299,7 @@ def main(arguments: list[str]) -> int:
         signal.signal(signal.SIGPROF, _end_run)
         signal.signal(signal.SIGINT, _end_run)
         jobs = tuple(filter(None, given.jobs.split(",")))
-        campaign = Campaign(ready, work, out, given.seed, jobs)
+        campaign = Campaign(ready, work, out, given.seed, jobs, given.resume)
         ends = time.monotonic() + 60 * given.minutes
         for number, part in enumerate(parts):
             left, now = parts[number:], time.monotonic()
@@ -300,7 +319,8 @@ def main(arguments: list[str]) -> int:
             campaign.tried,
             campaign.found,
             possible=campaign.possible,
-            seconds=campaign.seconds,
+            skipped=campaign.skipped,
+            cpu_seconds=campaign.cpu_seconds,
             seed=given.seed,
             minutes=given.minutes,
         )

@@ -111,9 +111,9 @@ def check_fault(clean: CleanRun, fault: Fault, ready: Path, work: Path, *, fork:
             clean.is_reported(fault, called) or not find_difference(clean, snapshot(folder))
         ):
             return ""
-        for words in (job.retry_words, job.words, [*job.retry_words, "--overwrite"]):
+        for words in job.retries:
             again, _ = run(lambda words=words: (call(*words), True), fork)
-            if again.status != 2:  # it may be refused: too little was done to resume it
+            if again.status != 2:
                 break
         if again.status:
             return f"cannot be run again: {again.err[-300:]}"

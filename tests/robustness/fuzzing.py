@@ -38,9 +38,17 @@ class Slow(Exception):
 
 @dataclass
 class Fuzzed:
-    """The result of fuzzing: the number of files read, and the faults by their description."""
+    """The result of fuzzing.
+
+    Attributes
+    ----------
+    n : the number of files read.
+    seconds : CPU time that it took.
+    faults : by their description, a file that shows each.
+    """
 
     n: int = 0
+    seconds: float = 0.0
     faults: dict[str, Path] = field(default_factory=dict)
 
 
@@ -59,7 +67,8 @@ def fuzz(
                 _read_many(reader, work, Random(seed), left, log)
             finally:
                 os._exit(0)
-        died = _watch(child, log)
+        died, used = _watch(child, log)
+        result.seconds += used
         lines = log.read_text().splitlines() if log.exists() else []
         result.n += sum(line == "read" for line in lines)
         faults = [line.removeprefix("fault ") for line in lines if line.startswith("fault ")]
@@ -126,20 +135,20 @@ def _raise_slow(number: int, frame: object) -> None:
     raise Slow
 
 
-def _watch(child: int, log: Path) -> str:
-    """Wait for a process; return how it died, or an empty string if it succeeded."""
+def _watch(child: int, log: Path) -> tuple[str, float]:
+    """Wait for a process; return how it died, empty if it succeeded, and the CPU time it took."""
     size, timeout = -1, ProcessTimeout(child, HUNG)
     while True:
-        pid, status = os.waitpid(child, os.WNOHANG)
+        pid, status, used = os.wait4(child, os.WNOHANG)
         if pid:
             code = os.waitstatus_to_exitcode(status)
-            return "" if code == 0 else f"crash {code}"
+            return "" if code == 0 else f"crash {code}", used.ru_utime + used.ru_stime
         now = log.stat().st_size if log.exists() else 0
         if now != size:
             size = now
             timeout.reset()
         elif timeout.is_expired():
             os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return "hang"
+            _, _, used = os.wait4(child, 0)
+            return "hang", used.ru_utime + used.ru_stime
         time.sleep(0.05)

@@ -44,6 +44,14 @@ class Job:
         kept = [word for word in self.words if word not in ("--overwrite", "--resume")]
         return [*kept, *self.again.split()]
 
+    @property
+    def retries(self) -> list[list[str]]:
+        """The commands to try after a failure: the next one, if one is refused with status 2.
+
+        A run may be refused because too little was done to resume it.
+        """
+        return [self.retry_words, self.words, [*self.retry_words, "--overwrite"]]
+
     def copy_inputs(self, ready: Path, folder: Path) -> None:
         """Copy what the command needs to an empty folder."""
         for need in self.needs:

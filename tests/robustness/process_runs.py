@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations_with_replacement
 from pathlib import Path
 from random import Random
@@ -29,11 +31,25 @@ from tests.robustness.fault_runs import (
 )
 from tests.robustness.faults import KILL_AFTER, Fault
 from tests.robustness.inputs import snapshot
-from tests.robustness.jobs import JOBS, TRAIN, Job
+from tests.robustness.jobs import JOBS, TRAIN, Job, require_success
 
-TWO = TRAIN.replace("--threads 1", "--threads 2")
-IN_PROCESSES = Job("train workers", f"train images --out new {TWO}", ("images",))
+
+def with_threads(job: Job, threads: int) -> Job:
+    """Return the same job with another number of threads."""
+    return replace(job, command=re.sub(r"--threads \d+", f"--threads {threads}", job.command))
+
+
+IN_PROCESSES = with_threads(Job("train workers", f"train images --out new {TRAIN}", ("images",)), 2)
 """A job whose images are described by two worker processes."""
+KILLED = [
+    IN_PROCESSES,
+    *(
+        with_threads(job, 2)
+        for job in JOBS
+        if job.again == "--resume" and job.name != "train images"
+    ),
+]
+"""Jobs that are killed at any time: all that can be resumed, with two threads or workers."""
 REWRITES = [
     Job(
         "train the model",
@@ -87,6 +103,15 @@ def check_dying_workers(ready: Path, work: Path) -> Iterator[tuple[str, str]]:
                 yield f"task {number}", wrong or find_difference(clean, snapshot(folder))
 
 
+def time_run(job: Job, ready: Path, work: Path) -> float:
+    """Return the seconds that a job takes in a forked process."""
+    with job_folder(job, ready, work / "run"):
+        began = time.monotonic()
+        called, _ = run_in_fork(lambda: (call(*job.words), True), work / "output")
+        require_success(called)
+        return time.monotonic() - began
+
+
 def check_kill(clean: CleanRun, ready: Path, work: Path, seconds: float) -> tuple[bool, str]:
     """Kill a job after some seconds, and resume it; return if it was running, and the problem."""
     job = clean.job
@@ -99,8 +124,10 @@ def check_kill(clean: CleanRun, ready: Path, work: Path, seconds: float) -> tupl
         wrong = check_exit(called, Fault(0, KILL_AFTER)) or find_lost_input(clean, snapshot(folder))
         if wrong:
             return killed, wrong
-        words = " ".join(job.retry_words).replace("--threads 2", "--threads 3").split()
-        again, _ = run_in_fork(lambda: (call(*words), True), work / "output")
+        for words in with_threads(job, 3).retries:
+            again, _ = run_in_fork(lambda words=words: (call(*words), True), work / "output")
+            if again.status != 2:
+                break
         wrong = again.err[-300:] if again.status else find_difference(clean, snapshot(folder))
         return killed, wrong
 

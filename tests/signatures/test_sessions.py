@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from myriad.errors import InputError
+from myriad.signatures.sessions import start_session
 from tests.signatures.networks import write_network
 
 pytest.importorskip("onnxruntime")
@@ -30,3 +32,10 @@ def test_use_is_not_reported(tmp_path):
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert not [path for path in home.rglob("*") if "Microsoft" in path.parts]
+
+
+def test_a_graph_that_cannot_be_run_is_an_error_and_prints_nothing(capfd):
+    before, _, after = write_network().rpartition(b"embedding")  # of its outputs
+    with pytest.raises(InputError, match="cannot be run"):
+        start_session(before + b"embeddin\xff" + after)
+    assert capfd.readouterr() == ("", "")

@@ -1,8 +1,6 @@
 """The reader of PyTorch's legacy files: what it reads, and what it refuses to run."""
 
 import pickle
-import sys
-import types
 from collections import OrderedDict
 
 import numpy as np
@@ -10,78 +8,27 @@ import pytest
 
 from myriad.errors import InputError
 from myriad.signatures.torch_weights import read_torch_weights
-
-MAGIC = 0x1950A86A20F9469CFC6C
-
-
-class FloatStorage:
-    pass
-
-
-class LongStorage:
-    pass
-
-
-class Stored:
-    """A storage on its way into the file."""
-
-    def __init__(self, key, kind, values):
-        self.key, self.kind, self.values = key, kind, values
-
-
-class Tensor:
-    """A tensor on its way into the file, written by a call of torch._utils._rebuild_tensor_v2."""
-
-    def __init__(self, stored, start, shape, strides):
-        self.arguments = (stored, start, shape, strides, False, OrderedDict())
-
-    def __reduce__(self):
-        return sys.modules["torch._utils"]._rebuild_tensor_v2, self.arguments
-
-
-def _rebuild_tensor_v2(*arguments):
-    raise AssertionError("called")
-
-
-class Writer(pickle.Pickler):
-    def persistent_id(self, obj):
-        if isinstance(obj, Stored):
-            return ("storage", obj.kind, obj.key, "cpu", len(obj.values), None)
-        return None
+from tests.signatures.torch_files import (
+    MAGIC,
+    FloatStorage,
+    Stored,
+    Tensor,
+    pretended_torch,
+    write,
+    write_example,
+)
 
 
 @pytest.fixture
-def torch(monkeypatch):
+def torch():
     """Pretend that PyTorch is there while a file is written."""
-    package, inner = types.ModuleType("torch"), types.ModuleType("torch._utils")
-    for kind in (FloatStorage, LongStorage):
-        monkeypatch.setattr(kind, "__module__", "torch")
-        setattr(package, kind.__name__, kind)
-    monkeypatch.setattr(_rebuild_tensor_v2, "__module__", "torch._utils")
-    inner._rebuild_tensor_v2 = _rebuild_tensor_v2
-    monkeypatch.setitem(sys.modules, "torch", package)
-    monkeypatch.setitem(sys.modules, "torch._utils", inner)
+    with pretended_torch():
+        yield
 
 
-def write(path, content, storages, magic=MAGIC):
-    with path.open("wb") as stream:
-        for part in (magic, 1001, {"little_endian": True}, content, [s.key for s in storages]):
-            Writer(stream, protocol=2).dump(part)
-        for stored in storages:
-            stream.write(len(stored.values).to_bytes(8, "little") + stored.values.tobytes())
-    return path
-
-
-def test_arrays_come_back_whatever_their_strides(torch, tmp_path):
-    floats = Stored("17", FloatStorage, np.arange(24, dtype=np.float32))
-    whole = Stored("4", LongStorage, np.array([7], np.int64))
-    content = OrderedDict(
-        plain=Tensor(floats, 0, (2, 12), (12, 1)),
-        transposed=Tensor(floats, 4, (4, 3), (1, 6)),
-        count=Tensor(whole, 0, (), ()),
-    )
-    found = read_torch_weights(write(tmp_path / "w.pth", content, [floats, whole]))
-    np.testing.assert_array_equal(found["plain"], floats.values.reshape(2, 12))
+def test_arrays_come_back_whatever_their_strides(tmp_path):
+    found = read_torch_weights(write_example(tmp_path / "w.pth"))
+    np.testing.assert_array_equal(found["plain"], np.arange(24).reshape(2, 12))
     np.testing.assert_array_equal(found["transposed"], 4 + np.arange(4)[:, None] + 6 * np.arange(3))
     assert found["count"] == 7
     assert found["plain"].dtype == np.float32

@@ -1,9 +1,13 @@
-"""Tests of the thread that loads shards before they are used."""
+"""Shards: the thread that loads them before they are used, and errors that are not theirs."""
 
 import threading
 from queue import SimpleQueue
 
+import pyarrow as pa
+import pytest
+
 from myriad.errors import InputError
+from myriad.store import Store
 from myriad.store.shards import Prefetcher
 from tests.store.making import write_store
 
@@ -61,3 +65,13 @@ def test_blocks_are_prefetched_and_their_thread_ends(tmp_path, monkeypatch):
     assert len(next(blocks).X) == 4
     assert sorted(take(loaded, 4)) == [0, 1, 2, 4]  # one of the five has no rows
     blocks.close()
+
+
+def test_a_shard_is_not_called_damaged_where_the_system_allows_no_threads(tmp_path, monkeypatch):
+    def refuse(path):
+        raise pa.ArrowException("Unknown error: Failed to launch worker thread: try again")
+
+    write_store(tmp_path / "rows.store")
+    monkeypatch.setattr(pa, "memory_map", refuse)
+    with pytest.raises(pa.ArrowException, match="Failed to launch"):
+        list(Store.open(tmp_path / "rows.store").rows().blocks(8))

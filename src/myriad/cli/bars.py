@@ -16,6 +16,7 @@ from rich.text import Text
 
 from myriad.cli.progress import StepState
 from myriad.cli.text import format_amount, format_rate, format_seconds, printable
+from myriad.errors import shorten
 from myriad.progress import Advance, Progress
 
 _SHORT = 0.3
@@ -62,7 +63,7 @@ class BarProgress(Progress):
 
     def note(self, sentence: str) -> None:
         """Print a sentence above the bars."""
-        self._console.print(Text(printable(sentence)), soft_wrap=True)
+        self._console.print(Text(printable(shorten(sentence))), soft_wrap=True)
 
     def _enter(self) -> Bars:
         """Start the display with the outermost step; steps inside it share it."""

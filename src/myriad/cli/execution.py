@@ -19,12 +19,10 @@ from typer.main import get_command
 
 from myriad.cli.text import printable, to_line
 from myriad.cli.verb import Outcome
-from myriad.errors import MyriadError, did_you_mean, shorten
+from myriad.errors import MyriadError, did_you_mean, lacks_library_memory, lacks_threads, shorten
 
 WORK, INPUT, INTERRUPTED = 1, 2, 130
 
-_NO_MEMORY = ("failed to map segment", "Cannot allocate memory", "cannot allocate memory")
-"""Messages of the system's loader for a library that does not fit into memory."""
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 _WRONG_PATH = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
@@ -152,30 +150,21 @@ def explain(error: BaseException) -> Failure:
             failure = Failure(error.status, str(error))
         case KeyboardInterrupt():
             failure = Failure(INTERRUPTED, str(error) or "Interrupted.")
-        case ImportError() | OSError() if _is_short_of_memory(error):
+        case ImportError() | OSError() if lacks_library_memory(error):
             failure = Failure(WORK, "Not enough memory to load a library. Close other programs.")
+        case _ if lacks_threads(error):
+            sentence = "The system allows no further threads, or has no memory for them."
+            failure = Failure(WORK, f"{sentence} Use fewer --threads.")
         case OSError():
             failure = _explain_system(error)
         case MemoryError():
             detail = f" ({error})" if str(error) else ""
             failure = Failure(WORK, f"Not enough memory{detail}. Close other programs.")
-        case RuntimeError() if "can't start new thread" in str(error):
-            failure = Failure(WORK, "The system allows no further threads. Use fewer --threads.")
         case _ if is_usage(error):
             failure = _explain_usage(error)
         case _:
             failure = Failure(WORK, _explain_bug(error))
     return failure._replace(sentence=shorten(printable(shorten(failure.sentence))))
-
-
-def _is_short_of_memory(error: BaseException) -> bool:
-    """Return whether a library could not be loaded for lack of memory, as under ``ulimit -v``."""
-    texts = []
-    found: BaseException | None = error
-    while found is not None:  # NumPy wraps the error of the loader in its own
-        texts.append(str(found))
-        found = found.__cause__ or found.__context__
-    return any(phrase in text for text in texts for phrase in _NO_MEMORY)
 
 
 def is_usage(error: BaseException) -> bool:

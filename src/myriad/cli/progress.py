@@ -11,6 +11,7 @@ from threading import Lock
 from typing import TextIO
 
 from myriad.cli.text import format_amount, format_rate, format_seconds, printable
+from myriad.errors import shorten
 from myriad.progress import SILENT, Advance, Progress
 
 
@@ -119,7 +120,7 @@ class LineProgress(Progress):
 
     def note(self, sentence: str) -> None:
         """Print a sentence."""
-        self._write(printable(sentence))
+        self._write(printable(shorten(sentence)))
 
     def _write(self, line: str) -> None:
         try:

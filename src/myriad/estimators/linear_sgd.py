@@ -218,7 +218,8 @@ class LinearSGD(LinearRowsClassifier):
         first = not hasattr(self, "model_")
         X, seen, labels = self._validate_arrays(X, y, reset=first)
         if first:
-            self.classes_ = seen[:0] if classes is None else np.unique(np.asarray(classes))
+            known = np.unique(seen[:0] if classes is None else np.asarray(classes))
+            self.classes_ = known if len(known) else seen[:0]  # [] has another dtype
         self.classes_, numbers = extend_classes(self.classes_, seen)
         if isinstance(labels, LabelSets):
             labels = labels.renumbered(numbers)

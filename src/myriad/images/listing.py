@@ -193,7 +193,8 @@ def require_classes(
     Parameters
     ----------
     source : what errors name; None for the root of the images.
-    learning : whether a vocabulary is learned, for which images of the split train are needed.
+    learning : whether a vocabulary or a model is learned, for which images of the split train are
+        needed.
     """
     stated = set(images.splits.tolist())
     if stated <= ({"val", "test"} if learning else {"test"}):
@@ -208,5 +209,6 @@ def require_classes(
     found = f"only {images.class_names[usable[0]]!r}" if len(usable) else "none"
     raise InputError(
         f"{source or images.root}: at least two classes are needed to train, and {found} was "
-        "found. Put the images of each class into a sub-folder of its own."
+        "found. Put the images of each class into a sub-folder of its own, or give them a label of "
+        "their own in the manifest."
     )

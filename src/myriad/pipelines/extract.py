@@ -79,6 +79,7 @@ def extract(
     options: ExtractOptions | None = None,
     recipe: Signature | None = None,
     splits: tuple[str, ...] = ("train", "val", "test"),
+    training: bool = False,
     corrections: Path | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -99,6 +100,7 @@ def extract(
     recipe : the signature of an earlier job, with which images are described as they were there;
         nothing is learned, rows stay float32, and one class is enough. None for a new signature.
     splits : the splits of the images to extract.
+    training : whether a model will be trained on the rows, so that there must be training images.
     corrections : CSV file of corrected labels; see `correct_images`.
     cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
@@ -118,7 +120,7 @@ def extract(
     for warning in images.warnings:
         progress.note(warning)
     if recipe is None:
-        require_classes(images, data, learning=opened is None)
+        require_classes(images, data, learning=training or opened is None)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     bad = BadImages(len(images), options.max_bad)
     described = augment_images(images, options.added_views)
@@ -278,6 +280,7 @@ def open_source(
         data,
         store or store_beside(out),
         options=extracting,
+        training=True,
         seed=seed,
         threads=threads,
         cluster=cluster,

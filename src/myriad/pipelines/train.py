@@ -137,6 +137,7 @@ def train(
                 store,
                 options=extracting,
                 splits=("train", "val"),
+                training=True,
                 corrections=corrections,
                 seed=method.seed,
                 threads=threads,

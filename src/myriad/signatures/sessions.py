@@ -63,7 +63,10 @@ def start_session(graph: bytes, name: str = "The ONNX graph") -> Any:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        # With a fallback, it would print an error to stdout and try the same again.
+        return onnxruntime.InferenceSession(
+            graph, options, providers=["CPUExecutionProvider"], enable_fallback=False
+        )
     except Exception as error:  # ONNX Runtime has an exception class for each of its codes
         raise InputError(f"{name} cannot be run: {brief(error)}.") from None
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrow import pa
-from myriad.errors import InputError, MyriadError
+from myriad.errors import InputError, MyriadError, lacks_threads
 from myriad.files import atomic_write, checksum
 from myriad.measures import LabelSets
 
@@ -234,6 +234,8 @@ def map_batch(path: Path, schema: pa.Schema) -> pa.RecordBatch:
         if any(column.null_count for column in batch.columns):
             raise InputError(f"{path} is damaged: it has rows without values.")
     except (OSError, pa.ArrowException, MemoryError) as error:
+        if lacks_threads(error):
+            raise
         reason = str(error).partition("\n")[0]
         raise InputError(f"{path} cannot be read or is damaged: {reason}") from None
     return batch

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from myriad.arrays import as_rows
 from myriad.arrow import pa
 from myriad.codes import Code
-from myriad.errors import InputError, WorkError
+from myriad.errors import InputError, WorkError, lacks_library_memory
 from myriad.files import checksum, read_json, write_json
 from myriad.measures import LabelSets
 from myriad.signatures import Signature
@@ -327,6 +327,8 @@ def reporting_write_errors(path: Path, *, resumable: bool = True) -> Iterator[No
     try:
         yield
     except OSError as error:
+        if lacks_library_memory(error):  # a library that is loaded meanwhile, such as llvmlite
+            raise
         reason = error.strerror or str(error).partition("\n")[0]
         advice = "Free disk space or allow writing, and run again."
         if resumable:

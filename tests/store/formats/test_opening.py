@@ -178,3 +178,13 @@ def test_names_that_are_no_files_of_rows(tmp_path):
     ]:
         with pytest.raises(InputError, match=rf"{name}.*{says}"):
             open_row_files([tmp_path / name])
+
+
+def test_parquet_is_not_called_damaged_where_the_system_allows_no_threads(tmp_path, monkeypatch):
+    def refuse(*arguments, **options):
+        raise pa.ArrowException("Unknown error: Failed to launch worker thread: try again")
+
+    (file,) = open_row_files(WRITERS["parquet"](tmp_path))
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", refuse)
+    with pytest.raises(pa.ArrowException, match="Failed to launch"):
+        read([file])

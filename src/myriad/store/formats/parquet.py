@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrow import pa, pq
-from myriad.errors import InputError, did_you_mean
+from myriad.errors import InputError, did_you_mean, lacks_threads
 from myriad.store.formats.row_file import Column, RowFile, brief
 
 
@@ -31,6 +31,8 @@ def read_parquet_column(file: pq.ParquetFile, name: str, path: Path) -> Column:
     try:
         return file.read(columns=[name]).column(0)
     except (OSError, pa.ArrowException) as error:
+        if lacks_threads(error):
+            raise
         raise InputError(f"{path}: the column {name!r} is damaged: {brief(error)}.") from None
 
 
@@ -97,6 +99,8 @@ class ParquetFile(RowFile):
                 start += len(block)
                 yield block
         except (OSError, pa.ArrowException) as error:
+            if lacks_threads(error):
+                raise
             raise InputError(f"{self.path} is damaged: {brief(error)}.") from None
 
     def _unpack(self, column: Column, start: int, dim: int) -> NDArray[Any]:
