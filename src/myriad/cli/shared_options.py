@@ -95,14 +95,11 @@ def complete_words(*options: Option) -> Callable[[], list[str]]:
 
 
 def make_parameter(known: Option) -> inspect.Parameter:
-    """Return an option as a parameter from which typer makes the flag and its help."""
+    """Return an option as a parameter from which typer makes the flag and its help.
+
+    Ranges are checked where the options are read, so that the help has more room.
+    """
     settings: dict[str, Any] = {"help": known.help}
-    if known.type in (int, float):
-        settings |= {
-            bound: known.type(value)
-            for bound, value in (("min", known.minimum), ("max", known.maximum))
-            if value is not None
-        }
     if known.choices or known.words:
         settings["autocompletion"] = complete_words(known)
     if known.default is None:
