@@ -177,3 +177,15 @@ def test_short_step_has_no_bar_and_quiet_has_nothing():
     assert "✓ Counting [bold]: 60 images in" in strip_styles(seen)
     _, seen = watch("end", "-n", "30", "--quiet")
     assert seen == ""
+
+
+def test_notes_are_wrapped_between_words(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = io.StringIO()
+    from myriad.cli.bars import BarProgress
+
+    sentence = "Kernels are compiled for this processor, which can take a minute in all."
+    BarProgress(stream).note(sentence)
+    lines = strip_styles(stream.getvalue()).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(map(str.strip, lines)) == sentence
