@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from myriad.cli.bars import BarProgress
 from myriad.cli.progress import LineProgress, choose_progress
 from myriad.progress import SILENT
 from tests.cli.calling import TOY, environment
@@ -182,8 +183,6 @@ def test_short_step_has_no_bar_and_quiet_has_nothing():
 def test_notes_are_wrapped_between_words(monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     stream = io.StringIO()
-    from myriad.cli.bars import BarProgress
-
     sentence = "Kernels are compiled for this processor, which can take a minute in all."
     BarProgress(stream).note(sentence)
     lines = strip_styles(stream.getvalue()).splitlines()

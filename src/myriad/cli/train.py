@@ -49,7 +49,7 @@ def show(result: Result, run: Run) -> None:
         | {
             "Epochs": trained.fitted.epochs,
             "Training": format_seconds(trained.seconds_training),
-            "Model size": format_bytes(trained.model_bytes),
+            "Classifier": format_bytes(trained.model_bytes),
         }
     )
     commands = [("myriad", "evaluate", trained.model, "DATA")]
