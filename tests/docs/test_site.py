@@ -49,6 +49,12 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
         assert not styles.search(text), page
 
 
+def test_citations_are_links(site: Path) -> None:
+    """Markdown takes ``[[GP], 5.1]`` for text: a link inside brackets is none."""
+    for page in site.rglob("*.html"):
+        assert not re.search(r"\[\[[A-Z]{2,3}\]", page.read_text(encoding="utf-8")), page
+
+
 def test_every_page_can_be_reached_from_the_first() -> None:
     reached, todo = set(), [DOCS / "index.md"]
     while todo:
