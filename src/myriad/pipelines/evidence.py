@@ -288,6 +288,8 @@ def _spell(value: Any) -> str:
             return "yes" if value else "no"
         case float():
             return f"{value:.4g}"
+        case {"sentence": str(sentence)}:
+            return sentence
         case dict():
             return ", ".join(f"{name} {_spell(inner)}" for name, inner in value.items())
         case _:
