@@ -11,9 +11,9 @@ def test_settings_are_written_for_readers():
     card = write_card("birds", MEASURES, {"cross_validation": found, "average": True, "lam": 1e-5})
     assert "| cross validation | measure accuracy, accuracy 98.61, folds 1 |" in card
     assert "| average | yes |" in card
+    assert "| lam | 1e-05 |" in card
     card = write_card("birds", MEASURES, {"signature_choice": {"sentence": "both", "images": 9}})
     assert "| signature choice | both |" in card
-    assert "| lam | 1e-05 |" in card
 
 
 def test_names_are_escaped_in_text_but_not_in_code():
