@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from myriad.cli.verb import OptionPanel
 from myriad.codes.registry import CODES, CodeOptions, code_options
 from myriad.descriptors.registry import DESCRIPTORS
 from myriad.options import Option, options_of
@@ -170,7 +171,9 @@ def _read_coding(given: dict[str, Any]) -> CodeOptions:
     return CodeOptions(**given)
 
 
-read_extraction = choose_extraction()
+read_extraction = OptionPanel(
+    choose_extraction(), "From images to vectors", first=("signature", "codes")
+)
 """The options of how images become rows, one list for all verbs that make rows."""
 _CODE = options_of(CodeOptions)
 read_coding = list_options("read_coding", _describe(_CODE | code_options()), _read_coding)
