@@ -298,5 +298,5 @@ def _spell(value: Any) -> str:
 
 def _escape(text: str) -> str:
     """Return text that cannot break out of a table of Markdown."""
-    entities = {character: f"&#{ord(character)};" for character in "\\|<>[]`*_#"}
-    return text.translate(str.maketrans(entities | {"\n": " ", "\r": " "}))
+    entities = {ord(character): f"&#{ord(character)};" for character in "\\|<>[]`*_#"}
+    return text.translate(entities | {ord("\n"): " ", ord("\r"): " "})
