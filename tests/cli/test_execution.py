@@ -48,6 +48,15 @@ def test_every_failure_has_a_status():
     assert STATUSES.keys() == toy.FAILURES.keys()
 
 
+def test_failure_on_a_terminal_is_wrapped_between_words(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert execute(toy.app, ["end", "input", "--quiet"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert max(map(len, lines)) <= 30
+    assert " ".join(lines) == f"Error: {STATUSES['input'][1]}"
+
+
 @pytest.mark.parametrize("way", STATUSES)
 def test_failure_is_a_sentence_on_stderr(way, capsys):
     status, sentence = STATUSES[way]

@@ -25,6 +25,13 @@ def test_the_text_is_markdown_that_an_issue_shows_as_tables(capsys):
         assert f"\n\n**{title}**\n\n| | |\n|---|---|\n" in shown
 
 
+def test_variables_keep_their_names(capsys, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    shown = call(capsys, "info").out
+    assert "| OMP_NUM_THREADS | 1 |" in shown
+    assert "| file locks | " in shown
+
+
 def test_secrets_and_the_home_folder_are_not_shown(monkeypatch):
     monkeypatch.setenv("MYRIAD_API_KEY", "secret")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

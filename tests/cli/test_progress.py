@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+from myriad.cli.bars import BarProgress
 from myriad.cli.progress import LineProgress, choose_progress
 from myriad.errors import MESSAGE_CHARACTERS
 from myriad.progress import SILENT
@@ -188,3 +189,13 @@ def test_short_step_has_no_bar_and_quiet_has_nothing():
     assert "✓ Counting [bold]: 60 images in" in strip_styles(seen)
     _, seen = watch("end", "-n", "30", "--quiet")
     assert seen == ""
+
+
+def test_notes_are_wrapped_between_words(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = io.StringIO()
+    sentence = "Kernels are compiled for this processor, which can take a minute in all."
+    BarProgress(stream).note(sentence)
+    lines = strip_styles(stream.getvalue()).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(map(str.strip, lines)) == sentence

@@ -74,6 +74,8 @@ def test_bytes(size, expected):
 def test_amounts_and_rates():
     assert format_amount(1200, 9000, "images") == "1,200 of 9,000 images"
     assert format_amount(1200) == "1,200"
+    assert format_amount(1, unit="images") == "1 image"
+    assert format_amount(0, 1, "patches") == "0 of 1 patch"
     assert format_rate(1234.5, "rows") == "1,234 rows/s"
     assert format_rate(4.24, "rows") == "4.2 rows/s"
     assert format_rate(0.05, "") == "0.05/s"

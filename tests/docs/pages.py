@@ -23,7 +23,7 @@ INSTALLING = {
     "pip install . && myriad demo",
     'pip install -e ".[test]" && pytest',
     'pip install -e ".[docs]"',
-    "mkdocs serve",
+    "zensical serve",
     'pip install ".[serve]"',
     "MYRIAD_API_KEY=choose-a-long-one myriad serve birds --host 0.0.0.0",
     "myriad serve birds",

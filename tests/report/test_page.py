@@ -112,7 +112,7 @@ def test_every_section_is_there(tmp_path: Path) -> None:
         "signature.gaussians 128",
         "train/rose/2.jpg the file ends too early",
         "15 November 2026, 12:00 UTC",
-        "model of 12.3 MB",
+        "classifier of 12.3 MB",
     ):
         assert words in text
 
@@ -285,3 +285,17 @@ def test_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match="could not be written"):
         write_report(evidence, tmp_path / ("r" * 300), read_image=draw_image)
     assert not list(tmp_path.iterdir())
+
+
+def test_accuracies_of_the_search_are_no_settings(tmp_path: Path) -> None:
+    evidence = invent_evidence(5)
+    evidence["search"] = [
+        {"eta": eta, "top1": 90.0 + eta, "top5": 95.0 + eta} for eta in (1.0, 2.0)
+    ]
+    path = tmp_path / "report.html"
+    write_report(evidence, path, read_image=draw_image)
+    text = path.read_text(encoding="utf-8")
+    assert ">top5<" not in text
+    table = text.split("Table of settings tried")[1].split("</table>")[0]
+    assert re.findall(r"<th[^>]*>([^<]+)<", table) == ["eta", "top-1", "top-5"]
+    assert "97.00\xa0%" in table

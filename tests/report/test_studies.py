@@ -107,6 +107,14 @@ def test_without_test_rows_there_are_no_columns_for_them() -> None:
     assert "test" not in Markup(page).read().replace("latest", "")
 
 
+@pytest.mark.parametrize(("more", "cells"), [({"test": None}, 7), ({}, 11)])
+def test_every_line_has_all_columns(more: dict[str, Any], cells: int) -> None:
+    lines = [invent_line(name, 80.0, **more) for name in ("ovr", "warp", "dual")]
+    page = render_comparison(invent_comparison(*lines))
+    body = page.split("<tbody>")[1].split("</tbody>")[0]
+    assert [line.count("<td") for line in body.split("</tr>")[:-1]] == [cells] * 3
+
+
 def test_hostile_words_stay_text() -> None:
     line = invent_line(HOSTILE, 50.0, settings={HOSTILE: HOSTILE}, error=None)
     failed = invent_line(HOSTILE, None, error=HOSTILE)

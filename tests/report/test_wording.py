@@ -41,6 +41,7 @@ def test_interval_is_wilsons(right: int, n: int) -> None:
         (show_number(12_500), "12,500"),
         (show_number(0.12345), "0.1235"),
         (show_number("auto"), "auto"),
+        (show_number(True), "yes"),
         (plural(1, "class", "classes"), "1 class"),
         (plural(2000, "class", "classes"), "2,000 classes"),
         (show_time("2026-11-15T12:00:00Z"), "15 November 2026, 12:00 UTC"),

@@ -63,7 +63,7 @@ class BarProgress(Progress):
 
     def note(self, sentence: str) -> None:
         """Print a sentence above the bars."""
-        self._console.print(Text(printable(shorten(sentence))), soft_wrap=True)
+        self._console.print(Text(printable(shorten(sentence))))
 
     def _enter(self) -> Bars:
         """Start the display with the outermost step; steps inside it share it."""

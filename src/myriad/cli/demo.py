@@ -38,7 +38,7 @@ def show(result: Result, run: Run) -> None:
     facts = {
         "Training": format_seconds(trained.seconds_training),
         "Total time": format_seconds(found.seconds),
-        "Model size": format_bytes(trained.model_bytes),
+        "Classifier": format_bytes(trained.model_bytes),
         **describe_settings(trained.settings),
     }
     if found.ceiling < 100:

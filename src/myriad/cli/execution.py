@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import shutil
 import signal
 import sys
+import textwrap
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -95,8 +97,18 @@ def _report(error: BaseException, *, as_json: bool) -> int:
 
 
 def _print_error(sentence: str) -> None:
-    """Print to stderr, if it is still there: a terminal may have been closed."""
+    """Print to stderr, if it is still there: a terminal may have been closed.
+
+    On a terminal, lines end between words; in a log, an error is one line.
+    """
     with suppress(OSError):
+        if sys.stderr.isatty():
+            sentence = textwrap.fill(
+                sentence,
+                shutil.get_terminal_size().columns,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
         print(sentence, file=sys.stderr, flush=True)
 
 

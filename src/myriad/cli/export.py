@@ -20,7 +20,9 @@ def show(exported: Exported, run: Run) -> None:
     words = {"rows": "Rows", "dim": "Features", "classes": "Classes"}
     facts = {words[name]: value for name, value in exported.facts.items()}
     print_facts({**facts, "Time": format_seconds(exported.seconds)})
-    print_summary({path.name: path for path in exported.files})
+    print_summary(
+        {"ONNX" if path.suffix == ".onnx" else path.name: path for path in exported.files}
+    )
 
 
 @verb(show=show, writes=True)

@@ -32,7 +32,7 @@ def forget(
     model: ModelArgument,
     labels: Annotated[
         list[str],
-        typer.Argument(metavar="LABEL...", help="Classes to remove.", show_default=False),
+        typer.Argument(metavar="LABEL", help="Classes to remove.", show_default=False),
     ],
     *,
     out: Annotated[Path, typer.Option(help="The model folder to write.", show_default=False)],

@@ -39,7 +39,7 @@ def import_(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILES...",
+            metavar="FILE",
             help="Files of rows, such as .npy, .npz, .parquet or .svm, folders of them, or output "
             "folders of clip-retrieval.",
             show_default=False,

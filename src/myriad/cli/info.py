@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 def show(found: Installation, run: Run) -> None:
     """Print Markdown: a table for each subject."""
-    machine, caches = found.machine, found.caches
+    machine, running, caches = found.machine, dict(found.running), found.caches
+    locks = running.pop("file_locks")
     sections: dict[str, Mapping[str, Any]] = {
         "Versions": {name: known or "not installed" for name, known in found.versions.items()},
         "Machine": machine
@@ -22,10 +23,10 @@ def show(found: Installation, run: Run) -> None:
             "features": " ".join(machine["features"]),
             "memory": format_bytes(machine["memory"]),
         },
-        "Running": found.running
+        "Running": running
         | {
-            "libraries": "; ".join(found.running["libraries"]),
-            "file_locks": "yes" if found.running["file_locks"] else "no",
+            "libraries": "; ".join(running["libraries"]),
+            "file locks": "yes" if locks else "no",
         },
         "Caches": {
             "kernels": f"{caches['n_kernels']} compiled, {format_bytes(caches['bytes'])}, in "
@@ -41,7 +42,7 @@ def show(found: Installation, run: Run) -> None:
 
 
 def _write_section(title: str, facts: Mapping[str, Any]) -> str:
-    rows = [f"| {name.replace('_', ' ')} | {_escape(value)} |" for name, value in facts.items()]
+    rows = [f"| {name} | {_escape(value)} |" for name, value in facts.items()]
     return "\n".join([f"**{title}**", "", "| | |", "|---|---|", *rows])
 
 

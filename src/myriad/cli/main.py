@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from myriad.cli.execution import INTERRUPTED, execute
 from myriad.lazy import import_name
@@ -63,6 +64,26 @@ def myriad(
     """Classify images into thousands of classes with linear models, on ordinary machines."""
 
 
+class _QuietFlags:
+    """Mixin of commands whose help shows no type beside flags, as they take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the options and arguments, with those that Typer adds, such as ``--help``."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in found:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return found
+
+
+class VerbCommand(_QuietFlags, TyperCommand):
+    """The command of one verb."""
+
+
+class VerbGroup(_QuietFlags, TyperGroup):
+    """The command ``myriad`` itself."""
+
+
 def find_verb(name: str) -> Callable[..., Any]:
     """Return the function of a verb."""
     verb: Callable[..., Any] = import_name(f"myriad.cli.{VERBS[name]}", VERBS[name])
@@ -73,13 +94,14 @@ def make_app(names: Iterable[str] = VERBS) -> typer.Typer:
     """Return the command with some verbs: one verb is imported sooner than all of them."""
     app = typer.Typer(
         name="myriad",
+        cls=VerbGroup,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(myriad)
     panels = {name: panel for panel, verbs in PANELS.items() for name in verbs}
     for name in names:
-        app.command(name, rich_help_panel=panels[name])(find_verb(name))
+        app.command(name, cls=VerbCommand, rich_help_panel=panels[name])(find_verb(name))
     return app
 
 

@@ -20,7 +20,7 @@ def merge(
     model: ModelArgument,
     labels: Annotated[
         list[str],
-        typer.Argument(metavar="LABEL LABEL...", help="Classes to merge.", show_default=False),
+        typer.Argument(metavar="LABEL", help="Classes to merge.", show_default=False),
     ],
     *,
     into: Annotated[str, typer.Option(help="The name of the merged class.", show_default=False)],

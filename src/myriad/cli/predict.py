@@ -148,7 +148,7 @@ def predict(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            metavar="IMAGE|FOLDER|LIST|ROWS...",
+            metavar="IMAGE|FOLDER|LIST|ROWS",
             help="Image files, folders of them, .txt files of one path per line, videos, or files "
             "of rows.",
             show_default=False,

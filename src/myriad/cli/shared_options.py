@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from myriad.cli.verb import OptionPanel
 from myriad.codes.registry import CODES, CodeOptions, code_options
 from myriad.descriptors.registry import DESCRIPTORS
 from myriad.options import Option, options_of
@@ -95,14 +96,11 @@ def complete_words(*options: Option) -> Callable[[], list[str]]:
 
 
 def make_parameter(known: Option) -> inspect.Parameter:
-    """Return an option as a parameter from which typer makes the flag and its help."""
+    """Return an option as a parameter from which typer makes the flag and its help.
+
+    Ranges are checked where the options are read, so that the help has more room.
+    """
     settings: dict[str, Any] = {"help": known.help}
-    if known.type in (int, float):
-        settings |= {
-            bound: known.type(value)
-            for bound, value in (("min", known.minimum), ("max", known.maximum))
-            if value is not None
-        }
     if known.choices or known.words:
         settings["autocompletion"] = complete_words(known)
     if known.default is None:
@@ -173,7 +171,9 @@ def _read_coding(given: dict[str, Any]) -> CodeOptions:
     return CodeOptions(**given)
 
 
-read_extraction = choose_extraction()
+read_extraction = OptionPanel(
+    choose_extraction(), "From images to vectors", first=("signature", "codes")
+)
 """The options of how images become rows, one list for all verbs that make rows."""
 _CODE = options_of(CodeOptions)
 read_coding = list_options("read_coding", _describe(_CODE | code_options()), _read_coding)

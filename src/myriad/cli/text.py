@@ -78,8 +78,15 @@ def format_bytes(size: float) -> str:
 
 
 def format_amount(done: int, total: int | None = None, unit: str = "") -> str:
-    """Write how much is done: ``1,200 of 9,000 images``, or ``1,200 images`` without a total."""
+    """Write how much is done: ``1,200 of 9,000 images``, or ``1 image`` without a total.
+
+    Parameters
+    ----------
+    unit : what is counted, in the plural.
+    """
     amount = f"{done:,}" if total is None else f"{done:,} of {total:,}"
+    if (done if total is None else total) == 1:
+        unit = unit.removesuffix("es") if unit.endswith("ches") else unit.removesuffix("s")
     return f"{amount} {unit}".rstrip()
 
 

@@ -20,7 +20,7 @@ from myriad.cli.tables import (
     print_summary,
 )
 from myriad.cli.text import format_bytes, format_seconds, parse_bytes
-from myriad.cli.verb import Lists, OptionPanel, Run, verb
+from myriad.cli.verb import Lists, Run, verb
 from myriad.training import Method
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def show(result: Result, run: Run) -> None:
         | {
             "Epochs": trained.fitted.epochs,
             "Training": format_seconds(trained.seconds_training),
-            "Model size": format_bytes(trained.model_bytes),
+            "Classifier": format_bytes(trained.model_bytes),
         }
     )
     commands = [("myriad", "evaluate", trained.model, "DATA")]
@@ -61,9 +61,7 @@ def show(result: Result, run: Run) -> None:
 
 
 OPTION_LISTS: Lists = {
-    "extracting": OptionPanel(
-        read_extraction, "From images to vectors", first=("signature", "codes")
-    ),
+    "extracting": read_extraction,
     "training": MethodReader(),
 }
 

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol, get_args
 
 import typer
+from typer.models import OptionInfo
 
 from myriad.cli.progress import choose_progress
 from myriad.cli.text import to_line
@@ -165,7 +166,7 @@ class Verb:
             elif name != "run":
                 options.append(option)
         options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
-        return inspect.Signature(options + self._common)
+        return inspect.Signature([_name_value(option) for option in options + self._common])
 
     @property
     def __annotations__(self) -> dict[str, Any]:  # type: ignore[override]
@@ -240,6 +241,30 @@ class OptionPanel:
         for info in moved:
             info.rich_help_panel = self.heading
         return parameter.replace(annotation=Annotated[(kind, *moved)])
+
+
+_VALUES = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH"}
+"""What the help calls the value of an option."""
+
+
+def _name_value(parameter: inspect.Parameter) -> inspect.Parameter:
+    """Return an option whose help names its value: Typer names types, and long ones for ranges."""
+    kind, *described = get_args(parameter.annotation)
+    plain = next((one for one in _list_types(kind) if one in _VALUES), None)
+    if plain is None:
+        return parameter
+    named = [copy.copy(info) for info in described]
+    for info in named:
+        if isinstance(info, OptionInfo) and info.metavar is None:
+            info.metavar = _VALUES[plain]
+    return parameter.replace(annotation=Annotated[(kind, *named)])
+
+
+def _list_types(annotation: Any) -> Iterator[Any]:
+    """Yield a type and those inside it, such as int and None of ``int | None``."""
+    yield annotation
+    for inner in get_args(annotation):
+        yield from _list_types(inner)
 
 
 def _begin(

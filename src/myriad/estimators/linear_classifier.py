@@ -16,15 +16,16 @@ from myriad.training import Automatic, Fitted
 class LinearClassifier(LinearRowsClassifier):
     """Linear classifier for many classes that chooses its objective and settings automatically.
 
-    Averaged softmax regression over learning rates and numbers of epochs, one-vs-rest support
-    vector machines and probabilistic discriminant analysis over a path of regularisation strengths
-    are compared by cross-validation inside the training rows, and so is softmax in the space of
-    discriminant analysis where that is competitive; the best candidate is trained on all rows. Rows
-    are centred. Where classes differ in size by more than three times, candidates are compared by
-    the mean of the accuracies of the classes and trained with balanced classes. With more than
-    20,000 rows, or many classes of many features, candidates are compared on a subsample; with more
-    than 2,000 classes, discriminant analysis and gradient descent in its space are compared on
-    validation rows; with several labels per row, one-vs-rest with sampled negatives is trained.
+    Cross-validation inside the training rows compares averaged softmax regression (over learning
+    rates and numbers of epochs), one-vs-rest support vector machines and probabilistic discriminant
+    analysis (over regularisation strengths), and softmax in the space of discriminant analysis
+    where that is competitive. The best candidate is trained on all rows, which are centred.
+
+    Where the largest class has more than three times the rows of the smallest, candidates are
+    compared by the mean of the accuracies of the classes and trained with balanced classes. With
+    more than 20,000 rows, or many classes of many features, they are compared on a subsample. With
+    more than 2,000 classes, discriminant analysis and gradient descent in its space are compared on
+    validation rows. With several labels per row, one-vs-rest with sampled negatives is trained.
 
     Parameters
     ----------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import platform
+import shlex
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -51,12 +53,12 @@ Settings and the number of epochs were chosen on these images, so other images m
 
 ## Use
 
-    myriad predict {title} IMAGE...
+    myriad predict {argument} IMAGE...
 
 or in Python:
 
     import myriad
-    labels, scores = myriad.load("{title}").predict_topk(["photo.jpg"], 5)
+    labels, scores = myriad.load({literal}).predict_topk(["photo.jpg"], k=5)
 
 `model.safetensors` holds all arrays, `config.json` settings and class names. Loading runs no code.
 """
@@ -263,9 +265,14 @@ def write_card(title: str, measures: Measures, facts: Mapping[str, Any]) -> str:
         key: "-" if found[key] is None else f"{found[key]:.1f}"
         for key in ("top1", "top5", "class_top1", "class_top5")
     }
-    lines = "\n".join(f"| {name} | {_escape(value)} |" for name, value in facts.items())
+    lines = "\n".join(
+        f"| {name.replace('_', ' ')} | {_escape(_spell(value))} |" for name, value in facts.items()
+    )
+    name = " ".join(title.split())
     return CARD.format(
         title=_escape(title),
+        argument=shlex.quote(name),  # inside code, Markdown needs no entities
+        literal=json.dumps(name, ensure_ascii=False),
         classes=measures.classes,
         n=measures.n,
         facts=lines,
@@ -274,9 +281,22 @@ def write_card(title: str, measures: Measures, facts: Mapping[str, Any]) -> str:
     )
 
 
-def _escape(value: Any) -> str:
-    """Return a value as text that cannot break out of a table of Markdown."""
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    for character in "\\|<>[]`*_#\n\r":
-        text = text.replace(character, " " if character in "\n\r" else f"&#{ord(character)};")
-    return text
+def _spell(value: Any) -> str:
+    """Return a setting as people read it: yes or no, few digits, a dictionary as a list."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.4g}"
+        case {"sentence": str(sentence)}:
+            return sentence
+        case dict():
+            return ", ".join(f"{name} {_spell(inner)}" for name, inner in value.items())
+        case _:
+            return str(value)
+
+
+def _escape(text: str) -> str:
+    """Return text that cannot break out of a table of Markdown."""
+    entities = {ord(character): f"&#{ord(character)};" for character in "\\|<>[]`*_#"}
+    return text.translate(entities | {ord("\n"): " ", ord("\r"): " "})

@@ -61,7 +61,7 @@ class Trained:
 
     @property
     def model_bytes(self) -> int:
-        """The size of the model's arrays."""
+        """The size of the classifier's arrays, without the networks and vocabularies beside it."""
         return size_of(self.fitted.model)
 
     def to_json(self) -> dict[str, Any]:

@@ -98,10 +98,11 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Trial:
-    """Settings that were tried and the top-1 accuracy they gave."""
+    """Settings that were tried and the accuracy they gave."""
 
     settings: tuple[tuple[str, float | str], ...]
     top1: float | None
+    top5: float | None = None
 
 
 @dataclass(frozen=True)
@@ -278,12 +279,12 @@ def _read_epoch(entry: Entry) -> Epoch:
 def _read_trial(entry: Entry) -> Trial:
     settings: list[tuple[str, float | str]] = []
     for key, value in entry.content.items():
-        if key == "top1" or value is None:
+        if key in ("top1", "top5") or value is None:
             continue
         plain = isinstance(value, int | float) and not isinstance(value, bool)
         fits = plain and abs(value) <= LARGEST_COUNT  # false for NaN too
         settings.append((clean_text(key), value if fits else clean_text(value)))
-    return Trial(tuple(settings), entry.percent("top1"))
+    return Trial(tuple(settings), entry.percent("top1"), entry.percent("top5"))
 
 
 def flatten_settings(content: Mapping[Any, Any]) -> tuple[tuple[str, str], ...]:

@@ -268,10 +268,18 @@ def _arrange_search(trials: tuple[Trial, ...]) -> dict[str, Any]:
     names = list(dict.fromkeys(name for trial in trials for name, _ in trial.settings))
     ranked = sorted(trials, key=lambda trial: -1.0 if trial.top1 is None else trial.top1)[::-1]
     rows = [
-        {"values": [dict(trial.settings).get(name) for name in names], "top1": trial.top1}
+        {
+            "values": [dict(trial.settings).get(name) for name in names],
+            "top1": trial.top1,
+            "top5": trial.top5,
+        }
         for trial in ranked
     ]
-    return {"names": names, "rows": rows}
+    return {
+        "names": names,
+        "rows": rows,
+        "has_top5": any(trial.top5 is not None for trial in trials),
+    }
 
 
 def _pack_classes(evidence: Evidence) -> list[list[Any]]:

@@ -61,9 +61,11 @@ def show_time(text: str) -> str:
 
 
 def show_number(value: float | str | None) -> str:
-    """Write the value of a setting: at most four significant digits, text as it is."""
+    """Write the value of a setting: yes or no, at most four significant digits, text as it is."""
     if value is None:
         return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, str):
         return value
     if value == int(value) and abs(value) < 1e7:
