@@ -312,7 +312,7 @@ def main(arguments: list[str]) -> int:
             except Exception:  # the other parts are run and recorded all the same
                 campaign.report(part, traceback.format_exc())
         os.chdir(before)
-    if given.record:
+    if given.record and (campaign.tried or campaign.found):
         from tests.robustness.campaign_record import add_run
 
         add_run(
