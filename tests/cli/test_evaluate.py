@@ -9,16 +9,13 @@ from myriad.pipelines.row_options import ExtractOptions
 from tests.cli.calling import call, call_json
 
 
-def test_the_limit_of_bad_images_is_the_option_of_extraction():
+def test_the_limit_of_bad_images_is_the_option_of_extraction(photos, model, capsys):
     known = options_of(ExtractOptions)["max_bad"]
     parameter = inspect.signature(evaluate).parameters["max_bad"]
     (stated,) = parameter.annotation.__metadata__
-    assert (parameter.default, stated.min, stated.max, stated.help) == (
-        known.default,
-        known.minimum,
-        known.maximum,
-        known.help,
-    )
+    assert (parameter.default, stated.help) == (known.default, known.help)
+    refused = call_json(capsys, "evaluate", model, photos, "--max-bad", 7, status=2)
+    assert f"at least {known.minimum} and at most {known.maximum}" in refused["error"]
 
 
 def test_evaluate_images_and_stores(photos, model, tmp_path, capsys):
