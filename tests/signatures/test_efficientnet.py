@@ -21,6 +21,7 @@ from myriad.signatures import (
     efficientnet,
     open_network,
 )
+from myriad.signatures.activation import expose_maps
 from myriad.signatures.efficientnet import make_efficientnet
 from myriad.signatures.sessions import start_session
 from tests.reference.convolution import embed
@@ -38,6 +39,12 @@ STRIDES = {
     "efficientnet-lite2": [1, 2, 1, 1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1],
 }
 STAGES = ((3, 3), (3, 4), (5, 5), (3, 4), (5, 3), (5, 4), (3, 5))  # kernel and channels
+WIDTHS = {
+    "efficientnet-lite0": (112, 192, 320),
+    "efficientnet-lite1": (112, 192, 320),
+    "efficientnet-lite2": (120, 208, 352),
+}
+"""Features of the last three stages, as published."""
 LITES = efficientnet.LITES
 
 
@@ -98,10 +105,13 @@ def test_outputs_of_the_last_stages_follow_the_last_layer(name):
     )
     n_last = last.shape[1]
     np.testing.assert_allclose(found[:, :n_last], last, rtol=1e-4, atol=1e-5)
-    # The last stage is the input of the last layer, whose convolution sees one position.
     assert lite.stage_ends == [sum(lite.repeats[:n]) - 1 for n in (5, 6, 7)]
     widths = [len(weights[f"_blocks.{end}._project_conv.weight"]) for end in lite.stage_ends]
-    assert found.shape[1] == n_last + sum(widths)
+    exposed, names = expose_maps(graph, "features")
+    maps = start_session(exposed).run(names, {"image": image})
+    assert [one.shape[1] for one in maps] == [n_last, *widths]
+    means = np.concatenate([one.mean(axis=(2, 3)) for one in maps], axis=1)
+    np.testing.assert_allclose(found, means, rtol=1e-4, atol=1e-5)
 
 
 def test_weights_that_lack_an_array_are_refused():
@@ -160,8 +170,7 @@ def test_corners_are_cut_from_a_network_that_sees_the_whole_image_otherwise(name
 @pytest.mark.parametrize("name", [installed(name) for name in LITES])
 def test_the_embedding(name):
     backbone = open_network(name)
-    widths = {"efficientnet-lite0": 112 + 192 + 320}
-    assert backbone.dim == 1280 + widths.get(name, backbone.dim - 1280)
+    assert backbone.dim == 1280 + sum(WIDTHS[name])
     assert backbone.size == (LITES[name].size,) * 2
     cat, coffee = (
         backbone.describe(read_image(PICTURES / name, colour=True))
