@@ -16,9 +16,9 @@ from myriad.arrays import Float
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.models import Calibration, HeldScores, Model, calibrate, calibrate_labels
-from myriad.models.calibration import LEAST_ROWS
-from myriad.models.held_scores import MOST_ROWS
-from myriad.models.label_calibration import MOST_SCORES
+from myriad.models.calibration.classes import LEAST_ROWS
+from myriad.models.calibration.held_scores import MOST_ROWS
+from myriad.models.calibration.labels import MOST_SCORES
 from myriad.parallel.threads import hold_blas_to_one_thread
 from myriad.progress import Progress
 from myriad.randomness import generator
@@ -163,6 +163,6 @@ def _calibrate_labels(
 
 def _note_too_few(n_rows: int, progress: Progress) -> None:
     progress.note(
-        f"The model is not calibrated, it gives no probabilities: {n_rows} rows could be held out, "
-        f"{LEAST_ROWS} are needed."
+        f"The model has no probabilities: to calibrate them, at least {LEAST_ROWS} held-out rows "
+        f"are needed, and there are {n_rows}. Train on more images or rows to get them."
     )

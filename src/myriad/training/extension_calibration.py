@@ -15,9 +15,9 @@ from scipy.optimize import minimize_scalar
 
 from myriad.arrays import Float, Ints
 from myriad.models import Calibration, HeldScores, Model, calibrate
-from myriad.models.calibration import PENALTY, sum_log
-from myriad.models.held_classes import add_classes, join_held
-from myriad.models.novelty import Novelty, project
+from myriad.models.calibration.classes import PENALTY, sum_log
+from myriad.models.calibration.held_classes import add_classes, join_held
+from myriad.models.calibration.novelty import Novelty, project
 from myriad.randomness import generator
 
 MOST_OFFSET = 3.0

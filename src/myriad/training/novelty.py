@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
-from myriad.models.novelty import (
+from myriad.models.calibration.novelty import (
     BLOCK_ROWS,
     Novelty,
     count_directions,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from myriad.arrays import Float, Ints
-from myriad.models.novelty import Novelty
+from myriad.models.calibration.novelty import Novelty
 from myriad.randomness import generator
 
 FEWEST, MOST = 10, 100

@@ -84,13 +84,13 @@ class ProjectedSoftmax(Softmax):
 
     def search(self, advance: Advance) -> list[Trial]:
         """Return the trials of the best space by numbers of epochs; see `GradientFamily.search`."""
-        explored = self.problem.explored()
+        rest = self.problem.unexplored()
         moments = collect_moments(self.problem, self.running)
-        lam, paths = self.choose_space(explored, moments, advance)
-        rate = find_best_rate(paths)
-        trials = paths[rate]
-        if len(explored.folds) < len(self.problem.folds):
-            trials = self._follow(project(self.problem, moments, lam), [rate], advance)[rate]
+        lam, paths = self.choose_space(self.problem.explored(), moments, advance)
+        trials = paths[find_best_rate(paths)]
+        if rest is not None:
+            own = moments[-len(rest.folds) :]
+            self._complete(trials, project(rest, own, lam), advance)
         for trial in trials:
             trial.settings["plda"] = lam
         return trials

@@ -13,18 +13,18 @@ from myriad.progress import Advance
 from myriad.training.automatic.family import Family
 from myriad.training.automatic.paths import follow_path
 from myriad.training.automatic.trials import Fold, Problem, Trial
-from myriad.training.dual.ascent import DualTrainer
-from myriad.training.dual.gap_stopping import GapStopping
+from myriad.training.dual.one_vs_rest import BinaryAscent
 from myriad.training.dual.svms import BinaryDual
-from myriad.training.loop import run
 from myriad.training.settings import mean_square
+from myriad.training.validation import ModelRanker
 
 FIRST_LAM, LAST_LAM = 2, 14
 """Values of lam of the dual are ``10 ** (-half / 2)`` times the mean squared norm of the rows, with
 a whole number `half`: the first and the weakest that are tried."""
-COARSE, FINE = (0.1, 6), (0.03, 12)
-"""The relative duality gap to which decades of lam are explored, and the most epochs; then those of
-the half decades around the best."""
+EXPLORING_EPOCHS, COMPARING_EPOCHS = 4, 7
+"""Epochs of each value of lam, from the variables of the one before: where decades are explored,
+and where the half decades around the best are compared. Held-out rows are ranked alike long before
+the duality gap is small, so no certificate is computed."""
 DUAL_ROWS = 50_000
 """Rows up to which training in the dual is a candidate: it keeps variables of every row."""
 FINAL_TOL = 1e-2
@@ -75,7 +75,7 @@ class Dual(Family):
         square = sum(mean_square(fold.train) for fold in problem.folds) / len(problem.folds)
         fixed: dict[str, Any] = {"bias": float(f"{math.sqrt(square):.3g}")}
         fixed |= {"balanced": True} if problem.balance else {}
-        trainers: list[DualTrainer] = []
+        trainers: list[BinaryAscent] = []
 
         def attempt(half: int, problem: Problem, explores: bool) -> Trial:
             lam = float(f"{10 ** (-half / 2) * square:.3g}")
@@ -91,25 +91,16 @@ class Dual(Family):
 
         return follow_path(attempt, problem, FIRST_LAM, LAST_LAM, self.is_far_behind)
 
-    def _trainer(self, fold: Fold, settings: dict[str, Any]) -> DualTrainer:
+    def _trainer(self, fold: Fold, settings: dict[str, Any]) -> BinaryAscent:
         n_classes = self.problem.n_classes
         method = self.settle(settings, fold.train.labels, n_classes, seed=self.problem.seed)
-        return method.trainer(fold.train, n_classes, settings["lam"])
+        return method.make(fold.train, n_classes, settings["lam"])
 
     def _train(
-        self, trainer: DualTrainer, fold: Fold, lam: float, advance: Advance, *, explores: bool
+        self, trainer: BinaryAscent, fold: Fold, lam: float, advance: Advance, *, explores: bool
     ) -> NDArray[np.int32]:
         """Train with another lam, from the variables of the last one; return ranks of held rows."""
         trainer.change_lam(lam)
-        tol, epochs = COARSE if explores else FINE
-        monitor = GapStopping(trainer, tol=tol, epochs=epochs)
-        run(
-            trainer,
-            fold.train,
-            monitor,
-            until=monitor.until,
-            seed=self.problem.seed,
-            pool=self.running.pool,
-        )
-        advance(1)
-        return trainer.rank(fold.held, pool=self.running.pool)[0]
+        for _ in range(EXPLORING_EPOCHS if explores else COMPARING_EPOCHS):
+            self._run_epoch(trainer, fold.train, advance)
+        return ModelRanker(trainer.running_model()).rank(fold.held, pool=self.running.pool)[0]

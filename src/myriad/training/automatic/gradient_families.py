@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,12 +40,12 @@ class GradientFamily(Family):
     """Whether the method can draw all classes equally often."""
 
     def search(self, advance: Advance) -> list[Trial]:
-        """Explore learning rates side by side, then follow the best; see `Family.search`."""
-        explored = self.problem.explored()
-        paths = self._explore(explored, advance)
-        best = find_best_rate(paths)
-        if len(explored.folds) < len(self.problem.folds) and not self.is_far_behind(paths[best]):
-            paths = self._follow(self.problem, [best], advance)
+        """Explore learning rates side by side, and complete the best; see `Family.search`."""
+        paths = self._explore(self.problem.explored(), advance)
+        best, rest = find_best_rate(paths), self.problem.unexplored()
+        if rest is not None and not self.is_far_behind(paths[best]):
+            self._complete(paths[best], rest, advance)
+            return paths[best]
         return [trial for rate in sorted(paths) for trial in paths[rate]]
 
     def _explore(self, problem: Problem, advance: Advance) -> dict[float, list[Trial]]:
@@ -87,25 +87,13 @@ class GradientFamily(Family):
     def _follow(
         self, problem: Problem, rates: list[float], advance: Advance
     ) -> dict[float, list[Trial]]:
-        """Train some learning rates; return the trials of each by its number of epochs."""
-        fixed = {"balanced": True} if problem.balance and self.balances else {}
-        method = self.settle(fixed, np.zeros(0, np.int32), problem.n_classes, seed=problem.seed)
-        tasks = [Task(method, fold.train, None, problem.n_classes) for fold in problem.folds]
+        """Train some learning rates until accuracy peaks; return the trials of each by epochs."""
+        tasks = self._make_tasks(problem)
         unit = sum(task.unit for task in tasks) / len(tasks)
         etas = {rate: float(f"{rate * unit:.3g}") for rate in rates}
-        trainers = [
-            task.make([Setting(etas[rate], method.beta) for rate in rates], task.train)
-            for task in tasks
-        ]
+        fixed = {"balanced": True} if self._balanced else {}
         paths: dict[float, list[Trial]] = {rate: [] for rate in rates}
-        for epoch in range(1, JUDGED_EPOCHS[-1] + 1):
-            for trainer, task in zip(trainers, tasks, strict=True):
-                self._run_epoch(trainer, task.train, advance)
-            if epoch not in JUDGED_EPOCHS:
-                continue
-            pairs = zip(trainers, problem.folds, strict=True)
-            found = [trainer.rank(fold.held, pool=self.running.pool) for trainer, fold in pairs]
-            ranks = np.concatenate(found, axis=1)
+        for epoch, ranks in self._train(problem, tasks, list(etas.values()), advance):
             for rate, some in zip(rates, ranks, strict=True):
                 settings = {"eta": etas[rate], "epochs": epoch, **fixed}
                 score = problem.judge.score(some == 1)
@@ -114,6 +102,49 @@ class GradientFamily(Family):
             if has_peaked(paths[find_best_rate(paths)]):
                 break
         return paths
+
+    def _complete(self, path: list[Trial], rest: Problem, advance: Advance) -> None:
+        """Add the ranks of the other folds to the trials of one learning rate on the first folds.
+
+        Parameters
+        ----------
+        path : the trials; they are changed.
+        rest : the problem with the other folds only.
+        """
+        found = self._train(rest, self._make_tasks(rest), [path[0].settings["eta"]], advance)
+        for trial, (_, ranks) in zip(path, found, strict=False):  # the path ends first
+            trial.ranks = np.concatenate([trial.ranks, ranks[0]])
+            trial.score = self.problem.judge.score(trial.correct)
+        smooth_trials(path)
+
+    @property
+    def _balanced(self) -> bool:
+        return self.problem.balance and self.balances
+
+    def _make_tasks(self, problem: Problem) -> list[Task]:
+        fixed = {"balanced": True} if self._balanced else {}
+        method = self.settle(fixed, np.zeros(0, np.int32), problem.n_classes, seed=problem.seed)
+        return [Task(method, fold.train, None, problem.n_classes) for fold in problem.folds]
+
+    def _train(
+        self, problem: Problem, tasks: list[Task], etas: list[float], advance: Advance
+    ) -> Iterator[tuple[int, NDArray[np.int32]]]:
+        """Train learning rates side by side on all folds of a problem.
+
+        Yields the number of epochs, for each of `JUDGED_EPOCHS`, and the ranks of the held-out rows
+        of all folds, an array of shape (n_rates, n_held).
+        """
+        trainers = [
+            task.make([Setting(eta, task.method.beta) for eta in etas], task.train)
+            for task in tasks
+        ]
+        for epoch in range(1, JUDGED_EPOCHS[-1] + 1):
+            for trainer, task in zip(trainers, tasks, strict=True):
+                self._run_epoch(trainer, task.train, advance)
+            if epoch in JUDGED_EPOCHS:
+                pairs = zip(trainers, problem.folds, strict=True)
+                found = [trainer.rank(fold.held, pool=self.running.pool) for trainer, fold in pairs]
+                yield epoch, np.concatenate(found, axis=1)
 
 
 class Softmax(GradientFamily):

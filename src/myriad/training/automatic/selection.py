@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.models import LinearModel
-from myriad.models.held_scores import MOST_ROWS, HeldScores
+from myriad.models.calibration.held_scores import MOST_ROWS, HeldScores
 from myriad.store import Rows
 from myriad.training.automatic.families import FAMILIES
 from myriad.training.automatic.folds import (

@@ -63,12 +63,23 @@ class Problem:
 
     def explored(self) -> Problem:
         """Return the problem with its first folds only, as many as are needed to explore it."""
-        sizes = np.cumsum([fold.held.n_rows for fold in self.folds])
-        used = int(np.searchsorted(sizes, EXPLORED_ROWS)) + 1
-        if used >= len(self.folds):
+        used = self._count_explored()
+        if used == len(self.folds):
             return self
-        judge = self.judge.first(int(sizes[used - 1]))
+        judge = self.judge.first(sum(fold.held.n_rows for fold in self.folds[:used]))
         return replace(self, folds=self.folds[:used], judge=judge)
+
+    def unexplored(self) -> Problem | None:
+        """Return the problem with the folds that `explored` leaves out; None if there are none.
+
+        Its judge is that of all folds.
+        """
+        rest = self.folds[self._count_explored() :]
+        return replace(self, folds=rest) if rest else None
+
+    def _count_explored(self) -> int:
+        sizes = np.cumsum([fold.held.n_rows for fold in self.folds])
+        return min(int(np.searchsorted(sizes, EXPLORED_ROWS)) + 1, len(self.folds))
 
 
 @dataclass

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.measures import LabelSets
+from myriad.models import LinearModel
 from myriad.objectives import DUAL_LOSSES
 from myriad.objectives.binary import dual_bounds
 from myriad.panels import multiply
@@ -221,6 +222,15 @@ class BinaryAscent(Ascent):
     def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return weights and biases as they were last certified."""
         return self._certified
+
+    def running_model(self) -> LinearModel:
+        """Return the model of the weights as the epochs left them, which rounding may have moved.
+
+        It needs no certificate.
+        """
+        return LinearModel(
+            self.V.astype(np.float32), (self.bias * self.constants).astype(np.float32)
+        )
 
     def change_lam(self, lam: float) -> None:
         """Continue with another `lam`; variables shrink if its bounds are smaller."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.objectives import BINARY_LOSSES, JOINT_OBJECTIVES
 from myriad.options import check_options, flat_values, option, option_group, options_of
 from myriad.training.context import Context
@@ -157,6 +157,7 @@ class SGD(GradientMethod, CentringMethod):
         if self.objective not in OBJECTIVES:
             raise InputError(
                 f"objective must be one of {', '.join(OBJECTIVES)}, not {self.objective!r}."
+                + did_you_mean(self.objective, OBJECTIVES)
             )
         if self.objective != "ovr" and self.beta is not None:
             raise InputError(
