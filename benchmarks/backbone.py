@@ -19,7 +19,7 @@ import numpy as np
 from record import describe_run, write_results
 
 from myriad.signatures import open_network
-from myriad.signatures.sessions import open_session
+from myriad.signatures.networks.sessions import open_session
 
 HEIGHT, WIDTH = 270, 370
 

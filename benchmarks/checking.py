@@ -24,7 +24,7 @@ from record import describe_run, write_results
 
 from myriad.checks.alignment import THUMBNAIL_SIDE
 from myriad.checks.duplicates import find_equal, find_near_images
-from myriad.pipelines.check import SIGNATURE
+from myriad.pipelines.checking.check import SIGNATURE
 from myriad.signatures.registry import open_network
 from myriad.store import ArrayRows
 

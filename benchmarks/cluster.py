@@ -29,7 +29,7 @@ import numpy as np
 from record import describe_run, write_results
 
 from myriad.parallel import ClusterExecutor, open_cluster, open_threads
-from myriad.pipelines.extract import ExtractOptions, extract
+from myriad.pipelines.describing.extract import ExtractOptions, extract
 from myriad.progress import Advance, Progress
 from myriad.store import Store
 from myriad.training import SGD, Context, Method, WsabieMethod

@@ -26,8 +26,8 @@ from record import describe_run, write_results
 
 from myriad.codes.codebooks import learn_codebook
 from myriad.images import choose_glyphs, write_glyphs
-from myriad.pipelines.extract import extract
-from myriad.pipelines.row_options import ExtractOptions
+from myriad.pipelines.describing.extract import extract
+from myriad.pipelines.describing.options import ExtractOptions
 
 D, CENTROIDS, ROUNDS = 8, 256, (3, 4, 5, 6)
 Points = list[NDArray[np.float32]]

@@ -36,8 +36,8 @@ from threadpoolctl import threadpool_limits
 from myriad import DualSVM
 from myriad.codes import Code, CodeOptions, Source
 from myriad.parallel import LearningContext, map_ordered, thread_executor
-from myriad.pipelines.code_learning import learn_code, measure_information
-from myriad.pipelines.compress import training_rows
+from myriad.pipelines.describing.code_learning import learn_code, measure_information
+from myriad.pipelines.stores.compress import training_rows
 from myriad.store import Rows, Store, sample_rows
 
 RATIOS = (32, 64, 128, 256)

@@ -20,7 +20,7 @@ from record import describe_run, write_results
 
 from myriad.codes import Code, learn_product
 from myriad.images import ImageList, find_images
-from myriad.pipelines.describing import SampledImages, describe_images, open_workers
+from myriad.pipelines.describing.image_rows import SampledImages, describe_images, open_workers
 from myriad.randomness import generator
 from myriad.signatures import Signature, learn_fisher
 

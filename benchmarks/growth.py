@@ -32,10 +32,10 @@ from record import describe_run, write_results
 
 from myriad.models import LinearModel
 from myriad.parallel import ThreadPool, open_cluster
-from myriad.pipelines.cluster_plan import Cluster, plan_clusters
-from myriad.pipelines.machine import load_or_measure_machine
-from myriad.pipelines.plan import Job as PlannedJob
-from myriad.pipelines.plan import Planned, Step
+from myriad.pipelines.planning.clusters import Cluster, plan_clusters
+from myriad.pipelines.planning.machine import load_or_measure_machine
+from myriad.pipelines.planning.plan import Job as PlannedJob
+from myriad.pipelines.planning.plan import Planned, Step
 from myriad.store import ArrayRows
 from myriad.training import SGD
 from myriad.training.settings import mean_square

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from record import describe_run, write_results
 
-from myriad.pipelines.importing import ImportOptions, import_rows
+from myriad.pipelines.stores.importing import ImportOptions, import_rows
 
 
 def main() -> None:

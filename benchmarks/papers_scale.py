@@ -31,7 +31,7 @@ from wsabie import locate_classes
 from myriad.codes import ProductCode
 from myriad.files import read_arrays, read_json, write_arrays, write_json
 from myriad.parallel import open_threads
-from myriad.pipelines.epoch_timing import Epochs, measure_speed
+from myriad.pipelines.planning.epoch_timing import Epochs, measure_speed
 from myriad.store import Store, StoreRows
 from myriad.training import SGD
 from myriad.training.embedding.trainer import Embedding, EmbeddingOptions

@@ -25,8 +25,8 @@ import cv2
 import numpy as np
 from record import describe_run, write_results
 
-from myriad.pipelines.extract import ExtractOptions, extract
-from myriad.pipelines.plan import Job, plan
+from myriad.pipelines.describing.extract import ExtractOptions, extract
+from myriad.pipelines.planning.plan import Job, plan
 from myriad.store import ArrayRows
 from myriad.training import SGD, Context, hold_out
 from signatures import HEIGHT, WIDTH, draw_image

@@ -70,7 +70,7 @@ def measure_predict(shell: Shell, signature: str, repeats: int) -> dict[str, Any
         shell.myriad("train", "drawn/images", "--out", signature, *words)
     image = next(iter(sorted((shell.folder / "drawn/images/test").rglob("*.png"))))
     shell.forget_kernels()
-    shell.run("import myriad.pipelines.predict")  # writes bytecode
+    shell.run("import myriad.pipelines.predicting.predict")  # writes bytecode
     first = shell.myriad("predict", signature, image)
     later = [shell.myriad("predict", signature, image) for _ in range(repeats)]
     median = statistics.median(one["processor"] for one in later)

@@ -39,7 +39,7 @@ from threadpoolctl import threadpool_limits
 
 import myriad
 from myriad.measures.calibration import calibration_error, chance_error
-from myriad.pipelines.evidence import environment
+from myriad.pipelines.evidence.documentation import environment
 
 SHORT = ("--components", "64", "--regions", "1")
 """Fisher vectors of 20,000 images that fit into memory."""

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.decomposition import PCA
 
 from myriad.models import Calibration, HeldScores
-from myriad.models.calibration import sum_log
+from myriad.models.calibration.classes import sum_log
 
 DIRECTIONS = (64, 128, 256)
 

@@ -44,7 +44,7 @@ from myriad.codes.registry import BINS
 from myriad.images import ImageList, choose_glyphs, read_image, write_glyphs
 from myriad.models import LinearModel
 from myriad.parallel import LearningContext
-from myriad.pipelines.code_learning import measure_information
+from myriad.pipelines.describing.code_learning import measure_information
 from myriad.signatures.fisher import learn_fisher
 from myriad.store import ArrayRows, feature_information
 from myriad.training import BinaryDual, Context

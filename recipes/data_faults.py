@@ -47,8 +47,8 @@ from myriad.checks.cross_fitting import HeldProbabilities
 from myriad.checks.duplicates import find_equal, find_near_images
 from myriad.checks.label_errors import find_label_errors
 from myriad.images import ImageList, choose_glyphs, find_images, write_glyphs
-from myriad.pipelines.check import SIGNATURE
-from myriad.pipelines.image_scan import scan_images
+from myriad.pipelines.checking.check import SIGNATURE
+from myriad.pipelines.checking.image_scan import scan_images
 from myriad.signatures.registry import open_network
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context

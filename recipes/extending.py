@@ -36,8 +36,8 @@ import numpy as np
 
 from myriad import Store
 from myriad.models import LinearModel, load_model
-from myriad.pipelines.extend import extend
-from myriad.pipelines.train import train
+from myriad.pipelines.training.train import train
+from myriad.pipelines.updating.extend import extend
 
 sys.path.insert(0, str(Path(__file__).parent))
 from automatic_problems import DATA, PROBLEMS, Problem

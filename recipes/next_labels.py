@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 
 from myriad.models import Decider, LinearModel, ModelFolder, calibrate
-from myriad.models.novelty import count_directions, find_directions
-from myriad.pipelines.label_choice import CLASSES, Unlabelled, choose_rows
+from myriad.models.calibration.novelty import count_directions, find_directions
+from myriad.pipelines.updating.label_choice import CLASSES, Unlabelled, choose_rows
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context, Method
 

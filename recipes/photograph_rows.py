@@ -192,8 +192,8 @@ class Rows:
     def _write_raw(self, name: str, raw: Path) -> dict[str, Any]:
         """Learn a signature and write the rows of all images; return what is known of it."""
         from myriad.parallel import open_local
-        from myriad.pipelines.describing import SampledImages, describe_images
-        from myriad.pipelines.row_cache import open_cache
+        from myriad.pipelines.describing.image_rows import SampledImages, describe_images
+        from myriad.pipelines.describing.row_cache import open_cache
         from myriad.progress import SILENT
 
         n = len(self.images)

@@ -81,8 +81,8 @@ def choose(rows: Any, training: np.ndarray, seed: int) -> dict[str, Any]:
 
     from myriad.images import split_images
     from myriad.parallel import LearningContext, open_local
-    from myriad.pipelines.row_options import ExtractOptions
-    from myriad.pipelines.signature_choice import choose_signature
+    from myriad.pipelines.describing.options import ExtractOptions
+    from myriad.pipelines.describing.signature_choice import choose_signature
 
     images = split_images(with_splits(rows.images, training).select(training), seed=seed)
     with open_local() as executor:

@@ -60,7 +60,7 @@ def not_compiling_ahead() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def reading_weights_once() -> Iterator[None]:
     """Read the weights of each network once: every command that chooses a signature opens two."""
-    from myriad.signatures import efficientnet
+    from myriad.signatures.networks import efficientnet
 
     once = functools.cache(efficientnet.read_weights)
     with mock.patch.object(efficientnet, "read_weights", once):

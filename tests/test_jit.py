@@ -72,11 +72,12 @@ def find_heavy(code):
 
 
 def test_modules_of_predict_import_nothing_heavy():
-    assert find_heavy("import myriad.pipelines.prediction_outputs, myriad.signatures.api") == []
+    assert find_heavy("import myriad.pipelines.predicting.outputs, myriad.signatures.api") == []
 
 
 def test_modules_of_train_do_not_import_scikit_learn():
-    code = "import myriad.pipelines.demo, myriad.pipelines.compare, myriad.pipelines.extend"
+    modules = ("demo", "training.compare", "updating.extend")
+    code = "import " + ", ".join(f"myriad.pipelines.{module}" for module in modules)
     assert "sklearn" not in find_heavy(code)
 
 
@@ -117,7 +118,8 @@ def add_constants(x):
     return add_if(x, 1, True) + add_if(x, 2, False) + add_if(x, x, x > 0)
 
 
-def test_constants_that_kernels_pass_are_not_compiled_for():
+def test_constants_that_kernels_pass_are_not_compiled_for(monkeypatch, tmp_path):
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))  # compiled here, not loaded
     assert add_constants(5) == 21
     assert len(add_if.signatures) == 1
 

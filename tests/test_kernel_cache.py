@@ -16,7 +16,7 @@ import pytest
 
 from myriad import kernel_cache
 from myriad.kernel_cache import is_private
-from myriad.pipelines.importing import ImportOptions, import_rows
+from myriad.pipelines.stores.importing import ImportOptions, import_rows
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid"), reason="folders have no owner and mode here"

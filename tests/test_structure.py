@@ -32,6 +32,32 @@ PACKAGES = [
     "cli",
 ]
 LEVELS = dict.fromkeys(BASE, 0) | {name: 1 + level for level, name in enumerate(PACKAGES)}
+PARTS = {
+    "models": [
+        "ranking screening",
+        "calibration",
+        "model linear merged coded factored cells embedding neighbours class_weights",
+        "class_pictures folder",
+        "decisions explanations onnx_graph",
+    ],
+    "pipelines": [
+        "outputs workers compiling",
+        "describing",
+        "stores",
+        "evidence",
+        "predicting",
+        "checking",
+        "training",
+        "updating",
+        "planning",
+        "installation warm_up demo",
+    ],
+}
+"""Modules and sub-packages of a package by levels: none imports one of a later level."""
+PART_LEVELS = {
+    package: {part: level for level, parts in enumerate(levels) for part in parts.split()}
+    for package, levels in PARTS.items()
+}
 
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 FILE_LINES = 400
@@ -74,6 +100,33 @@ def imported_packages(node: ast.AST) -> list[str]:
         return []
     paths = [module.split(".") for module in modules]
     return [path[1] if len(path) > 1 else "" for path in paths if path[0] == "myriad"]
+
+
+def find_bad_parts(source: str, package: str, part: str) -> list[str]:
+    """Return the imports of a file in `part` of `package` that go against the levels of `PARTS`."""
+    levels = PART_LEVELS[package]
+    faults = []
+    for node in ast.walk(ast.parse(source)):
+        for target in imported_parts(node, package):
+            if target not in levels:
+                faults.append(f"line {node.lineno}: imports {target}, which is not in the list")
+            elif levels[target] > levels[part]:
+                faults.append(f"line {node.lineno}: {part} imports {target}, which is below it")
+    return faults
+
+
+def imported_parts(node: ast.AST, package: str) -> list[str]:
+    """Return the modules and sub-packages of `package` that a statement imports."""
+    if isinstance(node, ast.Import):
+        modules = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.module == f"myriad.{package}":
+        modules = [f"{node.module}.{alias.name}" for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        modules = [node.module or ""]
+    else:
+        return []
+    paths = [module.split(".") for module in modules]
+    return [path[2] for path in paths if path[:2] == ["myriad", package] and len(path) > 2]
 
 
 def name_of(node: ast.AST) -> str:
@@ -141,6 +194,10 @@ def test_file_follows_the_structure(path):
     assert find_bad_kernels(source) == []
     if inside.parts not in {("__init__.py",), ("lazy.py",)}:  # names imported on first use
         assert find_bad_imports(source, package=inside.parts[0].removesuffix(".py")) == []
+    if inside.parts[0] in PARTS and inside.parts[1] != "__init__.py":
+        part = inside.parts[1].removesuffix(".py")
+        assert part in PART_LEVELS[inside.parts[0]]
+        assert find_bad_parts(source, inside.parts[0], part) == []
     if inside.parts != ("_jit.py",):
         assert find_numba(source) == []
 
@@ -180,6 +237,22 @@ def test_bad_import_is_seen(source, package):
 )
 def test_good_import_passes(source, package):
     assert find_bad_imports(source, package) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "n_faults"),
+    [
+        ("from myriad.pipelines.training.train import train", 1),
+        ("def f():\n    from myriad.pipelines.training import train", 1),
+        ("from myriad.pipelines import demo", 1),
+        ("import myriad.pipelines.cupboard", 1),
+        ("from myriad.pipelines.predicting.scoring import score_store", 0),
+        ("from myriad.pipelines.outputs import locks_output", 0),
+        ("from myriad.training import SGD", 0),
+    ],
+)
+def test_import_of_a_later_level_is_seen(source, n_faults):
+    assert len(find_bad_parts(source, "pipelines", "predicting")) == n_faults
 
 
 @pytest.mark.parametrize("compiler", ["jit", "jit_reassociated", "inlined", "jit as compiled"])

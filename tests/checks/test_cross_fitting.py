@@ -38,7 +38,7 @@ def test_the_scores_of_most_rows_are_not_kept(monkeypatch):
     every = cross_fit(SOFTMAX, ArrayRows(X, y), n_classes=6, context=Context(threads=1))
     monkeypatch.setattr(cross_fitting, "CALIBRATION_ROWS", 20)
     monkeypatch.setattr(cross_fitting, "LEAST_ROWS", 20)
-    monkeypatch.setattr("myriad.models.calibration.LEAST_ROWS", 20)
+    monkeypatch.setattr("myriad.models.calibration.classes.LEAST_ROWS", 20)
     monkeypatch.setattr(cross_fitting, "BLOCK_ROWS", 7)
     few = cross_fit(SOFTMAX, ArrayRows(X, y), n_classes=6, context=Context(threads=1))
     assert few.numbers.tolist() == list(range(180))

@@ -5,13 +5,15 @@ import pytest
 from myriad.images import find_images
 from tests.checks.scenes import CoarseSignature, copy_of, photograph
 from tests.cli.calling import call, call_json
-from tests.pipelines.test_check import write
+from tests.pipelines.checking.test_check import write
 
 
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     """Return a folder of images, one of which is both in train and in test."""
-    monkeypatch.setattr("myriad.pipelines.check.open_network", lambda word: CoarseSignature())
+    monkeypatch.setattr(
+        "myriad.pipelines.checking.check.open_network", lambda word: CoarseSignature()
+    )
     monkeypatch.chdir(tmp_path)
     for seed in range(12):
         split = "test" if seed >= 10 else "train"

@@ -5,7 +5,7 @@ import shutil
 
 from myriad.cli.evaluate import evaluate
 from myriad.options import options_of
-from myriad.pipelines.row_options import ExtractOptions
+from myriad.pipelines.describing.options import ExtractOptions
 from tests.cli.calling import call, call_json
 
 

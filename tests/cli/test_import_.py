@@ -55,8 +55,8 @@ def train(capsys, folder):
 def test_a_network_of_the_users_own(tmp_path, capsys):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")
-    from myriad.signatures.sessions import start_session
-    from tests.signatures.networks import write_network
+    from myriad.signatures.networks.sessions import start_session
+    from tests.signatures.onnx_files import write_network
 
     write_glyphs(tmp_path / "images", choose_glyphs(10), images=4, seed=0, splits=(0.75, 0, 0.25))
     kernel = np.random.default_rng(0).normal(size=(3, 5))
@@ -82,7 +82,7 @@ def test_a_network_of_the_users_own(tmp_path, capsys):
 def test_resuming_with_another_network_is_refused(tmp_path, capsys):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnx")
-    from tests.signatures.networks import write_network
+    from tests.signatures.onnx_files import write_network
 
     write_glyphs(tmp_path / "images", choose_glyphs(10), images=2, seed=0, splits=(1, 0, 0))
     options = ["--signature", f"onnx:{tmp_path / 'net.onnx'}", "--codes", "none"]

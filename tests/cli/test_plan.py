@@ -4,10 +4,12 @@ from tests.cli.calling import call, call_json
 
 
 def test_plan_prints_time_disk_and_memory(tmp_path, capsys, monkeypatch):
-    from tests.pipelines.test_plan import CORE, measure_speed
+    from tests.pipelines.planning.test_plan import CORE, measure_speed
 
-    monkeypatch.setattr("myriad.pipelines.plan.load_or_measure_machine", lambda **rest: CORE)
-    monkeypatch.setattr("myriad.pipelines.plan.measure_speed", measure_speed)
+    monkeypatch.setattr(
+        "myriad.pipelines.planning.plan.load_or_measure_machine", lambda **rest: CORE
+    )
+    monkeypatch.setattr("myriad.pipelines.planning.plan.measure_speed", measure_speed)
     found = call_json(capsys, "plan", "--like", "web97k", "--memory", "1GB")
     assert [row["step"] for row in found["rows"]][-1] == "in all"
     assert found["rows"][1]["paper"] == "one month [HM, 8.3]"

@@ -54,7 +54,7 @@ def test_files_and_folders_of_predictions(capsys, model, photos, tmp_path, monke
     import pyarrow.parquet as pq
 
     # The last digits of a score depend on how many rows are scored together.
-    monkeypatch.setattr("myriad.pipelines.predict.BATCH", 1)
+    monkeypatch.setattr("myriad.pipelines.predicting.predict.BATCH", 1)
     folder = next(path for path in sorted((photos / "test").iterdir()))
     words = [model, folder, "--csv", tmp_path / "p.csv", "--parquet", tmp_path / "p.parquet"]
     found = call_json(capsys, "predict", *words, "--sort-into", tmp_path / "sorted", "-k", "2")
@@ -69,8 +69,8 @@ def test_files_and_folders_of_predictions(capsys, model, photos, tmp_path, monke
     (tmp_path / "p.csv").unlink()
     (tmp_path / "p.parquet").unlink()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("myriad.pipelines.prediction_files.Journal.close", keep_one)
-        patch.setattr("myriad.pipelines.prediction_outputs.write_csv", interrupt)
+        patch.setattr("myriad.pipelines.predicting.files.Journal.close", keep_one)
+        patch.setattr("myriad.pipelines.predicting.outputs.write_csv", interrupt)
         call(capsys, "predict", *words, "-k", "2", status=130)
     journal = tmp_path / ".p.csv.journal"
     assert len(journal.read_text().splitlines()) == 2

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from myriad.pipelines import label_precision
+from myriad.pipelines.predicting import label_precision
 from tests.cli.calling import SMALL, call_json
 from tests.commands import run_command
 

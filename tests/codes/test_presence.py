@@ -7,7 +7,7 @@ from myriad.codes import CODES, CodeOptions, Source
 from myriad.codes.presence import EMPTY, Cells, find_cells, learn_presence
 from myriad.errors import InputError
 from myriad.parallel import LearningContext
-from myriad.pipelines.code_learning import measure_information
+from myriad.pipelines.describing.code_learning import measure_information
 from myriad.store import ArrayRows
 
 CELLS = np.repeat(np.arange(6), 8).astype(np.int32)

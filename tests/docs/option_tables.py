@@ -22,7 +22,7 @@ from click import Group, Parameter
 from typer.main import get_command
 
 from myriad.cli.main import app
-from myriad.pipelines.row_options import extraction_options
+from myriad.pipelines.describing.options import extraction_options
 from tests.docs.pages import DOCS
 
 IMAGES = "From images to vectors"

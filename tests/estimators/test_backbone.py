@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from myriad import Backbone, InputError
 from myriad.signatures import OnnxOptions, read_onnx
-from tests.signatures.networks import write_network
+from tests.signatures.onnx_files import write_network
 
 RNG = np.random.default_rng(0)
 IMAGES = [RNG.integers(0, 256, (20, 24, 3), dtype=np.uint8) for _ in range(5)]

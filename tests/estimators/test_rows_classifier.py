@@ -17,7 +17,7 @@ from myriad import (
 )
 from myriad.codes import CodeOptions
 from myriad.options import flat_values, options_of
-from myriad.pipelines.compress import compress
+from myriad.pipelines.stores.compress import compress
 from myriad.store import Store
 from tests.pipelines.studying import make_store
 

@@ -5,7 +5,7 @@ import pytest
 
 from myriad.images import ImageList, augment_images, take_view
 from myriad.images.augmentation import CROP
-from myriad.pipelines.row_options import AUGMENTATIONS, ExtractOptions
+from myriad.pipelines.describing.options import AUGMENTATIONS, ExtractOptions
 
 SPLITS = np.array(["train", "val", "train", "test", "train"])
 

@@ -22,10 +22,10 @@ from myriad.models import (
 )
 from myriad.models.onnx_graph import build_onnx
 from myriad.signatures import OnnxOptions, read_onnx
-from myriad.signatures.sessions import start_session
+from myriad.signatures.networks.sessions import start_session
+from tests.models.calibration.test_labels import calibrated
 from tests.models.folders import make_folder
-from tests.models.test_label_calibration import calibrated
-from tests.signatures.networks import write_network
+from tests.signatures.onnx_files import write_network
 
 RNG = np.random.default_rng(0)
 

@@ -10,10 +10,10 @@ from myriad.codes import CodeOptions
 from myriad.errors import InputError
 from myriad.models import load_model
 from myriad.parallel import open_cluster
-from myriad.pipelines.compare_codes import compare_codes
-from myriad.pipelines.compress import compress
-from myriad.pipelines.evaluate import evaluate
-from myriad.pipelines.train import train
+from myriad.pipelines.predicting.evaluate import evaluate
+from myriad.pipelines.stores.compress import compress
+from myriad.pipelines.training.compare_codes import compare_codes
+from myriad.pipelines.training.train import train
 from myriad.store import Store
 from myriad.training import SGD, BinaryDual, WsabieMethod
 from myriad.urls import as_path

@@ -4,8 +4,8 @@ from myriad.checks.cross_fitting import HeldProbabilities
 from myriad.checks.duplicates import DuplicatePair
 from myriad.checks.findings import Finding, Sample, group_duplicates
 from myriad.checks.label_errors import TwinClasses, rank_labels
-from myriad.pipelines.check import Checked
-from myriad.pipelines.label_checking import CheckedLabels
+from myriad.pipelines.checking.check import Checked
+from myriad.pipelines.checking.labels import CheckedLabels
 from myriad.report.check_page import render_check_report
 
 
@@ -60,7 +60,7 @@ def test_everything_is_on_the_page_and_escaped(tmp_path):
     assert "<script>.jpg" not in page
     assert "some mirrored, in test and train, in 2 classes" in page
     assert "Labels that are probably wrong" in page
-    assert "ant &lt;b&gt;? (95 %)" in page
+    assert "ant &lt;b&gt;? (95\N{NO-BREAK SPACE}%)" in page
     assert "80\u202f%" in page or "80 %" in page or "80\xa0%" in page
     assert page.count("data:image/jpeg;base64,") == 4 + 1 + 1
 

@@ -11,14 +11,14 @@ import pytest
 
 from myriad.codes import CodeOptions, learn_bits, learn_scalar
 from myriad.errors import InputError
-from myriad.pipelines.compress import compress
-from myriad.pipelines.statistics import correlate, spread_values
-from myriad.pipelines.store_inspection import Patch, StoreInspection, inspect_store
+from myriad.pipelines.stores.compress import compress
+from myriad.pipelines.stores.inspection import Patch, StoreInspection, inspect_store
+from myriad.pipelines.stores.statistics import correlate, spread_values
 from myriad.report import write_store_report
 from myriad.report.plots import draw_colours, draw_gradients
 from myriad.report.store_page import SECTIONS, render_store_report, show_code
 from myriad.vocabularies import PCA
-from tests.pipelines.test_compress import write_store
+from tests.pipelines.stores.test_compress import write_store
 from tests.report.browser import needs_browser, open_page
 from tests.report.markup import Markup
 from tests.report.test_page import HOSTILE

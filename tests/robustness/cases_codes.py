@@ -170,8 +170,8 @@ CODE_CASES = [
 def _two_codes(here: Path) -> None:
     """Make a model of some bits, and a store of as many other ones."""
     from myriad.codes import CodeOptions
-    from myriad.pipelines.compress import compress
-    from myriad.pipelines.train import train
+    from myriad.pipelines.stores.compress import compress
+    from myriad.pipelines.training.train import train
     from myriad.training import SGD
 
     write_rows(here / "s")

@@ -36,7 +36,7 @@ def exhaust_memory(patch: pytest.MonkeyPatch) -> None:
     def fail(*arguments, **options):
         raise MemoryError
 
-    patch.setattr("myriad.pipelines.train.fit_store", fail)
+    patch.setattr("myriad.pipelines.training.train.fit_store", fail)
 
 
 def rewrite(path: Path, old: str, new: str) -> None:
@@ -152,7 +152,7 @@ FAILURE_CASES = [
         "rows cannot be written: No space left on device. Free disk space or allow writing, and "
         "run again.",
         trained(),
-        patch=fill_disk("myriad.pipelines.exporting.write_header"),
+        patch=fill_disk("myriad.pipelines.stores.exporting.write_header"),
     ),
     Case(
         "store to train on was truncated",

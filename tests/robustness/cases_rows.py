@@ -56,10 +56,10 @@ def write_store(folder: Path, size: float) -> None:
 
 def write_network(here: Path, **options: object) -> None:
     """Write ``net.onnx`` beside a folder of images."""
-    from tests.signatures import networks
+    from tests.signatures import onnx_files
 
     write_images(here / "images")
-    networks.write_network(here / "net.onnx", **options)
+    onnx_files.write_network(here / "net.onnx", **options)
 
 
 ROW_CASES = [

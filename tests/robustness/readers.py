@@ -20,9 +20,9 @@ from myriad.errors import MyriadError
 from myriad.files import checksum
 from myriad.images import BadImage, find_images, list_inputs, read_image
 from myriad.models import load_model
-from myriad.pipelines.deciding import read_hierarchy, read_only, read_prior
-from myriad.signatures.onnx_file import read_onnx
-from myriad.signatures.torch_weights import read_torch_weights
+from myriad.pipelines.predicting.decision_options import read_hierarchy, read_only, read_prior
+from myriad.signatures.networks.onnx_file import read_onnx
+from myriad.signatures.networks.torch_weights import read_torch_weights
 from myriad.store import Store
 from myriad.store.formats import FileRows
 from myriad.training.checkpoints import Checkpoint
@@ -167,7 +167,7 @@ def make_manifest(ready: Path, folder: Path) -> None:
 
 
 def make_network(ready: Path, folder: Path) -> None:
-    from tests.signatures.networks import write_network
+    from tests.signatures.onnx_files import write_network
 
     write_network(folder / "net.onnx")
 

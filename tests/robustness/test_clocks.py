@@ -11,7 +11,7 @@ import pytest
 from myriad.errors import WorkError
 from myriad.images import find_images
 from myriad.locks import locked
-from myriad.pipelines import row_cache
+from myriad.pipelines.describing import row_cache
 from myriad.progress import SILENT
 from myriad.store import Store
 from tests.images.pictures import encode, grey_picture

@@ -11,7 +11,7 @@ import pytest
 
 from myriad.images.manifest import list_manifest
 from myriad.models import Decider, load_model
-from myriad.pipelines.predict import predict
+from myriad.pipelines.predicting.predict import predict
 from tests.cli.schemas import load_schema
 from tests.serving.calling import Client, refusal
 

@@ -6,8 +6,8 @@ import pytest
 
 from myriad.descriptors.filter_bank import FilterBank, make_filters
 from myriad.errors import InputError
-from myriad.pipelines.extract import ExtractOptions
-from myriad.pipelines.plan import Job, time_describing
+from myriad.pipelines.describing.extract import ExtractOptions
+from myriad.pipelines.planning.plan import Job, time_describing
 from myriad.serialisation import flatten, restore
 from myriad.signatures import HistogramSignature, Signature, find_signature, learn_histograms
 from myriad.signatures.histograms import COLOURS, make_grey

@@ -7,8 +7,8 @@ import pytest
 from myriad.descriptors import DenseSIFT, LocalColour
 from myriad.images import read_image
 from myriad.signatures import CombinedSignature, learn_fisher
-from myriad.signatures.backbone import Backbone
-from tests.signatures.networks import write_network
+from myriad.signatures.networks.backbone import Backbone
+from tests.signatures.onnx_files import write_network
 
 GRID = {"step": 16, "scales": 2}
 RNG = np.random.default_rng(0)

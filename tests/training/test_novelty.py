@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from myriad.models.novelty import project
+from myriad.models.calibration.novelty import project
 from myriad.store import ArrayRows
 from myriad.training.novelty import learn_novelty, leave_out, pair_rows
 

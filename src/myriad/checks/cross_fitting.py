@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError
 from myriad.models import Calibration, HeldScores, Model, calibrate
-from myriad.models.calibration import LEAST_ROWS, sum_log
+from myriad.models.calibration.classes import LEAST_ROWS, sum_log
 from myriad.parallel.threads import hold_blas_to_one_thread
 from myriad.randomness import generator
 from myriad.store import Rows

@@ -273,8 +273,7 @@ def find_odd_images(odd: Mapping[str, Sequence[int]], usual: Mapping[str, int]) 
             kind,
             False,
             len(items),
-            f"{_count(len(items), 'image is', 'images are')} {kind}: "
-            f"{KINDS[kind]}. See the HTML page.",
+            f"{_count(len(items), 'image is', 'images are')} {kind}: {KINDS[kind]}.",
         )
         for kind, items in odd.items()
     ]

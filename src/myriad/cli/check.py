@@ -15,7 +15,7 @@ from myriad.cli.text import format_seconds, printable
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
-    from myriad.pipelines.check import Checked
+    from myriad.pipelines.checking.check import Checked
 
 WIDTH = 80
 SHOWN_CLASSES = 5
@@ -130,7 +130,7 @@ def check(
     Example: myriad check photos
     """
     from myriad.locks import locked
-    from myriad.pipelines.check import check as work
+    from myriad.pipelines.checking.check import check as work
     from myriad.pipelines.outputs import check_beside
     from myriad.report.check_page import write_check_report
 

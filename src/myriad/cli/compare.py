@@ -23,8 +23,8 @@ from myriad.cli.verb import Run, verb
 from myriad.codes.registry import CODES, code_name
 
 if TYPE_CHECKING:
-    from myriad.pipelines.compare import Candidate, Compared
-    from myriad.pipelines.compare_codes import ComparedCodes
+    from myriad.pipelines.training.compare import Candidate, Compared
+    from myriad.pipelines.training.compare_codes import ComparedCodes
 
 ACCURACIES = {
     "Top-1": "top1",
@@ -139,8 +139,8 @@ def compare(
 
     if codes is not None and (is_store(data) or codes == "all" or "," in codes):
         return compare_all_codes(data, out, codes, ratios, objectives, epochs, cluster, run)
-    from myriad.pipelines.compare import PAGE
-    from myriad.pipelines.compare import compare as work
+    from myriad.pipelines.training.compare import PAGE
+    from myriad.pipelines.training.compare import compare as work
     from myriad.report.studies import write_comparison
 
     compared = work(
@@ -185,9 +185,9 @@ def compare_all_codes(
 ) -> CodesResult:
     """Compare the codes that a text names on a store, with one objective, and write the page."""
     from myriad.errors import InputError
-    from myriad.pipelines.compare import make_methods
-    from myriad.pipelines.compare_codes import compare_codes, parse_codes, parse_ratios
     from myriad.pipelines.outputs import prepare_results
+    from myriad.pipelines.training.compare import make_methods
+    from myriad.pipelines.training.compare_codes import compare_codes, parse_codes, parse_ratios
     from myriad.report.studies import write_code_page
 
     names, numbers = parse_codes(codes), parse_ratios(ratios)

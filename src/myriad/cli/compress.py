@@ -14,7 +14,7 @@ from myriad.cli.verb import Run, verb
 from myriad.codes.registry import code_name
 
 if TYPE_CHECKING:
-    from myriad.pipelines.compress import Compressed
+    from myriad.pipelines.stores.compress import Compressed
 
 
 def show(compressed: Compressed, run: Run) -> None:
@@ -53,7 +53,7 @@ def compress(
 
     Example: myriad compress photos.store --out small.store --codes pq
     """
-    from myriad.pipelines.compress import compress as work
+    from myriad.pipelines.stores.compress import compress as work
 
     return work(
         store,

@@ -19,10 +19,10 @@ from myriad.cli.shared_options import (
 )
 from myriad.cli.tables import print_accuracies, print_facts, print_table
 from myriad.cli.verb import Lists, OptionPanel, Run, verb
-from myriad.pipelines.row_options import SEVERAL
+from myriad.pipelines.describing.options import SEVERAL
 
 if TYPE_CHECKING:
-    from myriad.pipelines.evaluate import Evaluated
+    from myriad.pipelines.predicting.evaluate import Evaluated
 
 MOST_LABELS = 20
 """Labels that are printed; all are in the JSON object."""
@@ -130,7 +130,7 @@ def evaluate(
 
     Example: myriad evaluate birds labelled-photos
     """
-    from myriad.pipelines.evaluate import evaluate as work
+    from myriad.pipelines.predicting.evaluate import evaluate as work
 
     options = extracting()
     return work(

@@ -13,7 +13,7 @@ from myriad.cli.verb import Run, verb
 from myriad.locks import locked
 
 if TYPE_CHECKING:
-    from myriad.pipelines.explain import Explained
+    from myriad.pipelines.predicting.explain import Explained
 
 
 def show(explained: Explained, run: Run) -> None:
@@ -56,8 +56,8 @@ def explain(
 
     Example: myriad explain birds heron.jpg --out why.png
     """
-    from myriad.pipelines.explain import explain as work
     from myriad.pipelines.outputs import check_file_output
+    from myriad.pipelines.predicting.explain import explain as work
 
     with locked(out, make_parents=False, progress=run.progress):
         check_file_output(out, option="--out", overwrite=run.overwrite)

@@ -12,7 +12,7 @@ from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
-    from myriad.pipelines.exporting import Exported
+    from myriad.pipelines.stores.exporting import Exported
 
 
 def show(exported: Exported, run: Run) -> None:
@@ -50,6 +50,6 @@ def export(
 
     Example: myriad export birds --out birds.onnx
     """
-    from myriad.pipelines.exporting import export as work
+    from myriad.pipelines.stores.exporting import export as work
 
     return work(source, out, k=k, overwrite=run.overwrite, progress=run.progress)

@@ -13,7 +13,7 @@ from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
-    from myriad.pipelines.extend import Extended
+    from myriad.pipelines.updating.extend import Extended
 
 
 def show(extended: Extended, run: Run) -> None:
@@ -67,7 +67,7 @@ def extend(
 
     Example: myriad extend birds new-species --out more-birds
     """
-    from myriad.pipelines.extend import extend as work
+    from myriad.pipelines.updating.extend import extend as work
 
     return work(
         model,

@@ -13,7 +13,7 @@ from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
-    from myriad.pipelines.extract import Extracted
+    from myriad.pipelines.describing.extract import Extracted
 
 
 def show(extracted: Extracted, run: Run) -> None:
@@ -47,7 +47,7 @@ def extract(
 
     Example: myriad extract photos --out photos.store
     """
-    from myriad.pipelines.extract import extract as work
+    from myriad.pipelines.describing.extract import extract as work
 
     return work(
         images,

@@ -12,7 +12,7 @@ from myriad.cli.tables import describe_calibration, print_facts, print_summary
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
-    from myriad.pipelines.relabelling import Relabelled
+    from myriad.pipelines.updating.relabelling import Relabelled
 
 
 def show(changed: Relabelled, run: Run) -> None:
@@ -42,6 +42,6 @@ def forget(
 
     Example: myriad forget birds heron --out fewer-birds
     """
-    from myriad.pipelines.relabelling import forget as work
+    from myriad.pipelines.updating.relabelling import forget as work
 
     return work(model, labels, out, overwrite=run.overwrite, progress=run.progress)

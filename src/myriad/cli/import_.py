@@ -13,7 +13,7 @@ from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
-    from myriad.pipelines.importing import Imported
+    from myriad.pipelines.stores.importing import Imported
 
 
 def show(imported: Imported, run: Run) -> None:
@@ -59,7 +59,7 @@ def import_(
 
     Example: myriad import clip.npy --labels labels.txt --out clip.store
     """
-    from myriad.pipelines.importing import ImportOptions, import_rows
+    from myriad.pipelines.stores.importing import ImportOptions, import_rows
 
     return import_rows(
         files,

@@ -12,7 +12,7 @@ from myriad.cli.shared_options import ModelArgument
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
-    from myriad.pipelines.relabelling import Relabelled
+    from myriad.pipelines.updating.relabelling import Relabelled
 
 
 @verb(show=show, writes=True)
@@ -31,6 +31,6 @@ def merge(
 
     Example: myriad merge birds gull tern --into seabird --out birds2
     """
-    from myriad.pipelines.relabelling import merge as work
+    from myriad.pipelines.updating.relabelling import merge as work
 
     return work(model, labels, into, out, overwrite=run.overwrite, progress=run.progress)

@@ -12,10 +12,10 @@ from myriad.cli.shared_options import Extraction, choose_extraction
 from myriad.cli.tables import print_facts, print_table
 from myriad.cli.text import format_bytes, format_days, parse_bytes
 from myriad.cli.verb import Run, verb
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from myriad.pipelines.plan import Planned
+    from myriad.pipelines.planning.plan import Planned
 
 
 MOST_WORKERS = 1_000_000
@@ -149,16 +149,18 @@ def plan(
     """
     import shutil
 
-    from myriad.pipelines.cluster_plan import Cluster, plan_clusters
-    from myriad.pipelines.plan import LIKE, Job
-    from myriad.pipelines.plan import plan as work
+    from myriad.pipelines.planning.clusters import Cluster, plan_clusters
+    from myriad.pipelines.planning.plan import LIKE, Job
+    from myriad.pipelines.planning.plan import plan as work
 
     papers: dict[str, str] = {}
     if like is not None:
         if like not in LIKE:
-            raise InputError(f"--like must be one of {', '.join(LIKE)}, not {like!r}.")
+            raise InputError(
+                f"--like must be one of {', '.join(LIKE)}, not {like!r}." + did_you_mean(like, LIKE)
+            )
         if images or classes or dim:
-            raise InputError("--like says how many --images, --classes and --dim there are.")
+            raise InputError("--like sets --images, --classes and --dim: leave these out.")
         known, papers = LIKE[like]
         images, classes, dim = known.images, known.classes, known.dim
         objective = known.objective if objective == "ovr" else objective

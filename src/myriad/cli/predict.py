@@ -14,8 +14,8 @@ from myriad.errors import InputError
 from myriad.locks import locked
 
 if TYPE_CHECKING:
-    from myriad.pipelines.next_labels import Suggested
-    from myriad.pipelines.predict import Predicted
+    from myriad.pipelines.predicting.predict import Predicted
+    from myriad.pipelines.updating.next_labels import Suggested
 
 
 DECIDED = {
@@ -112,8 +112,8 @@ def suggest(
     run: Run,
 ) -> Suggested:
     """List the images to label next, and write them."""
-    from myriad.pipelines.next_labels import suggest_labels, write_suggestions
     from myriad.pipelines.outputs import check_file_output
+    from myriad.pipelines.updating.next_labels import suggest_labels, write_suggestions
 
     with locked(csv, page, make_parents=False, progress=run.progress):
         for option, path in (("--csv", csv), ("--page", page)):
@@ -132,7 +132,7 @@ def suggest(
         if csv is not None:
             write_suggestions(suggested, csv)
         if page is not None:
-            from myriad.pipelines.evidence import read_picture
+            from myriad.pipelines.evidence.documentation import read_picture
             from myriad.report.label_page import write_label_page
 
             write_label_page(suggested, page, title=model.name, read_image=read_picture)
@@ -209,7 +209,7 @@ def predict(
         return suggest(model, inputs, next_, store or [], **files, every=every, run=run)
     if page is not None or store:
         raise InputError("--page and --store need --next.")
-    from myriad.pipelines.prediction_outputs import PredictionOutputs
+    from myriad.pipelines.predicting.outputs import PredictionOutputs
 
     outputs = PredictionOutputs(csv=csv, parquet=parquet, sort_into=sort_into, copy=copy)
     with locked(csv, parquet, sort_into, make_parents=False, progress=run.progress):

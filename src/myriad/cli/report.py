@@ -53,7 +53,7 @@ def report(
     Example: myriad report birds
     """
     from myriad.pipelines.outputs import check_file_output, page_beside
-    from myriad.pipelines.train import read_evidence
+    from myriad.pipelines.training.train import read_evidence
     from myriad.store import Store, is_store
 
     of_store = is_store(subject)
@@ -69,8 +69,8 @@ def report(
 
 def write_html(evidence: dict[str, Any], path: Path, model: Path, progress: Progress) -> Path:
     """Write the report of some evidence of a model; return its path."""
-    from myriad.pipelines.evidence import read_picture
-    from myriad.pipelines.explain import MistakeExplainer
+    from myriad.pipelines.evidence.documentation import read_picture
+    from myriad.pipelines.predicting.explain import MistakeExplainer
     from myriad.report import write_report
 
     explain = MistakeExplainer(model)
@@ -80,8 +80,8 @@ def write_html(evidence: dict[str, Any], path: Path, model: Path, progress: Prog
 
 def write_store_html(store: Store, path: Path, run: Run) -> Path:
     """Write the report of a store; return its path."""
-    from myriad.pipelines.evidence import read_picture
-    from myriad.pipelines.store_inspection import inspect_store
+    from myriad.pipelines.evidence.documentation import read_picture
+    from myriad.pipelines.stores.inspection import inspect_store
     from myriad.report import write_store_report
 
     inspection = inspect_store(

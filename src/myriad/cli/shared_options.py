@@ -14,16 +14,16 @@ from myriad.cli.verb import OptionPanel
 from myriad.codes.registry import CODES, CodeOptions, code_options
 from myriad.descriptors.registry import DESCRIPTORS
 from myriad.options import Option, options_of
-from myriad.pipelines.deciding import DecisionOptions
-from myriad.pipelines.row_options import (
+from myriad.pipelines.describing.options import (
     default_ratios,
     extraction_options,
     make_extract_options,
 )
+from myriad.pipelines.predicting.decision_options import DecisionOptions
 from myriad.signatures.registry import AUTO, SIGNATURES
 
 if TYPE_CHECKING:
-    from myriad.pipelines.row_options import ExtractOptions
+    from myriad.pipelines.describing.options import ExtractOptions
 
 DataArgument = Annotated[
     Path,

@@ -24,7 +24,7 @@ from myriad.cli.verb import Lists, Run, verb
 from myriad.training import Method
 
 if TYPE_CHECKING:
-    from myriad.pipelines.train import Trained
+    from myriad.pipelines.training.train import Trained
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def train(
 
     Example: myriad train photos --out birds
     """
-    from myriad.pipelines.train import train as work
+    from myriad.pipelines.training.train import train as work
 
     trained = work(
         data,

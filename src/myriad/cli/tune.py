@@ -22,7 +22,7 @@ from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
-    from myriad.pipelines.trials import Trial, Tuned
+    from myriad.pipelines.training.trials import Trial, Tuned
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def show(result: Result, run: Run) -> None:
 
 
 def _list(trial: Trial, names: list[str], *, best: bool) -> list[Any]:
-    from myriad.pipelines.trials import STUDIES
+    from myriad.pipelines.training.trials import STUDIES
 
     values = [trial.settings.get(name) for name in names]
     seconds = None if trial.seconds is None else format_seconds(trial.seconds)
@@ -103,8 +103,8 @@ def tune(
 
     Example: myriad tune photos.store --out tuned
     """
-    from myriad.pipelines.tune import PAGE
-    from myriad.pipelines.tune import tune as work
+    from myriad.pipelines.training.tune import PAGE
+    from myriad.pipelines.training.tune import tune as work
     from myriad.report.studies import write_tuning
 
     tuned = work(

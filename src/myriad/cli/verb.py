@@ -6,7 +6,7 @@ A verb is a function that takes its own options and `run`, does its work by one 
     @verb(show=show, writes=True, resumes=True)
     def train(data: Annotated[Path, typer.Argument(...)], *, out: ..., run: Run) -> Trained:
         "Train a model."
-        from myriad.pipelines.train import train_model
+        from myriad.pipelines.training.train import train_model
 
         return train_model(data, out=out, seed=run.seed, progress=run.progress)
 

@@ -16,7 +16,7 @@ from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
 from myriad.codes.product import count_books, learn_product
 from myriad.codes.registry import ROTATIONS
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.parallel import Workers, thread_executor
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
@@ -102,7 +102,10 @@ def learn_rotated(
     rotation : ``"none"``, ``"random"`` or ``"opq"``.
     """
     if rotation not in ROTATIONS:
-        raise InputError(f"The rotation must be one of {', '.join(ROTATIONS)}, not {rotation!r}.")
+        raise InputError(
+            f"The rotation must be one of {', '.join(ROTATIONS)}, not {rotation!r}."
+            + did_you_mean(rotation, ROTATIONS)
+        )
     rows = as_rows(sample, name="The sample for a product code")
     count_books(rows.shape[1], d, bits, period)  # checks the settings before faiss sees them
     if rotation == "none":

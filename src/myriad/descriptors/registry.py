@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.options import option
 
 if TYPE_CHECKING:
@@ -144,5 +144,7 @@ def find_descriptor(name: str, *, flag: str = "--descriptor") -> DescriptorSpec:
     """
     if name not in DESCRIPTORS:
         known = ", ".join(DESCRIPTORS)
-        raise InputError(f"{flag} must be one of {known}, not {name!r}.")
+        raise InputError(
+            f"{flag} must be one of {known}, not {name!r}." + did_you_mean(name, DESCRIPTORS)
+        )
     return DESCRIPTORS[name]

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from myriad import descriptors
 from myriad.descriptors import GridOptions
-from myriad.errors import InputError, quote
+from myriad.errors import InputError, did_you_mean, quote
 from myriad.estimators.parameters import check_parameters
 from myriad.estimators.pictures import AHEAD, Picture, read_pictures
 from myriad.parallel import map_ordered, thread_executor
@@ -117,5 +117,6 @@ def find_descriptor(choice: DenseSIFT | LocalColour | str) -> descriptors.Descri
         known = ", ".join(descriptors.DESCRIPTORS)
         raise InputError(
             f"descriptor must be one of {known}, a DenseSIFT or a LocalColour, not {quote(choice)}."
+            + did_you_mean(choice, descriptors.DESCRIPTORS)
         )
     return descriptors.DESCRIPTORS[choice].make()

@@ -35,7 +35,7 @@ from myriad.models import (
     Model,
     ModelFolder,
 )
-from myriad.models.calibration import LEAST_ROWS
+from myriad.models.calibration.classes import LEAST_ROWS
 from myriad.options import make_from_options, options_of
 from myriad.parallel import open_cluster
 from myriad.progress import SILENT, Progress

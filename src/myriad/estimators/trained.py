@@ -23,7 +23,7 @@ from myriad.models import (
     load_model,
     weigh_classes,
 )
-from myriad.models.hierarchy import CONFIDENCE
+from myriad.models.decisions.hierarchy import CONFIDENCE
 from myriad.parallel import map_ordered, thread_executor
 
 
@@ -168,6 +168,12 @@ class Classifier:
         if self._path is None:
             raise InputError("This classifier was not read from a model folder.")
         return InlineReport(self._path / "report.html", height=height)
+
+    def __repr__(self) -> str:
+        where = "" if self._path is None else f" {self._path}"
+        objective = self.settings.get("objective", type(self._model).__name__)
+        counts = f"{len(self.classes_):,} classes, {self._model.dim:,} features"
+        return f"<Classifier{where}: {objective}, {counts}>"
 
     def _repr_html_(self) -> str:
         settings = {n: v for n, v in self.settings.items() if not isinstance(v, dict | list)}

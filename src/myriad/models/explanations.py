@@ -38,7 +38,7 @@ class Explanation:
 
         Red parts support the class, blue parts oppose it.
         """
-        from myriad.signatures.heat_map import draw_heat_map
+        from myriad.signatures.explanations.heat_map import draw_heat_map
 
         return draw_heat_map(image, self.heat)
 
@@ -91,8 +91,8 @@ def map_heat(signature: Signature, image: Bytes, weights: Float) -> Float:
     image : uint8, grey or in colour as the signature takes it.
     weights : float32 array of shape (signature.dim,).
     """
-    from myriad.signatures.activation import contribute
-    from myriad.signatures.heat_map import make_heat_map
+    from myriad.signatures.explanations.activation import contribute
+    from myriad.signatures.explanations.heat_map import make_heat_map
 
     parts = contribute(signature, image, weights[None])
     return make_heat_map(parts, parts.values[:, 0], *image.shape[:2])

@@ -21,10 +21,10 @@ from myriad.files import (
     read_json,
     write_arrays,
 )
-from myriad.models.calibration import Calibration
+from myriad.models.calibration.classes import Calibration
+from myriad.models.calibration.held_scores import HeldScores
+from myriad.models.calibration.labels import LabelCalibration
 from myriad.models.class_pictures import PICTURES, ClassPictures
-from myriad.models.held_scores import HeldScores
-from myriad.models.label_calibration import LabelCalibration
 from myriad.models.model import Model
 from myriad.serialisation import arrays_below, flatten, restore
 from myriad.signatures import Signature

@@ -16,15 +16,15 @@ import numpy as np
 
 from myriad.codes.onnx_nodes import PREFIX, Graph
 from myriad.errors import InputError
-from myriad.models.calibration import MOST_EXPONENT, Calibration
+from myriad.models.calibration.classes import MOST_EXPONENT, Calibration
+from myriad.models.calibration.labels import LabelCalibration
 from myriad.models.coded import CodedModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder
-from myriad.models.label_calibration import LabelCalibration
 from myriad.models.linear import LinearModel
 from myriad.serialisation import flatten, size_of
 from myriad.signatures import Backbone
-from myriad.signatures.sessions import import_onnx
+from myriad.signatures.networks.sessions import import_onnx
 
 OPSET, IR = 13, 8
 MAX_BYTES = 2_000_000_000

@@ -1,1 +1,1 @@
-"""Whole jobs: extract, train, evaluate, predict, demonstrate."""
+"""Whole jobs, in a sub-package for each thing that users do: describe, predict, train and so on."""

@@ -15,11 +15,11 @@ from myriad.files import write_json
 from myriad.images import choose_glyphs, write_glyphs
 from myriad.measures import Measures
 from myriad.pipelines.compiling import compiling_ahead
-from myriad.pipelines.evaluate import evaluate
-from myriad.pipelines.evidence import gather_evidence
+from myriad.pipelines.describing.options import ExtractOptions
+from myriad.pipelines.evidence.documentation import gather_evidence
 from myriad.pipelines.outputs import list_entries, locks_output, training_beside
-from myriad.pipelines.row_options import ExtractOptions
-from myriad.pipelines.train import EVIDENCE, Trained, sample_paths, train
+from myriad.pipelines.predicting.evaluate import evaluate
+from myriad.pipelines.training.train import EVIDENCE, Trained, sample_paths, train
 from myriad.progress import SILENT, Progress
 from myriad.training import METHODS, make_method
 

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info
 
 from myriad.locks import locks_files
 from myriad.parallel import start_method, thread_count
-from myriad.pipelines.machine import measurements_path, memory_bytes
+from myriad.pipelines.planning.machine import measurements_path, memory_bytes
 from myriad.randomness import mix
 
 DISTRIBUTION = "myriad-learn"

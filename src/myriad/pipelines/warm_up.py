@@ -19,11 +19,11 @@ from myriad.byte_tiles import is_available
 from myriad.images import choose_glyphs, write_glyphs
 from myriad.models.screening import rank_screened, round_weights
 from myriad.parallel import open_processes, thread_count
-from myriad.pipelines.importing import ImportOptions, import_rows
+from myriad.pipelines.describing.options import ExtractOptions
 from myriad.pipelines.installation import describe_caches
-from myriad.pipelines.predict import predict
-from myriad.pipelines.row_options import ExtractOptions
-from myriad.pipelines.train import train
+from myriad.pipelines.predicting.predict import predict
+from myriad.pipelines.stores.importing import ImportOptions, import_rows
+from myriad.pipelines.training.train import train
 from myriad.progress import SILENT, Progress
 from myriad.training import METHODS, make_method
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from myriad.checks.findings import DuplicateGroup
 from myriad.checks.quality import KINDS
-from myriad.pipelines.check import Checked, name_class
-from myriad.pipelines.evidence import read_picture
+from myriad.pipelines.checking.check import Checked, name_class
+from myriad.pipelines.evidence.documentation import read_picture
 from myriad.report.entries import clean_text
 from myriad.report.highlights import ImageCard
 from myriad.report.page import MANY_BAD, MOST_BAD_SHOWN, check_folder, render_page, write_page
@@ -103,9 +103,9 @@ def _list_facts(checked: Checked) -> list[tuple[str, str]]:
     if "sizes" in checked.facts:
         for name, (width, height) in checked.facts["sizes"].items():
             facts.append((f"{name} image", f"{width} × {height} pixels"))
-        for name in ("formats", "modes"):
+        for name, title in (("formats", "formats"), ("modes", "colour modes")):
             listed = (f"{word} {count:,}" for word, count in checked.facts[name].items())
-            facts.append((name, ", ".join(listed)))
+            facts.append((title, ", ".join(listed)))
     return facts
 
 
@@ -157,7 +157,7 @@ def _show_labels(checked: Checked, thumbnails: Thumbnails) -> tuple[ImageCard, .
     positions = labels.wrong[:MOST_LABELS]
     notes = [
         f"{sample.class_names[labels.ranked.suggested[at]]}? "
-        f"({100 * labels.ranked.alternative[at]:.0f} %)"
+        f"({100 * labels.ranked.alternative[at]:.0f}\N{NO-BREAK SPACE}%)"
         for at in positions
     ]
     items = [int(labels.ranked.held.numbers[at]) for at in positions]

@@ -137,7 +137,11 @@ def gather_highlights(
         def make_suspect(suspect: Suspect) -> ImageCard:
             advance(1)
             picture = thumbnails.find(suspect.sample)
-            sure = "" if suspect.probability is None else f" ({suspect.probability:.0f} %)"
+            sure = (
+                ""
+                if suspect.probability is None
+                else f" ({suspect.probability:.0f}\N{NO-BREAK SPACE}%)"
+            )
             note = f"{suspect.suggested}?{sure}"
             return ImageCard(picture, suspect.given, note, clean_text(suspect.sample or ""))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from myriad.pipelines.next_labels import Suggested
+from myriad.pipelines.updating.next_labels import Suggested
 from myriad.report.entries import clean_text
 from myriad.report.page import check_folder, render_page, write_page
 from myriad.report.thumbnails import ReadImage, Thumbnails

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from markupsafe import Markup
 
-from myriad.pipelines.store_inspection import Patch, StoreInspection
+from myriad.pipelines.stores.inspection import Patch, StoreInspection
 from myriad.report import plots, wording
 from myriad.report.entries import clean_text
 from myriad.report.evidence import flatten_settings

@@ -9,7 +9,7 @@ from typing import Any
 
 from myriad.codes.registry import code_name
 from myriad.files import atomic_write
-from myriad.pipelines.trials import STUDIES
+from myriad.pipelines.training.trials import STUDIES
 from myriad.report import plots
 from myriad.report.entries import clean_text
 from myriad.report.page import render_page, write_page

@@ -7,7 +7,7 @@ from ipaddress import ip_address
 
 from myriad.errors import InputError
 from myriad.options import check_options, option, same_option
-from myriad.pipelines.deciding import DecisionOptions
+from myriad.pipelines.predicting.decision_options import DecisionOptions
 
 LOOPBACK = "127.0.0.1"
 MEGABYTE = 1_000_000

@@ -21,7 +21,7 @@ from myriad.serving.refusal import Refusal
 from myriad.serving.served_model import MOST_FOUND, ServedModel
 from myriad.serving.service import Service
 from myriad.serving.uploads import Upload, Uploads
-from myriad.signatures.heat_map import encode_heat_map
+from myriad.signatures.explanations.heat_map import encode_heat_map
 
 MOST_LABELS = 1000
 """Labels of an image in an answer, at most."""

@@ -26,7 +26,7 @@ from myriad.models import (
 )
 from myriad.models.explanations import map_heat
 from myriad.models.folder import ARRAYS, CONFIG
-from myriad.pipelines.deciding import read_prior
+from myriad.pipelines.predicting.decision_options import read_prior
 from myriad.serving.options import ServeOptions
 from myriad.signatures import Signature
 

@@ -12,7 +12,7 @@ import numpy as np
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor, ImageCollection
 from myriad.descriptors.sampling import map_images
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.parallel import thread_executor
 from myriad.progress import SILENT
 from myriad.signatures.learning import (
@@ -161,7 +161,9 @@ def learn_bov(
     map : one of `MAPS`.
     """
     if map not in MAPS:
-        raise InputError(f"The map must be one of {', '.join(MAPS)}, not {map!r}.")
+        raise InputError(
+            f"The map must be one of {', '.join(MAPS)}, not {map!r}." + did_you_mean(map, MAPS)
+        )
     if map == KERNEL_PCA and isinstance(images, Iterator):
         raise InputError("A kernel PCA reads the images twice: give a list, not an iterator.")
     pca, values = project_sample(images, n_words, **options)

@@ -16,6 +16,7 @@ MAPS = ("hellinger", "chi2", "intersection", "intersection-pca")
 VIEWS = (1, 2, 10)
 """Numbers of views of an image that a network may be given."""
 ALL, LAST = "all", "last"
+FLOAT32, INT8 = "float32", "int8"
 """Layers of EfficientNet that make up an embedding."""
 
 
@@ -99,6 +100,7 @@ class EfficientNetOptions(NetworkOptions):
     ----------
     layers : ``"last"`` for the features of the last layer, ``"all"`` for those of three earlier
         stages beside them.
+    precision : ``"float32"``, or ``"int8"`` for convolutions of 8-bit integers.
     """
 
     layers: str = option(
@@ -106,6 +108,12 @@ class EfficientNetOptions(NetworkOptions):
         choices=(ALL, LAST),
         help="efficientnet: layers of the embedding: all (the last one and three earlier stages) "
         "or last.",
+    )
+    precision: str = option(
+        FLOAT32,
+        choices=(FLOAT32, INT8),
+        help="efficientnet: numbers that the network computes with: float32 or int8, which takes "
+        "about half the time.",
     )
 
 
@@ -116,7 +124,7 @@ class OnnxOptions(NetworkOptions):
     Attributes
     ----------
     mean, deviation : of pixels from 0 to 255: one number, three separated by commas (red,
-        green, blue), or a word of `myriad.signatures.onnx_file.NORMS`.
+        green, blue), or a word of `myriad.signatures.networks.onnx_file.NORMS`.
     output : the name of the output to take, or of any value within the network; None for the first
         output.
     """

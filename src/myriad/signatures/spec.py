@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from myriad.arrays import Bytes
     from myriad.descriptors import ImageCollection
     from myriad.parallel import LearningContext
-    from myriad.signatures.backbone import Backbone
+    from myriad.signatures.networks.backbone import Backbone
     from myriad.signatures.registry import SignatureOptions
     from myriad.signatures.signature import Signature
 
@@ -189,10 +189,16 @@ class EfficientNetSpec(NetworkSpec):
 
     def open(self, options: SignatureOptions) -> Backbone:
         """Return the network; its weights are those of an installed package."""
-        from myriad.signatures.efficientnet import make_efficientnet
+        from myriad.signatures.networks.efficientnet import make_efficientnet
 
         own = options.own
-        return make_efficientnet(self.name, size=own.size, views=own.views, layers=own.layers)
+        return make_efficientnet(
+            self.name,
+            size=own.size,
+            views=own.views,
+            layers=own.layers,
+            precision=own.precision,
+        )
 
 
 class EfficientNetLite0Spec(EfficientNetSpec):
@@ -226,6 +232,6 @@ class OnnxSpec(NetworkSpec):
 
     def open(self, options: SignatureOptions) -> Backbone:
         """Return the network in the file."""
-        from myriad.signatures.onnx_file import read_onnx
+        from myriad.signatures.networks.onnx_file import read_onnx
 
         return read_onnx(options.file, options.own)

@@ -111,6 +111,10 @@ class Store:
         self._check = verify_file if verify else check_size
         self._lock = threading.Lock()
 
+    def __repr__(self) -> str:
+        counts = f"{self.n_rows:,} rows, {self.dim:,} features, {len(self.class_names):,} classes"
+        return f"<Store {self.path}: {counts}>"
+
     @classmethod
     def open(cls, path: str | Path, *, verify: bool = True) -> Store:
         """Open a store in a folder, or at a URL that fsspec can read.

@@ -1,0 +1,1 @@
+"""What is fitted on rows that a model was not trained on: probabilities, novelty, rejection."""

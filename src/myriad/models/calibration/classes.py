@@ -1,0 +1,258 @@
+"""Calibration: from scores to probabilities, fitted on rows that the model was not trained on.
+
+The probability of class c is proportional to ``exp(beta s_c)``. The inverse temperature beta is one
+number for all rows, times a factor that depends on the best score of the row:
+the confidence of one-vs-rest depends on the level of scores, not only on differences. The best
+class is multiplied by a number of at least 1: with very many classes, one temperature that suits
+the many bad ones makes the best one too small. The order of the classes never changes. All
+are found by minimising the log loss of the calibration rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.arrays import Float, Ints
+from myriad.errors import InputError
+from myriad.models.calibration.held_scores import HeldScores
+from myriad.models.calibration.novelty import Novelty
+from myriad.randomness import generator
+from myriad.serialisation import Serialisable
+
+SOURCES = {
+    "cross-fitted": "cross-validation: rows scored by models that were not trained on them",
+    "validation": "validation rows, as scored before the final training on all rows",
+    "split": "rows held out for this purpose",
+    "extended": "held-out rows of the model that was extended, and of the new classes",
+}
+"""Where calibration rows come from."""
+LEAST_ROWS = 50
+"""Minimum number of calibration rows: with fewer, the temperature is off by 10 % or more."""
+PENALTY = 10.0
+"""Penalty on the squared slope and bonus in the sum of log losses."""
+MOST_TUNING = 1000
+"""Maximum number of rows, at most a fifth, on which settings of prediction sets are chosen."""
+MOST_EXPONENT = 3.0
+"""Standard deviations from the mean best score beyond which the temperature is constant."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration(Serialisable, kind="calibration"):
+    """The map from scores to probabilities, with statistics of the calibration rows.
+
+    Attributes
+    ----------
+    scale : the inverse temperature of a row whose best score is `centre`.
+    slope : increase of its logarithm for each `spread` that the best score is above `centre`.
+    centre, spread : mean and standard deviation of the best scores of calibration rows.
+    bonus : the logarithm of the factor of the probability of the best class, before all
+        are divided by their sum.
+    source : where the calibration rows come from; one of `SOURCES`.
+    labels : int32 array of shape (n_rows,), the true classes of the calibration rows.
+    ranks : int32 array of shape (n_rows,), the rank of the true class, 1 for the best.
+    confidence : float32 array of shape (n_rows,), the probability of the best class.
+    squares : float32 array of shape (n_rows,), the sum of the squares of all probabilities.
+    true, above : float32 arrays of shape (n_rows,), the probability of the true class, and the sum
+        of those of all classes ranked above it.
+    ranked : float32 array of shape (n_tuning, k), the probabilities of the best classes of the
+        first rows, from which settings of prediction sets are chosen. Rows are in random order.
+    novelty : how unlike all classes a row is; None if that was not learned.
+    """
+
+    scale: float
+    slope: float
+    centre: float
+    spread: float
+    bonus: float
+    source: str
+    labels: Ints
+    ranks: Ints
+    confidence: Float
+    squares: Float
+    true: Float
+    above: Float
+    ranked: Float
+    novelty: Novelty | None = None
+
+    def __post_init__(self) -> None:
+        numbers = (self.scale, self.slope, self.centre, self.spread, self.bonus)
+        if not all(isinstance(number, float) and math.isfinite(number) for number in numbers):
+            raise InputError("The temperature of the calibration is not a number.")
+        if self.scale <= 0 or self.spread <= 0 or self.bonus < 0 or self.source not in SOURCES:
+            raise InputError("The calibration of the model has a value that is out of range.")
+        arrays = (self.labels, self.ranks, self.confidence, self.squares, self.true, self.above)
+        if not all(isinstance(array, np.ndarray) and array.ndim == 1 for array in arrays):
+            raise InputError("The calibration of the model lacks its rows.")
+        if len({len(array) for array in arrays}) != 1 or len(self.labels) == 0:
+            raise InputError("The calibration rows of the model do not fit together.")
+        if not isinstance(self.ranked, np.ndarray) or self.ranked.ndim != 2:
+            raise InputError("The calibration of the model lacks the probabilities of its rows.")
+
+    @property
+    def n_rows(self) -> int:
+        """The number of calibration rows."""
+        return len(self.labels)
+
+    @property
+    def tuning_rows(self) -> int:
+        """The number of leading rows on which settings of prediction sets are chosen."""
+        return len(self.ranked)
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of a row with the mean best score."""
+        return 1.0 / self.scale
+
+    def scales(self, best: Float) -> Float:
+        """Return the inverse temperature of rows with the best scores `best`, float32."""
+        found = find_scales(math.log(self.scale), self.slope, self.standardise(best))
+        return found.astype(np.float32)
+
+    def standardise(self, best: Float) -> NDArray[np.float64]:
+        """Return best scores standardised by those of the calibration rows."""
+        return (best.astype(np.float64) - self.centre) / self.spread
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the summary of the calibration that ``train`` prints."""
+        return {
+            "rows": self.n_rows,
+            "source": self.source,
+            "temperature": self.temperature,
+            "slope": self.slope,
+            "bonus": self.bonus,
+        }
+
+
+def calibrate(held: HeldScores, source: str) -> Calibration | None:
+    """Return the calibration with the least log loss on held-out rows; None if they are too few."""
+    held = held.select(np.isfinite(held.scores).all(axis=1) & np.isfinite(held.true))
+    if len(held) < LEAST_ROWS:
+        return None
+    held = held.select(generator(0, "calibration order").permutation(len(held)))
+    best = held.scores[:, 0].astype(np.float64)
+    centre, spread = float(best.mean()), float(best.std()) or 1.0
+    deviations = np.clip((best - centre) / spread, -MOST_EXPONENT, MOST_EXPONENT)
+    log_scale, slope, bonus = fit(held, deviations)
+    scales = find_scales(log_scale, slope, deviations)
+    sums = sum_log(held, scales, bonus)
+    probabilities = np.exp(scales[:, None] * held.scores - sums[:, None])
+    probabilities[:, 0] *= math.exp(bonus)
+    ranks, above = rank_true(held, scales, sums, probabilities)
+    return Calibration(
+        math.exp(log_scale),
+        slope,
+        centre,
+        spread,
+        bonus,
+        source,
+        held.labels,
+        ranks.astype(np.int32),
+        probabilities[:, 0].astype(np.float32),
+        sum_squares(held, scales, sums, probabilities).astype(np.float32),
+        np.exp(scales * held.true - sums + bonus * (ranks == 1)).astype(np.float32),
+        above.astype(np.float32),
+        probabilities[: min(MOST_TUNING, len(held) // 5)].astype(np.float32),
+    )
+
+
+def find_scales(
+    log_scale: float, slope: float, deviations: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the inverse temperatures of rows; beyond `MOST_EXPONENT` they do not change."""
+    return np.exp(log_scale + slope * np.clip(deviations, -MOST_EXPONENT, MOST_EXPONENT))
+
+
+def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return the logarithm of the scale, its slope and the bonus with the least log loss."""
+    # The first scale makes the usual distance of the best class from the worst one kept about 10.
+    distance = float(np.median(held.scores[:, :1] - held.scores[:, -1:]))
+    start = math.log(10.0 / distance) if distance > 0 else 0.0
+    n, correct = len(held), held.classes[:, 0] == held.labels
+    # As if one more row had the label of its best wrong class: if all held-out rows were classified
+    # correctly, the temperature with the least log loss would be 0.
+    share = 1.0 / (n + 2)
+    wrong = np.where(correct, held.scores[:, 1], held.scores[:, 0])
+    true = (1.0 - share) * held.true + share * wrong
+    right = np.where(correct, 1.0 - share, share)
+
+    def objective(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        log_scale, slope, bonus = parameters
+        scales = find_scales(log_scale, slope, deviations)
+        sums, means, tops = sum_log(held, scales, bonus, with_means=True)
+        losses = sums - scales * true - bonus * right
+        by_scale = (means - true) * scales  # of the logarithm of the scale
+        by_slope = by_scale @ deviations + 2.0 * PENALTY * slope
+        by_bonus = (tops - right).sum() + 2.0 * PENALTY * bonus
+        value = losses.sum() + PENALTY * (slope**2 + bonus**2)
+        return value / n, np.array([by_scale.sum(), by_slope, by_bonus]) / n
+
+    from scipy.optimize import minimize  # which takes longer than to classify an image
+
+    # With two classes the probability must rise with the difference of the scores alone.
+    steepest, highest = (1.0, 5.0) if held.classes.shape[1] > 2 else (0.0, 0.0)
+    bounds = [(start - 12.0, start + 12.0), (-steepest, steepest), (0.0, highest)]
+    found = minimize(objective, [start, 0.0, 0.0], jac=True, method="L-BFGS-B", bounds=bounds)
+    log_scale, slope, bonus = found.x.tolist()
+    return log_scale, slope, bonus
+
+
+def sum_log(
+    held: HeldScores, scales: NDArray[np.float64], bonus: float, *, with_means: bool = False
+) -> Any:
+    """Return the logarithms of the sums of the exponentials of all scores, scaled.
+
+    Parameters
+    ----------
+    with_means : whether the mean score of each row under its probabilities, and the probability of
+        its best class, are returned as well.
+    """
+    tops = held.scores[:, 0].astype(np.float64)
+    best = np.exp(scales[:, None] * (held.scores - tops[:, None]))
+    best[:, 0] *= math.exp(bonus)
+    others = held.rest_counts * np.exp(scales[:, None] * (held.rest_scores - tops[:, None]))
+    totals = best.sum(axis=1) + others.sum(axis=1)
+    sums = scales * tops + np.log(totals)
+    if not with_means:
+        return sums
+    weighted = (best * held.scores).sum(axis=1) + (others * held.rest_scores).sum(axis=1)
+    return sums, weighted / totals, best[:, 0] / totals
+
+
+def sum_squares(
+    held: HeldScores,
+    scales: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the sum of the squared probabilities of all classes of each row."""
+    others = held.rest_counts * np.exp(2.0 * (scales[:, None] * held.rest_scores - sums[:, None]))
+    found: NDArray[np.float64] = np.square(probabilities).sum(axis=1) + others.sum(axis=1)
+    return found
+
+
+def rank_true(
+    held: HeldScores,
+    scales: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    probabilities: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the rank of the true class and the sum of the probabilities above it.
+
+    For a class that is not among those kept, both follow from the groups of the others.
+    """
+    hits = held.classes == held.labels[:, None]
+    found = hits.any(axis=1)
+    k = held.classes.shape[1]
+    positions = np.where(found, hits.argmax(axis=1), k)
+    before = np.arange(k) < positions[:, None]
+    better = held.rest_scores > held.true[:, None]
+    beyond = np.where(found[:, None], 0.0, better * held.rest_counts)
+    others = np.exp(scales[:, None] * held.rest_scores - sums[:, None])
+    ranks = positions + 1 + beyond.sum(axis=1)
+    above = (probabilities * before).sum(axis=1) + (beyond * others).sum(axis=1)
+    return ranks.astype(np.int64), np.minimum(above, 1.0)

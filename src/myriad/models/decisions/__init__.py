@@ -1,0 +1,1 @@
+"""From the scores of a model to decisions: ranked classes, prediction sets, "unknown"."""

@@ -1,0 +1,1 @@
+"""Check images, labels or a store before training."""

@@ -1,0 +1,1 @@
+"""Use a model: score, decide, predict, evaluate, explain and sort."""

@@ -1,0 +1,373 @@
+"""Images and rows ranked by a model: here, or by the workers of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import InputError
+from myriad.images import BadImage, ImageList
+from myriad.measures import (
+    LabelSets,
+    Truths,
+    select_truths,
+)
+from myriad.models import (
+    CodedModel,
+    Model,
+    ModelFolder,
+    RowResults,
+    evaluate_decisions,
+    join_results,
+    load_model,
+    match_rows,
+)
+from myriad.models.folder import CONFIG
+from myriad.parallel import Executor, open_cluster, thread_executor
+from myriad.pipelines.describing.image_rows import (
+    BadImages,
+    describe_images,
+    open_workers,
+    signature_of,
+)
+from myriad.pipelines.evidence.documentation import Scored
+from myriad.pipelines.predicting.decision_options import DecisionOptions
+from myriad.pipelines.predicting.label_precision import ImageScores, find_precisions
+from myriad.progress import Advance, Progress
+from myriad.serialisation import fingerprint
+from myriad.store import Rows, Store, StoreRows, state_of
+from myriad.store.manifest import STORE
+
+BATCH = 64
+"""Minimum number of rows that one product scores."""
+BLOCKS = 8
+"""Number of blocks of rows that a worker ranks in one task."""
+
+
+def score_images(
+    folder: ModelFolder,
+    images: ImageList,
+    *,
+    max_bad: float,
+    threads: int | None,
+    cluster: Any = None,
+    deciding: DecisionOptions | None = None,
+    n_best: int = 0,
+    progress: Progress,
+) -> tuple[Scored, Truths, list[dict[str, str]]]:
+    """Describe and rank images; return them, their true classes by number, and the bad ones.
+
+    Parameters
+    ----------
+    deciding : the options of decisions; None to rank classes by their scores.
+    n_best : how many of the best classes of each image are kept.
+    """
+    evaluate_rows = make_evaluator(folder, deciding, n_best)
+    signature = signature_of(folder)
+    bad = BadImages(len(images), max_bad)
+    known, truths = match_truths(images.class_names, folder.class_names, images)
+    kept: list[int] = []
+    scores = ImageScores(folder.model, len(images)) if isinstance(known, LabelSets) else None
+
+    def known_of(indices: list[int]) -> Truths:
+        return select_truths(known, np.array(indices, np.int64))
+
+    def rows(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
+        batch: list[NDArray[np.float32]] = []
+        with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
+            executor.require(images.root)
+            described = describe_images(images, range(len(images)), signature, executor)
+            for i, row in described:
+                advance(1)
+                if isinstance(row, BadImage):
+                    bad.add(images.locate(i), row.reason)
+                    continue
+                kept.append(i)
+                batch.append(row)
+                if len(batch) == BATCH:
+                    yield np.stack(batch), known_of(kept[-BATCH:])
+                    batch = []
+            if batch:
+                yield np.stack(batch), known_of(kept[-len(batch) :])
+
+    with progress.step("Scoring images", len(images), "images") as advance:
+        results = evaluate_batches(evaluate_rows, rows(advance), scores)
+    paths = [images.locate(i) for i in kept]
+    scored = gather_scored(known_of(kept), results, paths)
+    if scores is not None and scored.sets is not None:
+        scored = replace(scored, precisions=scores.find_precisions(scored.sets))
+    return scored, select_truths(truths, np.array(kept, np.int64)), bad.found
+
+
+def score_store(
+    folder: ModelFolder,
+    store: Store,
+    split: str,
+    *,
+    threads: int | None,
+    cluster: Any = None,
+    scoring: StoreScoring | None = None,
+    deciding: DecisionOptions | None = None,
+    n_best: int = 0,
+    progress: Progress,
+) -> tuple[Scored, Truths]:
+    """Rank the rows of a store; return them and their true classes by number.
+
+    Parameters
+    ----------
+    cluster, scoring : workers, and what they do, if they are to rank.
+    deciding, n_best : see `score_images`; workers rank by scores alone, and keep the best class.
+    """
+    folder = match_store(folder, store)
+    rows = store.rows(None if split == "all" else split)
+    name = str(store.path)
+    if scoring is None:
+        return score_rows(
+            folder,
+            rows,
+            rows.paths,
+            name,
+            threads=threads,
+            deciding=deciding,
+            n_best=n_best,
+            progress=progress,
+        )
+    known, truths = match_truths(rows.class_names, folder.class_names, rows)
+    with (
+        open_cluster(cluster, progress=progress) as executor,
+        progress.step("Scoring rows", rows.n_rows, "rows") as advance,
+    ):
+        found = rank_store(scoring, known, block_size(rows.dim), executor, advance)
+    results = dict(zip(("ranks", "guesses"), found, strict=True))
+    scored = gather_scored(known, results, rows.paths)
+    return add_precisions(scored, folder, rows, threads=threads, progress=progress), truths
+
+
+def match_store(folder: ModelFolder, store: Store) -> ModelFolder:
+    """Return a model for the rows of a store; `InputError` unless they are rows of its kind."""
+    recipes = (folder.recipe, store.recipe)
+    if None not in recipes and len({fingerprint(recipe) for recipe in recipes if recipe}) > 1:
+        raise InputError(
+            f"The rows of {store.path} were made with another vocabulary than the model's, so its "
+            "scores would be meaningless. Use the images themselves."
+        )
+    dim = store.dim if store.code is None else store.code.dim
+    if dim != folder.model.dim:
+        raise InputError(
+            f"The rows of {store.path} have {dim} features, the model takes {folder.model.dim}: "
+            "they were extracted with other settings."
+        )
+    return replace(folder, model=match_rows(folder.model, store.code, str(store.path)))
+
+
+def score_rows(
+    folder: ModelFolder,
+    rows: Rows,
+    paths: list[str],
+    name: str,
+    *,
+    threads: int | None,
+    deciding: DecisionOptions | None = None,
+    n_best: int = 0,
+    progress: Progress,
+) -> tuple[Scored, Truths]:
+    """Rank rows, called `name` in errors; return the scored rows and their true classes."""
+    evaluate_rows = make_evaluator(folder, deciding, n_best)
+    if rows.dim != folder.model.dim:
+        raise InputError(
+            f"The rows of {name} have {rows.dim} features, the model takes "
+            f"{folder.model.dim}: they were extracted with other settings."
+        )
+    known, truths = match_truths(rows.class_names, folder.class_names, rows)
+
+    def batches(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
+        for block in rows.blocks(block_size(rows.dim)):
+            advance(len(block.X))
+            yield block.X, select_truths(known, block.index)
+
+    with progress.step("Scoring rows", rows.n_rows, "rows") as advance, thread_executor(threads):
+        results = evaluate_batches(evaluate_rows, batches(advance))
+    scored = gather_scored(known, results, paths)
+    return add_precisions(scored, folder, rows, threads=threads, progress=progress), truths
+
+
+def gather_scored(known: Truths, results: RowResults, paths: list[str]) -> Scored:
+    """Return scored rows; of a row with several classes, one is its truth, and all are its set."""
+    ranks, guesses = results["ranks"], results["guesses"]
+    if isinstance(known, LabelSets):
+        return Scored(nearest_truths(known, guesses), guesses, ranks, paths, results, sets=known)
+    return Scored(known, guesses, ranks, paths, results)
+
+
+def add_precisions(
+    scored: Scored, folder: ModelFolder, rows: Rows, *, threads: int | None, progress: Progress
+) -> Scored:
+    """Return scored rows with average precisions, if rows have several labels."""
+    if scored.sets is None:
+        return scored
+    with thread_executor(threads):
+        found = find_precisions(
+            folder.model, rows, scored.sets, block=block_size(rows.dim), progress=progress
+        )
+    return replace(scored, precisions=found)
+
+
+def block_size(dim: int) -> int:
+    """Return the number of rows that one product scores."""
+    return max(BATCH, min(1024, (32 << 20) // (4 * dim)))
+
+
+def nearest_truths(sets: LabelSets, guesses: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return one true label for each row: the predicted one if it is right, else the lowest."""
+    labels = sets.first()
+    rows, classes = sets.pairs()
+    right = rows[classes == guesses[rows]]
+    labels[right] = guesses[right]
+    return labels
+
+
+def slice_truths(truths: Truths, rows: slice) -> Truths:
+    """Return the true labels of a range of rows."""
+    return truths.part(rows) if isinstance(truths, LabelSets) else truths[rows]
+
+
+EvaluateRows = Callable[[NDArray[np.float32], Any], RowResults]
+
+
+def make_evaluator(
+    folder: ModelFolder, deciding: DecisionOptions | None, n_best: int = 0
+) -> EvaluateRows:
+    """Return the function that compares the decisions for rows with their true classes."""
+    calibrated = folder.calibration is not None or folder.label_calibration is not None
+    if deciding is not None and (calibrated or deciding != DecisionOptions()):
+        return partial(evaluate_decisions, deciding.make_decider(folder), n_best=n_best)
+
+    def evaluate_scores(X: NDArray[np.float32], truths: Any) -> RowResults:
+        ranks, guesses = folder.model.rank_true_labels(X, truths)
+        best = {"best": folder.model.rank(X, n_best)[0]} if n_best else {}
+        return {"ranks": ranks, "guesses": guesses, **best}
+
+    return evaluate_scores
+
+
+def evaluate_batches(
+    evaluate_rows: EvaluateRows,
+    batches: Iterator[tuple[NDArray[np.float32], Any]],
+    scores: ImageScores | None = None,
+) -> RowResults:
+    """Return how the decisions for all rows compare with their true classes.
+
+    Parameters
+    ----------
+    scores : what the scores of the rows are added to, if they are needed later.
+    """
+    parts = []
+    for X, labels in batches:
+        parts.append(evaluate_rows(X, labels))
+        if scores is not None:
+            scores.add(X)
+    return join_results(parts)
+
+
+def match_truths(
+    data_names: Sequence[str], model_names: Sequence[str], rows: Rows | ImageList
+) -> tuple[Truths, Truths]:
+    """Return the labels of rows twice, as `match_classes` does; of several, all of them."""
+    if rows.sets is None:
+        return match_classes(data_names, model_names, rows.labels)
+    each = np.arange(len(data_names), dtype=np.int32)
+    known, own = match_classes(data_names, model_names, each)
+    return rows.sets.renumbered(known), rows.sets.renumbered(own)
+
+
+def match_classes(
+    data_names: Sequence[str], model_names: Sequence[str], labels: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the labels of rows as numbers of the model's classes, in two arrays.
+
+    In the first array classes that the model does not know are -1; in the second they have numbers
+    of their own, so that the mean over classes can count each of them.
+    """
+    number = {name: c for c, name in enumerate(model_names)}
+    known = np.array([number.get(name, -1) for name in data_names] + [-1], np.int32)
+    own = np.array([number.get(name, len(number) + i) for i, name in enumerate(data_names)] + [-1])
+    return known[labels], own.astype(np.int32)[labels]
+
+
+@dataclass(frozen=True)
+class StoreScoring:
+    """Ranks rows of a store by a model, both known by their paths.
+
+    Attributes
+    ----------
+    model, store : the folders, each with a number that changes when its content does.
+    split : the split of the store that is ranked, ``all`` for all rows.
+    plain : see `evaluate`.
+    """
+
+    model: tuple[Path, int]
+    store: tuple[Path, int]
+    split: str
+    plain: bool
+
+    @classmethod
+    def of(cls, model: Path, store: Path, split: str, *, plain: bool) -> StoreScoring:
+        """Return the task for the folders with their present content."""
+        changed = (model / CONFIG).stat().st_mtime_ns
+        return cls((model.absolute(), changed), (store.absolute(), state_of(store)), split, plain)
+
+    def __call__(self, task: tuple[list[range], Truths]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the rank of the true label and the best class of each row of some blocks."""
+        model, rows = _open(self)
+        blocks, truths = task
+        found, start = [], 0
+        for block in blocks:
+            own = slice(start, start + len(block))
+            some = slice_truths(truths, own)
+            found.append(model.rank_true_labels(rows.read(block), some))
+            start = own.stop
+        ranks, guesses = zip(*found, strict=True)
+        return np.concatenate(ranks), np.concatenate(guesses)
+
+
+def rank_store(
+    scoring: StoreScoring, truths: Truths, size: int, executor: Executor, advance: Advance
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the rank of the true label and the best class of all rows, in their order.
+
+    Parameters
+    ----------
+    truths : of all rows.
+    size : rows of a block.
+    """
+    n_rows = len(truths)
+
+    def cut() -> Iterator[tuple[list[range], Truths]]:
+        for start in range(0, n_rows, BLOCKS * size):
+            stop = min(start + BLOCKS * size, n_rows)
+            blocks = [range(i, min(i + size, stop)) for i in range(start, stop, size)]
+            yield blocks, slice_truths(truths, slice(start, stop))
+
+    executor.require(scoring.model[0], scoring.store[0] / STORE)
+    results = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
+    for found in executor.map(scoring, cut()):
+        advance(len(found[0]))
+        results.append(found)
+    ranks, guesses = zip(*results, strict=True)
+    return np.concatenate(ranks), np.concatenate(guesses)
+
+
+@lru_cache(maxsize=2)
+def _open(scoring: StoreScoring) -> tuple[Model, StoreRows]:
+    store = Store.open(scoring.store[0])
+    model = load_model(scoring.model[0]).model
+    if scoring.plain and isinstance(model, CodedModel):
+        model = replace(model, rounded=False)
+    rows = store.rows(None if scoring.split == "all" else scoring.split)
+    return match_rows(model, store.code, str(store.path)), rows

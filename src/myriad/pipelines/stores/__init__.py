@@ -1,0 +1,1 @@
+"""Stores of rows: import, compress, export and inspect them."""

@@ -1,0 +1,1 @@
+"""Train a model, and study settings: tune, compare objectives, compare codes."""

@@ -1,0 +1,395 @@
+"""From images or a store to a model folder: extract, search, train, validate, save."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from myriad.errors import InputError
+from myriad.files import dump_json, read_json
+from myriad.images.corrections import correct_labels, read_corrections
+from myriad.measures import Measures, measure
+from myriad.models import ClassPictures, Model, ModelFolder, load_model, make_plain, save_model
+from myriad.pipelines.checking.labels import list_suspects
+from myriad.pipelines.compiling import compiling_ahead, wait_for_kernels
+from myriad.pipelines.describing.extract import ExtractOptions, extract
+from myriad.pipelines.evidence.calibration import describe_calibration
+from myriad.pipelines.evidence.documentation import (
+    Scored,
+    gather_evidence,
+    gather_pictures,
+    write_card,
+)
+from myriad.pipelines.evidence.labels import describe_labels
+from myriad.pipelines.evidence.neighbourhoods import describe_embedding
+from myriad.pipelines.evidence.signature_parts import share_margins
+from myriad.pipelines.outputs import (
+    check_model_output,
+    locks_output,
+    store_beside,
+    training_beside,
+)
+from myriad.pipelines.predicting.decision_options import DecisionOptions
+from myriad.pipelines.predicting.scoring import score_store
+from myriad.pipelines.training.replacement import Replacement, describe_source
+from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
+from myriad.progress import SILENT, Progress
+from myriad.serialisation import size_of
+from myriad.store import Rows, Store, check_scale, is_store
+from myriad.training import Automatic, Checkpoint, Context, Fitted, Method
+from myriad.training.calibrating import add_calibration, exclude, split_calibration_rows
+from myriad.training.engine.gram import RowProducts
+
+EVIDENCE = "evidence.json"
+"""What a report is made from, kept in the model folder."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model folder, the store it was trained on, and its validation accuracy."""
+
+    model: Path
+    store: Store
+    fitted: Fitted
+    validation: Measures
+    settings: dict[str, Any]
+    evidence: dict[str, Any]
+    seconds: float
+    seconds_training: float
+
+    @property
+    def model_bytes(self) -> int:
+        """The size of the classifier's arrays, without the networks and vocabularies beside it."""
+        return size_of(self.fitted.model)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object that ``train`` prints."""
+        calibration = self.fitted.calibration or self.fitted.label_calibration
+        return {
+            "model": str(self.model),
+            "store": str(self.store.path),
+            "seconds": round(self.seconds, 3),
+            "seconds_training": round(self.seconds_training, 3),
+            "epochs": self.fitted.epochs,
+            "settings": self.settings,
+            "calibration": calibration and calibration.to_json(),
+            "validation": self.validation.to_json(),
+        }
+
+
+@locks_output(with_store=True)
+def train(
+    data: Path,
+    out: Path,
+    *,
+    store: Path | None = None,
+    extracting: ExtractOptions | None = None,
+    method: Method | None = None,
+    corrections: Path | None = None,
+    threads: int | None = None,
+    cluster: Any = None,
+    memory: int | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    progress: Progress = SILENT,
+) -> Trained:
+    """Train a model on `data`, images in any layout or a store, and save it in the folder `out`.
+
+    Rows made from images are kept in the store `store`, by default beside `out`; a run that is
+    interrupted resumes from there. Settings and epochs are found on validation rows; then, unless
+    the user set those rows apart or there are plenty, the model is trained once more on all rows.
+
+    Parameters
+    ----------
+    corrections : a CSV file with the right labels of some images, as ``check --labels`` writes it.
+    cluster : see `open_cluster`; workers must see data, store and the folder of the model.
+    memory : bytes that training may take; larger weights are trained one class shard at a time.
+    """
+    began = time.perf_counter()
+    asked = method or Automatic()
+    method = asked if memory is None else asked.with_memory(memory // 2)
+    rows = Store.open(data) if is_store(data) else None
+    if rows is not None and corrections is not None:
+        if cluster is not None or memory is not None:
+            raise InputError(
+                "--corrections of a store cannot be combined with --cluster or --memory, whose "
+                "workers read the labels of the store. Correct the images instead."
+            )
+        rows = correct_store(rows, corrections)
+    store = None if rows is not None else store or store_beside(out)
+    check_model_output(out, overwrite=overwrite, resume=resume, store=store)
+    state = training_beside(out)
+    replacement = Replacement(out, state, rows or data, asked, overwrite=overwrite, resume=resume)
+    if rows is not None:
+        replacement.check(rows)
+    elif store is not None and resume:
+        replacement.check_store(store)
+    if not resume:
+        shutil.rmtree(state, ignore_errors=True)
+    automatic = store is not None and method.objective == "auto"
+    ahead = compiling_ahead(threads) if automatic else nullcontext()
+    with ahead, replacement.marked(), open_executor(cluster, progress=progress) as executor:
+        if store is not None:
+            rows = extract(
+                data,
+                store,
+                options=extracting,
+                splits=("train", "val"),
+                training=True,
+                corrections=corrections,
+                seed=method.seed,
+                threads=threads,
+                cluster=executor,
+                overwrite=overwrite,
+                resume=resume,
+                progress=progress,
+            ).store
+            replacement.check(rows)
+        assert rows is not None
+        out.mkdir(parents=True, exist_ok=True)  # an error here comes before the training
+        wait_for_kernels()
+        training = time.perf_counter()
+        with open_training_workers(
+            executor, state / "pieces", memory=memory, threads=threads
+        ) as workers:
+            context = Context(threads=threads, progress=progress, workers=workers)
+            fitted, scored, validation = fit_store(rows, method, context, state=state)
+    seconds_training = time.perf_counter() - training
+    settings = {
+        "objective": method.objective,
+        **fitted.settings,
+        "seed": method.seed,
+        **describe_signature(rows),
+        **describe_parts(fitted.model, rows),
+    }
+    evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
+    source = describe_source(rows, asked)
+    pictures = None if rows.recipe is None else gather_pictures(evidence, threads=threads)
+    _save(out, rows, fitted, validation, settings, evidence, source, pictures)
+    shutil.rmtree(state, ignore_errors=True)
+    return Trained(
+        out,
+        rows,
+        fitted,
+        validation,
+        settings,
+        evidence,
+        time.perf_counter() - began,
+        seconds_training,
+    )
+
+
+def correct_store(store: Store, path: Path) -> Store:
+    """Return a store with the labels that a file of corrections states."""
+    numbers = {name: number for number, name in enumerate(store.paths)}
+    corrections = read_corrections(path)
+    labels, kept = correct_labels(corrections, numbers, store.labels, store.class_names)
+    return store.relabelled(labels, kept)
+
+
+def fit_store(
+    store: Store, method: Method, context: Context, *, state: Path | None = None
+) -> tuple[Fitted, Scored, Measures]:
+    """Train on a store; return the final model, and the scored validation rows.
+
+    They are scored before the model is trained once more on validation rows too.
+
+    Parameters
+    ----------
+    context : threads, progress and workers.
+    state : a folder for checkpoints, from which an interrupted training resumes.
+    """
+    context = replace(context, products=RowProducts())
+    progress = context.progress
+    n_classes = len(store.class_names)
+    splits = set(store.splits.tolist())
+    train_rows, calibration_rows = split_calibration_rows(store.rows("train"), method)
+    val_rows = store.rows("val") if "val" in splits else None
+    check_rows(train_rows, store, progress)
+    if val_rows is None:
+        progress.note(
+            "No validation images: settings are not searched and accuracy is not measured."
+        )
+    note_unused(context, method)
+    first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))
+    fitted = method.fit(train_rows, val_rows, n_classes=n_classes, context=first)
+    crossed = fitted.held_scores
+    fitted = add_calibration(fitted, method, train_rows, val_rows, calibration_rows, progress)
+    suspects = list_suspects(fitted, crossed, train_rows, val_rows)
+    if val_rows is None:
+        nothing = np.zeros(0, np.int32)
+        return (
+            fitted,
+            Scored(nothing, nothing, nothing, [], suspects=suspects),
+            measure(nothing, nothing, n_classes=n_classes),
+        )
+    began = time.perf_counter()
+    plain = make_plain(fitted.model, store.code)
+    folder = ModelFolder(
+        plain, store.class_names, None, {}, label_calibration=fitted.label_calibration
+    )
+    scored, truths = score_store(
+        folder,
+        store,
+        "val",
+        threads=context.threads,
+        deciding=DecisionOptions(),
+        progress=progress,
+    )
+    validation = measure(
+        scored.ranks,
+        truths,
+        n_classes=n_classes,
+        seconds=time.perf_counter() - began,
+        precisions=scored.precisions,
+    )
+    if "val" in store.trained_splits:
+        again = method.settled(fitted)
+        refitted = again.fit(
+            exclude(store.rows(store.trained_splits), calibration_rows),
+            None,
+            n_classes=n_classes,
+            context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),
+        )
+        fitted = refitted.with_search_of(fitted)
+    return fitted, replace(scored, suspects=suspects), validation
+
+
+def check_rows(rows: Rows, store: Store, progress: Progress) -> None:
+    """Raise `InputError` unless rows of a store can be trained on; note classes without rows.
+
+    There must be two classes at least, and no values whose products overflow float32.
+    """
+    check_scale(rows)
+    n_classes, n_present = len(store.class_names), len(np.unique(rows.labels))
+    if n_present < 2:
+        raise InputError(f"{store.path}: at least two classes are needed to train.")
+    if n_present < n_classes:
+        progress.note(
+            f"Classes without training images, which cannot be predicted: "
+            f"{n_classes - n_present} of {n_classes}."
+        )
+
+
+def checkpoint_in(
+    folder: Path | None, name: str, method: Method, store: Store
+) -> Checkpoint | None:
+    """Return the checkpoint of one training on a store, if there is a folder for it."""
+    if folder is None:
+        return None
+    key = {"method": repr(method), "store": store.fingerprint}
+    return Checkpoint(folder / f"{name}.safetensors", key)
+
+
+def describe_signature(store: Store) -> dict[str, Any]:
+    """Return which signature the rows of a store have and how it was chosen, plain JSON."""
+    if store.recipe is None:
+        return {}
+    found = {"signature": str(store.plan.get("signature", store.recipe.kind))}
+    choice = store.plan.get("choice")
+    return found | ({"signature_choice": choice} if isinstance(choice, dict) else {})
+
+
+def describe_parts(model: Model, store: Store) -> dict[str, Any]:
+    """Return what each of several signatures contributes, plain JSON; nothing for one."""
+    shares = share_margins(model, store)
+    return {"signature_shares": shares} if shares else {}
+
+
+def _gather(
+    store: Store,
+    fitted: Fitted,
+    scored: Scored,
+    validation: Measures,
+    settings: dict[str, Any],
+    *,
+    title: str,
+    data: Path,
+) -> dict[str, Any]:
+    train_rows = store.rows("train")
+    of_row, classes = train_rows.all_labels.pairs()
+    paths = train_rows.paths
+    counts = np.bincount(classes, minlength=len(store.class_names))
+    return gather_evidence(
+        scored,
+        validation,
+        title=title,
+        split="validation",
+        class_names=store.class_names,
+        train_counts=counts,
+        train_samples=sample_paths(classes, [paths[i] for i in of_row]),
+        history=fitted.history,
+        search=fitted.table,
+        settings=settings
+        | {"epochs": fitted.epochs, "features": store.dim, "extraction": store.plan},
+        bad=store.bad,
+        data=str(data),
+        model_bytes=size_of(fitted.model),
+        calibration=describe_calibration(fitted.calibration, len(store.class_names)),
+        suspects=scored.suspects,
+        labels=describe_labels(scored, store.class_names),
+        **describe_embedding(fitted.model, store.class_names),
+    )
+
+
+def sample_paths(labels: NDArray[np.int32], paths: list[str]) -> dict[int, str]:
+    """Return the first path of each class in alphabetical order: the same one at every run."""
+    samples: dict[int, str] = {}
+    for label, path in zip(labels.tolist(), paths, strict=True):
+        if label not in samples or path < samples[label]:
+            samples[label] = path
+    return samples
+
+
+def _save(
+    out: Path,
+    store: Store,
+    fitted: Fitted,
+    validation: Measures,
+    settings: dict[str, Any],
+    evidence: dict[str, Any],
+    source: dict[str, Any],
+    pictures: ClassPictures | None,
+) -> None:
+    facts = {
+        "training rows": int(np.isin(store.splits, store.trained_splits).sum()),
+        "signature": store.recipe.kind if store.recipe else "none: ready-made rows",
+        "features": store.dim,
+        "epochs trained": fitted.epochs,
+        **settings,
+    }
+    plain = make_plain(fitted.model, store.code)
+    settings = settings | {"epochs": fitted.epochs}
+    contents = ModelFolder(
+        plain,
+        store.class_names,
+        store.recipe,
+        settings,
+        source,
+        fitted.calibration,
+        fitted.label_calibration,
+    )
+    card = write_card(out.name or out.resolve().name, validation, facts)
+    save_model(
+        out,
+        contents,
+        card=card,
+        texts={EVIDENCE: dump_json(evidence)},
+        held_scores=fitted.held_scores,
+        pictures=pictures,
+    )
+
+
+def read_evidence(model: Path) -> dict[str, Any]:
+    """Return what the report of the model in a folder is made from."""
+    load_model(model)
+    if not (model / EVIDENCE).is_file():
+        raise InputError(f"{model} has no {EVIDENCE}: its report cannot be made. Train it again.")
+    return read_json(model / EVIDENCE)

@@ -1,0 +1,1 @@
+"""Change a model: new classes, fewer labels, and the images to label next."""

@@ -1,0 +1,246 @@
+"""Extend a model with new classes, without the old images."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from myriad.errors import InputError
+from myriad.files import dump_json
+from myriad.measures import Measures, measure
+from myriad.models import (
+    Calibration,
+    ClassPictures,
+    CodedModel,
+    LinearModel,
+    Model,
+    ModelFolder,
+    load_model,
+    load_pictures,
+    save_model,
+)
+from myriad.models.calibration.held_classes import rank_held
+from myriad.pipelines.describing.extract import extract
+from myriad.pipelines.evidence.calibration import describe_calibration
+from myriad.pipelines.evidence.documentation import (
+    Scored,
+    gather_evidence,
+    gather_pictures,
+    write_card,
+)
+from myriad.pipelines.outputs import check_model_output, locks_output, store_beside
+from myriad.pipelines.predicting.scoring import match_store
+from myriad.pipelines.training.train import EVIDENCE, sample_paths
+from myriad.pipelines.updating.extension_training import ExtensionResult, ExtensionTask
+from myriad.progress import SILENT, Progress
+from myriad.serialisation import size_of
+from myriad.store import Store, is_store
+from myriad.training import Context
+from myriad.training.engine.gram import RowProducts
+
+OUTDATED = ("cross_validation", "runner_up")
+"""Settings that describe the accuracy of the old model."""
+
+
+@dataclass(frozen=True)
+class Extended:
+    """An extended model, with its rows and accuracy.
+
+    Attributes
+    ----------
+    model, source : the new model folder and the old one.
+    store : the new rows.
+    growth, found : the rows, and the model that was made of them.
+    held_out : how rows were ranked by weights that were found without them.
+    """
+
+    model: Path
+    source: Path
+    store: Path
+    growth: ExtensionTask
+    found: ExtensionResult
+    held_out: Measures
+    settings: dict[str, Any]
+    seconds: float
+    seconds_training: float
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What makes probabilities of the scores."""
+        return self.found.calibration
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object that ``extend`` prints."""
+        return {
+            "model": str(self.model),
+            "extended_from": str(self.source),
+            "store": str(self.store),
+            "classes": len(self.growth.class_names),
+            "added": self.growth.added,
+            "updated": [self.growth.class_names[c] for c in self.found.updated],
+            "old_rows": "store" if self.growth.from_store else "model",
+            "rows": {"new": len(self.growth.new), "old": len(self.growth.old)},
+            "held_out": self.held_out.to_json(),
+            "calibration": self.calibration and self.calibration.to_json(),
+            "settings": self.settings,
+            "seconds": round(self.seconds, 3),
+            "seconds_training": round(self.seconds_training, 3),
+        }
+
+
+@locks_output(with_store=True)
+def extend(
+    model: Path,
+    data: Path,
+    out: Path,
+    *,
+    old: Sequence[Path] = (),
+    update: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    overwrite: bool = False,
+    resume: bool = False,
+    progress: Progress = SILENT,
+) -> Extended:
+    """Train the classes of `data` that a model lacks beside its own, and save the whole in `out`.
+
+    The weights of the old classes stay exactly the same unless they are updated. Images are
+    described by the model's own signature, and their rows kept in a store beside `out`.
+
+    Parameters
+    ----------
+    data : images in any layout, or a store.
+    old : stores of rows of the old classes, such as the one that the model was trained on. Without
+        any, pseudo-rows are drawn from the class means that the model stores.
+    update : whether old classes are trained again too: all of them with `old`, else those that
+        have new rows.
+    """
+    began = time.perf_counter()
+    folder = load_model(model)
+    check_growable(folder.model)
+    rows_path = None if is_store(data) else store_beside(out)
+    if os.path.realpath(out) == os.path.realpath(model):
+        raise InputError(f"--out {out} is the model itself: name another folder.")
+    check_model_output(out, overwrite=overwrite, resume=resume, store=rows_path)
+    stores = [Store.open(path) for path in old]
+    for one in stores:
+        match_store(folder, one)  # before images are described
+    if rows_path is None:
+        store = Store.open(data)
+    elif folder.recipe is None:
+        raise InputError(
+            f"{model} was trained on rows, so {data} must be a store of rows: make one with "
+            "myriad import."
+        )
+    else:
+        store = extract(
+            data,
+            rows_path,
+            recipe=folder.recipe,
+            splits=("train", "val"),
+            seed=seed,
+            threads=threads,
+            overwrite=overwrite,
+            resume=resume,
+            progress=progress,
+        ).store
+    task = ExtensionTask.of(
+        folder, model, store, stores, update=update, seed=seed, progress=progress
+    )
+    training = time.perf_counter()
+    context = Context(threads=threads, progress=progress, products=RowProducts())
+    found = task.train(context)
+    seconds_training = time.perf_counter() - training
+    names = task.class_names
+    kept = {name: folder.settings[name] for name in folder.settings if name not in OUTDATED}
+    settings = {**kept, **found.settings, "extended_from": model.name}
+    held_out = measure_held(found)
+    evidence = _gather(task, found, held_out, settings, title=out.name, data=data)
+    out.mkdir(parents=True, exist_ok=True)
+    pictures = None
+    if folder.recipe is not None:
+        before = load_pictures(model, folder.class_names)
+        fresh = gather_pictures(evidence, threads=threads)
+        pictures = ClassPictures.of(
+            [
+                before.read(c) if before and c < len(folder.class_names) else fresh.read(c)
+                for c in range(len(names))
+            ]
+        )
+    facts = {"new classes": len(task.added), "rows of new classes": len(task.new), **settings}
+    card = write_card(out.name or out.resolve().name, held_out, facts)
+    contents = ModelFolder(
+        found.model, names, folder.recipe, settings, task.describe_source(), found.calibration
+    )
+    save_model(
+        out,
+        contents,
+        card=card,
+        texts={EVIDENCE: dump_json(evidence)},
+        held_scores=found.held_scores,
+        pictures=pictures,
+    )
+    return Extended(
+        out,
+        model,
+        store.path,
+        task,
+        found,
+        held_out,
+        settings,
+        time.perf_counter() - began,
+        seconds_training,
+    )
+
+
+def check_growable(model: Model) -> None:
+    """Raise `InputError` unless classes can be added to a model."""
+    learned = model.model if isinstance(model, CodedModel) else model
+    nothing = LinearModel(np.zeros((1, learned.dim), np.float32), np.zeros(1, np.float32))
+    model.with_classes(nothing)
+
+
+def measure_held(found: ExtensionResult) -> Measures:
+    """Return the accuracy on held-out rows, which may be none."""
+    held, nothing = found.held_scores, np.zeros(0, np.int32)
+    if held is None:
+        return measure(nothing, nothing, n_classes=found.model.n_classes)
+    return measure(rank_held(held), held.labels, n_classes=found.model.n_classes)
+
+
+def _gather(
+    task: ExtensionTask,
+    found: ExtensionResult,
+    held_out: Measures,
+    settings: dict[str, Any],
+    *,
+    title: str,
+    data: Path,
+) -> dict[str, Any]:
+    """Return the evidence of the report; the images of held-out rows are not known."""
+    held, nothing = found.held_scores, np.zeros(0, np.int32)
+    scored = Scored(nothing, nothing, nothing, [])
+    if held is not None:
+        scored = Scored(held.labels, held.classes[:, 0], rank_held(held), [""] * len(held))
+    rows = (task.old, task.new) if task.from_store else (task.new,)
+    labels = np.concatenate([part.labels for part in rows])
+    names = task.class_names
+    return gather_evidence(
+        scored,
+        held_out,
+        title=title,
+        split="held-out",
+        class_names=names,
+        train_counts=np.bincount(labels, minlength=len(names)),
+        train_samples=sample_paths(labels, [path for part in rows for path in part.paths]),
+        settings=settings,
+        data=str(data),
+        model_bytes=size_of(found.model),
+        calibration=describe_calibration(found.calibration, len(names)),
+    )

@@ -1,0 +1,1 @@
+"""Signatures of networks: EfficientNet and ONNX files, run by ONNX Runtime."""

@@ -1,0 +1,57 @@
+"""Images sorted into folders by label: links, copies, names that clash, labels that lead away."""
+
+import os
+
+import pytest
+
+from myriad.errors import InputError
+from myriad.pipelines.predicting.sorting import check_sorting, name_folder, sort_images
+from tests.images.test_video import write_video
+
+
+def predict(path, label, **more):
+    return {"path": str(path), "labels": [{"label": label, "score": 1.0}], **more}
+
+
+@pytest.fixture
+def images(tmp_path):
+    found = []
+    for name in ("one/a.jpg", "two/a.jpg", "two/b.jpg"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(name)
+        found.append(path)
+    return found
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_images_are_sorted(tmp_path, images, copy):
+    out = tmp_path / "sorted"
+    predictions = [predict(path, "cat") for path in images[:2]]
+    predictions.append(predict(images[2], "dog", unknown=True))
+    for _ in range(2):  # a second time adds nothing
+        assert sort_images(predictions, out, copy=copy) == {"cat": 2, "unknown": 1}
+    found = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
+    assert found == ["cat/a-2.jpg", "cat/a.jpg", "unknown/b.jpg"]
+    assert (out / "cat" / "a-2.jpg").read_text() == "two/a.jpg"
+    assert (out / "cat" / "a.jpg").is_symlink() != copy
+
+
+def test_frames_are_written(tmp_path):
+    path = write_video(tmp_path / "clip.avi")
+    sort_images([predict(f"{path}@0.5s", "cat")], tmp_path / "sorted")
+    assert (tmp_path / "sorted" / "cat" / "clip.avi@0.5s.png").stat().st_size > 0
+
+
+@pytest.mark.parametrize("label", ["..", "../x", "/etc", "a\\b", "", "."])
+def test_labels_stay_inside(label):
+    assert os.path.basename(name_folder(label)) == name_folder(label)
+    assert name_folder(label) not in ("", ".", "..")
+
+
+def test_a_folder_with_files_is_refused(tmp_path):
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(InputError, match="is not empty"):
+        check_sorting(tmp_path, overwrite=False)
+    check_sorting(tmp_path, overwrite=True)
+    check_sorting(tmp_path / "new", overwrite=False)
