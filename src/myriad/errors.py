@@ -42,7 +42,8 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     """
     names = [str(name) for name in known]
     lowered = {name.lower(): name for name in reversed(names)}
-    near = difflib.get_close_matches(str(word).lower(), lowered, n=1, cutoff=0.5)
+    given = word if isinstance(word, str) else quote(word)
+    near = difflib.get_close_matches(given.lower(), lowered, n=1, cutoff=0.5)
     return f" Did you mean {lowered[near[0]]!r}?" if near else ""
 
 

@@ -67,7 +67,7 @@ def test_too_few_rows_leave_a_model_without_probabilities():
     fitted = add_calibration(fitted, Means(), train, val, None, Notes())
     assert fitted.calibration is None
     assert isinstance(fitted.held_scores, HeldScores)
-    assert "20 rows could be held out, 50 are needed" in notes[0]
+    assert "at least 50 held-out rows are needed, and there are 20" in notes[0]
 
 
 def test_prediction_sets_of_an_estimator():

@@ -98,7 +98,7 @@ def test_bad_priors_are_named(tmp_path, text, says):
         ({"only": "cat,dgo"}, "Did you mean 'dog'"),
         ({"coverage": 1.0}, "coverage"),
         ({"coverage": 0.999}, "needs at least 999 calibration rows"),
-        ({"reject": "precision"}, "must be one of precision=0.99"),
+        ({"reject": "precision"}, "such as precision=0.99 or rate=0.05"),
         ({"reject": "precision=2"}, "between|below 1"),
         ({"reject": "sureness=0.5"}, "rejected by"),
         ({"confidence": 0.0}, "confidence"),

@@ -13,11 +13,9 @@ import numpy as np
 from myriad.errors import InputError
 from myriad.models.calibration.classes import Calibration
 
-GOALS = {
-    "precision": "the fraction of answers that are right",
-    "rate": "the fraction of rows without an answer",
-    "novelty": "the fraction of rows of known classes that are taken for none of them",
-}
+GOALS = {"precision": 0.99, "rate": 0.05, "novelty": 0.05}
+"""What a rule can aim at, with the value of an example: the fraction of answers that are right, of
+rows without an answer, and of rows of known classes that are taken for none of them."""
 ROUNDING = 1e-6
 """Confidences that differ by less are equal: scores are rounded in another way in other batches,
 and many rows may be as sure as float32 allows."""
@@ -47,7 +45,7 @@ class Rejection:
         """Return the rule of a text such as ``precision=0.99``."""
         found = read_goal(text)
         if found is None:
-            listed = ", ".join(f"{name}=0.05" for name in GOALS).replace("n=0.05", "n=0.99", 1)
+            listed = " or ".join(f"{goal}={value}" for goal, value in GOALS.items())
             raise InputError(f"--reject must be a rule such as {listed}, not {text!r}.")
         return cls(*found)
 
