@@ -13,7 +13,7 @@ from myriad.store import Rows
 from myriad.training.automatic.folds import Judge
 from myriad.training.search import smooth
 
-EXPLORED_ROWS = 1000
+EXPLORED_ROWS = 500
 """Held-out rows that are enough to find the neighbourhood of the best setting."""
 PATIENCE = 2
 """A path ends when so many of its points in a row have brought no better accuracy."""
