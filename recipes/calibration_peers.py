@@ -48,7 +48,9 @@ def spread_scores(held: HeldScores, n_classes: int) -> np.ndarray:
 def make_probabilities(calibration: Calibration, scores: np.ndarray) -> np.ndarray:
     """Return calibrated probabilities, from scores of all classes."""
     logits = calibration.scales(scores.max(axis=1))[:, None] * scores.astype(np.float64)
-    logits[np.arange(len(logits)), scores.argmax(axis=1)] += calibration.bonus
+    second, best = np.partition(logits, -2, axis=1)[:, -2:].T
+    bonuses = calibration.bonuses(best, second)
+    logits[np.arange(len(logits)), scores.argmax(axis=1)] += bonuses
     return softmax(logits, axis=1)
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from myriad.checks import cross_fitting
 from myriad.checks.cross_fitting import HeldProbabilities, cross_fit
@@ -68,9 +69,9 @@ def test_probabilities_are_those_of_the_calibration():
     calibration = calibrate(held, "cross-fitted")
     found = HeldProbabilities.of(held, np.arange(200), calibration)
     logits = calibration.scales(scores.max(axis=1))[:, None] * scores.astype(np.float64)
-    exact = np.exp(logits - logits.max(axis=1, keepdims=True))
-    exact[np.arange(200), scores.argmax(axis=1)] *= np.exp(calibration.bonus)
-    exact /= exact.sum(axis=1, keepdims=True)
+    second, first = np.sort(logits, axis=1)[:, -2:].T
+    logits[np.arange(200), scores.argmax(axis=1)] += calibration.bonuses(first, second)
+    exact = softmax(logits, axis=1)
     np.testing.assert_allclose(found.given, exact[np.arange(200), labels], rtol=0.02)
     best = np.take_along_axis(exact, found.classes.astype(np.int64), axis=1)
     np.testing.assert_allclose(found.probabilities, best, rtol=0.02)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError
 from myriad.models import Calibration, HeldScores, Model, calibrate
-from myriad.models.calibration.classes import LEAST_ROWS, sum_log
+from myriad.models.calibration.classes import LEAST_ROWS, find_held_margins, sum_log
 from myriad.parallel.threads import hold_blas_to_one_thread
 from myriad.randomness import generator
 from myriad.store import Rows
@@ -70,10 +70,11 @@ class HeldProbabilities:
     ) -> Self:
         """Return the probabilities of held-out scores, those of the `n_kept` best classes."""
         scales = calibration.scales(held.scores[:, 0]).astype(np.float64)
-        sums = sum_log(held, scales, calibration.bonus)
+        bonuses = calibration.bonus + calibration.gain * find_held_margins(held, scales)
+        sums = sum_log(held, scales, bonuses)
         k = min(n_kept, held.classes.shape[1])
         probabilities = np.exp(scales[:, None] * held.scores[:, :k] - sums[:, None])
-        probabilities[:, 0] *= np.exp(calibration.bonus)
+        probabilities[:, 0] *= np.exp(bonuses)
         given = np.exp(scales * held.true - sums)
         given = np.where(held.classes[:, 0] == held.labels, probabilities[:, 0], given)
         return cls(

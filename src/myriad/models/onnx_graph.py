@@ -16,7 +16,7 @@ import numpy as np
 
 from myriad.codes.onnx_nodes import PREFIX, Graph
 from myriad.errors import InputError
-from myriad.models.calibration.classes import MOST_EXPONENT, Calibration
+from myriad.models.calibration.classes import MOST_EXPONENT, MOST_MARGIN, Calibration
 from myriad.models.calibration.labels import LabelCalibration
 from myriad.models.coded import CodedModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
@@ -125,11 +125,22 @@ def _calibrate(graph: Graph, scores: str, calibration: Calibration, n_classes: i
     exponent = graph.add("Add", [rise, first], f"{PREFIX}exponent")
     scale = graph.add("Exp", [exponent], f"{PREFIX}scale")
     logits = graph.add("Mul", [scores, scale], f"{PREFIX}scaled")
+    bonus = keep(calibration.bonus, "bonus")
+    if n_classes > 1:
+        two = graph.add_constant(np.array([2], np.int64), "two")
+        graph.add("TopK", [logits, two], f"{PREFIX}best_two", f"{PREFIX}classes_of_two", axis=1)
+        # The weights of the best two are 1 and -1: their product with the logits is the margin.
+        signs = graph.add_constant(np.array([[1.0], [-1.0]], np.float32), "signs")
+        margin = graph.add("MatMul", [f"{PREFIX}best_two", signs], f"{PREFIX}difference")
+        margin = graph.add("Min", [margin, keep(MOST_MARGIN, "most_margin")], f"{PREFIX}margin")
+        grown = graph.add("Mul", [margin, keep(calibration.gain, "gain")], f"{PREFIX}grown")
+        bonus = graph.add("Add", [grown, bonus], f"{PREFIX}bonus_of_row")
     top = graph.add("ArgMax", [scores], f"{PREFIX}top", axis=1, keepdims=0)
     depth = graph.add_constant(np.array([n_classes], np.int64), "depth")
-    values = graph.add_constant(np.array([0.0, calibration.bonus], np.float32), "bonus")
-    bonus = graph.add("OneHot", [top, depth, values], f"{PREFIX}bonuses", axis=1)
-    logits = graph.add("Add", [logits, bonus], f"{PREFIX}logits")
+    values = graph.add_constant(np.array([0.0, 1.0], np.float32), "off_and_on")
+    chosen = graph.add("OneHot", [top, depth, values], f"{PREFIX}chosen", axis=1)
+    bonuses = graph.add("Mul", [chosen, bonus], f"{PREFIX}bonuses")
+    logits = graph.add("Add", [logits, bonuses], f"{PREFIX}logits")
     return graph.add("Softmax", [logits], "probabilities", axis=1)
 
 

@@ -125,21 +125,36 @@ def merge_cell(products, offsets, classes, rows, labels, best):
                 last = best[i, k - 1]
 
 
+def find_two_best(scores: Float) -> tuple[Float, Float]:
+    """Return the best and the second best score of each row; -inf where there is one class."""
+    found = np.full((len(scores), 2), -np.inf, np.float32)
+    k = min(2, scores.shape[1])
+    labels, best = np.empty((len(scores), k), np.int32), np.empty((len(scores), k), np.float32)
+    select_top(scores, labels, best)
+    found[:, :k] = best
+    return found[:, 0], found[:, 1]
+
+
 def sum_exponentials(
-    scores: Float, scales: Float, best: Float, bonus: float, log_sums: NDArray[np.float64]
+    scores: Float,
+    scales: Float,
+    best: Float,
+    bonuses: NDArray[np.float64],
+    log_sums: NDArray[np.float64],
 ) -> None:
     """Write the logarithm of the sum of ``exp(scale_i s_ic)`` over the classes of each row.
 
-    That of the best class counts ``exp(bonus)`` times.
+    That of the best class counts ``exp(bonus_i)`` times.
 
     Parameters
     ----------
     scores : float32 array of shape (n_samples, n_classes); -inf for classes that do not count.
     scales : float32 array of shape (n_samples,), above 0.
     best : float32 array of shape (n_samples,), the largest score of each row.
+    bonuses : float64 array of shape (n_samples,).
     log_sums : float64 array of shape (n_samples,); written.
     """
-    more = np.expm1(bonus)
+    more = np.expm1(bonuses)
     step = max(1, SUMMED // scores.shape[1])
     for first in range(0, len(scores), step):
         rows = slice(first, first + step)
@@ -147,7 +162,7 @@ def sum_exponentials(
         work *= scales[rows, None]
         np.exp(work, out=work)
         total = work.sum(axis=1, dtype=np.float64)
-        log_sums[rows] = scales[rows].astype(np.float64) * best[rows] + np.log(total + more)
+        log_sums[rows] = scales[rows].astype(np.float64) * best[rows] + np.log(total + more[rows])
 
 
 @jit

@@ -69,7 +69,7 @@ def find_margins(held: HeldScores, scale: float) -> NDArray[np.float64]:
     See `FixedScores.like_held_out`.
     """
     true = scale * held.true.astype(np.float64)
-    sums = sum_log(held, np.full(len(held), scale), 0.0)
+    sums = sum_log(held, np.full(len(held), scale), np.zeros(len(held)))
     others = sums + np.log(-np.expm1(np.minimum(true - sums, -1e-12)))
     found: NDArray[np.float64] = true - others
     return found

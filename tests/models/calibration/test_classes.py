@@ -7,24 +7,35 @@ from scipy.special import log_softmax, logsumexp
 
 from myriad.models import HeldScores, calibrate, load_model, save_model
 from myriad.models.calibration import classes as module
-from myriad.models.ranking import sum_exponentials
+from myriad.models.ranking import find_two_best, sum_exponentials
 from tests.models.folders import draw_rows, make_folder
 
 RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("n_classes", [1, 7, 300])
-@pytest.mark.parametrize("bonus", [0.0, 0.7])
-def test_sums_are_those_of_scipy(n_classes, bonus):
+@pytest.mark.parametrize("most", [0.0, 0.7])
+def test_sums_are_those_of_scipy(n_classes, most):
     scores = RNG.normal(scale=20, size=(30, n_classes)).astype(np.float32)
     if n_classes > 1:
         scores[3, 0] = -np.inf
     scales = RNG.uniform(0.1, 3, 30).astype(np.float32)
-    found = np.empty(30)
-    sum_exponentials(scores, scales, scores.max(axis=1), bonus, found)
+    found, bonuses = np.empty(30), RNG.uniform(0.0, most, 30)
+    sum_exponentials(scores, scales, scores.max(axis=1), bonuses, found)
     logits = scales[:, None].astype(np.float64) * scores
-    logits[np.arange(30), scores.argmax(axis=1)] += bonus
+    logits[np.arange(30), scores.argmax(axis=1)] += bonuses
     np.testing.assert_allclose(found, logsumexp(logits, axis=1), rtol=1e-5, atol=1e-5)
+
+
+def test_the_two_best_scores():
+    scores = RNG.normal(size=(30, 7)).astype(np.float32)
+    scores[4, 1:] = -np.inf
+    best, second = find_two_best(scores)
+    np.testing.assert_array_equal(best, np.sort(scores, axis=1)[:, -1])
+    np.testing.assert_array_equal(second, np.sort(scores, axis=1)[:, -2])
+    best, second = find_two_best(scores[:, :1])
+    np.testing.assert_array_equal(best, scores[:, 0])
+    assert (second == -np.inf).all()
 
 
 @pytest.mark.parametrize("scale", [0.2, 1.0, 3.0])
@@ -32,7 +43,7 @@ def test_groups_keep_the_sums_of_many_classes(scale):
     scores = RNG.normal(scale=2, size=(40, 3000)).astype(np.float32)
     held = HeldScores.of(scores, np.zeros(40, np.int32))
     assert held.rest_counts.sum() == 40 * 2900
-    found = module.sum_log(held, np.full(40, scale), 0.0)
+    found = module.sum_log(held, np.full(40, scale), np.zeros(40))
     np.testing.assert_allclose(found, logsumexp(scale * scores, axis=1), atol=6e-3)
 
 
@@ -40,7 +51,9 @@ def test_ties_at_the_last_class_kept_are_counted():
     scores = np.zeros((2, 150), np.float32)
     held = HeldScores.of(scores, np.array([0, 149], np.int32))
     np.testing.assert_array_equal(held.rest_counts.sum(axis=1), 50)
-    np.testing.assert_allclose(module.sum_log(held, np.ones(2), 0.0), np.log(150), rtol=1e-6)
+    np.testing.assert_allclose(
+        module.sum_log(held, np.ones(2), np.zeros(2)), np.log(150), rtol=1e-6
+    )
 
 
 def make_held(n_rows=300, n_classes=12, seed=3):
@@ -60,24 +73,48 @@ def test_the_log_loss_has_no_descent_left():
     def objective(parameters):
         scales = np.exp(parameters[0] + parameters[1] * deviations)
         logits = scales[:, None] * scores.astype(np.float64)
-        logits[np.arange(len(scores)), scores.argmax(axis=1)] += parameters[2]
+        second, first = np.sort(logits, axis=1)[:, -2:].T
+        bonuses = parameters[2] + parameters[3] * (first - second)
+        logits[np.arange(len(scores)), scores.argmax(axis=1)] += bonuses
         losses = -log_softmax(logits, axis=1)
         losses = (1 - share) * losses[rows, labels] + share * losses[rows, wrong]
         return losses.mean() + module.PENALTY * np.square(parameters[1:]).sum() / len(labels)
 
-    best = np.array([np.log(found.scale), found.slope, found.bonus])
+    best = np.array([np.log(found.scale), found.slope, found.bonus, found.gain])
     gradient = approx_fprime(best, objective, 1e-6)
     np.testing.assert_allclose(gradient[:2], 0, atol=2e-4)
-    assert gradient[2] > -2e-4  # at its lower bound, or no descent
-    only = minimize_scalar(lambda a: objective(np.array([a, 0, 0])), bounds=(-5, 5)).fun
+    for value, descent in zip(best[2:], gradient[2:], strict=True):
+        assert abs(descent) < 2e-4 or (value == 0.0 and descent > 0)  # at its lower bound
+    only = minimize_scalar(lambda a: objective(np.array([a, 0, 0, 0])), bounds=(-5, 5)).fun
     assert objective(best) <= only + 1e-9
+
+
+def test_the_bonus_grows_with_the_margin_where_labels_show_it():
+    """Labels are drawn from probabilities of the same form, whose parameters are found again."""
+    scores = RNG.normal(size=(20_000, 40)).astype(np.float32)
+    logits = 1.5 * scores.astype(np.float64)
+    second, first = np.sort(logits, axis=1)[:, -2:].T
+    logits[np.arange(len(scores)), scores.argmax(axis=1)] += 0.5 + 0.6 * (first - second)
+    sums = np.exp(log_softmax(logits, axis=1)).cumsum(axis=1)
+    labels = (sums < RNG.uniform(0, sums[:, -1:], (len(scores), 1))).sum(axis=1)
+    found = calibrate(HeldScores.of(scores, labels.astype(np.int32)), "validation")
+    assert found.scale == pytest.approx(1.5, rel=0.05)
+    assert found.bonus == pytest.approx(0.5, abs=0.1)
+    assert found.gain == pytest.approx(0.6, abs=0.1)
+
+
+def test_margins_without_an_end_make_finite_bonuses():
+    found = calibrate(make_held()[2], "validation")
+    bonuses = found.bonuses(np.array([3e38, 0.0]), np.array([-3e38, -np.inf]))
+    assert np.isfinite(np.exp(bonuses)).all()
 
 
 def test_what_is_kept_of_the_rows():
     scores, labels, held = make_held()
     found = calibrate(held, "validation")
     logits = found.scales(scores.max(axis=1))[:, None].astype(np.float64) * scores
-    logits[np.arange(len(scores)), scores.argmax(axis=1)] += found.bonus
+    second, first = np.sort(logits, axis=1)[:, -2:].T
+    logits[np.arange(len(scores)), scores.argmax(axis=1)] += found.bonuses(first, second)
     P = np.exp(log_softmax(logits, axis=1))
     true = P[np.arange(len(P)), labels]
     above = np.where(scores > scores[np.arange(len(P)), labels][:, None], P, 0).sum(axis=1)
@@ -113,7 +150,7 @@ def test_rows_that_are_all_correct_do_not_make_certain_probabilities():
 def test_two_classes_have_a_temperature_alone():
     held = make_held(n_classes=2)[2]
     found = calibrate(held, "validation")
-    assert (found.slope, found.bonus) == (0.0, 0.0)
+    assert (found.slope, found.bonus, found.gain) == (0.0, 0.0, 0.0)
 
 
 def test_too_few_rows():

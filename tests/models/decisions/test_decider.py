@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from myriad.errors import InputError
 from myriad.models import Decider, Hierarchy, Rejection, evaluate_decisions, weigh_classes
@@ -35,11 +36,12 @@ def test_weights_multiply_probabilities():
     weights = np.array([1.0, 0.0, 2.0, 0.5, 1.0])
     plain, weighted = Decider(make_folder()), Decider(make_folder(), weights=weights)
     expected = plain.predict_proba(X)
-    bonus = plain.calibration.bonus
-    expected[np.arange(len(X)), expected.argmax(axis=1)] /= np.exp(bonus)
-    expected *= weights
-    expected[np.arange(len(X)), expected.argmax(axis=1)] *= np.exp(bonus)
-    expected /= expected.sum(axis=1, keepdims=True)
+    scores = plain.model.scores(X).astype(np.float64)
+    with np.errstate(divide="ignore"):
+        logits = plain.calibration.scales(scores.max(axis=1))[:, None] * scores + np.log(weights)
+    second, first = np.sort(logits, axis=1)[:, -2:].T
+    logits[np.arange(len(X)), logits.argmax(axis=1)] += plain.calibration.bonuses(first, second)
+    expected = softmax(logits, axis=1)
     np.testing.assert_allclose(weighted.predict_proba(X), expected, rtol=1e-4, atol=1e-7)
     found = weighted.decide(X, 10)
     assert found.labels.shape == (300, 4)

@@ -3,8 +3,9 @@
 The probability of class c is proportional to ``exp(beta s_c)``. The inverse temperature beta is one
 number for all rows, times a factor that depends on the best score of the row:
 the confidence of one-vs-rest depends on the level of scores, not only on differences. The best
-class is multiplied by a number of at least 1: with very many classes, one temperature that suits
-the many bad ones makes the best one too small. The order of the classes never changes. All
+class is multiplied by a number of at least 1, which grows with its margin over the second best:
+with many classes, one temperature that suits the many bad ones makes the best one too small, most
+of all where it is far ahead. The order of the classes never changes. All
 are found by minimising the log loss of the calibration rows.
 """
 
@@ -22,7 +23,7 @@ from myriad.errors import InputError
 from myriad.models.calibration.held_scores import HeldScores
 from myriad.models.calibration.novelty import Novelty
 from myriad.randomness import generator
-from myriad.serialisation import Serialisable
+from myriad.serialisation import Serialisable, later_field
 
 SOURCES = {
     "cross-fitted": "cross-validation: rows scored by models that were not trained on them",
@@ -34,7 +35,10 @@ SOURCES = {
 LEAST_ROWS = 50
 """Minimum number of calibration rows: with fewer, the temperature is off by 10 % or more."""
 PENALTY = 10.0
-"""Penalty on the squared slope and bonus in the sum of log losses."""
+"""Penalty on the squared slope, bonus and gain in the sum of log losses."""
+MOST_MARGIN = 20.0
+"""Margin between the best two logits beyond which the bonus is constant: exponentials stay finite.
+"""
 MOST_TUNING = 1000
 """Maximum number of rows, at most a fifth, on which settings of prediction sets are chosen."""
 MOST_EXPONENT = 3.0
@@ -51,7 +55,9 @@ class Calibration(Serialisable, kind="calibration"):
     slope : increase of its logarithm for each `spread` that the best score is above `centre`.
     centre, spread : mean and standard deviation of the best scores of calibration rows.
     bonus : the logarithm of the factor of the probability of the best class, before all
-        are divided by their sum.
+        are divided by their sum, if the second best class has the same score.
+    gain : increase of that logarithm for each unit by which the best logit, a score times the
+        inverse temperature, is above the second best.
     source : where the calibration rows come from; one of `SOURCES`.
     labels : int32 array of shape (n_rows,), the true classes of the calibration rows.
     ranks : int32 array of shape (n_rows,), the rank of the true class, 1 for the best.
@@ -78,12 +84,14 @@ class Calibration(Serialisable, kind="calibration"):
     above: Float
     ranked: Float
     novelty: Novelty | None = None
+    gain: float = later_field(0.0)
 
     def __post_init__(self) -> None:
-        numbers = (self.scale, self.slope, self.centre, self.spread, self.bonus)
+        numbers = (self.scale, self.slope, self.centre, self.spread, self.bonus, self.gain)
         if not all(isinstance(number, float) and math.isfinite(number) for number in numbers):
             raise InputError("The temperature of the calibration is not a number.")
-        if self.scale <= 0 or self.spread <= 0 or self.bonus < 0 or self.source not in SOURCES:
+        positive, least = min(self.scale, self.spread), min(self.bonus, self.gain)
+        if positive <= 0 or least < 0 or self.source not in SOURCES:
             raise InputError("The calibration of the model has a value that is out of range.")
         arrays = (self.labels, self.ranks, self.confidence, self.squares, self.true, self.above)
         if not all(isinstance(array, np.ndarray) and array.ndim == 1 for array in arrays):
@@ -113,6 +121,15 @@ class Calibration(Serialisable, kind="calibration"):
         found = find_scales(math.log(self.scale), self.slope, self.standardise(best))
         return found.astype(np.float32)
 
+    def bonuses(self, best: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the logarithms of the factors of the best classes of rows.
+
+        Parameters
+        ----------
+        best, second : arrays of shape (n_rows,), the two largest logits of each row.
+        """
+        return self.bonus + self.gain * find_margins(best, second)
+
     def standardise(self, best: Float) -> NDArray[np.float64]:
         """Return best scores standardised by those of the calibration rows."""
         return (best.astype(np.float64) - self.centre) / self.spread
@@ -125,6 +142,7 @@ class Calibration(Serialisable, kind="calibration"):
             "temperature": self.temperature,
             "slope": self.slope,
             "bonus": self.bonus,
+            "gain": self.gain,
         }
 
 
@@ -137,11 +155,12 @@ def calibrate(held: HeldScores, source: str) -> Calibration | None:
     best = held.scores[:, 0].astype(np.float64)
     centre, spread = float(best.mean()), float(best.std()) or 1.0
     deviations = np.clip((best - centre) / spread, -MOST_EXPONENT, MOST_EXPONENT)
-    log_scale, slope, bonus = fit(held, deviations)
+    log_scale, slope, bonus, gain = fit(held, deviations)
     scales = find_scales(log_scale, slope, deviations)
-    sums = sum_log(held, scales, bonus)
+    bonuses = bonus + gain * find_held_margins(held, scales)
+    sums = sum_log(held, scales, bonuses)
     probabilities = np.exp(scales[:, None] * held.scores - sums[:, None])
-    probabilities[:, 0] *= math.exp(bonus)
+    probabilities[:, 0] *= np.exp(bonuses)
     ranks, above = rank_true(held, scales, sums, probabilities)
     return Calibration(
         math.exp(log_scale),
@@ -154,9 +173,10 @@ def calibrate(held: HeldScores, source: str) -> Calibration | None:
         ranks.astype(np.int32),
         probabilities[:, 0].astype(np.float32),
         sum_squares(held, scales, sums, probabilities).astype(np.float32),
-        np.exp(scales * held.true - sums + bonus * (ranks == 1)).astype(np.float32),
+        np.exp(scales * held.true - sums + bonuses * (ranks == 1)).astype(np.float32),
         above.astype(np.float32),
         probabilities[: min(MOST_TUNING, len(held) // 5)].astype(np.float32),
+        gain=gain,
     )
 
 
@@ -167,8 +187,18 @@ def find_scales(
     return np.exp(log_scale + slope * np.clip(deviations, -MOST_EXPONENT, MOST_EXPONENT))
 
 
-def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Return the logarithm of the scale, its slope and the bonus with the least log loss."""
+def find_margins(best: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the differences between the best two logits of rows, at most `MOST_MARGIN`."""
+    return np.minimum(best.astype(np.float64) - second, MOST_MARGIN)
+
+
+def find_held_margins(held: HeldScores, scales: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the margins of held-out rows; 0 if there is one class only."""
+    return find_margins(*(scales * held.scores[:, [0, min(1, held.classes.shape[1] - 1)]].T))
+
+
+def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float, float, float]:
+    """Return the logarithm of the scale, its slope, bonus and gain with the least log loss."""
     # The first scale makes the usual distance of the best class from the worst one kept about 10.
     distance = float(np.median(held.scores[:, :1] - held.scores[:, -1:]))
     start = math.log(10.0 / distance) if distance > 0 else 0.0
@@ -181,39 +211,48 @@ def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float
     right = np.where(correct, 1.0 - share, share)
 
     def objective(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        log_scale, slope, bonus = parameters
+        log_scale, slope, bonus, gain = parameters
         scales = find_scales(log_scale, slope, deviations)
-        sums, means, tops = sum_log(held, scales, bonus, with_means=True)
-        losses = sums - scales * true - bonus * right
+        margins = find_held_margins(held, scales)
+        bonuses = bonus + gain * margins
+        sums, means, tops = sum_log(held, scales, bonuses, with_means=True)
+        losses = sums - scales * true - bonuses * right
+        by_bonus = tops - right
         by_scale = (means - true) * scales  # of the logarithm of the scale
-        by_slope = by_scale @ deviations + 2.0 * PENALTY * slope
-        by_bonus = (tops - right).sum() + 2.0 * PENALTY * bonus
-        value = losses.sum() + PENALTY * (slope**2 + bonus**2)
-        return value / n, np.array([by_scale.sum(), by_slope, by_bonus]) / n
+        by_scale += by_bonus * gain * np.where(margins < MOST_MARGIN, margins, 0.0)
+        gradient = [by_scale.sum(), by_scale @ deviations, by_bonus.sum(), by_bonus @ margins]
+        penalised = np.array([0.0, slope, bonus, gain])
+        value = losses.sum() + PENALTY * (penalised @ penalised)
+        return value / n, (np.array(gradient) + 2.0 * PENALTY * penalised) / n
 
     from scipy.optimize import minimize  # which takes longer than to classify an image
 
     # With two classes the probability must rise with the difference of the scores alone.
-    steepest, highest = (1.0, 5.0) if held.classes.shape[1] > 2 else (0.0, 0.0)
-    bounds = [(start - 12.0, start + 12.0), (-steepest, steepest), (0.0, highest)]
-    found = minimize(objective, [start, 0.0, 0.0], jac=True, method="L-BFGS-B", bounds=bounds)
-    log_scale, slope, bonus = found.x.tolist()
-    return log_scale, slope, bonus
+    several = 1.0 if held.classes.shape[1] > 2 else 0.0
+    bounds = [(start - 12.0, start + 12.0), (-several, several), (0.0, 5 * several), (0, several)]
+    found = minimize(objective, [start, 0, 0, 0], jac=True, method="L-BFGS-B", bounds=bounds)
+    log_scale, slope, bonus, gain = found.x.tolist()
+    return log_scale, slope, bonus, gain
 
 
 def sum_log(
-    held: HeldScores, scales: NDArray[np.float64], bonus: float, *, with_means: bool = False
+    held: HeldScores,
+    scales: NDArray[np.float64],
+    bonuses: NDArray[np.float64],
+    *,
+    with_means: bool = False,
 ) -> Any:
     """Return the logarithms of the sums of the exponentials of all scores, scaled.
 
     Parameters
     ----------
+    bonuses : float64 array of shape (n_rows,), added to the best logits.
     with_means : whether the mean score of each row under its probabilities, and the probability of
         its best class, are returned as well.
     """
     tops = held.scores[:, 0].astype(np.float64)
     best = np.exp(scales[:, None] * (held.scores - tops[:, None]))
-    best[:, 0] *= math.exp(bonus)
+    best[:, 0] *= np.exp(bonuses)
     others = held.rest_counts * np.exp(scales[:, None] * (held.rest_scores - tops[:, None]))
     totals = best.sum(axis=1) + others.sum(axis=1)
     sums = scales * tops + np.log(totals)

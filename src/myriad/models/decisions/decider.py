@@ -24,7 +24,7 @@ from myriad.models.decisions.hierarchy import CONFIDENCE, Hierarchy
 from myriad.models.decisions.scored_blocks import LabelBlock, ScoredBlock
 from myriad.models.folder import ModelFolder
 from myriad.models.model import Model
-from myriad.models.ranking import sum_exponentials
+from myriad.models.ranking import find_two_best, sum_exponentials
 
 HOW_TO_CALIBRATE = (
     f"train it again with this version, on data of which at least {LEAST_ROWS} rows can be held out"
@@ -191,7 +191,7 @@ class Decider:
         """Yield ranges of rows and their scores."""
         for chunk in self.model.chunks(len(X)):
             scores = self.model.scores(X[chunk])
-            best = top = np.maximum.reduce(scores, axis=1)
+            best = np.maximum.reduce(scores, axis=1)
             scales = np.ones(len(scores), np.float32)
             if self.label_calibration is not None:
                 yield chunk, self._block_of_labels(scores, best, self.label_calibration)
@@ -201,12 +201,13 @@ class Decider:
             logits = scores
             if self._offsets is not None:
                 logits = (scales[:, None] * scores + self._offsets).astype(np.float32)
-                top, scales = logits.max(axis=1), np.ones_like(scales)
-            log_sums, bonus = np.zeros(len(scores)), 0.0
+                scales = np.ones_like(scales)
+            log_sums, bonuses = np.zeros(len(scores)), np.zeros(len(scores))
             if self.calibration is not None:
-                bonus = self.calibration.bonus
-                sum_exponentials(logits, scales, top, bonus, log_sums)
-            yield chunk, ScoredBlock(scores, best, logits, scales, log_sums, bonus)
+                top, second = find_two_best(logits)
+                bonuses = self.calibration.bonuses(scales * top, scales * second)
+                sum_exponentials(logits, scales, top, bonuses, log_sums)
+            yield chunk, ScoredBlock(scores, best, logits, scales, log_sums, bonuses)
 
     def _block_of_labels(
         self, scores: Float, best: Float, calibration: LabelCalibration
@@ -215,8 +216,8 @@ class Decider:
         logits = calibration.find_logits(scores)
         if self._offsets is not None:
             logits = (logits + self._offsets).astype(np.float32)
-        ones = np.ones(len(scores), np.float32)
-        return LabelBlock(scores, best, logits, ones, np.zeros(len(scores)), 0.0)
+        ones, zeros = np.ones(len(scores), np.float32), np.zeros(len(scores))
+        return LabelBlock(scores, best, logits, ones, zeros, zeros)
 
     def assign_labels(self, block: ScoredBlock) -> list[Ints]:
         """Return the labels given to the rows of a block, the most probable first."""

@@ -26,7 +26,7 @@ class ScoredBlock:
     scales : float32 array of shape (n_rows,): ``exp(scale * logit)`` is proportional to the
         probability.
     log_sums : float64 array of shape (n_rows,), the logarithms of the sums of those.
-    bonus : see `Calibration`; it is part of the sums.
+    bonuses : float64 array of shape (n_rows,), see `Calibration`; they are part of the sums.
     """
 
     scores: Float
@@ -34,18 +34,18 @@ class ScoredBlock:
     logits: Float
     scales: Float
     log_sums: NDArray[np.float64]
-    bonus: float
+    bonuses: NDArray[np.float64]
 
     def probabilities_of(self, logits: NDArray[Any], rows: Any = slice(None)) -> NDArray[Any]:
         """Return the probabilities of the best logits of rows, float64 (n_rows, m), best first."""
         found = self._exponentiate(logits, rows)
-        found[:, 0] *= np.exp(self.bonus)
+        found[:, 0] *= np.exp(self.bonuses[rows])
         return np.minimum(found, 1.0, out=found)  # the sum was rounded
 
     def probabilities(self) -> NDArray[np.float64]:
         """Return the probabilities of all classes, which sum to 1."""
         found = self._exponentiate(self.logits)
-        found[np.arange(len(found)), self.logits.argmax(axis=1)] *= np.exp(self.bonus)
+        found[np.arange(len(found)), self.logits.argmax(axis=1)] *= np.exp(self.bonuses)
         found /= found.sum(axis=1, keepdims=True)
         return found
 

@@ -27,7 +27,7 @@ from myriad.training.context import RunningContext
 from myriad.training.search import smooth
 from myriad.training.validation import count_block_rows, cut_ranges
 
-CALIBRATION_ROWS, CALIBRATION_FOLDS, ENOUGH_TO_CALIBRATE = 600, 10, 1800
+CALIBRATION_ROWS, CALIBRATION_FOLDS, ENOUGH_TO_CALIBRATE = 400, 15, 1200
 """Held-out rows of a fold, at least, folds, at most, and held-out rows that are enough, where the
 chosen candidate is trained once more to be calibrated."""
 PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
