@@ -5,7 +5,7 @@
 
 All images are described by the networks of ``--signature auto`` with ``--precision float32`` and
 ``int8``, on one thread. `LinearClassifier` is trained on random splits of these rows; accuracy is
-the mean over classes. Results of several folders are kept in one file.
+the mean over classes. Results of several folders are kept in one file, each with its machine.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def main() -> None:
     for name, value in found.items():
         print(f"{name:<28}{value}")
     known = json.loads(given.out.read_text()) if given.out and given.out.exists() else {}
-    write_results(given.out, {**known, **describe_run(), given.data.name: found})
+    write_results(given.out, {**known, given.data.name: describe_run() | found})
 
 
 if __name__ == "__main__":
