@@ -169,6 +169,22 @@ class Evidence:
         """Whether images may have several labels."""
         return self.measures.mean_precision is not None
 
+    @property
+    def chosen(self) -> Trial | None:
+        """The trial with the settings of the model; None if none was scored.
+
+        It need not be the most accurate one: a search may prefer a setting whose neighbours are
+        accurate too. Where no trial agrees in all settings, the one that agrees in most.
+        """
+        settings = dict(self.settings)
+
+        def rank(trial: Trial) -> tuple[int, float]:
+            same = sum(settings.get(k) == _show_setting(value) for k, value in trial.settings)
+            return same, trial.top1 or 0.0
+
+        scored = (trial for trial in self.search if trial.top1 is not None)
+        return max(scored, key=rank, default=None)
+
 
 def read_evidence(content: Any) -> Evidence:
     """Check a dictionary of evidence and return it as records; raise `InputError` if damaged."""

@@ -20,7 +20,7 @@ def plot_reliability(bins: Sequence[ReliabilityBin]) -> Markup | None:
         make_whole_percent_axis(),
         make_whole_percent_axis(),
         x_title="confidence, %",
-        y_title="right, %",
+        y_title="correct, %",
     )
     canvas.add_line([(0.0, 0.0), (100.0, 100.0)], "grid")
     canvas.add_line([(one.confidence, one.accuracy) for one in bins], "series-1")
@@ -56,5 +56,5 @@ def plot_risk(curve: Sequence[tuple[float, float]]) -> Markup | None:
 def _describe_bin(one: ReliabilityBin) -> str:
     return (
         f"{show_count(one.count)} images of confidence {show_percent(one.confidence)}: "
-        f"{show_percent(one.accuracy)} right"
+        f"{show_percent(one.accuracy)} correct"
     )
