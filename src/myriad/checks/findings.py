@@ -248,7 +248,7 @@ def find_duplicate_faults(sample: Sample, groups: Sequence[DuplicateGroup]) -> l
                 exact,
                 f"{_count(exact, f'{sample.noun} is a copy', f'{sample.noun}s are copies')} of "
                 "another one of the same class, byte for byte. --fix writes a manifest without "
-                "them.",
+                f"{'it' if exact == 1 else 'them'}.",
             )
         )
     if near:
