@@ -84,7 +84,13 @@ def test_settings_are_flattened() -> None:
     known = read_evidence(
         {
             "measures": {},
-            "settings": {"a": {"b": True, "c": None}, "d": 0.1, "e": list(range(30)), "f": {}},
+            "settings": {
+                "a": {"b": True, "c": None},
+                "d": 0.1,
+                "e": list(range(30)),
+                "f": {},
+                "g": [{"name": "x", "error": 0.25}, {"name": "y", "error": None}],
+            },
         }
     )
     shown = dict(known.settings)
@@ -92,6 +98,7 @@ def test_settings_are_flattened() -> None:
     assert shown["a.c"] == "none"
     assert shown["d"] == "0.1"
     assert shown["e"].endswith("19, … (30 in all)")
+    assert shown["g"] == "name x, error 0.25; name y, error none"
 
 
 def test_the_chosen_trial_has_the_settings_of_the_model() -> None:

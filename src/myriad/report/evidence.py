@@ -325,7 +325,13 @@ def _show_setting(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        # What is inside its values is shown as Python writes it: settings are seldom so deep.
+        deep = (list, tuple, Mapping)
+        listed = {n: v if isinstance(v, deep) else _show_setting(v) for n, v in value.items()}
+        return clean_text(", ".join(f"{name} {shown}" for name, shown in listed.items()))
     if isinstance(value, list | tuple):
-        shown = ", ".join(_show_setting(item) for item in value[:20])
+        between = "; " if any(isinstance(item, Mapping) for item in value) else ", "
+        shown = between.join(_show_setting(item) for item in value[:20])
         return clean_text(shown + (f", … ({len(value)} in all)" if len(value) > 20 else ""))
     return clean_text(value)
