@@ -163,9 +163,19 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
         "Settings": ", ".join(listed),
     }
     if second is not None:
-        behind = f"{second['behind']:.2f} ± {second['error']:.2f} points"
-        chosen["Runner-up"] = f"{_name(second)}, behind by {behind}"
+        chosen["Runner-up"] = f"{_name(second)}, {_describe_gap(second['behind'], second['error'])}"
     return chosen | facts
+
+
+def _describe_gap(behind: float, error: float) -> str:
+    """Return by how much a candidate is behind the chosen one.
+
+    It may be ahead: single accuracies are noisy, and the choice smooths them.
+    """
+    points = f"by {abs(behind):.2f} ± {error:.2f} points"
+    if behind >= 0:
+        return f"behind {points}"
+    return f"ahead {points}" + (", within the error" if -behind < 2 * error else "")
 
 
 def _name(settings: Mapping[str, Any]) -> str:
