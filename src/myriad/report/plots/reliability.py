@@ -42,7 +42,7 @@ def plot_risk(curve: Sequence[tuple[float, float]]) -> Markup | None:
         make_whole_percent_axis(),
         make_percent_axis([0.0, *errors]),
         x_title="coverage (most confident images), %",
-        y_title="wrong, %",
+        y_title="error, %",
     )
     canvas.add_line(list(curve), "series-1")
     canvas.add_remark(f"all answered: {show_percent(errors[-1])} wrong")
