@@ -74,8 +74,8 @@ _set_log_level(_SILENT)
 class BadImage(MyriadError):
     """An image that cannot be used; `reason` is a short phrase such as "truncated JPEG"."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str, path: Path | None = None) -> None:
+        super().__init__(reason if path is None else f"{path}: {reason}")
         self.reason = reason
 
 
