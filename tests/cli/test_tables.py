@@ -4,7 +4,14 @@ from contextlib import redirect_stdout
 
 import pytest
 
-from myriad.cli.tables import describe_settings, print_facts, print_summary, print_table
+from myriad.cli.tables import (
+    describe_settings,
+    print_accuracies,
+    print_facts,
+    print_summary,
+    print_table,
+)
+from myriad.measures import Measures
 
 HOSTILE = "a\nb\x1b[31m[bold]"
 
@@ -118,3 +125,8 @@ def test_the_runner_up_is_behind_or_ahead(behind, sentence):
         "runner_up": {"objective": "dual", "behind": behind, "error": 0.3},
     }
     assert describe_settings(settings)["Runner-up"] == sentence
+
+
+def test_one_image_is_in_the_singular(capsys):
+    print_accuracies(Measures(1, 0, 0, 2, (100.0,) * 10, (100.0,) * 10), split="val")
+    assert capsys.readouterr().out.startswith("1 validation image, 2 classes\n")

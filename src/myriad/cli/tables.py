@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from myriad.cli.text import printable
+from myriad.cli.text import format_amount, printable
 from myriad.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -282,7 +282,8 @@ def print_accuracies(measures: Measures, *, split: str) -> None:
 
     Where rows have several labels, the mean average precision is printed as well.
     """
-    counts = f"{measures.n:,} {SPLITS.get(split, split)}, {measures.classes:,} classes"
+    images = format_amount(measures.n, unit=SPLITS.get(split, split))
+    counts = f"{images}, {measures.classes:,} classes"
     if measures.unknown:
         counts += f", {measures.unknown:,} of classes that the model does not know"
     if measures.bad:
