@@ -87,7 +87,8 @@ def render_report(
     progress: Progress = SILENT,
 ) -> str:
     """Return the report as the text of an HTML page."""
-    highlights = gather_highlights(evidence, Thumbnails(read_image), progress, explain)
+    thumbnails = Thumbnails(read_image)
+    highlights = gather_highlights(evidence, thumbnails, progress, explain)
     evaluated = [item for item in evidence.classes if item.rate is not None]
     n_classes = len(evidence.classes) or evidence.measures.classes
     return render_page(
@@ -95,6 +96,7 @@ def render_report(
         evidence=evidence,
         measures=evidence.measures,
         highlights=highlights,
+        pictured=thumbnails.found_any,
         n_classes=n_classes,
         evaluated=len(evaluated),
         train_counts=sorted({item.train for item in evidence.classes}),
@@ -144,7 +146,7 @@ def _make_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("percent", "count", "bytes", "seconds", "number"):
+    for name in ("percent", "count", "bytes", "seconds", "number", "name"):
         environment.filters[f"show_{name}"] = getattr(wording, f"show_{name}")
     environment.globals["plural"] = wording.plural
     return environment
