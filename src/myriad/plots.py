@@ -52,7 +52,7 @@ def accuracy_at_k(
     found = np.maximum.accumulate(np.asarray(guesses) == truths[:, None], axis=1)
     ax = _open(ax)
     ax.plot(range(1, k + 1), 100 * found.mean(axis=0), marker="o", label=label)
-    ax.set(xlabel="k", ylabel="accuracy at k, %", title="Right among the k best")
+    ax.set(xlabel="k", ylabel="accuracy at k, %", title="Accuracy at k")
     ax.set_xticks(range(1, k + 1) if k <= 12 else np.unique(np.linspace(1, k, 10).round()))
     return _finish(ax, legend=label is not None)
 
@@ -60,7 +60,7 @@ def accuracy_at_k(
 def reliability(
     model: Any, X: Any, y: ArrayLike, *, label: str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw how often the best class is right against the probability that the model gives it.
+    """Draw how often the best class is correct against the probability that the model gives it.
 
     Rows are divided by that probability into bins of equally many. Calibrated probabilities lie on
     the diagonal.
@@ -72,7 +72,7 @@ def reliability(
         ax.plot([0, 100], [0, 100], color="0.7", linewidth=1, zorder=0)
     drawn = [(100 * one.confidence, 100 * one.accuracy) for one in bins]
     ax.plot(*zip(*drawn, strict=True), marker="o", label=label)
-    ax.set(xlabel="probability of the best class, %", ylabel="right, %", title="Reliability")
+    ax.set(xlabel="probability of the best class, %", ylabel="correct, %", title="Reliability")
     ax.set_aspect("equal")
     return _finish(ax, legend=label is not None)
 
@@ -192,7 +192,7 @@ def _describe(candidate: Mapping[str, Any]) -> str:
 
 
 def _confidence(model: Any, X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the probability of the best class of each row, and whether it is the right one."""
+    """Return the probability of the best class of each row, and whether it is the correct one."""
     probabilities = np.asarray(model.predict_proba(X), np.float64)
     best = probabilities.argmax(axis=1)
     return probabilities.max(axis=1), np.asarray(model.classes_)[best] == np.asarray(y)

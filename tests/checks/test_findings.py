@@ -101,6 +101,12 @@ def test_classes_without_training_images():
     assert "'c'." in found.sentence
 
 
+def test_a_single_class():
+    (found,) = find_class_faults(make_sample([0] * 5), [])
+    assert (found.kind, found.serious) == ("single", True)
+    assert found.sentence == "There is only one class, 'a': a model needs at least two."
+
+
 def test_sentences_of_odd_images():
     odd, usual = find_odd_images({"dark": [3]}, {"tiny": 40})
     assert odd.sentence.startswith("1 image is dark: nearly black.")

@@ -1,6 +1,7 @@
 """``evaluate``: images and stores, unknown classes, tables."""
 
 import inspect
+import json
 import shutil
 
 from myriad.cli.evaluate import evaluate
@@ -52,3 +53,14 @@ def test_tables_for_people_go_to_stdout_and_progress_to_stderr(photos, model, ca
     assert "mean over classes" in shown.out
     assert "Scoring images" in shown.err
     assert "Scoring" not in shown.out
+
+
+def test_rows_that_the_model_was_trained_on_are_mentioned(photos, model, tmp_path, capsys):
+    own = call(capsys, "evaluate", model, model.with_name("letters.store"))
+    assert "including those that the model was trained on; see --split" in own.err
+    shutil.copytree(model, tmp_path / "model")
+    config = json.loads((tmp_path / "model" / "config.json").read_text())
+    config["trained_from"] = {"store": "another"}
+    (tmp_path / "model" / "config.json").write_text(json.dumps(config))
+    other = call(capsys, "evaluate", tmp_path / "model", model.with_name("letters.store"))
+    assert "All rows are evaluated, of any split; see --split" in other.err

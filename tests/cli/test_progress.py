@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from myriad.cli.bars import BarProgress
-from myriad.cli.progress import LineProgress, choose_progress
+from myriad.cli.progress import LineProgress, StepState, choose_progress
 from myriad.errors import MESSAGE_CHARACTERS
 from myriad.progress import SILENT
 from tests.cli.calling import TOY, environment
@@ -53,6 +53,14 @@ def test_lines_of_a_step_of_unknown_length(lines):
         r"Learning\n[bold] ...",
         r"Learning\n[bold]: 2.5 s",
     ]
+
+
+def test_the_rate_is_left_out_where_it_does_not_fit():
+    state = StepState("Cross-validation: softmax in a space", 400, "epochs", 0.0, done=252)
+    line = "Cross-validation: softmax in a space: 252 epochs in 2.0 s"
+    assert state.describe_end(2.0, finished=True) == f"{line} (126 epochs/s)"
+    assert state.describe_end(2.0, finished=True, width=len(line) + 10) == line
+    assert state.describe_end(2.0, finished=True, width=len(line) + 15) == f"{line} (126 epochs/s)"
 
 
 def test_notes_are_shortened(lines):

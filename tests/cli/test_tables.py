@@ -4,7 +4,14 @@ from contextlib import redirect_stdout
 
 import pytest
 
-from myriad.cli.tables import print_facts, print_summary, print_table
+from myriad.cli.tables import (
+    describe_settings,
+    print_accuracies,
+    print_facts,
+    print_summary,
+    print_table,
+)
+from myriad.measures import Measures
 
 HOSTILE = "a\nb\x1b[31m[bold]"
 
@@ -101,3 +108,25 @@ def test_records_break_no_word_in_a_narrow_terminal(terminal, monkeypatch):
     assert lines[0] == "photographs/0001.jpg"
     assert lines[1].split() == ["Best", "water_lily", "(98.1", "%)"]
     assert [line.split()[0] for line in lines[3:]] == [rows[1][0], "Unknown", "Best", "2"]
+
+
+@pytest.mark.parametrize(
+    ("behind", "sentence"),
+    [
+        (0.5, "dual, behind by 0.50 ± 0.30 points"),
+        (-0.5, "dual, ahead by 0.50 ± 0.30 points, within the error"),
+        (-0.7, "dual, ahead by 0.70 ± 0.30 points"),
+    ],
+)
+def test_the_runner_up_is_behind_or_ahead(behind, sentence):
+    settings = {
+        "objective": "softmax",
+        "cross_validation": {"measure": "accuracy", "accuracy": 90.0, "error": 1.0, "rows": 100},
+        "runner_up": {"objective": "dual", "behind": behind, "error": 0.3},
+    }
+    assert describe_settings(settings)["Runner-up"] == sentence
+
+
+def test_one_image_is_in_the_singular(capsys):
+    print_accuracies(Measures(1, 0, 0, 2, (100.0,) * 10, (100.0,) * 10), split="val")
+    assert capsys.readouterr().out.startswith("1 validation image, 2 classes\n")

@@ -111,7 +111,7 @@ def test_words_that_no_rounding_changes_are_compared(shown: str, found: str) -> 
         ("shard-00010.arrow", "shard-00011.arrow"),
         ("Ratio        64.00", "Ratio        65.00"),
         ('    "ratio": 4.0,', '    "ratio": 8.0,'),
-        ("Error: 1 of 21 images are bad", "Error: 2 of 21 images are bad"),
+        ("Error: 1 of 21 images is bad", "Error: 2 of 21 images are bad"),
     ],
 )
 def test_counts_are_compared_exactly(shown: str, found: str) -> None:

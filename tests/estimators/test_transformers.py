@@ -119,8 +119,9 @@ def test_what_is_no_image_is_named(image):
 
 
 def test_a_missing_file_is_a_bad_image(tmp_path):
-    with pytest.raises(myriad.BadImage):
+    with pytest.raises(myriad.BadImage, match=r"none\.jpg: ") as caught:
         myriad.DenseSIFT().transform([tmp_path / "none.jpg"])
+    assert "none.jpg" not in caught.value.reason
 
 
 def test_every_public_name_is_there():

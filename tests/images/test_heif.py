@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image, features
 
+from myriad.images.facts import Header, read_header
 from myriad.images.listing import is_image_name
 from myriad.images.reading import BadImage, read_image
 from tests.images.pictures import colour_picture, encode
@@ -52,3 +53,7 @@ def test_a_video_is_named():
 
 def test_suffixes():
     assert all(is_image_name(name) for name in ("a.HEIC", "a.heif", "a.avif"))
+
+
+def test_the_header_of_heic_has_size_and_mode(heic):
+    assert read_header(heic) == Header("HEIC", 64, 40, "RGB")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from myriad.errors import InputError
 from myriad.report.evidence import clean_text, read_evidence
 from myriad.report.page import render_report
-from tests.report.invention import invent_evidence
+from tests.report.invention import draw_image, invent_evidence
 from tests.report.markup import Markup
 
 SAMPLE = invent_evidence(6)
@@ -84,7 +84,13 @@ def test_settings_are_flattened() -> None:
     known = read_evidence(
         {
             "measures": {},
-            "settings": {"a": {"b": True, "c": None}, "d": 0.1, "e": list(range(30)), "f": {}},
+            "settings": {
+                "a": {"b": True, "c": None},
+                "d": 0.1,
+                "e": list(range(30)),
+                "f": {},
+                "g": [{"name": "x", "error": 0.25}, {"name": "y", "error": None}],
+            },
         }
     )
     shown = dict(known.settings)
@@ -92,3 +98,21 @@ def test_settings_are_flattened() -> None:
     assert shown["a.c"] == "none"
     assert shown["d"] == "0.1"
     assert shown["e"].endswith("19, … (30 in all)")
+    assert shown["g"] == "name x, error 0.25; name y, error none"
+
+
+def test_the_chosen_trial_has_the_settings_of_the_model() -> None:
+    content = invent_evidence(5)
+    content["settings"] = {"objective": "softmax", "eta": 0.5, "epochs": 4}
+    content["search"] = [
+        {"objective": "softmax", "eta": 0.5, "epochs": 2, "top1": 90.0},
+        {"objective": "softmax", "eta": 0.5, "epochs": 4, "top1": 80.0},
+        {"objective": "dual", "lam": 0.5, "top1": 95.0},
+    ]
+    evidence = read_evidence(content)
+    assert evidence.chosen is evidence.search[1]
+    page = render_report(evidence, read_image=draw_image)
+    table = page.partition("Table of settings tried")[2].partition("</table>")[0]
+    assert table.count('class="chosen"') == 1
+    assert "80.00" in table.partition('class="chosen"')[2].partition("</tr>")[0]
+    assert read_evidence(content | {"search": []}).chosen is None

@@ -210,6 +210,8 @@ def test_missing_images_leave_a_neat_gap(kind: str, tmp_path: Path) -> None:
     assert bool(markup.find("img")) == (kind == "grey")
     assert bool(placeholders) == (kind != "grey")
     assert all(item["role"] == "img" and item["aria-label"] for item in placeholders)
+    (body,) = markup.find("body")
+    assert (body.get("class") == "no-pictures") == (kind != "grey")
 
 
 def test_page_of_two_thousand_classes_is_small(tmp_path: Path) -> None:

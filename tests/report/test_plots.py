@@ -131,10 +131,11 @@ def test_trials_draw_one_plot_for_each_varied_number() -> None:
     trials = [
         Trial((("eta", eta), ("beta", 8), ("loss", "hinge")), 50 + eta) for eta in (0.01, 0.1, 1.0)
     ]
-    plots = plot_trials([*trials, Trial((("eta", 9.0),), None)])
+    plots = plot_trials([*trials, Trial((("eta", 9.0),), None)], trials[1])
     assert len(plots) == 1
     assert "eta (log scale)" in plots[0]
     assert len(list_dots(plots[0], "dot series-2")) == 1
+    assert "Chosen: 0.1, with 50.1" in plots[0]
     check_inside(plots[0])
     assert plot_trials([]) == []
 
@@ -187,3 +188,10 @@ def test_gaps_fall_with_time() -> None:
     assert plot_gaps(history[:1]) is None
     assert plot_gaps([Epoch(1, 50.0, 60.0, 1.0)] * 3) is None
     assert plot_gaps([Epoch(1, None, None, None, 0.5)] * 3) is None
+
+
+def test_only_the_chosen_trial_is_marked_in_any_panel() -> None:
+    chosen = Trial((("objective", "softmax"), ("eta", 0.1)), 50.0)
+    others = [Trial((("objective", "dual"), ("lam", lam)), 40 + lam) for lam in (1.0, 2.0)]
+    plots = plot_trials([chosen, Trial((("eta", 1.0),), 60.0), *others], chosen)
+    assert [len(list_dots(plot, "dot series-2")) for plot in plots] == [1, 0]

@@ -7,6 +7,7 @@ from myriad.report.wording import (
     find_interval,
     plural,
     show_bytes,
+    show_name,
     show_number,
     show_percent,
     show_seconds,
@@ -50,3 +51,8 @@ def test_interval_is_wilsons(right: int, n: int) -> None:
 )
 def test_numbers_read_well(shown: str, expected: str) -> None:
     assert shown.replace("\u00a0", " ") == expected
+
+
+def test_names_may_be_broken_after_underscores_and_stay_text() -> None:
+    assert show_name("n01_<b>_x") == "n01_<wbr>&lt;b&gt;_<wbr>x"
+    assert show_name("heron") == "heron"

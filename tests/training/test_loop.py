@@ -1,9 +1,12 @@
 """The training loop: when it stops, what it reports, and what it resumes from."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
 from myriad.parallel import open_threads
+from myriad.progress import Progress
 from myriad.store import ArrayRows
 from myriad.training import Checkpoint
 from myriad.training.checkpoints import TrainingState
@@ -95,3 +98,18 @@ def test_training_resumes_from_its_checkpoint(tmp_path, broken):
 def test_a_checkpoint_is_written_only_when_it_is_due(tmp_path):
     train([3, 5], until=2, checkpoint=Checkpoint(tmp_path / "c", {}, every=3600.0))
     assert not (tmp_path / "c").exists()
+
+
+def test_progress_counts_epochs_and_the_rows_of_each():
+    steps = []
+
+    class Recording(Progress):
+        @contextmanager
+        def step(self, title, total=None, unit=""):
+            counts = []
+            steps.append((title, total, unit, counts))
+            yield counts.append
+
+    train([3, 3, 3, 3, 3, 3], until=5, progress=Recording(), title="Learning")
+    assert steps[0] == ("Learning", 5, "epochs", [0, 1, 1, 1])
+    assert steps[1:] == [(f"Epoch {n}", 10, "rows", [10]) for n in (1, 2, 3)]

@@ -139,7 +139,8 @@ def cross_fit(
     done: list[HeldProbabilities] = []
     calibration: Calibration | None = None
     draws = generator(seed, "calibration of held-out rows")
-    with context.progress.step("Cross-validation", n_folds, "folds") as advance:
+    title = f"Cross-validation, round {draw + 1}"
+    with context.progress.step(title, n_folds, "folds") as advance:
         for fold in range(n_folds):
             kept = np.flatnonzero((folds >= 0) & (folds != fold) & ~left_out)
             held = folds == fold

@@ -170,6 +170,17 @@ def find_class_faults(sample: Sample, alike: Sequence[Sequence[str]]) -> list[Fi
     stated = "train" in sample.stated_splits
     sizes = sample.count_classes()
     training = sample.count_classes("train") if stated else sizes
+    (known,) = np.nonzero(sizes)
+    if len(known) == 1:
+        findings.append(
+            Finding(
+                "single",
+                True,
+                1,
+                f"There is only one class, {sample.class_names[known[0]]!r}: a model needs at "
+                "least two.",
+            )
+        )
     missing = np.flatnonzero((training == 0) & (sizes > 0))
     if len(missing):
         first = sample.class_names[missing[0]]
@@ -192,7 +203,8 @@ def find_class_faults(sample: Sample, alike: Sequence[Sequence[str]]) -> list[Fi
                 len(few),
                 f"{_count(len(few), 'class has', 'classes have')} fewer than {FEW_IMAGES} "
                 f"{'training ' if stated else ''}{sample.noun}s; {sample.class_names[least]!r} has "
-                f"{training[least]}. Expect low accuracy on them, or collect more.",
+                f"{training[least]}. Expect low accuracy on "
+                f"{'it' if len(few) == 1 else 'them'}, or collect more.",
             )
         )
     usual = training[training >= FEW_IMAGES]
@@ -248,7 +260,7 @@ def find_duplicate_faults(sample: Sample, groups: Sequence[DuplicateGroup]) -> l
                 exact,
                 f"{_count(exact, f'{sample.noun} is a copy', f'{sample.noun}s are copies')} of "
                 "another one of the same class, byte for byte. --fix writes a manifest without "
-                "them.",
+                f"{'it' if exact == 1 else 'them'}.",
             )
         )
     if near:

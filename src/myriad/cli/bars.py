@@ -80,7 +80,8 @@ class BarProgress(Progress):
 
     def _print_end(self, state: StepState, *, finished: bool) -> None:
         mark = ("✓ ", "green") if finished else ("✗ ", "red")
-        sentence = state.describe_end(self._clock(), finished=finished)
+        width = self._console.width - len(mark[0])
+        sentence = state.describe_end(self._clock(), finished=finished, width=width)
         self._console.print(Text.assemble(mark, sentence), soft_wrap=True)
 
 
@@ -101,6 +102,9 @@ class Bars(RichProgress):
             columns.append(_Rate(table_column=figures))
         columns.append(_TimeLeft(table_column=figures))
         super().__init__(*columns, console=console, transient=True, redirect_stdout=False)
+
+    def refresh(self) -> None:
+        """Do nothing: the display redraws itself ten times a second, not whenever a step starts."""
 
     def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
         """Return the table without steps that have only just started, whose bars would flash."""

@@ -50,7 +50,7 @@ def show(evaluated: Evaluated, run: Run) -> None:
         print_table(columns, [[name, *labels[key].values()] for name, key in names.items()])
         show_labels(labels["each"])
     if evaluated.levels is not None:
-        columns = ["Level", "Accuracy in %", "Answered in %", "Right in %"]
+        columns = ["Level", "Accuracy in %", "Answered in %", "Correct in %"]
         print_table(columns, [list(level.values()) for level in evaluated.levels])
 
 

@@ -97,6 +97,7 @@ def show_suggested(suggested: Suggested) -> None:
         for image in [*suggested.images, *suggested.novel]
     ]
     title = f"{len(suggested.images):,} of {suggested.considered:,} images to label next"
+    title += f", and {len(suggested.novel):,} unlike all classes" if suggested.novel else ""
     print_table(["Image", "Kind", "Suggested", "Second"], rows, title=title)
 
 

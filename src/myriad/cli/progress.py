@@ -46,12 +46,13 @@ class StepState:
         """Return the line for a step that is under way."""
         return f"{self.title}: {self._amount()}{self._rate(now)}"
 
-    def describe_end(self, now: float, *, finished: bool) -> str:
+    def describe_end(self, now: float, *, finished: bool, width: int | None = None) -> str:
         """Return the line for the end of the step.
 
         Parameters
         ----------
         finished : whether the step ended normally, not by an error or an interruption.
+        width : number of columns; the rate is left out where it does not fit.
         """
         took = format_seconds(now - self.started)
         if not finished:
@@ -59,9 +60,9 @@ class StepState:
             return f"{self.title}: stopped after {took}{amount}"
         if not self.done:
             return f"{self.title}: {took}"
-        return (
-            f"{self.title}: {format_amount(self.done, unit=self.unit)} in {took}{self._rate(now)}"
-        )
+        line = f"{self.title}: {format_amount(self.done, unit=self.unit)} in {took}"
+        rate = self._rate(now)
+        return line if width is not None and len(line + rate) > width else line + rate
 
     def _amount(self) -> str:
         return format_amount(self.done, self.total, self.unit)

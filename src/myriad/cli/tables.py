@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from myriad.cli.text import printable
+from myriad.cli.text import format_amount, printable
 from myriad.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -163,9 +163,19 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
         "Settings": ", ".join(listed),
     }
     if second is not None:
-        behind = f"{second['behind']:.2f} ± {second['error']:.2f} points"
-        chosen["Runner-up"] = f"{_name(second)}, behind by {behind}"
+        chosen["Runner-up"] = f"{_name(second)}, {_describe_gap(second['behind'], second['error'])}"
     return chosen | facts
+
+
+def _describe_gap(behind: float, error: float) -> str:
+    """Return by how much a candidate is behind the chosen one.
+
+    It may be ahead: single accuracies are noisy, and the choice smooths them.
+    """
+    points = f"by {abs(behind):.2f} ± {error:.2f} points"
+    if behind >= 0:
+        return f"behind {points}"
+    return f"ahead {points}" + (", within the error" if -behind < 2 * error else "")
 
 
 def _name(settings: Mapping[str, Any]) -> str:
@@ -272,7 +282,8 @@ def print_accuracies(measures: Measures, *, split: str) -> None:
 
     Where rows have several labels, the mean average precision is printed as well.
     """
-    counts = f"{measures.n:,} {SPLITS.get(split, split)}, {measures.classes:,} classes"
+    images = format_amount(measures.n, unit=SPLITS.get(split, split))
+    counts = f"{images}, {measures.classes:,} classes"
     if measures.unknown:
         counts += f", {measures.unknown:,} of classes that the model does not know"
     if measures.bad:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.images import read_image
+from myriad.images import BadImage, read_image
 from myriad.parallel import map_ordered, thread_executor
 from myriad.signatures import Signature
 
@@ -50,11 +50,19 @@ def read_pictures(
     """
     for number, image in enumerate(images):
         if isinstance(image, str | Path):
-            yield read_image(Path(image), colour=colour, min_pixels=pixels)
+            yield _read_file(Path(image), colour, pixels)
         elif isinstance(image, np.ndarray) and image.dtype == np.uint8:
             yield _fit_channels(image, number, colour)
         else:
             raise InputError(f"Image {number} is neither a file name nor a uint8 array.")
+
+
+def _read_file(path: Path, colour: bool, pixels: int | None) -> NDArray[np.uint8]:
+    """Read an image; an error names it, as it may be one of thousands."""
+    try:
+        return read_image(path, colour=colour, min_pixels=pixels)
+    except BadImage as bad:
+        raise BadImage(bad.reason, path) from None
 
 
 def _fit_channels(image: NDArray[np.uint8], number: int, colour: bool) -> NDArray[np.uint8]:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from PIL import Image
 
 from myriad.arrays import Bytes
 from myriad.images.pillow_warnings import pillow_warnings_ignored
-from myriad.images.reading import BadImage, recognise_format
+from myriad.images.reading import BadImage, find_reader
 
 MEASURED_SIDE = 128
 """The shorter side of the image that quality is measured on; larger ones are shrunk to it."""
@@ -59,9 +58,9 @@ class Quality:
 
 def read_header(data: bytes) -> Header:
     """Return what the header of an image file says; `BadImage` if the format is not recognised."""
-    form = recognise_format(data)
+    form, reader = find_reader(data)
     try:
-        with pillow_warnings_ignored(), Image.open(io.BytesIO(data), formats=[form.upper()]) as one:
+        with pillow_warnings_ignored(), reader(io.BytesIO(data), "") as one:
             return Header(form, *one.size, one.mode)
     except BadImage:
         raise

@@ -74,8 +74,8 @@ _set_log_level(_SILENT)
 class BadImage(MyriadError):
     """An image that cannot be used; `reason` is a short phrase such as "truncated JPEG"."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str, path: Path | None = None) -> None:
+        super().__init__(reason if path is None else f"{path}: {reason}")
         self.reason = reason
 
 
@@ -129,7 +129,7 @@ def read_image(
     BadImage : for every file that cannot be read, for any reason.
     """
     data = source if isinstance(source, bytes) else read_bytes(source)
-    form, reader = _recognise(data)
+    form, reader = find_reader(data)
     try:
         if form == "JPEG":
             pixels = _read_jpeg(data, colour, max_pixels, min_pixels)
@@ -149,10 +149,10 @@ def read_image(
 
 def recognise_format(data: bytes) -> str:
     """Return the name of the format of an image, such as "JPEG"; `BadImage` if it is not read."""
-    return _recognise(data)[0]
+    return find_reader(data)[0]
 
 
-def _recognise(data: bytes) -> tuple[str, type[ImageFile]]:
+def find_reader(data: bytes) -> tuple[str, type[ImageFile]]:
     """Return the name and the Pillow class of the format, from the first bytes."""
     if not data:
         raise BadImage("empty file")

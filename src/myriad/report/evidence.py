@@ -169,6 +169,22 @@ class Evidence:
         """Whether images may have several labels."""
         return self.measures.mean_precision is not None
 
+    @property
+    def chosen(self) -> Trial | None:
+        """The trial with the settings of the model; None if none was scored.
+
+        It need not be the most accurate one: a search may prefer a setting whose neighbours are
+        accurate too. Where no trial agrees in all settings, the one that agrees in most.
+        """
+        settings = dict(self.settings)
+
+        def rank(trial: Trial) -> tuple[int, float]:
+            same = sum(settings.get(k) == _show_setting(value) for k, value in trial.settings)
+            return same, trial.top1 or 0.0
+
+        scored = (trial for trial in self.search if trial.top1 is not None)
+        return max(scored, key=rank, default=None)
+
 
 def read_evidence(content: Any) -> Evidence:
     """Check a dictionary of evidence and return it as records; raise `InputError` if damaged."""
@@ -309,7 +325,13 @@ def _show_setting(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        # What is inside its values is shown as Python writes it: settings are seldom so deep.
+        deep = (list, tuple, Mapping)
+        listed = {n: v if isinstance(v, deep) else _show_setting(v) for n, v in value.items()}
+        return clean_text(", ".join(f"{name} {shown}" for name, shown in listed.items()))
     if isinstance(value, list | tuple):
-        shown = ", ".join(_show_setting(item) for item in value[:20])
+        between = "; " if any(isinstance(item, Mapping) for item in value) else ", "
+        shown = between.join(_show_setting(item) for item in value[:20])
         return clean_text(shown + (f", … ({len(value)} in all)" if len(value) > 20 else ""))
     return clean_text(value)

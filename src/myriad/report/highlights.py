@@ -62,13 +62,18 @@ class ImageCard:
     ----------
     picture : its thumbnail as a ``data:`` address; None if it cannot be read.
     label, note : its class, and a remark.
-    path : for the tooltip.
+    path : for the tooltip; the name of the file is written below the image.
     """
 
     picture: str | None
     label: str
     note: str
     path: str
+
+    @property
+    def file(self) -> str:
+        """The last part of the path."""
+        return self.path.replace("\\", "/").rpartition("/")[2]
 
 
 @dataclass(frozen=True)

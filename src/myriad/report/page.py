@@ -24,7 +24,7 @@ from myriad.errors import InputError, WorkError
 from myriad.files import atomic_write
 from myriad.progress import SILENT, Progress
 from myriad.report import plots, wording
-from myriad.report.evidence import ClassRecord, Evidence, Measures, Trial, read_evidence
+from myriad.report.evidence import ClassRecord, Evidence, Measures, read_evidence
 from myriad.report.highlights import ExplainMistake, gather_highlights
 from myriad.report.thumbnails import ReadImage, Thumbnails
 
@@ -87,7 +87,8 @@ def render_report(
     progress: Progress = SILENT,
 ) -> str:
     """Return the report as the text of an HTML page."""
-    highlights = gather_highlights(evidence, Thumbnails(read_image), progress, explain)
+    thumbnails = Thumbnails(read_image)
+    highlights = gather_highlights(evidence, thumbnails, progress, explain)
     evaluated = [item for item in evidence.classes if item.rate is not None]
     n_classes = len(evidence.classes) or evidence.measures.classes
     return render_page(
@@ -95,13 +96,14 @@ def render_report(
         evidence=evidence,
         measures=evidence.measures,
         highlights=highlights,
+        pictured=thumbnails.found_any,
         n_classes=n_classes,
         evaluated=len(evaluated),
         train_counts=sorted({item.train for item in evidence.classes}),
         created=wording.show_time(evidence.created),
         numbers=_list_numbers(evidence, n_classes),
         plots=_draw_plots(evidence, evaluated, n_classes),
-        search=_arrange_search(evidence.search),
+        search=_arrange_search(evidence),
         table=embed_json(_pack_classes(evidence)),
         columns=_list_columns(evidence),
         rate_name=_name_rate(evidence),
@@ -144,7 +146,7 @@ def _make_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("percent", "count", "bytes", "seconds", "number"):
+    for name in ("percent", "count", "bytes", "seconds", "number", "name"):
         environment.filters[f"show_{name}"] = getattr(wording, f"show_{name}")
     environment.globals["plural"] = wording.plural
     return environment
@@ -250,21 +252,23 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
     mean = measures.mean_precision if evidence.several else measures.class_top1
     name = _name_rate(evidence)
     ranks = plots.plot_ranks(evidence.search)
+    settings = plots.plot_trials(evidence.search, evidence.chosen)
     return {
         "accuracy_at": plots.plot_accuracy_at(curve, evidence.ceiling) if len(curve) > 1 else None,
         "history": plots.plot_history(epochs) if len(epochs) > 1 else None,
         "gaps": plots.plot_gaps(evidence.history),
         "histogram": plots.plot_histogram(rates, mean, name) if rates else None,
         "by_training": plots.plot_by_training(plotted, name),
-        "search": [*plots.plot_trials(evidence.search), *([ranks] if ranks else [])],
+        "search": [*settings, *([ranks] if ranks else [])],
         "class_map": plots.plot_class_map(evidence.points),
         "reliability": plots.plot_reliability(calibration.bins) if calibration else None,
         "risk": plots.plot_risk(calibration.curve) if calibration else None,
     }
 
 
-def _arrange_search(trials: tuple[Trial, ...]) -> dict[str, Any]:
+def _arrange_search(evidence: Evidence) -> dict[str, Any]:
     """Return the settings tried as a table, the best first."""
+    trials = evidence.search
     names = list(dict.fromkeys(name for trial in trials for name, _ in trial.settings))
     ranked = sorted(trials, key=lambda trial: -1.0 if trial.top1 is None else trial.top1)[::-1]
     rows = [
@@ -272,6 +276,7 @@ def _arrange_search(trials: tuple[Trial, ...]) -> dict[str, Any]:
             "values": [dict(trial.settings).get(name) for name in names],
             "top1": trial.top1,
             "top5": trial.top5,
+            "chosen": trial is evidence.chosen,
         }
         for trial in ranked
     ]

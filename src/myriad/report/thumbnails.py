@@ -31,6 +31,11 @@ class Thumbnails:
             self._made[path, side] = None if image is None else encode_thumbnail(image, side)
         return self._made[path, side]
 
+    @property
+    def found_any(self) -> bool:
+        """Whether there is a thumbnail at all; rows that were imported have none."""
+        return any(self._made.values())
+
     def _read(self, path: str) -> Image | None:
         try:
             return self._read_image(path)

@@ -1,9 +1,11 @@
-"""How numbers are written for a reader, the same everywhere in a report."""
+"""How numbers and names are written for a reader, the same everywhere in a report."""
 
 from __future__ import annotations
 
 import math
 from datetime import datetime
+
+from markupsafe import Markup
 
 NO_BREAK = "\u00a0"
 MISSING = "–"
@@ -71,6 +73,11 @@ def show_number(value: float | str | None) -> str:
     if value == int(value) and abs(value) < 1e7:
         return f"{int(value):,}"
     return f"{value:.4g}"
+
+
+def show_name(name: str) -> Markup:
+    """Return a name that a browser may break after an underscore, rather than within a word."""
+    return Markup("_<wbr>").join(name.split("_"))
 
 
 def plural(count: int, word: str, words: str | None = None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from myriad.parallel import ThreadPool
-from myriad.progress import Advance
+from myriad.progress import SILENT, Advance, Progress
 from myriad.store import Rows
 from myriad.training.checkpoints import TrainingState
 from myriad.training.stopping import Clock, Monitor
@@ -30,6 +30,8 @@ def run(
     pool: ThreadPool,
     clock: Clock | None = None,
     advance: Advance = lambda n: None,
+    progress: Progress = SILENT,
+    title: str = "Training",
     callback: Callback | None = None,
     state: TrainingState | None = None,
 ) -> None:
@@ -45,19 +47,30 @@ def run(
     pool : the threads.
     clock : returns the seconds since the start of training; by default it starts now.
     advance : called with the number of rows processed.
+    progress : shows the epochs as a step called `title`, and the rows of each as a step inside it.
     callback : called with a copy of each row of the history.
     state : writes a checkpoint after an epoch that was measured, when one is due.
     """
     clock = clock or start_clock()
-    while trainer.epoch < until and not monitor.done:
-        trainer.run_epoch(rows, seed=seed, pool=pool, advance=advance)
-        row = monitor.on_epoch_end(trainer, clock=clock, pool=pool)
-        if row is None:
-            continue
-        if callback is not None:
-            callback(dict(row))
-        if state is not None:
-            state.save_if_due(trainer, monitor, seconds=clock())
+    with progress.step(title, until, "epochs") as count_epochs:
+        count_epochs(trainer.epoch)
+        while trainer.epoch < until and not monitor.done:
+            name = f"Epoch {trainer.epoch + 1:,}"
+            with progress.step(name, rows.n_rows, "rows") as count_rows:
+
+                def count(n: int, shown: Advance = count_rows) -> None:
+                    shown(n)
+                    advance(n)
+
+                trainer.run_epoch(rows, seed=seed, pool=pool, advance=count)
+            count_epochs(1)
+            row = monitor.on_epoch_end(trainer, clock=clock, pool=pool)
+            if row is None:
+                continue
+            if callback is not None:
+                callback(dict(row))
+            if state is not None:
+                state.save_if_due(trainer, monitor, seconds=clock())
 
 
 def start_clock(spent: float = 0.0) -> Clock:

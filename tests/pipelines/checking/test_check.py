@@ -10,6 +10,7 @@ from myriad.errors import InputError, WorkError
 from myriad.images import find_images, split_images
 from myriad.images.corrections import correct_images
 from myriad.pipelines.checking.check import check
+from myriad.pipelines.checking.labels import count_certain
 from myriad.store import Store
 from tests.checks.scenes import CoarseSignature, copy_of, photograph
 from tests.images.pictures import write_picture
@@ -160,6 +161,20 @@ def test_wrong_labels_are_listed_and_can_be_given_back(tmp_path):
     corrected = correct_images(images, checked.labels.file)
     at = images.paths.index("b/0.png")
     assert corrected.class_names[corrected.labels[at]] == "a"
+
+
+@pytest.mark.parametrize(
+    ("likely", "sure", "sentence"),
+    [
+        (0, 0, ""),
+        (1, 0, "1 is likely wrong. "),
+        (10, 0, "10 are likely wrong. "),
+        (1, 1, "1 is very likely wrong. "),
+        (10, 3, "10 are likely wrong, 3 of them very likely. "),
+    ],
+)
+def test_labels_that_are_likely_wrong_are_counted_in_a_sentence(likely, sure, sentence):
+    assert count_certain(likely, sure) == sentence
 
 
 def test_a_store_is_checked_without_images(tmp_path):

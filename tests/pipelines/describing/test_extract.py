@@ -59,7 +59,7 @@ def test_the_bytes_do_not_depend_on_the_workers(images, tmp_path):
     assert one.code is not None
     assert (one.n_rows, len(one.bad)) == (160, 2)
     assert noted.notes[-1].startswith("Bad images left out: 2 of 162. ")
-    assert "empty file (1, the first " in noted.notes[-1]
+    assert f"empty file ({images}" in noted.notes[-1]
     for workers in (2, 3):
         extract(images, tmp_path / str(workers), options=OPTIONS, threads=workers)
         assert bytes_of(tmp_path / str(workers)) == bytes_of(tmp_path / "1")
@@ -133,6 +133,13 @@ def test_the_summary_counts_reasons_and_keeps_short():
     sentence = bad.summarise()
     assert sentence.startswith("Bad images left out: 28 of 100. reason 0 (7, the first 0-0.png); ")
     assert sentence.endswith("reason 4 (3, the first 4-0.png); other reasons (3).")
+
+
+def test_one_bad_image_is_named_in_the_singular():
+    bad = BadImages(21, 0.0)
+    with pytest.raises(WorkError, match=r"1 of 21 images is bad, more than the 0 %"):
+        bad.add("a/cut.jpg", "truncated JPEG")
+    assert bad.summarise() == "Bad images left out: 1 of 21. truncated JPEG (a/cut.jpg)."
 
 
 @pytest.mark.usefixtures("many")

@@ -166,6 +166,19 @@ def test_class_means_stand_for_classes_that_the_store_lacks(here, tmp_path):
     assert accuracy(here, tmp_path / "m") > 60.0
 
 
+def test_the_store_beside_the_model_is_recommended(here, tmp_path):
+    notes = []
+    shutil.copytree(here / "model", tmp_path / "model")
+    extend(tmp_path / "model", here / "new", tmp_path / "one", progress=Notes(notes))
+    assert notes[-1] == (
+        "8 old classes have no rows: class means are used instead, with some loss of accuracy. "
+        "Give them by --store if you have them."
+    )
+    shutil.copytree(here / "old", tmp_path / "model.store")
+    extend(tmp_path / "model", here / "new", tmp_path / "two", progress=Notes(notes))
+    assert notes[-1].endswith(f", add --store {tmp_path / 'model.store'}.")
+
+
 def test_a_merged_model_can_grow(here):
     merge(here / "model", ["a", "b"], "ab", here / "merged")
     extend(here / "merged", here / "new", here / "merged-grown")

@@ -34,7 +34,7 @@ class Breaking(Progress):
 
         @contextmanager
         def count():
-            yield self.advance if title == "Training" else lambda n: None
+            yield self.advance if title.startswith("Epoch ") else lambda n: None
 
         return count()
 

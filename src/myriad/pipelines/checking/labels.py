@@ -126,6 +126,7 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
     if checked is None:
         return []
     findings, n_wrong = [], len(checked.wrong)
+    certain = (int(checked.ranked.likely.sum()), int(checked.ranked.sure.sum()))
     if n_wrong:
         share = 100.0 * n_wrong / len(checked.ranked.held)
         findings.append(
@@ -133,10 +134,9 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
                 "labels",
                 False,
                 n_wrong,
-                f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong, "
-                f"{int(checked.ranked.likely.sum()):,} of them likely and "
-                f"{int(checked.ranked.sure.sum()):,} surely: cross-validated models "
-                f"are more confident in another label. Keep the correct lines of {checked.file}, "
+                f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong: "
+                "cross-validated models are more confident in another label. "
+                f"{count_certain(*certain)}Keep the lines of {checked.file} that are correct, "
                 "then train with --corrections.",
             )
         )
@@ -154,6 +154,18 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
             )
         )
     return findings
+
+
+def count_certain(likely: int, sure: int) -> str:
+    """Return a sentence on how many labels are likely wrong, and how many of these very likely."""
+    if not likely:
+        return ""
+    verb = "is" if likely == 1 else "are"
+    if not sure:
+        return f"{likely:,} {verb} likely wrong. "
+    if sure == likely:
+        return f"{likely:,} {verb} very likely wrong. "
+    return f"{likely:,} {verb} likely wrong, {sure:,} of them very likely. "
 
 
 def list_suspects(

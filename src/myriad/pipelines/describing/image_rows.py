@@ -94,7 +94,8 @@ class BadImages:
         """Raise `WorkError` if too many are bad already."""
         if len(self.found) > self.most * self.total:
             raise WorkError(
-                f"{len(self.found)} of {self.total} images are bad, more than the "
+                f"{len(self.found):,} of {self.total:,} images "
+                f"{'is' if len(self.found) == 1 else 'are'} bad, more than the "
                 f"{100 * self.most:g} % that --max-bad allows. {self.last()}"
             )
 
@@ -107,12 +108,12 @@ class BadImages:
         reasons = Counter(bad["reason"] for bad in self.found)
         first = {bad["reason"]: bad["path"] for bad in reversed(self.found)}
         listed = [
-            f"{reason} ({count}, the first {first[reason]})"
+            f"{reason} ({f'{count:,}, the first ' if count > 1 else ''}{first[reason]})"
             for reason, count in reasons.most_common(MOST_REASONS)
         ]
         rest = sum(reasons.values()) - sum(count for _, count in reasons.most_common(MOST_REASONS))
         listed += [f"other reasons ({rest})"] if rest else []
-        return f"Bad images left out: {len(self.found)} of {self.total}. {'; '.join(listed)}."
+        return f"Bad images left out: {len(self.found):,} of {self.total:,}. {'; '.join(listed)}."
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,7 @@ def choose_signature(
     title = _title(candidates[0])
     if len(candidates) == 1:
         named = ", ".join(f"--{name.replace('_', '-')}" for name in options.stated)
-        verb = "belongs" if len(options.stated) == 1 else "belong"
-        return _report_choice(options, candidates[0], f"{title}, which {named} {verb} to", context)
+        return _report_choice(options, candidates[0], f"{title}, because of {named}", context)
     sample = draw_sample(images, seed=context.seed)
     if len(sample) < TOO_FEW:
         why = f"{title}, as there are too few images per class to compare"

@@ -49,7 +49,7 @@ A model that ranks {classes:,} classes, made by myriad.
 | over samples | {top1} | {top5} |
 | mean over classes | {class_top1} | {class_top5} |
 {several}
-Settings and the number of epochs were chosen on these images, so other images may do worse.
+Settings may have been chosen by the accuracy on these images, so other images may do worse.
 
 ## Use
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -193,7 +194,9 @@ def evaluate(
         store = Store.open(data)
         split = choose_split(store.splits, split, data)
         if split == "all" and "train" in store.splits:
-            progress.note("All rows are evaluated, including training rows; see --split.")
+            own = store.fingerprint in json.dumps(folder.trained_from)
+            which = "including those that the model was trained on" if own else "of any split"
+            progress.note(f"All rows are evaluated, {which}; see --split.")
         remote = None if cluster is None else StoreScoring.of(model, store.path, split, plain=plain)
         scored, truths = score_store(
             folder,

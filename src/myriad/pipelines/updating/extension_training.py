@@ -23,9 +23,10 @@ from myriad.models import (
     load_held_scores,
 )
 from myriad.models.calibration.novelty import Novelty
+from myriad.pipelines.outputs import store_beside
 from myriad.pipelines.updating.known_rows import KnownRows, read_known
 from myriad.progress import Progress
-from myriad.store import ArrayRows, Store
+from myriad.store import ArrayRows, Store, is_store
 from myriad.training import Context
 from myriad.training.context import RunningContext
 from myriad.training.discriminant.gaussian import DiscriminantSpace, find_space
@@ -134,8 +135,9 @@ class ExtensionTask:
         if len(missing) and (keeps_means or not stores):
             parts.append(make_pseudo_rows(folder, path, missing, new, seed=seed))
             progress.note(
-                f"{len(missing)} old classes have no rows in --store, and class means are used "
-                "instead: expect some loss of accuracy, see the documentation of extend."
+                f"{len(missing):,} old classes have no rows"
+                f"{' in --store' if stores else ''}: class means are used instead, "
+                f"with some loss of accuracy.{'' if stores else advise_store(path)}"
             )
         return cls(
             folder,
@@ -321,3 +323,11 @@ def make_pseudo_rows(
     chosen = np.flatnonzero(np.isin(labels, classes))
     groups = np.full(len(chosen), -1, np.int32)
     return KnownRows(X[chosen], labels[chosen], groups, [""] * len(chosen))
+
+
+def advise_store(model: Path) -> str:
+    """Return a sentence on how to give the rows of the old classes."""
+    beside = store_beside(model)
+    if is_store(beside):
+        return f" To use their rows in {beside}, add --store {beside}."
+    return " Give them by --store if you have them."

@@ -20,7 +20,7 @@ def plot_reliability(bins: Sequence[ReliabilityBin]) -> Markup | None:
         make_whole_percent_axis(),
         make_whole_percent_axis(),
         x_title="confidence, %",
-        y_title="right, %",
+        y_title="correct, %",
     )
     canvas.add_line([(0.0, 0.0), (100.0, 100.0)], "grid")
     canvas.add_line([(one.confidence, one.accuracy) for one in bins], "series-1")
@@ -42,7 +42,7 @@ def plot_risk(curve: Sequence[tuple[float, float]]) -> Markup | None:
         make_whole_percent_axis(),
         make_percent_axis([0.0, *errors]),
         x_title="coverage (most confident images), %",
-        y_title="wrong, %",
+        y_title="error, %",
     )
     canvas.add_line(list(curve), "series-1")
     canvas.add_remark(f"all answered: {show_percent(errors[-1])} wrong")
@@ -56,5 +56,5 @@ def plot_risk(curve: Sequence[tuple[float, float]]) -> Markup | None:
 def _describe_bin(one: ReliabilityBin) -> str:
     return (
         f"{show_count(one.count)} images of confidence {show_percent(one.confidence)}: "
-        f"{show_percent(one.accuracy)} right"
+        f"{show_percent(one.accuracy)} correct"
     )

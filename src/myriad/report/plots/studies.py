@@ -217,8 +217,11 @@ def plot_costs(entries: Sequence[Entry]) -> Markup | None:
     return canvas.render(f"Top-1 accuracy against time of training. {'; '.join(summary)}.")
 
 
-def plot_trials(trials: Sequence[Trial]) -> list[Markup]:
-    """Draw top-1 accuracy against each numeric setting that was varied, a small plot each."""
+def plot_trials(trials: Sequence[Trial], chosen: Trial | None = None) -> list[Markup]:
+    """Draw top-1 accuracy against each numeric setting that was varied, a small plot each.
+
+    Only the chosen trial is marked, in every plot that has it.
+    """
     scored = [trial for trial in trials if trial.top1 is not None]
     names = dict.fromkeys(name for trial in scored for name, _ in trial.settings)
     plots = []
@@ -230,11 +233,13 @@ def plot_trials(trials: Sequence[Trial]) -> list[Markup]:
             if key == name and not isinstance(value, str)
         ]
         if len({value for value, _, _ in points}) > 1:
-            plots.append(_plot_setting(name, points))
+            plots.append(_plot_setting(name, points, chosen))
     return plots
 
 
-def _plot_setting(name: str, points: Sequence[tuple[float, float, Trial]]) -> Markup:
+def _plot_setting(
+    name: str, points: Sequence[tuple[float, float, Trial]], chosen: Trial | None
+) -> Markup:
     values = [value for value, _, _ in points]
     axis = make_value_axis(values, most=4)
     canvas = Canvas(
@@ -245,18 +250,18 @@ def _plot_setting(name: str, points: Sequence[tuple[float, float, Trial]]) -> Ma
         width=300,
         height=220,
     )
-    best = max(top1 for _, top1, _ in points)
-    for value, top1, trial in points:
+    summary = f"Top-1 accuracy on validation against {name}."
+    # The chosen trial is drawn last, above others at the same position.
+    for value, top1, trial in sorted(points, key=lambda point: point[2] is chosen):
         across, down = canvas.locate(value, top1)
-        kind = "series-2" if top1 == best else "series-1"
+        kind = "series-2" if trial is chosen else "series-1"
         settings = ", ".join(f"{key} {show_number(item)}" for key, item in trial.settings)
         tip = f"{settings}: {show_percent(top1)} top-1"
         canvas.add("circle", cx=across, cy=down, r=5.0, class_=f"dot {kind}", data_tip=tip)
-    canvas.add_key([("series-2", "best")])
-    at = ", ".join(show_number(value) for value, top1, _ in points if top1 == best)
-    return canvas.render(
-        f"Top-1 accuracy on validation against {name}: the best, {show_percent(best)}, at {at}."
-    )
+        if trial is chosen:
+            canvas.add_key([("series-2", "chosen")])
+            summary += f" Chosen: {show_number(value)}, with {show_percent(top1)}."
+    return canvas.render(summary)
 
 
 def plot_ranks(trials: Sequence[Trial]) -> Markup | None:

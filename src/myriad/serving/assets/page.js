@@ -96,8 +96,11 @@ function addCard(file) {
   const photo = find(".photo", card);
   photo.src = URL.createObjectURL(file);
   photo.alt = file.name || "image";
-  photo.addEventListener("error", () => { photo.hidden = true; });
   find(".name", card).textContent = file.name || "pasted image";
+  photo.addEventListener("error", () => {
+    photo.hidden = true;
+    find(".name", card).textContent += " (no preview)"; // such as HEIC in most browsers
+  });
   find(".remove", card).addEventListener("click", () => removeCard(card));
   find(".wrong", card).addEventListener("click", () => openCorrection(card));
   find(".hide-heat", card).addEventListener("click", () => hideHeat(card));

@@ -170,20 +170,18 @@ class DualMethod(CentringMethod):
             trainer = self.trainer(train, n_classes, lam, running.workers)
             monitor = self.monitor(trainer, val)
             state.resume(trainer, monitor, pool=running.pool)
-            title, work = f"Training to a duality gap of {self.tol:g}", self.epochs * train.n_rows
-            with running.progress.step(title, work, "rows") as advance:
-                advance(trainer.epoch * train.n_rows)
-                run(
-                    trainer,
-                    train,
-                    monitor,
-                    until=monitor.until,
-                    seed=self.seed,
-                    pool=running.pool,
-                    clock=start_clock(state.seconds),
-                    advance=advance,
-                    state=state,
-                )
+            run(
+                trainer,
+                train,
+                monitor,
+                until=monitor.until,
+                seed=self.seed,
+                pool=running.pool,
+                clock=start_clock(state.seconds),
+                progress=running.progress,
+                title=f"Training to a duality gap of {self.tol:g}",
+                state=state,
+            )
             model, row, certificate = monitor.result(trainer)
             if span is not None:
                 model = span.expand(model, running.pool)

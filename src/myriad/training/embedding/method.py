@@ -288,19 +288,17 @@ class WsabieMethod(GradientMethod, CentringMethod):
         monitor = AccuracyMonitor([EarlyStopping(self.theta, patience)], held_out)
         state.resume(trainer, monitor, pool=running.pool)
         clock = start_clock(state.seconds)
-        with running.progress.step("Training", epochs * rows.n_rows, "rows") as advance:
-            advance(trainer.epoch * rows.n_rows)
-            run(
-                trainer,
-                rows,
-                monitor,
-                until=epochs,
-                seed=task.seed(member),
-                pool=running.pool,
-                clock=clock,
-                advance=advance,
-                state=state,
-            )
+        run(
+            trainer,
+            rows,
+            monitor,
+            until=epochs,
+            seed=task.seed(member),
+            pool=running.pool,
+            clock=clock,
+            progress=running.progress,
+            state=state,
+        )
         (V, P), reached = monitor.final_weights(trainer)
         best = monitor.rules[0].best
         if member == 0 or (validated and list(best) > state.facts["best"]):

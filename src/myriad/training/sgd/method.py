@@ -243,20 +243,18 @@ class SGD(GradientMethod, CentringMethod):
                 monitor = AccuracyMonitor([EarlyStopping(self.theta, task.patience)], held_out)
                 state.resume(trainer, monitor, pool=running.pool)
                 clock = start_clock(state.seconds)
-            with running.progress.step("Training", self.epochs * rows.n_rows, "rows") as advance:
-                advance(trainer.epoch * rows.n_rows)
-                run(
-                    trainer,
-                    rows,
-                    monitor,
-                    until=self.epochs,
-                    seed=self.seed,
-                    pool=running.pool,
-                    clock=clock,
-                    advance=advance,
-                    callback=self.callback,
-                    state=state,
-                )
+            run(
+                trainer,
+                rows,
+                monitor,
+                until=self.epochs,
+                seed=self.seed,
+                pool=running.pool,
+                clock=clock,
+                progress=running.progress,
+                callback=self.callback,
+                state=state,
+            )
             weights, epochs = monitor.final_weights(trainer)
             state.save(trainer, monitor, seconds=clock())
             settings = setting.to_json() | self.options_json() | task.describe_rounds()
