@@ -74,6 +74,11 @@ JOBS = [
         "train rows.store --out new --objective dual --epochs 3 --threads 1",
         ("rows.store",),
     ),
+    Job(
+        "train search",
+        "train rows.store --out new --objective ovr --epochs 1 --threads 1",
+        ("rows.store",),
+    ),
     Job("extract", f"extract images --out new.store {DESCRIBE}", ("images",)),
     Job(
         "extract over",
@@ -146,7 +151,7 @@ JOBS = [
         f"compare rows.store --codes scalar --ratios 4 --out new {STUDY}",
         ("rows.store",),
     ),
-    Job("demo", "demo --out new --classes 10 --images 5 --objective ovr --threads 1", (), ""),
+    Job("demo", "demo --out new --classes 10 --images 5 --objective means --threads 1", (), ""),
 ]
 NOT_JOBS = {"plan", "serve", "warm-up"}
 """Verbs without files: `plan` and `warm-up` keep none, `serve` has tests of its own."""
