@@ -8,8 +8,8 @@ worker processes at every task; `kills` kills runs at random times; `pairs` runs
 once on the same folders; `fuzz` changes the files of every reader; `http` sends requests to the
 server. What is found is printed, and the files that show it are kept in the folder ``--out``. With
 ``--record`` what was tried is added to ``benchmarks/results/campaign.json`` and to the page
-``docs/guarantees.md``, also after Ctrl-C; ``--resume`` continues with the single faults that are
-left, so that those of a job can be tried in several runs, and fuzzes the readers first that had the
+``docs/guarantees.md``, also after Ctrl-C; ``--resume`` continues with the single faults and pairs
+that are left, so that all can be tried in several runs, and fuzzes the readers first that had the
 least CPU time so far. The exit status is 1 if anything was found.
 
 Runs are made by a process that has loaded and compiled everything; runs that are killed, by forks
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tests.robustness.fault_runs import CleanRun
     from tests.robustness.faults import Fault
     from tests.robustness.fuzzing import Fuzzed
+    from tests.robustness.jobs import Job
 
 PARTS = ("faults", "workers", "kills", "pairs", "fuzz", "http")
 SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0.15, "http": 0.05}
@@ -119,8 +120,9 @@ def run_faults(campaign: Campaign, ends: float) -> None:
             campaign.count("faults", job.name)
             action, path = clean.calls[fault.number]
             campaign.report(f"{job.name}, {fault.kind} at {action} {path} ({fault.number})", wrong)
+            if n % 100 == 0:
+                campaign.log(f"faults: {job.name}: {n} ...")
         done += n
-
         campaign.log(f"faults: {job.name}: {n} of {len(faults)}")
     campaign.counts["faults"] = f"{done} of {total} single faults"
 
@@ -193,17 +195,27 @@ def run_kills(campaign: Campaign, ends: float) -> None:
 
 
 def run_pairs(campaign: Campaign, ends: float) -> None:
-    """Run two verbs at once."""
+    """Run two verbs at once; with ``--resume``, those pairs that no recorded run has tried."""
+    from tests.robustness.campaign_record import list_tried
     from tests.robustness.process_runs import check_pair, list_pairs
 
     draw, pairs, n = Random(campaign.seed), list_pairs(), 0
     draw.shuffle(pairs)
+    if campaign.resume:
+        tried = list_tried("pairs")
+        pairs = [pair for pair in pairs if _name_pair(*pair) not in tried]
     for first, second in _until(ends, pairs):
         n += 1
         wrong = check_pair(first, second, campaign.ready, campaign.work, draw)
-        campaign.count("pairs", f"{first.name} and {second.name}")
-        campaign.report(f"{first.name} and {second.name}", wrong)
+        campaign.count("pairs", _name_pair(first, second))
+        campaign.report(_name_pair(first, second), wrong)
+        if n % 50 == 0:
+            campaign.log(f"pairs: {n} ...")
     campaign.counts["pairs"] = f"{n} of {len(pairs)} pairs"
+
+
+def _name_pair(first: Job, second: Job) -> str:
+    return f"{first.name} and {second.name}"
 
 
 def run_fuzz(campaign: Campaign, ends: float) -> None:
@@ -310,8 +322,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="skip single faults that recorded runs with the same seed have tried, and begin with "
-        "readers that they have fuzzed least",
+        help="skip single faults that recorded runs with the same seed have tried, and pairs of "
+        "jobs, and begin with readers that they have fuzzed least",
     )
     given = parser.parse_args(arguments)
     parts = given.parts.split(",")

@@ -76,6 +76,11 @@ def _count_of_run(run: dict[str, Any], job: str) -> int:
     return skipped + tried
 
 
+def list_tried(part: str) -> set[str]:
+    """Return the names of jobs, pairs or readers that recorded runs have tried."""
+    return {name for run in read_runs() for name in run["tried"].get(part, {})}
+
+
 def make_table() -> str:
     """Return a row for each part: how many were tried in all runs, and of how many jobs."""
     lines = ["| tried | how many | jobs or readers | dates |", "|---|---|---|---|"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.robustness import campaign_record
-from tests.robustness.campaign_record import count_tried, make_table
+from tests.robustness.campaign_record import count_tried, list_tried, make_table
 from tests.robustness.jobs import JOBS
 
 
@@ -48,6 +48,12 @@ def test_runs_in_another_order_or_of_another_number_of_faults_do_not_count(recor
     assert count_tried("extract", 170, seed=1) == 40
     assert count_tried("extract", 172, seed=0) == 0
     assert count_tried("import", 170, seed=0) == 0
+
+
+def test_what_was_tried_is_listed_over_all_runs(record):
+    record({"tried": {"pairs": {"a and b": 1}}}, {"tried": {"pairs": {"a and c": 2}, "fuzz": {}}})
+    assert list_tried("pairs") == {"a and b", "a and c"}
+    assert list_tried("fuzz") == set()
 
 
 def test_fuzzing_is_stated_in_cpu_time(record):
