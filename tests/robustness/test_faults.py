@@ -3,6 +3,7 @@
 import os
 import shutil
 import types
+from itertools import islice
 
 import pytest
 
@@ -10,6 +11,7 @@ from myriad.cli.main import VERBS
 from tests.robustness.fault_runs import check_fault, run_clean
 from tests.robustness.faults import CUT, Fault, watched
 from tests.robustness.jobs import JOBS, NOT_JOBS
+from tests.robustness.process_runs import check_dying_workers
 
 SAMPLED = {
     "train over": 5,
@@ -45,6 +47,12 @@ def test_a_model_can_be_written_after_a_disk_failed_between_two_renames(ready, t
     clean = run_clean(job, ready, tmp_path)
     number = clean.calls.index(("rename", "new/config.json"))
     assert not check_fault(clean, Fault(number, "bad disk"), ready, tmp_path, fork=False)
+
+
+def test_a_run_survives_workers_that_die(ready, tmp_path):
+    """The first of the tasks that the campaign tries all of."""
+    for _, wrong in islice(check_dying_workers(ready, tmp_path), 1):
+        assert not wrong
 
 
 def make_calls(folder):
