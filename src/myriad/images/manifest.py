@@ -80,12 +80,16 @@ def list_manifest(path: Path, several: SeveralLabels = ONE_LABEL) -> ImageList:
     _require_a_file(path, rows.paths)
     class_names = sorted({label for labels in rows.labels for label in labels})
     label_of = {name: label for label, name in enumerate(class_names)}
-    numbers = [[label_of[name] for name in labels] for labels in rows.labels]
-    sets = LabelSets.from_lists(numbers) if several else None
+    sets = None
+    if several:
+        sets = LabelSets.from_lists([[label_of[name] for name in labels] for labels in rows.labels])
+        first = sets.first()
+    else:
+        first = np.array([label_of[labels[0]] for labels in rows.labels], np.int32)
     return ImageList(
         root=path.parent,
         paths=rows.paths,
-        labels=np.array([first for first, in numbers], np.int32) if sets is None else sets.first(),
+        labels=first,
         class_names=class_names,
         splits=np.array(rows.splits, dtype="<U5"),
         groups=_number_groups(rows.groups),
