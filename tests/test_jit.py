@@ -9,6 +9,7 @@ from importlib import import_module
 from myriad._jit import Kernel, inlined, is_uncached, jit
 from myriad.models.ranking import scan_top
 from myriad.randomness import mix
+from tests.robustness.calling import environment
 
 HEAVY = ("numba", "scipy", "pyarrow", "sklearn", "faiss", "matplotlib", "onnx")
 
@@ -133,3 +134,24 @@ def test_a_kernel_is_missing_from_the_cache_until_it_is_compiled(tmp_path, monke
     assert is_uncached(double)
     assert double(21) == 42
     assert not is_uncached(double)
+
+
+def test_indices_are_checked_on_request(tmp_path):
+    """As ``NUMBA_BOUNDSCHECK=1 pytest`` does, see docs/guarantees.md."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np\n"
+        "from myriad._jit import inlined, jit\n"
+        "@inlined\n"
+        "def take(array, i):\n"
+        "    return array[i]\n"
+        "@jit\n"
+        "def take_twice(array, i):\n"
+        "    return take(array, i) + take(array, i)\n"
+        "take_twice(np.zeros(3), 3)\n"
+    )
+    more = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    done = subprocess.run(
+        [sys.executable, script], env=environment() | more, capture_output=True, text=True
+    )
+    assert "IndexError" in done.stderr

@@ -29,7 +29,7 @@ def quote(value: object) -> str:
     try:
         return repr(value)
     except ValueError:
-        return f"a {type(value).__name__} that is too long to be written"
+        return f"a value of type {type(value).__name__} that is too long to be written"
 
 
 def did_you_mean(word: object, known: Iterable[object]) -> str:

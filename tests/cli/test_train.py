@@ -153,7 +153,7 @@ def test_auto_is_the_default_and_says_how_sure_it_is(store, tmp_path, capsys):
     assert settings["objective"] in ("softmax", "dual")
     assert settings["cross_validation"]["error"] > 0
     assert (tmp_path / "m" / "held_scores.safetensors").is_file()
-    held = load_held_scores(tmp_path / "m")
+    held = load_held_scores(tmp_path / "m", len(Store.open(store).class_names))
     assert len(held.labels) == settings["cross_validation"]["rows"]
     page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
     assert "runner_up" in page

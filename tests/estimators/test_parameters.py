@@ -128,3 +128,13 @@ def test_rows_beyond_the_range_of_float32_products_are_refused(kind, size):
 
 def test_rows_of_zeros_have_no_scale():
     myriad.NearestMeans().fit(np.zeros((6, 4), np.float32), y)
+
+
+TOLERANT = [kind for kind in CLASSES if "tol" in inspect.signature(kind).parameters]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", TOLERANT, ids=lambda kind: kind.__name__)
+def test_a_tolerance_that_cannot_be_reached_ends(kind):
+    estimator = kind(tol=5e-324, center=False)
+    np.testing.assert_array_equal(estimator.fit(X, y).classes_, [0, 1])

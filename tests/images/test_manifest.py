@@ -157,3 +157,13 @@ def test_repeated_lines_of_two_splits_are_refused(manifest):
 def test_several_labels_are_for_manifests(tmp_path):
     with pytest.raises(InputError, match="for CSV manifests"):
         find_images(tmp_path, several=SeveralLabels(repeated=True))
+
+
+@pytest.mark.long
+def test_a_million_lines_of_ten_thousand_classes(manifest):
+    lines = (f"pictures/{i}.png,{i % 10_000},,{i // 3}\n" for i in range(1_000_000))
+    images = find_images(manifest("path,label,split,group\n" + "".join(lines)))
+    assert len(images.paths) == 1_000_000
+    assert len(images.class_names) == 10_000
+    np.testing.assert_array_equal(np.bincount(images.labels), np.full(10_000, 100))
+    assert images.groups.max() == 333_333

@@ -30,5 +30,8 @@ def test_missing_damaged_and_foreign_pictures_are_none(tmp_path):
         wrong = ClassPictures(np.zeros(3, np.uint8), np.array(ends, np.int64))
         save_pictures(tmp_path, wrong)
         assert load_pictures(tmp_path, NAMES) is None
+    for ends in ([1.0, 2.0, 3.0], np.array([2**63 + 2, 2, 3], np.uint64), [[1], [2], [3]]):
+        save_pictures(tmp_path, ClassPictures(np.zeros(3, np.uint8), np.array(ends)))
+        assert load_pictures(tmp_path, NAMES) is None
     (tmp_path / PICTURES).write_bytes(b"nothing")
     assert load_pictures(tmp_path, NAMES) is None

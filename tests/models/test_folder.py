@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from myriad.errors import InputError
-from myriad.models import LinearModel, ModelFolder, load_model, save_model
+from myriad.files import write_arrays
+from myriad.models import (
+    HeldScores,
+    LinearModel,
+    ModelFolder,
+    load_held_scores,
+    load_model,
+    save_model,
+)
 
 NAMES = [f"class {i} <&\"'\n\u00e9" for i in range(9)]
 
@@ -88,3 +96,40 @@ def test_failed_save_leaves_the_old_model(tmp_path, monkeypatch):
     monkeypatch.undo()
     np.testing.assert_array_equal(load_model(tmp_path).model.weights, make_model().weights)
     assert not list(tmp_path.glob(".*part"))
+
+
+def make_held_arrays(n_rows=6, n_classes=9):
+    scores = np.random.default_rng(0).standard_normal((n_rows, n_classes)).astype(np.float32)
+    return HeldScores.of(scores, np.arange(n_rows, dtype=np.int32)).to_arrays()
+
+
+def test_held_scores_come_back(tmp_path):
+    assert load_held_scores(tmp_path, 9) is None
+    arrays = make_held_arrays()
+    write_arrays(tmp_path / "held_scores.safetensors", arrays)
+    held = load_held_scores(tmp_path, 9)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(getattr(held, name), array)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": np.full(6, 9, np.int32)},
+        {"labels": np.full(6, -1, np.int32)},
+        {"labels": np.zeros(6, np.float32)},
+        {"labels": np.zeros(5, np.int32)},
+        {"classes": np.full((6, 9), 2**31 - 1, np.int32)},
+        {"classes": np.zeros(6, np.int32), "scores": np.zeros(6, np.float32)},
+        {"scores": np.zeros((6, 9), np.uint8)},
+        {"scores": np.arange(54, dtype=np.float32).reshape(6, 9)},
+        {"rest_scores": np.zeros(6, np.float32), "rest_counts": np.zeros(6, np.float32)},
+        {"rest_scores": np.zeros((6, 1), np.float32), "rest_counts": -np.ones((6, 1), np.float32)},
+        {"more": np.zeros(6, np.float32)},
+    ],
+    ids=lambda change: ", ".join(change),
+)
+def test_damaged_held_scores_are_refused(tmp_path, change):
+    write_arrays(tmp_path / "held_scores.safetensors", make_held_arrays() | change)
+    with pytest.raises(InputError, match=r"held-out scores .* Remove .*held_scores\.safetensors"):
+        load_held_scores(tmp_path, 9)

@@ -8,9 +8,9 @@ worker processes at every task; `kills` kills runs at random times; `pairs` runs
 once on the same folders; `fuzz` changes the files of every reader; `http` sends requests to the
 server. What is found is printed, and the files that show it are kept in the folder ``--out``. With
 ``--record`` what was tried is added to ``benchmarks/results/campaign.json`` and to the page
-``docs/guarantees.md``, also after Ctrl-C; ``--resume`` continues with the single faults that are
-left, so that those of a job can be tried in several runs. The exit status is 1 if anything was
-found.
+``docs/guarantees.md``, also after Ctrl-C; ``--resume`` continues with the single faults and pairs
+that are left, so that all can be tried in several runs, and fuzzes the readers first that had the
+least CPU time so far. The exit status is 1 if anything was found.
 
 Runs are made by a process that has loaded and compiled everything; runs that are killed, by forks
 of it. With ``TMPDIR=/dev/shm`` files are in memory, and fuzzing takes two thirds of the time.
@@ -27,6 +27,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -37,10 +38,16 @@ import tests.conftest  # noqa: F401 - chooses the cache of kernels
 if TYPE_CHECKING:
     from tests.robustness.fault_runs import CleanRun
     from tests.robustness.faults import Fault
+    from tests.robustness.fuzzing import Fuzzed
+    from tests.robustness.jobs import Job
 
 PARTS = ("faults", "workers", "kills", "pairs", "fuzz", "http")
 SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0.15, "http": 0.05}
 """The share of each part of the time; of the remaining parts, in proportion."""
+SLICE = 60.0
+"""CPU seconds that a reader is fuzzed for at a time, at most."""
+ENOUGH = 600.0
+"""CPU seconds that every reader is fuzzed for once, over all recorded runs."""
 
 
 @dataclass
@@ -113,8 +120,9 @@ def run_faults(campaign: Campaign, ends: float) -> None:
             campaign.count("faults", job.name)
             action, path = clean.calls[fault.number]
             campaign.report(f"{job.name}, {fault.kind} at {action} {path} ({fault.number})", wrong)
+            if n % 100 == 0:
+                campaign.log(f"faults: {job.name}: {n} ...")
         done += n
-
         campaign.log(f"faults: {job.name}: {n} of {len(faults)}")
     campaign.counts["faults"] = f"{done} of {total} single faults"
 
@@ -187,43 +195,79 @@ def run_kills(campaign: Campaign, ends: float) -> None:
 
 
 def run_pairs(campaign: Campaign, ends: float) -> None:
-    """Run two verbs at once."""
+    """Run two verbs at once; with ``--resume``, those pairs that no recorded run has tried."""
+    from tests.robustness.campaign_record import list_tried
     from tests.robustness.process_runs import check_pair, list_pairs
 
     draw, pairs, n = Random(campaign.seed), list_pairs(), 0
     draw.shuffle(pairs)
+    if campaign.resume:
+        tried = list_tried("pairs")
+        pairs = [pair for pair in pairs if _name_pair(*pair) not in tried]
     for first, second in _until(ends, pairs):
         n += 1
         wrong = check_pair(first, second, campaign.ready, campaign.work, draw)
-        campaign.count("pairs", f"{first.name} and {second.name}")
-        campaign.report(f"{first.name} and {second.name}", wrong)
+        campaign.count("pairs", _name_pair(first, second))
+        campaign.report(_name_pair(first, second), wrong)
+        if n % 50 == 0:
+            campaign.log(f"pairs: {n} ...")
     campaign.counts["pairs"] = f"{n} of {len(pairs)} pairs"
 
 
+def _name_pair(first: Job, second: Job) -> str:
+    return f"{first.name} and {second.name}"
+
+
 def run_fuzz(campaign: Campaign, ends: float) -> None:
-    """Fuzz every reader for its share of the time."""
+    """Fuzz the readers in turn until the time is over, those with the least CPU time first.
+
+    With ``--resume``, the CPU time of recorded runs counts, and readers that have had `ENOUGH` are
+    left out.
+    """
+    from tests.robustness.campaign_record import count_files, sum_cpu_seconds
+    from tests.robustness.readers import READERS
+
+    before = sum_cpu_seconds() if campaign.resume else {}
+    files = count_files()
+    seconds = {name: before.get(name, 0.0) for name in READERS}
+    names = [name for name in READERS if not campaign.jobs or name in campaign.jobs]
+    while time.monotonic() < ends:
+        turn = [name for name in names if not campaign.resume or seconds[name] < ENOUGH]
+        if not turn:
+            break
+        for number, name in enumerate(sorted(turn, key=lambda name: seconds[name])):
+            left = ends - time.monotonic()
+            if left <= 0:
+                break
+            share = min(SLICE, max(1.0, left / (len(turn) - number)))
+            seed = campaign.seed * 1_000_000 + files.get(name, 0)  # new files in a resumed run
+            result = _fuzz_reader(campaign, name, share, seed, ends)
+            seconds[name] += result.seconds
+            files[name] = files.get(name, 0) + result.n
+    total = sum(campaign.tried.get("fuzz", {}).values())
+    campaign.counts["fuzz"] = f"{total} files for {len(campaign.cpu_seconds)} readers"
+
+
+def _fuzz_reader(campaign: Campaign, name: str, seconds: float, seed: int, ends: float) -> Fuzzed:
     from tests.robustness.fuzzing import fuzz
     from tests.robustness.readers import READERS
 
-    total = 0
-    names = [name for name in READERS if not campaign.jobs or name in campaign.jobs]
-    for number, name in enumerate(names):
-        seconds = max(1.0, (ends - time.monotonic()) / (len(names) - number))
-        result = fuzz(
-            READERS[name],
-            campaign.ready,
-            campaign.work / "fuzz",
-            campaign.out / name.replace(" ", "-"),
-            seconds=seconds,
-            seed=campaign.seed * 1000,
-        )
-        total += result.n
-        campaign.count("fuzz", name, result.n)
-        campaign.cpu_seconds[name] = round(result.seconds, 1)
-        campaign.log(f"fuzz: {name}: {result.n} files in {result.seconds:.0f} s of CPU time")
-        for what, path in result.faults.items():
-            campaign.report(f"{name}: {what}", str(path))
-    campaign.counts["fuzz"] = f"{total} files for {len(names)} readers"
+    result = fuzz(
+        READERS[name],
+        campaign.ready,
+        campaign.work / "fuzz",
+        campaign.out / name.replace(" ", "-"),
+        seconds=seconds,
+        seed=seed,
+        ends=ends,
+    )
+    campaign.count("fuzz", name, result.n)
+    used = campaign.cpu_seconds.get(name, 0.0) + result.seconds
+    campaign.cpu_seconds[name] = round(used, 1)
+    campaign.log(f"fuzz: {name}: {result.n} files in {result.seconds:.0f} s of CPU time")
+    for what, path in result.faults.items():
+        campaign.report(f"{name}: {what}", str(path))
+    return result
 
 
 def run_http(campaign: Campaign, ends: float) -> None:
@@ -278,7 +322,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="skip single faults that recorded runs with the same seed have tried",
+        help="skip single faults that recorded runs with the same seed have tried, and pairs of "
+        "jobs, and begin with readers that they have fuzzed least",
     )
     given = parser.parse_args(arguments)
     parts = given.parts.split(",")
@@ -287,13 +332,15 @@ def main(arguments: list[str]) -> int:
     given.out.mkdir(parents=True, exist_ok=True)
     out = given.out.resolve()
     before = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
         ready, work = Path(folder, "ready"), Path(folder, "work")
         ready.mkdir()
         work.mkdir()
         os.chdir(ready)
         from tests.robustness.jobs import make_ready
+        from tests.robustness.network_results import keeping_network_results
 
+        opened.enter_context(keeping_network_results())
         make_ready(ready)
         os.chdir(work)
         signal.signal(signal.SIGPROF, _end_run)

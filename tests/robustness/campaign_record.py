@@ -76,6 +76,11 @@ def _count_of_run(run: dict[str, Any], job: str) -> int:
     return skipped + tried
 
 
+def list_tried(part: str) -> set[str]:
+    """Return the names of jobs, pairs or readers that recorded runs have tried."""
+    return {name for run in read_runs() for name in run["tried"].get(part, {})}
+
+
 def make_table() -> str:
     """Return a row for each part: how many were tried in all runs, and of how many jobs."""
     lines = ["| tried | how many | jobs or readers | dates |", "|---|---|---|---|"]
@@ -90,7 +95,7 @@ def make_table() -> str:
         when = " to ".join(dict.fromkeys([dates[0], dates[-1]])) if dates else "never"
         lines.append(f"| {title} | {total:,} | {len(names) or ''} | {when} |")
     found = sum(len(run["found"]) for run in runs)
-    sentences = [_describe_faults(runs), _describe_fuzzing(runs)]
+    sentences = [_describe_faults(runs), _describe_fuzzing()]
     sentences.append(f"Faults found in these runs, and fixed since: {found}.")
     return "\n".join([*lines, "", *filter(None, sentences)])
 
@@ -110,17 +115,32 @@ def _describe_faults(runs: list[dict[str, Any]]) -> str:
     return f"All single faults, {total:,}, were tried for {len(complete)} of {len(JOBS)} jobs."
 
 
-def _describe_fuzzing(runs: list[dict[str, Any]]) -> str:
-    """Return a sentence: how much CPU time fuzzing took, as far as it is recorded."""
+def sum_cpu_seconds() -> dict[str, float]:
+    """Return the CPU time that each reader was fuzzed for in all runs that recorded it."""
     seconds: dict[str, float] = {}
-    for run in runs:
+    for run in read_runs():
         for name, more in run.get("cpu_seconds", {}).items():
             seconds[name] = seconds.get(name, 0.0) + more
+    return seconds
+
+
+def count_files() -> dict[str, int]:
+    """Return how many changed files each reader has read in all runs."""
+    files: dict[str, int] = {}
+    for run in read_runs():
+        for name, more in run["tried"].get("fuzz", {}).items():
+            files[name] = files.get(name, 0) + more
+    return files
+
+
+def _describe_fuzzing() -> str:
+    """Return a sentence: how much CPU time fuzzing took, as far as it is recorded."""
+    seconds = sum_cpu_seconds()
     if not seconds:
         return ""
-    least, most = min(seconds.values()), max(seconds.values())
+    least, most = min(seconds.values()) / 60, max(seconds.values()) / 60
     return (
-        f"{len(seconds)} readers were fuzzed for {least:.0f} to {most:.0f} seconds of CPU time "
+        f"{len(seconds)} readers were fuzzed for {least:.1f} to {most:.1f} minutes of CPU time "
         f"each, {sum(seconds.values()) / 60:.0f} minutes in all."
     )
 

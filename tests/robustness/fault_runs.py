@@ -12,6 +12,7 @@ import shutil
 import signal
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +36,7 @@ class CleanRun:
     before, after : the files, by path.
     reproducible : the new or changed files whose bytes do not depend on the time.
     calls : its calls of the file system, by kind and path.
+    faults : those to try.
     """
 
     job: Job
@@ -85,7 +87,31 @@ def run_clean(job: Job, ready: Path, work: Path) -> CleanRun:
         for name, content in after.items()
         if again.get(name) == content and before.get(name) != content and not has_timestamps(name)
     }
-    return CleanRun(job, before, after, reproducible, watch.calls, list(watch.faults()))
+    faults = list(watch.faults())
+    if job.alike is not None:
+        selected = select_calls(watch.calls, job.alike)
+        faults = [fault for fault in faults if fault.number in selected]
+    return CleanRun(job, before, after, reproducible, watch.calls, faults)
+
+
+def select_calls(calls: list[tuple[str, str]], alike: str) -> set[int]:
+    """Return the numbers of the calls at which faults are tried.
+
+    These are all calls outside of the folder `alike`. Of those inside, calls of one kind at
+    files of one split are alike, if they are the first ones at their files, the second ones, and so
+    on: all images are written, then all are read to be described, and later to be shown. The first
+    and the last of these are selected.
+    """
+    seen: Counter[tuple[str, str]] = Counter()
+    groups: dict[object, list[int]] = {}
+    for number, (action, path) in enumerate(calls):
+        inner = os.path.relpath(path, alike).split("/")
+        key: object = number
+        if inner[0] not in ("..", "."):
+            key = action, inner[0], len(inner), seen[action, path]
+            seen[action, path] += 1
+        groups.setdefault(key, []).append(number)
+    return {number for group in groups.values() for number in (group[0], group[-1])}
 
 
 def check_fault(clean: CleanRun, fault: Fault, ready: Path, work: Path, *, fork: bool) -> str:

@@ -15,6 +15,7 @@ import signal
 import time
 import traceback
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from random import Random
 
@@ -53,18 +54,30 @@ class Fuzzed:
 
 
 def fuzz(
-    reader: Reader, ready: Path, work: Path, found: Path, *, seconds: float, seed: int
+    reader: Reader,
+    ready: Path,
+    work: Path,
+    found: Path,
+    *,
+    seconds: float,
+    seed: int,
+    ends: float = inf,
 ) -> Fuzzed:
-    """Read changed files for some seconds; contents that show a fault are written to `found`."""
-    ends = time.monotonic() + seconds
+    """Read changed files for some seconds; contents that show a fault are written to `found`.
+
+    Parameters
+    ----------
+    seconds : of CPU time, which does not depend on how busy the machine is.
+    ends : a limit of `time.monotonic`.
+    """
     result = Fuzzed()
-    while (left := ends - time.monotonic()) > 0:
+    while (left := seconds - result.seconds) > 0 and time.monotonic() < ends:
         work.mkdir()
         reader.make(ready, work)
         log, child = work / "log", os.fork()
         if child == 0:
             try:
-                _read_many(reader, work, Random(seed), left, log)
+                _read_many(reader, work, Random(seed), left, ends, log)
             finally:
                 os._exit(0)
         died, used = _watch(child, log)
@@ -79,22 +92,24 @@ def fuzz(
             what, _, name = fault.rpartition(" ")
             found.mkdir(parents=True, exist_ok=True)
             result.faults[what] = found / name
-            os.replace(work / name, found / name)
+            shutil.move(work / name, found / name)  # perhaps to another file system
         shutil.rmtree(work)
         seed += 1
     return result
 
 
-def _read_many(reader: Reader, folder: Path, draw: Random, seconds: float, log: Path) -> None:
+def _read_many(
+    reader: Reader, folder: Path, draw: Random, seconds: float, ends: float, log: Path
+) -> None:
+    seconds += time.process_time()
     signal.signal(signal.SIGPROF, _raise_slow)
     os.chdir(folder)
     corpus = [(folder / reader.file).read_bytes()]
     reader.try_content(folder, corpus[0])
     said: set[str] = set()
     known: set[str] = set()
-    ends = time.monotonic() + seconds
     with log.open("w", buffering=1) as stream:
-        while time.monotonic() < ends:
+        while time.process_time() < seconds and time.monotonic() < ends:
             content = _change(reader.mutate, draw.choice(corpus), draw)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             signal.setitimer(signal.ITIMER_PROF, SLOW)
@@ -136,7 +151,19 @@ def _raise_slow(number: int, frame: object) -> None:
 
 
 def _watch(child: int, log: Path) -> tuple[str, float]:
-    """Wait for a process; return how it died, empty if it succeeded, and the CPU time it took."""
+    """Wait for a process; return how it died, empty if it succeeded, and the CPU time it took.
+
+    It is killed if the wait is interrupted.
+    """
+    try:
+        return _wait(child, log)
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+
+
+def _wait(child: int, log: Path) -> tuple[str, float]:
     size, timeout = -1, ProcessTimeout(child, HUNG)
     while True:
         pid, status, used = os.wait4(child, os.WNOHANG)

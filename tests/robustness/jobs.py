@@ -27,12 +27,15 @@ class Job:
     command : in a folder with the files that it needs.
     needs : files and folders that are copied there; ``a=b`` copies `a` to the name `b`.
     again : further options for the run after a failure.
+    alike : a folder of so many files of one kind that faults are tried at the first and the last
+        of them only; see `select_calls`.
     """
 
     name: str
     command: str
     needs: tuple[str, ...]
     again: str = "--resume"
+    alike: str | None = None
 
     @property
     def words(self) -> list[str]:
@@ -72,6 +75,11 @@ JOBS = [
     Job(
         "train dual",
         "train rows.store --out new --objective dual --epochs 3 --threads 1",
+        ("rows.store",),
+    ),
+    Job(
+        "train search",
+        "train rows.store --out new --objective ovr --epochs 1 --threads 1",
         ("rows.store",),
     ),
     Job("extract", f"extract images --out new.store {DESCRIBE}", ("images",)),
@@ -146,7 +154,13 @@ JOBS = [
         f"compare rows.store --codes scalar --ratios 4 --out new {STUDY}",
         ("rows.store",),
     ),
-    Job("demo", "demo --out new --classes 10 --images 5 --objective ovr --threads 1", (), ""),
+    Job(
+        "demo",
+        "demo --out new --classes 10 --images 5 --objective means --threads 1",
+        (),
+        "",
+        alike="new/images",
+    ),
 ]
 NOT_JOBS = {"plan", "serve", "warm-up"}
 """Verbs without files: `plan` and `warm-up` keep none, `serve` has tests of its own."""

@@ -10,8 +10,16 @@ IDLE = 10
 """Ratio of the limits of wall-clock time and CPU time: a process may wait for ever."""
 
 
+LONGEST_GAP = 1.0
+"""Seconds between two checks of a timeout that count at most."""
+
+
 class ProcessTimeout:
     """A limit of the CPU time of a process, and a larger one of its wall-clock time.
+
+    The wall-clock time is that between checks by `is_expired`, which must be frequent. Time in
+    which the process is stopped does not count, nor time in which the checking process is: both
+    may be paused together and continued later.
 
     Parameters
     ----------
@@ -25,16 +33,22 @@ class ProcessTimeout:
 
     def reset(self) -> None:
         """Start again, after a sign of progress."""
-        self._began, self._used = time.monotonic(), self._read()
+        self._last, self._waited = time.monotonic(), 0.0
+        _, self._began = self._read()
 
     def is_expired(self) -> bool:
         """Return whether the process has exceeded a limit."""
-        used = self._read() - self._used
-        return used > self.seconds or time.monotonic() - self._began > IDLE * self.seconds
+        state, used = self._read()
+        now = time.monotonic()
+        if state not in ("T", "t"):
+            self._waited += min(now - self._last, LONGEST_GAP)
+        self._last = now
+        return used - self._began > self.seconds or self._waited > IDLE * self.seconds
 
-    def _read(self) -> float:
+    def _read(self) -> tuple[str, float]:
+        """Return the state of the process and its CPU time."""
         try:
             stated = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
         except OSError:
-            return 0.0
-        return (int(stated[11]) + int(stated[12])) / os.sysconf("SC_CLK_TCK")
+            return "", 0.0
+        return stated[0], (int(stated[11]) + int(stated[12])) / os.sysconf("SC_CLK_TCK")

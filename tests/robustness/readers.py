@@ -15,24 +15,38 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from myriad.cli.report import write_html
 from myriad.codes.code import load_code, save_code
 from myriad.errors import MyriadError
-from myriad.files import checksum
+from myriad.files import checksum, write_arrays
 from myriad.images import BadImage, find_images, list_inputs, read_image
-from myriad.models import load_model
+from myriad.images.corrections import read_corrections
+from myriad.models import (
+    ClassPictures,
+    HeldScores,
+    calibrate,
+    load_held_scores,
+    load_model,
+    load_pictures,
+)
+from myriad.models.calibration.classes import LEAST_ROWS
+from myriad.models.calibration.held_classes import add_classes, rank_held, relabel_held
 from myriad.pipelines.predicting.decision_options import read_hierarchy, read_only, read_prior
+from myriad.pipelines.training.train import read_evidence
+from myriad.progress import SILENT
 from myriad.signatures.networks.onnx_file import read_onnx
 from myriad.signatures.networks.torch_weights import read_torch_weights
 from myriad.store import Store
 from myriad.store.formats import FileRows
 from myriad.training.checkpoints import Checkpoint
 from tests.robustness import mutation
-from tests.robustness.calling import call
 from tests.robustness.inputs import picture
 from tests.robustness.mutation import Mutate, pack_tar, pack_zip
 
 ROWS = np.random.default_rng(0).standard_normal((12, 4)).astype(np.float32)
 NAMES = ("ant", "bee", "cow")
+N_HELD_CLASSES = 9
+"""Classes of a file of held-out scores, which has more of them than it keeps for a row."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +98,24 @@ def read_model(path: Path) -> None:
 
 
 def read_report(path: Path) -> None:
-    called = call("report", path.parent)
-    assert called.status in (0, 1, 2), called.err
-    assert "bug in myriad" not in called.err, called.err
+    model = path.parent
+    write_html(read_evidence(model), model / "report.html", model, SILENT)
+
+
+def read_class_pictures(path: Path) -> None:
+    pictures = load_pictures(path.parent, NAMES)
+    if pictures is not None:
+        assert sum(len(pictures.read(c) or b"") for c in range(len(NAMES))) == len(pictures.content)
+
+
+def read_held_scores(path: Path) -> None:
+    """Do what `extend`, `forget` and `merge` do with the scores."""
+    held = load_held_scores(path.parent, N_HELD_CLASSES)
+    assert held is not None
+    fewer = relabel_held(held, np.maximum(np.arange(N_HELD_CLASSES, dtype=np.int32) - 2, -1))
+    for scores in (held, fewer, add_classes(held, np.ones((len(held), 2), np.float32), 9)):
+        rank_held(scores)
+        calibrate(scores, "split")
 
 
 def read_images(path: Path) -> None:
@@ -100,6 +129,13 @@ def read_rows(path: Path) -> None:
     labels = "labels.txt" if (path.parent / "labels.txt").exists() else "label"
     rows = FileRows.open([path], [str(path.parent / labels)] if "." in labels else [labels])
     for _ in zip(rows.blocks(8), range(1000), strict=False):
+        pass
+
+
+def read_clip(path: Path) -> None:
+    rows = FileRows.open([path.parent.parent], ["caption"])
+    rows.paths  # noqa: B018
+    for _ in rows.blocks(8):
         pass
 
 
@@ -154,8 +190,23 @@ LABELS = "".join(f"{NAMES[i % 3]}\n" for i in range(12)).encode()
 NPY = to_bytes(np.save, ROWS)
 MEMBERS = {f"{name}/{i}.png": picture(i, i) for name in NAMES[:2] for i in range(2)}
 TABLE = pa.table({"rows": ROWS.tolist(), "label": [NAMES[i % 3] for i in range(12)]})
+LABELLED = {
+    name: content
+    for i in range(4)
+    for name, content in (
+        (f"{i}.png", picture(i, i)),
+        (f"{i}.cls", NAMES[i % 2].encode()) if i < 3 else (f"{i}.json", b'{"label": "bee"}'),
+    )
+}
+"""Images with their labels beside them, as WebDataset has them."""
+IMAGE_TABLE = pa.table(
+    {
+        "image": [{"bytes": content, "path": name} for name, content in MEMBERS.items()],
+        "label": [name.partition("/")[0] for name in MEMBERS],
+    }
+)
 MANIFEST = b"path,label,split,group\n" + b"".join(
-    b"%d.png,%s,%s,g%d\n" % (i, NAMES[i % 3].encode(), (b"train", b"val", b"")[i % 3], i // 2)
+    b"%d.png,%s,%s,g%d\n" % (i, NAMES[i // 3].encode(), (b"train", b"val", b"train")[i % 3], i % 3)
     for i in range(9)
 )
 
@@ -170,6 +221,36 @@ def make_network(ready: Path, folder: Path) -> None:
     from tests.signatures.onnx_files import write_network
 
     write_network(folder / "net.onnx")
+
+
+def make_pictures(ready: Path, folder: Path) -> None:
+    pictures = ClassPictures.of([picture(1, 1, "JPEG"), None, picture(2, 1, "JPEG")])
+    write_arrays(folder / "pictures.safetensors", pictures.to_arrays(NAMES))
+
+
+def make_held_scores(ready: Path, folder: Path) -> None:
+    """Write scores of enough rows to calibrate on, with the other classes in groups."""
+    n_rows, k, draws = LEAST_ROWS + 10, 4, np.random.default_rng(0)
+    scores = np.sort(draws.standard_normal((n_rows, k)).astype(np.float32))[:, ::-1]
+    classes = np.argsort(draws.random((n_rows, N_HELD_CLASSES)))[:, :k].astype(np.int32)
+    rest = scores[:, -1:] - np.array([[0.5, 1.0]], np.float32)
+    held = HeldScores(
+        labels=classes[:, 0].copy(),
+        true=scores[:, 0].copy(),
+        classes=classes,
+        scores=np.ascontiguousarray(scores),
+        rest_scores=rest,
+        rest_counts=np.full_like(rest, (N_HELD_CLASSES - k) / 2),
+    )
+    write_arrays(folder / "held_scores.safetensors", held.to_arrays())
+
+
+def make_clip(ready: Path, folder: Path) -> None:
+    (folder / "img_emb").mkdir()
+    (folder / "metadata").mkdir()
+    np.save(folder / "img_emb" / "img_emb_0.npy", ROWS)
+    table = pa.table({"caption": TABLE["label"], "image_path": [f"{i}.png" for i in range(12)]})
+    pq.write_table(table, folder / "metadata" / "metadata_0.parquet")
 
 
 def make_code(ready: Path, folder: Path) -> None:
@@ -207,8 +288,8 @@ READERS = {
         read_model, "model.safetensors", TENSORS, copy_of("model"), update_model_checksum
     ),
     "evidence": Reader(read_report, "evidence.json", JSON, copy_of("model")),
-    "pictures": Reader(read_report, "pictures.safetensors", TENSORS, copy_of("model")),
-    "held scores": Reader(read_report, "held_scores.safetensors", TENSORS, copy_of("model")),
+    "pictures": Reader(read_class_pictures, "pictures.safetensors", TENSORS, make_pictures),
+    "held scores": Reader(read_held_scores, "held_scores.safetensors", TENSORS, make_held_scores),
     "checkpoint": Reader(
         lambda path: Checkpoint(path, {"a": 1}).load(), "c.safetensors", TENSORS, make_checkpoint
     ),
@@ -230,6 +311,21 @@ READERS = {
         read_images, "a.zip", mutation.mutate_images_zip, put("a.zip", pack_zip(MEMBERS))
     ),
     "tar": Reader(read_images, "a.tar", mutation.mutate_tar, put("a.tar", pack_tar(MEMBERS))),
+    "webdataset": Reader(
+        read_images, "a.tar", mutation.mutate_tar, put("a.tar", pack_tar(LABELLED))
+    ),
+    "images.parquet": Reader(
+        read_images,
+        "a.parquet",
+        BYTES,
+        put("a.parquet", to_bytes(lambda stream: pq.write_table(IMAGE_TABLE, stream))),
+    ),
+    "corrections": Reader(
+        read_corrections,
+        "c.csv",
+        TEXT,
+        put("c.csv", b"path,label,given\n0.png,ant,bee\n1.png,,bee\n2.png,cow,\n"),
+    ),
     "png": Reader(read_image, "a.png", mutation.mutate_png, put("a.png", picture(1, 1))),
     **{
         form.lower(): Reader(read_image, f"a.{form}", BYTES, put(f"a.{form}", picture(1, 1, form)))
@@ -248,6 +344,7 @@ READERS = {
         BYTES,
         put("r.parquet", to_bytes(lambda stream: pq.write_table(TABLE, stream))),
     ),
+    "clip metadata": Reader(read_clip, "metadata/metadata_0.parquet", BYTES, make_clip),
     "svmlight": Reader(
         read_rows,
         "r.svm",

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.robustness import campaign_record
-from tests.robustness.campaign_record import count_tried, make_table
+from tests.robustness.campaign_record import count_tried, list_tried, make_table
 from tests.robustness.jobs import JOBS
 
 
@@ -50,6 +50,14 @@ def test_runs_in_another_order_or_of_another_number_of_faults_do_not_count(recor
     assert count_tried("import", 170, seed=0) == 0
 
 
+def test_what_was_tried_is_listed_over_all_runs(record):
+    record({"tried": {"pairs": {"a and b": 1}}}, {"tried": {"pairs": {"a and c": 2}, "fuzz": {}}})
+    assert list_tried("pairs") == {"a and b", "a and c"}
+    assert list_tried("fuzz") == set()
+
+
 def test_fuzzing_is_stated_in_cpu_time(record):
     record({"cpu_seconds": {"npy": 30.0}}, {"cpu_seconds": {"npy": 32.0, "zip": 10.0}})
-    assert "2 readers were fuzzed for 10 to 62 seconds of CPU time each, 1 minutes" in make_table()
+    assert (
+        "2 readers were fuzzed for 0.2 to 1.0 minutes of CPU time each, 1 minutes" in make_table()
+    )

@@ -3,13 +3,15 @@
 import os
 import shutil
 import types
+from itertools import islice
 
 import pytest
 
 from myriad.cli.main import VERBS
-from tests.robustness.fault_runs import check_fault, run_clean
+from tests.robustness.fault_runs import check_fault, run_clean, select_calls
 from tests.robustness.faults import CUT, Fault, watched
 from tests.robustness.jobs import JOBS, NOT_JOBS
+from tests.robustness.process_runs import check_dying_workers
 
 SAMPLED = {
     "train over": 5,
@@ -45,6 +47,32 @@ def test_a_model_can_be_written_after_a_disk_failed_between_two_renames(ready, t
     clean = run_clean(job, ready, tmp_path)
     number = clean.calls.index(("rename", "new/config.json"))
     assert not check_fault(clean, Fault(number, "bad disk"), ready, tmp_path, fork=False)
+
+
+def test_a_run_survives_workers_that_die(ready, tmp_path):
+    """The first of the tasks that the campaign tries all of."""
+    for _, wrong in islice(check_dying_workers(ready, tmp_path), 1):
+        assert not wrong
+
+
+def test_of_files_that_are_alike_the_first_and_the_last_are_selected():
+    names = [f"new/images/train/{label}/{i}.png" for label in "abc" for i in range(3)]
+    names += [f"new/images/test/{label}/3.png" for label in "abc"]
+    calls = [("mkdir", "new"), ("mkdir", "new/images")]
+    calls += [(action, name) for name in names for action in ("create", "write")]
+    calls += [("read", name) for _ in range(2) for name in names] + [("read", "new/model")]
+    selected = select_calls(calls, "new/images")
+    chosen = [calls[number] for number in sorted(selected)]
+    assert [call for call in chosen if call[1] in ("new", "new/images", "new/model")] == [
+        ("mkdir", "new"),
+        ("mkdir", "new/images"),
+        ("read", "new/model"),
+    ]
+    ends = ["train/a/0.png", "train/c/2.png", "test/a/3.png", "test/c/3.png"]
+    ends = [f"new/images/{name}" for name in ends]
+    for action, times in (("create", 1), ("write", 1), ("read", 2)):
+        found = [path for done, path in chosen if done == action and path != "new/model"]
+        assert found == times * ends
 
 
 def make_calls(folder):

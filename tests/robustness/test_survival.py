@@ -240,3 +240,19 @@ def test_a_disk_that_is_really_full(here, ready):
         assert called.status == 0, called.err
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
+
+
+@pytest.mark.long
+def test_ten_thousand_classes_of_one_image_each(here):
+    """Nothing can be held out, and some classes look the same."""
+    pictures = [picture(number % 10, number // 10) for number in range(100)]
+    for number in range(10_000):
+        path = here / "images" / str(number) / "0.png"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(pictures[number % 100])
+    called = call("train", "images", "--out", "m", *QUICK.split())
+    assert called.status == 0, called.err
+    assert "10,000 classes" in called.out or "10000 classes" in called.out
+    assert "No validation images" in called.out + called.err
+    assert len(load_model(Path("m")).class_names) == 10_000
+    assert len(predict("images/7")["predictions"]) == 1

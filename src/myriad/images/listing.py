@@ -178,7 +178,7 @@ def is_video_name(name: str) -> bool:
 def refuse_urls(names: Iterable[str], where: str) -> None:
     """Raise `InputError` if a path among those that `where` lists is the URL of an image."""
     for name in names:
-        if isinstance(as_path(name.strip()), UrlPath):
+        if ":/" in name and isinstance(as_path(name.strip()), UrlPath):
             raise InputError(
                 f"{where} names a URL, {name.strip()!r}, but images are read from a disk: "
                 "download them first, and list the files."

@@ -80,15 +80,20 @@ def list_manifest(path: Path, several: SeveralLabels = ONE_LABEL) -> ImageList:
     _require_a_file(path, rows.paths)
     class_names = sorted({label for labels in rows.labels for label in labels})
     label_of = {name: label for label, name in enumerate(class_names)}
-    sets = LabelSets.from_lists([[label_of[name] for name in labels] for labels in rows.labels])
+    sets = None
+    if several:
+        sets = LabelSets.from_lists([[label_of[name] for name in labels] for labels in rows.labels])
+        first = sets.first()
+    else:
+        first = np.array([label_of[labels[0]] for labels in rows.labels], np.int32)
     return ImageList(
         root=path.parent,
         paths=rows.paths,
-        labels=sets.first(),
+        labels=first,
         class_names=class_names,
         splits=np.array(rows.splits, dtype="<U5"),
         groups=_number_groups(rows.groups),
-        sets=sets if several else None,
+        sets=sets,
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from myriad.arrow import pa, pc, pq
-from myriad.errors import InputError
+from myriad.errors import InputError, lacks_threads
 from myriad.images.archive import Archive
 from myriad.images.reading import BadImage
 
@@ -109,6 +109,20 @@ class ParquetArchive(Archive):
             raise BadImage("no bytes, only a path")
         return bytes(content)
 
+    def _read_values(self, column: str) -> list[Any]:
+        """Return the values of a column of all rows; `InputError` if it is damaged."""
+        try:
+            values: list[Any] = self._file.read(columns=[column]).column(0).to_pylist()
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+            if lacks_threads(error):
+                raise
+            raise InputError(f"{self.path}: the column {column!r} is damaged: {error}.") from None
+        if len(values) != len(self.sizes):
+            raise InputError(
+                f"{self.path} is damaged: {len(values)} labels for {len(self.sizes)} images."
+            )
+        return values
+
     def read_labels(self) -> list[str | None]:
         """Return the label of each row, None where it is missing; `InputError` without a column."""
         schema = self._file.schema_arrow
@@ -122,7 +136,7 @@ class ParquetArchive(Archive):
                 f"{self.path} has images but no column of labels, only {known}: call it label."
             )
         kind, names = schema.field(column).type, features.get(column)
-        values = self._file.read(columns=[column]).column(0).to_pylist()
+        values = self._read_values(column)
         if not (pa.types.is_integer(kind) or _is_text(kind)):
             raise InputError(
                 f"{self.path}: the labels in {column!r} must be text or whole numbers."

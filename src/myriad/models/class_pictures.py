@@ -61,8 +61,9 @@ def load_pictures(folder: Path, class_names: Sequence[str]) -> ClassPictures | N
             return None
     except (InputError, OSError, KeyError):
         return None
-    rising = ends.shape == (len(class_names),) and (np.diff(ends, prepend=0) >= 0).all()
-    if content.dtype != np.uint8 or not rising or ends[-1:].sum() != len(content):
+    whole = content.dtype == np.uint8 and content.ndim == 1
+    fits = whole and ends.dtype == np.int64 and ends.shape == (len(class_names),)
+    if not fits or (np.diff(ends, prepend=0) < 0).any() or ends[-1:].sum() != len(content):
         return None
     return ClassPictures(content, ends)
 

@@ -171,11 +171,18 @@ def load_model(folder: Path) -> ModelFolder:
     return ModelFolder(model, names, recipe, settings, source, calibration, label_calibration)
 
 
-def load_held_scores(folder: Path) -> HeldScores | None:
-    """Return the scores of held-out rows of the model in a folder; None if missing."""
-    if not (folder / SCORES).is_file():
+def load_held_scores(folder: Path, n_classes: int) -> HeldScores | None:
+    """Return the scores of held-out rows of the model in a folder; None if missing.
+
+    Raises `InputError` if they are damaged, or of another number of classes.
+    """
+    path = folder / SCORES
+    if not path.is_file():
         return None
-    return HeldScores.from_arrays(read_arrays(folder / SCORES))
+    try:
+        return HeldScores.from_arrays(read_arrays(path), n_classes)
+    except InputError as error:
+        raise InputError(f"{error} Remove {path} to do without probabilities.") from None
 
 
 def read_source(folder: Path) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from myriad.measures import rank_truths
-from myriad.models import HeldScores
+from myriad.models import HeldScores, calibrate
 from myriad.models.calibration.held_classes import add_classes, join_held, rank_held, relabel_held
 from myriad.models.calibration.held_scores import MOST_CLASSES
 
@@ -70,3 +70,16 @@ def test_sets_of_unequal_width_are_joined():
     found = join_held(parts)
     assert found.classes.shape == (60, 7)
     np.testing.assert_allclose(sum_of(found), np.concatenate([sum_of(p) for p in parts]), rtol=1e-4)
+
+
+def test_a_row_that_loses_all_of_its_best_classes_cannot_be_calibrated_on():
+    """More classes are left out than are kept for a row, and its true class is not among these."""
+    scores, labels = draw(MOST_CLASSES + 40, n_rows=90)
+    labels[:] = np.argmin(scores[0])
+    held = HeldScores.of(scores, labels)
+    numbers = np.arange(MOST_CLASSES + 40, dtype=np.int32)
+    numbers[held.classes[0]] = -1
+    fewer = relabel_held(held, numbers)
+    assert len(fewer) == 90
+    assert fewer.scores.shape == (90, 0)
+    assert calibrate(fewer, "split") is None

@@ -147,9 +147,12 @@ class Calibration(Serialisable, kind="calibration"):
 
 
 def calibrate(held: HeldScores, source: str) -> Calibration | None:
-    """Return the calibration with the least log loss on held-out rows; None if they are too few."""
+    """Return the calibration with the least log loss on held-out rows.
+
+    None if they are too few, or if a row has lost all of its best classes.
+    """
     held = held.select(np.isfinite(held.scores).all(axis=1) & np.isfinite(held.true))
-    if len(held) < LEAST_ROWS:
+    if len(held) < LEAST_ROWS or held.scores.shape[1] == 0:
         return None
     held = held.select(generator(0, "calibration order").permutation(len(held)))
     best = held.scores[:, 0].astype(np.float64)

@@ -18,6 +18,7 @@ MOST_CLASSES = 100
 GROUPS = 32
 """Groups in which the scores of the other classes are kept."""
 MOST_ROWS = 20_000
+_INTEGERS = ("labels", "classes", "numbers")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,8 @@ class HeldScores:
         shapes = [(n,), (n,), self.scores.shape, self.classes.shape]
         fits = [array.shape for array in arrays] == shapes and self.rest_counts.shape == rest
         fits &= self.numbers is None or self.numbers.shape == (n,)
-        if not fits or self.classes.shape[:1] != (n,) or rest[:1] != (n,):
+        tables = (self.classes.shape, rest)
+        if not fits or any(len(shape) != 2 or shape[0] != n for shape in tables):
             raise InputError("The held-out scores of the model do not fit together.")
 
     def __len__(self) -> int:
@@ -91,9 +93,22 @@ class HeldScores:
         return {name: array for name, array in vars(self).items() if array is not None}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the scores from the arrays of `to_arrays`."""
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], n_classes: int) -> Self:
+        """Return the scores of a model of `n_classes` from the arrays of `to_arrays`.
+
+        Raises `InputError` if an array is missing, of another type, or names other classes.
+        """
         try:
-            return cls(**arrays)
+            held = cls(**arrays)
         except TypeError:
             raise InputError("The held-out scores of the model are damaged.") from None
+        if any(array.dtype.kind != "fi"[name in _INTEGERS] for name, array in arrays.items()):
+            raise InputError("The held-out scores of the model are of another type.")
+        for named in (held.labels, held.classes):
+            if named.size and not 0 <= named.min() <= named.max() < n_classes:
+                raise InputError("The held-out scores of the model are of other classes.")
+        if (held.scores[:, 1:] > held.scores[:, :-1]).any():
+            raise InputError("The held-out scores of the model are not in order.")
+        if not (np.isfinite(held.rest_counts).all() and (held.rest_counts >= 0).all()):
+            raise InputError("The held-out scores of the model have a count that is no number.")
+        return held

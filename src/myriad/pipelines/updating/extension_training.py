@@ -142,7 +142,7 @@ class ExtensionTask:
         return cls(
             folder,
             learned,
-            load_held_scores(path),
+            load_held_scores(path, n_old),
             names,
             new,
             KnownRows.join(parts),

@@ -138,7 +138,8 @@ def _save(
         raise InputError(f"--out {out} is the model itself: name another folder.")
     check_model_output(out, overwrite=overwrite, resume=False)
     changed = folder.model.relabelled(numbers)
-    held, calibration = _calibrate(folder, load_held_scores(model), numbers, len(names))
+    held = load_held_scores(model, len(folder.class_names))
+    held, calibration = _calibrate(folder, held, numbers, len(names))
     settings = {**folder.settings, **change}
     source = {"changed_from": folder.trained_from, **change}
     contents = replace(

@@ -148,7 +148,8 @@ class Automatic(CentringMethod):
                     state.save()
                 choice = Choice(**state.facts)
                 if drawn is None or val is None:
-                    scores = HeldScores.from_arrays(state.arrays) if state.arrays else None
+                    arrays = state.arrays
+                    scores = HeldScores.from_arrays(arrays, n_classes) if arrays else None
                 # Else validation rows say more of the model of all rows than those of a subsample.
                 if scores is not None and scores.numbers is not None and drawn is not None:
                     scores = replace(scores, numbers=drawn[scores.numbers])
