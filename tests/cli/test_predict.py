@@ -1,6 +1,7 @@
 """``predict``: ranked labels, and the same in Python."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -75,8 +76,9 @@ def test_files_and_folders_of_predictions(capsys, model, photos, tmp_path, monke
     journal = tmp_path / ".p.csv.journal"
     assert len(journal.read_text().splitlines()) == 2
     call(capsys, "predict", *words, "-k", "3", "--resume", status=2)
-    again = call_json(capsys, "predict", *words, "-k", "2", "--resume")
-    assert again["predictions"] == found["predictions"]
+    shown = call(capsys, "predict", *words, "-k", "2", "--resume", "--json")
+    assert json.loads(shown.out)["predictions"] == found["predictions"]
+    assert f"Predictions written to {tmp_path / 'p.csv'}." in shown.err
     assert (tmp_path / "p.csv").read_bytes() == whole
     assert not journal.exists()
 

@@ -76,4 +76,7 @@ class PredictionOutputs:
             done = True
         finally:
             journal.close(done=done)
+        for path in (self.csv, self.parquet, self.sort_into):
+            if path is not None:
+                progress.note(f"Predictions written to {path}.")
         return predicted
