@@ -129,8 +129,7 @@ def load_store(
     store = out / "-".join(words)
     if not store.exists():
         chosen = ["--signature", signature, "--codes", codes, *options]
-        plain = ["--layers", "last", "--precision", "float32"]
-        chosen += plain if signature == NETWORK else []
+        chosen += ["--layers", "last"] if signature == NETWORK else []
         run_verb("extract", data / source, "--out", store, *chosen)
     return read_store(store, seed)
 

@@ -71,19 +71,19 @@ def describe_colours() -> dict[str, Any]:
     return {"descriptor": LocalColour()}
 
 
-def open_by_name(name: str, **settings: str) -> Callable[..., Any]:
+def open_by_name(name: str, layers: str = "all") -> Callable[..., Any]:
     """Return a function that opens a network."""
 
     def open_it(images: Any, components: int | None) -> Any:
         from myriad.signatures import EfficientNetOptions, open_network
 
-        return open_network(name, EfficientNetOptions(**settings))
+        return open_network(name, EfficientNetOptions(layers=layers))
 
     return open_it
 
 
 SIGNATURES: dict[str, Callable[..., Any]] = {
-    "lite0": open_by_name("efficientnet-lite0", layers="last", precision="float32"),
+    "lite0": open_by_name("efficientnet-lite0", "last"),
     "efficientnet-lite0": open_by_name("efficientnet-lite0"),
     "efficientnet-lite2": open_by_name("efficientnet-lite2"),
     "fisher": learn_fisher_of(describe_by),

@@ -1,7 +1,6 @@
 """Top-k support vector machines on rows of networks: the claim of [TK, Table 1] on CNN rows.
 
-    myriad extract scene15 --signature efficientnet-lite0 --layers last --precision float32 \\
-        --out scene15.store
+    myriad extract scene15 --signature efficientnet-lite0 --layers last --out scene15.store
     python recipes/topk_networks.py --data scene15.store --name scene15 --out FILE.json
     python recipes/topk_networks.py --quick                      # digits of scikit-learn, seconds
     python recipes/evidence.py docs/evidence.md                  # the results as tables
@@ -100,7 +99,6 @@ def load(options: argparse.Namespace, seed: int) -> Problem:
         store = options.work / f"{data.stem}-{NETWORK}"
         if not store.exists():
             options = ["--signature", NETWORK, "--layers", "last", "--codes", "none"]
-            options += ["--precision", "float32"]
             run_verb("extract", data, "--out", store, *options)
     if "test" not in np.asarray(Store.open(store).splits):
         sys.exit(f"{data} has no rows to test on: this recipe needs images in test/CLASS.")
