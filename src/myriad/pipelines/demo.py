@@ -121,5 +121,6 @@ def _clear(out: Path) -> None:
     for name in (IMAGES, MODEL, STORE):
         if (out / name).exists():
             shutil.rmtree(out / name)
-    for name in (REPORT, *partial.values()):
+    (out / REPORT).unlink(missing_ok=True)
+    for name in names & set(partial.values()):
         (out / name).unlink(missing_ok=True)
