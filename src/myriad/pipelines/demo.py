@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError
-from myriad.files import write_json
+from myriad.files import partial_of, write_json
 from myriad.images import choose_glyphs, write_glyphs
 from myriad.measures import Measures
 from myriad.pipelines.compiling import compiling_ahead
@@ -111,7 +111,9 @@ def _clear(out: Path) -> None:
         raise InputError(f"{out} is a file; name a folder for the demo.")
     out.mkdir(parents=True, exist_ok=True)
     names = {path.name for path in list_entries(out)} - {training_beside(out / MODEL).name}
-    others = names - {IMAGES, MODEL, STORE, REPORT, MARK} if MARK in names else names
+    partial = {name: partial_of(out / name).name for name in (MARK, REPORT)}  # of a killed demo
+    known = {IMAGES, MODEL, STORE, REPORT, MARK, *partial.values()}
+    others = names - known if names & {MARK, partial[MARK]} else names
     if others:
         raise InputError(
             f"{out} holds what no demo wrote there, such as {min(others)!r}. Use another --out."
@@ -120,3 +122,5 @@ def _clear(out: Path) -> None:
         if (out / name).exists():
             shutil.rmtree(out / name)
     (out / REPORT).unlink(missing_ok=True)
+    for name in names & set(partial.values()):
+        (out / name).unlink(missing_ok=True)

@@ -63,7 +63,10 @@ class ParquetFile(RowFile):
         self.dtype = pa.array([], kind).to_numpy().dtype
         self.dim = 0
         if self.n_rows:
-            self.dim = next(self.blocks(1)).shape[1]
+            first = next(self.blocks(1), None)
+            if first is None:
+                raise InputError(f"{path} is damaged: it states {self.n_rows} rows and has none.")
+            self.dim = first.shape[1]
         self.check_shape()
 
     def _choose(self, rows: str | None) -> str:
