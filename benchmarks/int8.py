@@ -38,9 +38,12 @@ def describe(network: Signature, files: list[Path]) -> tuple[NDArray[np.float32]
     return np.stack(rows), 1000 * seconds / len(files)
 
 
-def find_accuracy(X: NDArray[np.float32], y: NDArray[np.str_], train: NDArray[np.bool_]) -> float:
+def find_accuracy(
+    X: NDArray[np.float32], y: NDArray[np.str_], train: NDArray[np.bool_], search: str
+) -> float:
     """Return the mean class accuracy on rows that are not for training, in percent."""
-    guesses = LinearClassifier(threads=1).fit(X[train], y[train]).predict(X[~train])
+    classifier = LinearClassifier(search=search, threads=1)
+    guesses = classifier.fit(X[train], y[train]).predict(X[~train])
     truths = y[~train]
     return 100.0 * float(np.mean([(guesses[truths == c] == c).mean() for c in np.unique(truths)]))
 
@@ -60,6 +63,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="a folder with a folder per class")
     parser.add_argument("--per-class", type=int, default=30, help="training images per class")
     parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--search", default="normal", help="that of LinearClassifier")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     files = sorted(p for p in given.data.rglob("*") if p.suffix.lower() in (".jpg", ".jpeg"))
@@ -71,12 +75,14 @@ def main() -> None:
         rows[precision], times[precision] = describe(network, files)
     splits = [draw_split(y, given.per_class, seed) for seed in range(given.splits)]
     accuracies = {
-        precision: [find_accuracy(X, y, train) for train in splits] for precision, X in rows.items()
+        precision: [find_accuracy(X, y, train, given.search) for train in splits]
+        for precision, X in rows.items()
     }
     gains = np.array(accuracies["int8"]) - accuracies["float32"]
     found = {
         "images": len(files),
         "training images per class": given.per_class,
+        "search": given.search,
         "milliseconds per image": times,
         "mean class accuracy": accuracies,
         "difference": float(gains.mean()),
