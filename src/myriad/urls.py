@@ -6,6 +6,7 @@ s3fs, have to be installed by the user. Nothing is written to URLs.
 
 from __future__ import annotations
 
+import os
 import re
 from errno import EDQUOT, ENOSPC
 from pathlib import Path
@@ -46,7 +47,7 @@ def as_path(path: str | Path) -> Path:
 
     A `Path` of a URL, which has lost its second slash, is recognised unless such a file exists.
     """
-    if isinstance(path, UrlPath) or not _URL.match(str(path)) or Path(path).exists():
+    if isinstance(path, UrlPath) or not _URL.match(str(path)) or os.path.exists(path):
         return path if isinstance(path, Path) else Path(path)
     return UrlPath(path)
 

@@ -13,10 +13,10 @@ from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
-    from myriad.pipelines.describing.extract import Extracted
+    from myriad.pipelines.outputs import WrittenStore
 
 
-def show(extracted: Extracted, run: Run) -> None:
+def show(extracted: WrittenStore, run: Run) -> None:
     """Print what was extracted."""
     store = extracted.store
     print_facts(
@@ -42,7 +42,7 @@ def extract(
     extracting: Extraction,
     cluster: Cluster = None,
     run: Run,
-) -> Extracted:
+) -> WrittenStore:
     """Extract feature vectors (rows) from images into a store to train on.
 
     Example: myriad extract photos --out photos.store

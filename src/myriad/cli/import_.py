@@ -13,10 +13,10 @@ from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
-    from myriad.pipelines.stores.importing import Imported
+    from myriad.pipelines.outputs import WrittenStore
 
 
-def show(imported: Imported, run: Run) -> None:
+def show(imported: WrittenStore, run: Run) -> None:
     """Print what was imported."""
     store = imported.store
     print_facts(
@@ -54,7 +54,7 @@ def import_(
     ] = False,
     *,
     run: Run,
-) -> Imported:
+) -> WrittenStore:
     """Import existing rows, such as embeddings, into a store to train on.
 
     Example: myriad import clip.npy --labels labels.txt --out clip.store

@@ -7,21 +7,41 @@ import inspect
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from myriad.errors import InputError
 from myriad.files import partial_of
 from myriad.locks import is_lock, locked
 from myriad.models import is_model
 from myriad.progress import SILENT
-from myriad.store import holds_only_store, is_store
+from myriad.store import Store, holds_only_store, is_store
 from myriad.store.manifest import STORE
 from myriad.urls import UrlPath, as_path, refuse_url
 
 EXISTS_HINT = "Use --resume to resume it, --overwrite to replace it, or another name."
 Options = ParamSpec("Options")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class WrittenStore:
+    """A finished store, and the seconds that it took."""
+
+    store: Store
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON object that the command prints."""
+        return {
+            "store": str(self.store.path),
+            "rows": self.store.n_rows,
+            "bad": len(self.store.bad),
+            "dim": self.store.dim,
+            "bytes_per_row": self.store.bytes_per_row,
+            "seconds": round(self.seconds, 3),
+        }
 
 
 def locks_output(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,7 @@ from myriad.pipelines.describing.row_cache import RowCache, open_cache
 from myriad.pipelines.describing.shard_writing import write_shards
 from myriad.pipelines.describing.signature_choice import choose_signature
 from myriad.pipelines.outputs import (
+    WrittenStore,
     locks_output,
     prepare_store,
     replace_store,
@@ -52,25 +52,6 @@ SHARD_IMAGES = 32
 """Minimum number of images per shard: a second of work, so that workers wait little."""
 
 
-@dataclass(frozen=True)
-class Extracted:
-    """A finished store and how it was made."""
-
-    store: Store
-    seconds: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON object that ``extract`` prints."""
-        return {
-            "store": str(self.store.path),
-            "rows": self.store.n_rows,
-            "bad": len(self.store.bad),
-            "dim": self.store.dim,
-            "bytes_per_row": self.store.bytes_per_row,
-            "seconds": round(self.seconds, 3),
-        }
-
-
 @locks_output()
 def extract(
     data: Path,
@@ -87,7 +68,7 @@ def extract(
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress = SILENT,
-) -> Extracted:
+) -> WrittenStore:
     """Write the rows of the images in `data` to the store `out`, in random order.
 
     Images are described in worker processes, as many as `threads`; one worker is this process.
@@ -157,7 +138,7 @@ def extract(
     if bad.found:
         progress.note(bad.summarise())
     replace_store(work, out)
-    return Extracted(Store.open(out), time.perf_counter() - began)
+    return WrittenStore(Store.open(out), time.perf_counter() - began)
 
 
 def _plan_images(found: ImageList, chosen: NDArray[np.bool_], *, seed: int) -> dict[str, Any]:

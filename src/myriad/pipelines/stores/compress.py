@@ -19,7 +19,13 @@ from myriad.errors import InputError
 from myriad.parallel import Executor, LearningContext, map_ordered, thread_count, thread_executor
 from myriad.pipelines.describing.code_learning import CODE_BYTES, learn_code, measure_information
 from myriad.pipelines.describing.extract import count_shards
-from myriad.pipelines.outputs import locks_output, prepare_store, replace_store, worker_files_beside
+from myriad.pipelines.outputs import (
+    WrittenStore,
+    locks_output,
+    prepare_store,
+    replace_store,
+    worker_files_beside,
+)
 from myriad.pipelines.workers import open_executor, open_shared_workers
 from myriad.progress import SILENT, Progress
 from myriad.store import (
@@ -38,33 +44,26 @@ ERROR_ROWS = 256
 
 
 @dataclass(frozen=True)
-class Compressed:
+class Compressed(WrittenStore):
     """A finished store of codes and how it was made.
 
     Attributes
     ----------
+    code : the code of its rows.
     error : squared error of the rows divided by their squared norm, on a sample; None if not known.
     """
 
-    store: Store
     code: Code
     error: float | None
-    seconds: float
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object that ``compress`` prints."""
         error = None if self.error is None else round(self.error, 6)
-        return {
-            "store": str(self.store.path),
-            "rows": self.store.n_rows,
-            "bad": len(self.store.bad),
-            "dim": self.store.dim,
-            "bytes_per_row": self.store.bytes_per_row,
+        return super().to_json() | {
             "ratio": round(self.code.ratio, 3),
             "code": self.code.describe(),
             "relative_error": error,
             "error": error,  # deprecated: with --json, this key is for failures
-            "seconds": round(self.seconds, 3),
         }
 
 
@@ -128,7 +127,7 @@ def compress(
     store = Store.open(out)
     assert store.code is not None
     error = None if shorter else _measure_sample(source, store.code)
-    return Compressed(store, store.code, error, time.perf_counter() - began)
+    return Compressed(store, time.perf_counter() - began, store.code, error)
 
 
 def _check_source(source: Store, options: CodeOptions) -> Code | None:

@@ -17,7 +17,7 @@ from myriad.errors import InputError
 from myriad.files import atomic_write
 from myriad.images import fill_splits
 from myriad.parallel import map_ordered, thread_executor
-from myriad.pipelines.outputs import locks_output, prepare_store, replace_store
+from myriad.pipelines.outputs import WrittenStore, locks_output, prepare_store, replace_store
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 from myriad.store.formats import (
@@ -56,25 +56,6 @@ class ImportOptions:
     in_place: bool = False
 
 
-@dataclass(frozen=True)
-class Imported:
-    """A finished store and the time it took."""
-
-    store: Store
-    seconds: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON object that ``import`` prints."""
-        return {
-            "store": str(self.store.path),
-            "rows": self.store.n_rows,
-            "bad": len(self.store.bad),
-            "dim": self.store.dim,
-            "bytes_per_row": self.store.bytes_per_row,
-            "seconds": round(self.seconds, 3),
-        }
-
-
 @locks_output()
 def import_rows(
     paths: Sequence[Path],
@@ -86,7 +67,7 @@ def import_rows(
     overwrite: bool = False,
     resume: bool = False,
     progress: Progress = SILENT,
-) -> Imported:
+) -> WrittenStore:
     """Write the rows of files to the store `out`; the validation split is drawn as for images.
 
     Rows are streamed, never all in memory. An interrupted run can be resumed.
@@ -113,7 +94,7 @@ def import_rows(
         _copy(rows, writer, seed=seed, threads=threads, progress=progress)
     writer.finish()
     replace_store(work, out)
-    return Imported(Store.open(out), time.perf_counter() - began)
+    return WrittenStore(Store.open(out), time.perf_counter() - began)
 
 
 class _Rows:

@@ -29,7 +29,9 @@ def read_parquet_column(file: pq.ParquetFile, name: str, path: Path) -> Column:
     if name not in file.schema_arrow.names:
         raise _refuse_column(path, name, file.schema_arrow.names)
     try:
-        return file.read(columns=[name]).column(0)
+        column = file.read(columns=[name]).column(0)
+        column.validate(full=True)  # text may not be UTF-8
+        return column
     except (OSError, pa.ArrowException) as error:
         if lacks_threads(error):
             raise
