@@ -197,7 +197,8 @@ def find_margins(best: NDArray[Any], second: NDArray[Any]) -> NDArray[np.float64
 
 def find_held_margins(held: HeldScores, scales: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the margins of held-out rows; 0 if there is one class only."""
-    return find_margins(*(scales * held.scores[:, [0, min(1, held.classes.shape[1] - 1)]].T))
+    second = held.scores[:, min(1, held.scores.shape[1] - 1)]
+    return find_margins(scales * held.scores[:, 0], scales * second)
 
 
 def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float, float, float]:
