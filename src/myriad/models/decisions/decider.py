@@ -191,20 +191,22 @@ class Decider:
         """Yield ranges of rows and their scores."""
         for chunk in self.model.chunks(len(X)):
             scores = self.model.scores(X[chunk])
-            best = np.maximum.reduce(scores, axis=1)
             scales = np.ones(len(scores), np.float32)
             if self.label_calibration is not None:
+                best = np.maximum.reduce(scores, axis=1)
                 yield chunk, self._block_of_labels(scores, best, self.label_calibration)
                 continue
+            best, second = find_two_best(scores)
+            top = best
             if self.calibration is not None:
                 scales = self.calibration.scales(best)
             logits = scores
             if self._offsets is not None:
                 logits = (scales[:, None] * scores + self._offsets).astype(np.float32)
                 scales = np.ones_like(scales)
+                top, second = find_two_best(logits)
             log_sums, bonuses = np.zeros(len(scores)), np.zeros(len(scores))
             if self.calibration is not None:
-                top, second = find_two_best(logits)
                 bonuses = self.calibration.bonuses(scales * top, scales * second)
                 sum_exponentials(logits, scales, top, bonuses, log_sums)
             yield chunk, ScoredBlock(scores, best, logits, scales, log_sums, bonuses)
